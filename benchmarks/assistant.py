@@ -17,12 +17,13 @@ from langgraph.graph import END, START, StateGraph
 from benchmarks.measure import Row, folder, percentile
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
-from ringi.assistant.availability import derive
+from ringi.assistant.availability import availability_of_all
 from ringi.assistant.catalog import Action, Info, InfoHandler
 from ringi.assistant.definitions import Definitions
+from ringi.assistant.freshness import Freshness
 from ringi.assistant.handlers import Handlers, Scope
-from ringi.assistant.knowledge import Knowledge
-from ringi.assistant.memory import HISTORY, ContextMemory, Op, Source
+from ringi.assistant.memory import MAX_HISTORY, ContextMemory, Provenance
+from ringi.assistant.memory_ops import MemoryOp
 
 INFOS = 500
 ACTIONS = 200
@@ -34,10 +35,12 @@ FACTS = 30
 CROWD = 1000
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SCOPE = Scope("default", "anna")
-SAID = Source(kind="model", actor="anna", ref="message", quote="we want to sell a fifth more in the first quarter")
+CONVERSATION_SOURCE = Provenance(
+    kind="model", actor="anna", ref="message", quote="we want to sell a fifth more in the first quarter"
+)
 
 
-class Talk(TypedDict, total=False):
+class ConversationState(TypedDict, total=False):
     messages: Annotated[list[dict[str, str]], operator.add]
     memory: dict[str, Any]
 
@@ -61,7 +64,7 @@ def availability() -> list[Row]:
 def timed(definitions: Definitions, memory: ContextMemory) -> float:
     # The processor's time: what else runs on the machine is not the core's.
     began = time.thread_time()
-    derive(definitions, memory, NOW)
+    availability_of_all(definitions, memory, NOW)
     return (time.thread_time() - began) * 1e3
 
 
@@ -124,27 +127,29 @@ async def nothing(_: dict[str, Any]) -> Any:
 
 def filled(definitions: Definitions, share: float) -> ContextMemory:
     memory = ContextMemory()
-    for number, each in enumerate(definitions.in_order):
-        if each.how != "static" and number < INFOS * share:
-            known = Knowledge(definitions, memory, NOW)
+    for number, each in enumerate(definitions.ordered_infos):
+        if each.kind != "static" and number < INFOS * share:
+            known = Freshness(definitions, memory, NOW)
             inputs = {source: hash for source in each.sources if (hash := known.hash(source))}
-            memory = memories.observed(memory, each.key, f"value {number}", SAID, NOW, definitions, inputs)
+            memory = memories.record_value(
+                memory, each.key, f"value {number}", CONVERSATION_SOURCE, NOW, definitions, inputs
+            )
     return memory if share < 1 else planned(definitions, memory)
 
 
 def planned(definitions: Definitions, memory: ContextMemory) -> ContextMemory:
-    known = Knowledge(definitions, memory, NOW)
+    known = Freshness(definitions, memory, NOW)
     for action in definitions.actions:
         if action.kind == "plan":
-            plan = plans.planning(None, action.id, action, known.inputs(action), None, NOW)
-            memory = memory.with_plan(plans.planned(plan, 1, {"plan": "do it"}, plan.inputs, NOW))
+            plan = plans.start_version(None, action.id, action, known.inputs(action), None, NOW)
+            memory = memory.with_plan(plans.add_draft(plan, 1, {"plan": "do it"}, plan.inputs, NOW))
     return memory
 
 
 async def turns() -> list[Row]:
     """Load, change and dump a memory with a full history, beside a whole turn of LangGraph with its SQLite saver."""
     definitions = Definitions(tuple(Info(f"fact-{number}", schema={"type": "string"}) for number in range(FACTS)))
-    stored = memories.written(talked(definitions))
+    stored = memories.memory_to_json(talked(definitions))
     ours, bare, carried = list[float](), list[float](), list[float]()
     with folder() as path:
         async with AsyncSqliteSaver.from_conn_string(str(path / "turns.db")) as saver:
@@ -153,7 +158,7 @@ async def turns() -> list[Row]:
                 bare.append(await talk(graph, {}))
                 carried.append(await talk(graph, {"memory": stored}))
                 ours.append(percentile([one_memory(definitions, stored, turn) for turn in range(TURNS)], 50))
-    what = f"memory of {FACTS} facts and {HISTORY} changes"
+    what = f"memory of {FACTS} facts and {MAX_HISTORY} changes"
     size = len(json.dumps(stored, ensure_ascii=False).encode())
     return [
         Row(f"{what}: load, change, dump, beside a turn of LangGraph and its saver", "ms", ours, bare, at_most=0.05),
@@ -188,20 +193,24 @@ async def talk(graph: Any, state: dict[str, Any]) -> float:
 
 def talked(definitions: Definitions) -> ContextMemory:
     memory = ContextMemory()
-    for turn in range(HISTORY * 2):
-        memory, _ = memories.applied(memory, ops(turn), definitions, SAID, NOW + timedelta(seconds=turn))
+    for turn in range(MAX_HISTORY * 2):
+        memory, _ = memories.apply_ops(
+            memory, ops(turn), definitions, CONVERSATION_SOURCE, NOW + timedelta(seconds=turn)
+        )
     return memory
 
 
-def ops(turn: int) -> list[Op]:
+def ops(turn: int) -> list[MemoryOp]:
     keys = (f"fact-{(turn + step) % FACTS}" for step in range(2))
-    return [Op(op="set", key=key, value=f"what was said in turn {turn}") for key in keys]
+    return [MemoryOp(op="set", key=key, value=f"what was said in turn {turn}") for key in keys]
 
 
 def one_memory(definitions: Definitions, stored: dict[str, Any], turn: int) -> float:
     began = time.perf_counter()
-    memory, refused = memories.applied(memories.loaded(stored), ops(10_000 + turn), definitions, SAID, NOW)
-    memories.written(memory)
+    memory, refused = memories.apply_ops(
+        memories.memory_from_json(stored), ops(10_000 + turn), definitions, CONVERSATION_SOURCE, NOW
+    )
+    memories.memory_to_json(memory)
     took = (time.perf_counter() - began) * 1e3
     if refused or memory.changes != stored["changes"] + 2:
         raise RuntimeError(f"not changed: {refused}")
@@ -215,7 +224,7 @@ async def one_turn(graph: Any, config: dict[str, Any]) -> float:
 
 
 def graph_of(saver: AsyncSqliteSaver) -> Any:
-    graph = StateGraph(Talk)
+    graph = StateGraph(ConversationState)
     graph.add_node("understand", lambda _: {})
     graph.add_node("reply", lambda state: {"messages": [{"role": "assistant", "content": "So it is."}]})
     graph.add_edge(START, "understand")

@@ -14,12 +14,13 @@ from ringi.assistant.catalog import (
     WorkflowNeeds,
 )
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.memory import ContextMemory, Op, Source
+from ringi.assistant.memory import ContextMemory, Provenance
+from ringi.assistant.memory_ops import MemoryOp
 from ringi.base.canonical_json import digest
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
-ANNA = Source(kind="user", actor="anna", ref="m1", quote="as I said")
-API = Source(kind="handler", ref="run1")
+ANNA = Provenance(kind="user", actor="anna", ref="m1", quote="as I said")
+API = Provenance(kind="handler", ref="run1")
 
 
 async def nothing(_: dict[str, Any]) -> Any:
@@ -79,8 +80,8 @@ def after(seconds: float) -> datetime:
 
 def told(memory: ContextMemory, now: datetime = NOON, /, **values: Any) -> ContextMemory:
     """Return the memory after Anna has said these values."""
-    ops = [Op(op="set", key=key, value=value) for key, value in values.items()]
-    memory, refused = memories.applied(memory, ops, OFFICE, ANNA, now)
+    ops = [MemoryOp(op="set", key=key, value=value) for key, value in values.items()]
+    memory, refused = memories.apply_ops(memory, ops, OFFICE, ANNA, now)
     assert not refused
     return memory
 
@@ -88,4 +89,4 @@ def told(memory: ContextMemory, now: datetime = NOON, /, **values: Any) -> Conte
 def fetched(memory: ContextMemory, value: Any, now: datetime = NOON) -> ContextMemory:
     """Return the memory after the handler has brought the projects."""
     inputs = {"region": digest("jp")}
-    return memories.observed(memory, "projects", value, API, now, OFFICE, inputs)
+    return memories.record_value(memory, "projects", value, API, now, OFFICE, inputs)

@@ -14,10 +14,10 @@ from tests.runs.world import World, at_work, until
 from ringi.assistant.assistant import Assistant
 from ringi.assistant.catalog import Action, Choices, Info, InfoHandler
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.front import DECLARE, ROUTE
+from ringi.assistant.front_model import DECLARE, ROUTE
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
-from ringi.assistant.memory import ContextMemory, Item
-from ringi.assistant.persistence import memory_of
+from ringi.assistant.memory import ContextMemory, InfoEntry
+from ringi.assistant.memory_cache import memory_of
 from ringi.assistant.plans import Plan
 from ringi.assistant.settings import Workflow
 from ringi.domain.record import Query
@@ -127,7 +127,7 @@ class Office:
         return f"You said {said}"
 
 
-class Talk:
+class ChatDriver:
     """A conversation with a worker behind it."""
 
     def __init__(self, world: World) -> None:
@@ -171,10 +171,10 @@ class Talk:
 
         return await until(is_gone, "the plan is carried out")
 
-    async def item(self, key: str) -> Item:
+    async def item(self, key: str) -> InfoEntry:
         """Return what is known of an info once it is."""
 
-        async def is_known() -> Item | None:
+        async def is_known() -> InfoEntry | None:
             return (await self.memory()).items.get(key)
 
         return await until(is_known, f"{key} is known")
@@ -212,7 +212,7 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(office: Office, url: str, **more: Any) -> AsyncIterator[Talk]:
+async def talking(office: Office, url: str, **more: Any) -> AsyncIterator[ChatDriver]:
     """Open a conversation with the office's assistant, and a worker."""
     async with at_work(url, office.assistant(**more).agents()) as world:
-        yield Talk(world)
+        yield ChatDriver(world)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.assistant.office import NOON, OFFICE, told
 
-from ringi.assistant.briefing import prompt_view
 from ringi.assistant.catalog import Action
 from ringi.assistant.definitions import Definitions
+from ringi.assistant.event_context import TurnResult
 from ringi.assistant.memory import ContextMemory
-from ringi.assistant.situation import Outcome
-from ringi.assistant.speech import LANGUAGES, in_words
-from ringi.assistant.turns import Turn
+from ringi.assistant.model_context import prompt_view
+from ringi.assistant.reducer import ConversationReducer
+from ringi.assistant.sentences import LANGUAGES, render_sentences
 from ringi.errors import DefinitionError
 
 LIMIT = {"properties": {"limit": {"type": "integer", "maximum": 50}}}
@@ -30,10 +30,10 @@ def taking(**action: Any) -> Definitions:
     return replace(OFFICE, actions=(*others, replace(search, **action)))
 
 
-def heard(definitions: Definitions, parameters: dict[str, Any]) -> Outcome:
+def heard(definitions: Definitions, parameters: dict[str, Any]) -> TurnResult:
     needed = {"type": "search", "parameters": parameters}
-    turn = Turn(definitions, "chat", NOON, "ann", "run")
-    return turn.take(READY, {"type": "said", "message": "m1", "required": [needed]})
+    turn = ConversationReducer(definitions, "chat", NOON, "ann", "run")
+    return turn.apply(READY, {"type": "said", "message": "m1", "required": [needed]})
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_what_a_model_adds_to_an_action_is_refused_in_words(
     outcome = heard(taking(schema=schema), parameters)
     assert not outcome.calls
     for language in LANGUAGES:
-        words = in_words(outcome.words, language)
+        words = render_sentences(outcome.sentences, language)
         assert named in words
         assert "Search" in words
-    assert len({in_words(outcome.words, language) for language in LANGUAGES}) == 3
+    assert len({render_sentences(outcome.sentences, language) for language in LANGUAGES}) == 3
 
 
 @pytest.mark.parametrize(

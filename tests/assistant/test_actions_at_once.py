@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph import MessagesState
-from tests.assistant.talk import Talk
+from tests.assistant.talk import ChatDriver
 from tests.assistant.test_streaming_workflows import URL, counting, graph_of, shown
 from tests.runs.test_told_at_once import Interrupted
 from tests.runs.world import at_work
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions
-from ringi.assistant.front import DECLARE
+from ringi.assistant.front_model import DECLARE
 from ringi.testing.model import ScriptedModel, calls, together
 
 STREAMED = "Two lamps are left."
@@ -48,7 +48,7 @@ async def test_a_streamed_answer_and_a_ready_one_are_both_whole(ready: str) -> N
     workflows = {"lamps": graph_of(lamps), "chairs": then_go_on}
     assistant = Assistant("assistant", Definitions((), actions), ScriptedModel(script=front), workflows)
     async with at_work(URL, assistant.agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert (await shown(world))[1:] == ["I look.", STREAMED, ready]
 
 
@@ -57,5 +57,5 @@ async def test_an_answer_that_a_graph_says_without_a_model_is_told_once() -> Non
         return {"messages": [AIMessage("One chair is broken.")]}
 
     async with at_work(URL, counting(graph_of(chairs)).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert (await shown(world))[1:] == ["I look.", "One chair is broken."]

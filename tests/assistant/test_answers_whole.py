@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph import MessagesState
-from tests.assistant.talk import Talk
+from tests.assistant.talk import ChatDriver
 from tests.assistant.test_streaming_workflows import URL, counting, graph_of, shown
 from tests.runs.world import at_work
 
 from ringi.assistant import Assistant, CallJob
-from ringi.assistant.front import DECLARE
+from ringi.assistant.front_model import DECLARE
 from ringi.testing.model import ScriptedModel, calls, together
 
 REMARK = "I do not know “sing”. This is what I can do here: Count."
@@ -33,7 +33,7 @@ async def test_an_answer_that_begins_with_a_part_of_the_same_word_is_told_whole(
         return answer
 
     async with at_work(URL, counting(workflow).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert (await shown(world))[1:] == ["I look.", said, answer]
 
 
@@ -51,7 +51,7 @@ async def test_an_answer_is_the_front_models_own_also_behind_a_word_of_the_conve
         return "I look."
 
     async with at_work(URL, remarking(known).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert await shown(world) == ["count", "I look.", REMARK]
 
 
@@ -60,5 +60,5 @@ async def test_an_answer_that_equals_a_word_of_the_conversation_is_told() -> Non
         return REMARK
 
     async with at_work(URL, remarking(same).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert await shown(world) == ["count", "I look.", REMARK, REMARK]

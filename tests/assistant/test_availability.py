@@ -9,21 +9,22 @@ from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
 
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
-from ringi.assistant.availability import Availability, Fix, Reason, available, derive
+from ringi.assistant.availability import Availability, Fix, Reason, availability_of, availability_of_all
 from ringi.assistant.catalog import Action, Info, WorkflowNeeds
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.knowledge import Knowledge
-from ringi.assistant.memory import ContextMemory, Op, Source
-from ringi.assistant.wording import FIXES, REASONS, REFUSALS, fix_in, reason_in, reasons_in, refusal_in
+from ringi.assistant.explanations import FIXES, REASONS, REFUSALS, fix_label, reason_text, reasons_text, rejection_text
+from ringi.assistant.freshness import Freshness
+from ringi.assistant.memory import ContextMemory, Provenance
+from ringi.assistant.memory_ops import MemoryOp
 from ringi.base.canonical_json import digest
 
 EMPTY = ContextMemory()
-DERIVED = Source(kind="derived")
+DERIVED = Provenance(kind="derived")
 READY = told(fetched(EMPTY, [1]), goal="g")
 
 
 def found(memory: ContextMemory, id: str, seconds: float = 0) -> Availability:
-    return available(OFFICE, memory, after(seconds), OFFICE.action(id))
+    return availability_of(OFFICE, memory, after(seconds), OFFICE.action(id))
 
 
 def reasons(memory: ContextMemory, id: str, seconds: float = 0) -> list[tuple[str, str, str, str]]:
@@ -33,13 +34,13 @@ def reasons(memory: ContextMemory, id: str, seconds: float = 0) -> list[tuple[st
 
 
 def plan_of(memory: ContextMemory, status: str = "planned") -> ContextMemory:
-    action, inputs = OFFICE.action("plan"), Knowledge(OFFICE, memory, NOON).inputs(OFFICE.action("plan"))
-    plan = plans.planning(None, "p1", action, inputs, "side", NOON)
+    action, inputs = OFFICE.action("plan"), Freshness(OFFICE, memory, NOON).inputs(OFFICE.action("plan"))
+    plan = plans.start_version(None, "p1", action, inputs, "side", NOON)
     if status != "planning":
-        plan = plans.planned(plan, 1, {"plan": {"steps": 2}}, inputs, NOON)
+        plan = plans.add_draft(plan, 1, {"plan": {"steps": 2}}, inputs, NOON)
         plan = plan.model_copy(update={"status": status})
     if status in ("planned", "executing"):
-        memory = memories.observed(memory, "draft", {"steps": 2}, DERIVED, NOON, OFFICE)
+        memory = memories.record_value(memory, "draft", {"steps": 2}, DERIVED, NOON, OFFICE)
     return memory.with_plan(plan)
 
 
@@ -74,23 +75,23 @@ def test_an_action_may_want_it_fresher() -> None:
 
 
 def test_a_failure_is_a_reason_of_its_own() -> None:
-    memory = memories.failed(READY, "projects", "no route", API, after(300))
+    memory = memories.record_failure(READY, "projects", "no route", API, after(300))
     assert reasons(memory, "plan", 300) == [("ERROR_INFO", "projects", "run_handler", "projects")]
-    fresh = memories.failed(READY, "projects", "no route", API, after(10))
+    fresh = memories.record_failure(READY, "projects", "no route", API, after(10))
     assert found(fresh, "plan", 10).enabled
     assert reasons(fresh, "plan", 300) == [("ERROR_INFO", "projects", "run_handler", "projects")]
 
 
 def test_what_was_left_out_is_not_there() -> None:
-    memory, _ = memories.applied(EMPTY, [Op(op="not_needed", key="style")], OFFICE, ANNA, NOON)
-    assert Knowledge(OFFICE, memory, NOON).state("style") == "not_needed"
+    memory, _ = memories.apply_ops(EMPTY, [MemoryOp(op="not_needed", key="style")], OFFICE, ANNA, NOON)
+    assert Freshness(OFFICE, memory, NOON).state("style") == "not_needed"
 
 
 def derived_from(projects: Any, goal: str) -> ContextMemory:
     memory = told(fetched(EMPTY, projects), goal=goal)
     inputs = {key: memory.items[key].hash for key in ("projects", "goal")}
-    memory = memories.observed(memory, "count", 1, DERIVED, NOON, OFFICE, {"projects": inputs["projects"]})
-    return memories.observed(memory, "echo", goal * 2, DERIVED, NOON, OFFICE, {"goal": inputs["goal"]})
+    memory = memories.record_value(memory, "count", 1, DERIVED, NOON, OFFICE, {"projects": inputs["projects"]})
+    return memories.record_value(memory, "echo", goal * 2, DERIVED, NOON, OFFICE, {"goal": inputs["goal"]})
 
 
 def test_a_derived_value_counts_only_for_the_inputs_it_was_made_from() -> None:
@@ -114,7 +115,7 @@ def test_the_same_value_fetched_again_leaves_what_was_made_from_it_fresh() -> No
 
 
 def test_a_fetched_value_counts_only_for_the_parameters_it_was_fetched_with() -> None:
-    memory = memories.observed(told(EMPTY, goal="g"), "projects", [1], API, NOON, OFFICE, {"region": digest("us")})
+    memory = memories.record_value(told(EMPTY, goal="g"), "projects", [1], API, NOON, OFFICE, {"region": digest("us")})
     assert reasons(memory, "plan") == [("STALE_INFO", "projects", "run_handler", "projects")]
 
 
@@ -148,10 +149,10 @@ def test_a_plan_that_was_found_out_of_date_stays_so_until_it_is_checked_anew() -
     planned = plan_of(READY)
     changed = told(planned, goal="h")
     action, plan = OFFICE.action("plan"), planned.plans["planning"]
-    obsolete = plans.checked(plan, Knowledge(OFFICE, changed, NOON).inputs(action), NOON)
+    obsolete = plans.check_inputs(plan, Freshness(OFFICE, changed, NOON).inputs(action), NOON)
     back = told(changed.with_plan(obsolete), goal="g")
     assert reasons(back, "apply") == [("PLAN_OBSOLETE", "goal", "run_action", "plan")]
-    anew = plans.checked(obsolete, Knowledge(OFFICE, back, NOON).inputs(action), NOON)
+    anew = plans.check_inputs(obsolete, Freshness(OFFICE, back, NOON).inputs(action), NOON)
     assert found(back.with_plan(anew), "apply").enabled
 
 
@@ -162,10 +163,10 @@ def test_a_value_that_only_grew_old_does_not_make_a_plan_obsolete() -> None:
 def test_an_execution_that_failed_can_be_approved_again() -> None:
     memory = plan_of(READY)
     plan = memory.plans["planning"]
-    going = plans.approved(plan, 1, plan.hash, "anna", "r1", plan.inputs, NOON)
+    going = plans.approve_plan(plan, 1, plan.hash, "anna", "r1", plan.inputs, NOON)
     memory = memory.with_plan(going)
     assert not found(memory, "apply").enabled
-    failed = plans.failed(going, 1, "no disk", NOON)
+    failed = plans.fail(going, 1, "no disk", NOON)
     assert reasons(memory.with_plan(failed), "apply") == [("NOT_ASKED", "plan", "reapprove", "plan")]
     asked = failed.model_copy(update={"is_unasked": False})
     assert found(memory.with_plan(asked), "apply").enabled
@@ -173,21 +174,21 @@ def test_an_execution_that_failed_can_be_approved_again() -> None:
 
 def test_a_plan_that_is_not_known_is_not_there() -> None:
     known = plan_of(READY)
-    forgotten = memories.forgotten(known, ["draft"], DERIVED, NOON)
+    forgotten = memories.remove_values(known, ["draft"], DERIVED, NOON)
     assert reasons(forgotten, "apply") == [("NO_PLAN", "plan", "run_action", "plan")]
 
 
 def test_another_workflow_is_waited_for_until_it_has_come_so_far() -> None:
     assert reasons(READY, "report") == [("WORKFLOW", "applying", "run_action", "apply")]
     assert reasons(plan_of(READY), "report") == [("AWAITING_APPROVAL", "apply", "approve", "apply")]
-    executing = memories.run_status(plan_of(READY, "executing"), "applying", "executing", NOON)
+    executing = memories.set_workflow_status(plan_of(READY, "executing"), "applying", "executing", NOON)
     assert reasons(executing, "report") == [("WORKFLOW", "applying", "wait", "applying")]
-    assert found(memories.run_status(READY, "applying", "completed", NOON), "report").enabled
+    assert found(memories.set_workflow_status(READY, "applying", "completed", NOON), "report").enabled
 
 
 def test_a_completed_apply_still_counts_after_its_reset() -> None:
-    memory = memories.run_status(plan_of(READY, "completed"), "applying", "completed", NOON)
-    assert found(memories.reset(memory, OFFICE, "planning", NOON), "report").enabled
+    memory = memories.set_workflow_status(plan_of(READY, "completed"), "applying", "completed", NOON)
+    assert found(memories.reset_workflow(memory, OFFICE, "planning", NOON), "report").enabled
 
 
 CHAIN = Definitions(
@@ -201,23 +202,25 @@ CHAIN = Definitions(
 
 
 def test_an_action_waits_for_those_that_it_depends_on() -> None:
-    second = available(CHAIN, EMPTY, NOON, CHAIN.action("second"))
+    second = availability_of(CHAIN, EMPTY, NOON, CHAIN.action("second"))
     fix = Fix("run_action", "first")
     assert second.reasons == [Reason("DEPENDENCY", "first", fix), Reason("MISSING_INFO", "found", fix)]
-    running = memories.run_status(EMPTY, "w1", "running", NOON)
-    assert available(CHAIN, running, NOON, CHAIN.action("second")).reasons[0].fix == Fix("wait", "w1")
-    assert available(CHAIN, running, NOON, CHAIN.action("first")).reasons[0].code == "ALREADY_RUNNING"
-    done = memories.observed(memories.run_status(running, "w1", "completed", NOON), "found", 1, API, NOON, CHAIN)
-    assert [each.enabled for each in derive(CHAIN, done, NOON)] == [True, True, False]
+    running = memories.set_workflow_status(EMPTY, "w1", "running", NOON)
+    assert availability_of(CHAIN, running, NOON, CHAIN.action("second")).reasons[0].fix == Fix("wait", "w1")
+    assert availability_of(CHAIN, running, NOON, CHAIN.action("first")).reasons[0].code == "ALREADY_RUNNING"
+    done = memories.record_value(
+        memories.set_workflow_status(running, "w1", "completed", NOON), "found", 1, API, NOON, CHAIN
+    )
+    assert [each.enabled for each in availability_of_all(CHAIN, done, NOON)] == [True, True, False]
 
 
 def test_a_workflow_may_be_wanted_at_any_status() -> None:
-    failed = memories.run_status(EMPTY, "w1", "failed", NOON)
-    assert available(CHAIN, failed, NOON, CHAIN.action("third")).enabled
+    failed = memories.set_workflow_status(EMPTY, "w1", "failed", NOON)
+    assert availability_of(CHAIN, failed, NOON, CHAIN.action("third")).enabled
 
 
 def test_availability_comes_in_the_order_of_the_definitions() -> None:
-    assert [each.action_id for each in derive(OFFICE, EMPTY, NOON)] == [each.id for each in OFFICE.actions]
+    assert [each.action_id for each in availability_of_all(OFFICE, EMPTY, NOON)] == [each.id for each in OFFICE.actions]
 
 
 @pytest.mark.parametrize("language", ["en", "ja", "zh"])
@@ -228,14 +231,14 @@ def test_all_is_said_in_each_language(table: dict[str, dict[str, str]], language
 
 def test_reasons_are_told_with_the_names_that_people_know() -> None:
     missing = found(EMPTY, "plan").reasons
-    assert reason_in(missing[0], OFFICE, "en") == "waiting for: Goal"
-    assert reason_in(missing[0], OFFICE, "ja-JP") == "「目標」を待っています"
-    assert reasons_in(missing, OFFICE, "en") == "waiting for: Goal; waiting for: Projects"
-    assert fix_in(missing[1].fix, OFFICE, "ja") == "「案件」を取得"
+    assert reason_text(missing[0], OFFICE, "en") == "waiting for: Goal"
+    assert reason_text(missing[0], OFFICE, "ja-JP") == "「目標」を待っています"
+    assert reasons_text(missing, OFFICE, "en") == "waiting for: Goal; waiting for: Projects"
+    assert fix_label(missing[1].fix, OFFICE, "ja") == "「案件」を取得"
     waiting = found(plan_of(READY, "planning"), "apply").reasons[0]
-    assert fix_in(waiting.fix, OFFICE, "en") == "Wait for: Make a plan"
+    assert fix_label(waiting.fix, OFFICE, "en") == "Wait for: Make a plan"
 
 
 def test_refusals_are_told_with_the_names_that_people_know() -> None:
-    _, refused = memories.applied(EMPTY, [Op(op="not_needed", key="goal")], OFFICE, ANNA, NOON)
-    assert refusal_in(refused[0], OFFICE, "ja") == "「目標」は必須のため、省略できません"
+    _, refused = memories.apply_ops(EMPTY, [MemoryOp(op="not_needed", key="goal")], OFFICE, ANNA, NOON)
+    assert rejection_text(refused[0], OFFICE, "ja") == "「目標」は必須のため、省略できません"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.assistant.talk import CHAT, TENANT, Office, Talk, talking
+from tests.assistant.talk import CHAT, TENANT, ChatDriver, Office, talking
 from tests.runs.world import at_work
 
 from ringi.assistant.catalog import Info
@@ -322,7 +322,7 @@ async def test_what_a_schema_refers_to_is_found_in_what_is_asked(office: Office,
     infos = (*made.definitions.infos, Info("names", schema=schema))
     asking = replace(made, definitions=replace(made.definitions, infos=infos))
     async with at_work(file, asking.agents()) as world:
-        talk = Talk(world)
+        talk = ChatDriver(world)
         await talk.send("ask", info="names")
         await talk.answer("approve", data={"value": ["Anna"]})
         assert (await talk.item("names")).value == ["Anna"]

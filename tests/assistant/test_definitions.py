@@ -49,7 +49,12 @@ def fault_of(*infos: Info, actions: tuple[Action, ...] = (), handlers: tuple[Inf
 
 
 def test_how_an_info_is_obtained_follows_from_what_it_has() -> None:
-    assert [WHOLE.info(key).how for key in ("user", "list", "count", "goal")] == ["static", "handler", "derived", "ask"]
+    assert [WHOLE.info(key).kind for key in ("user", "list", "count", "goal")] == [
+        "static",
+        "handler",
+        "derived",
+        "ask",
+    ]
 
 
 def test_a_short_requirement_is_a_long_one_that_is_not_optional() -> None:
@@ -68,9 +73,9 @@ def test_the_consumers_of_an_info_are_also_those_of_what_is_made_from_it() -> No
 
 
 def test_a_plan_and_what_applies_it_are_a_pair_by_either_workflow() -> None:
-    assert WHOLE.pair("planning") == WHOLE.pair("applying") == (PLAN, APPLY)
+    assert WHOLE.workflow_actions("planning") == WHOLE.workflow_actions("applying") == (PLAN, APPLY)
     assert WHOLE.plan_of(APPLY) is PLAN
-    assert [each.id for each in WHOLE.pair("showing")] == ["show"]
+    assert [each.id for each in WHOLE.workflow_actions("showing")] == ["show"]
 
 
 def test_an_apply_may_require_its_plan_instead_of_naming_what_makes_it() -> None:
@@ -82,7 +87,7 @@ def test_an_apply_may_require_its_plan_instead_of_naming_what_makes_it() -> None
 
 
 def test_infos_come_in_the_order_in_which_they_are_made() -> None:
-    keys = [each.key for each in WHOLE.in_order]
+    keys = [each.key for each in WHOLE.ordered_infos]
     assert keys.index("user") < keys.index("list") < keys.index("count")
 
 

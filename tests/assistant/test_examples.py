@@ -12,7 +12,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from ringi.assistant.jobs import CallJob, PlanJob
-from ringi.assistant.memory import ContextMemory, loaded
+from ringi.assistant.memory import ContextMemory, memory_from_json
 from ringi.assistant.plans import Plan
 from ringi.demo.assistant import agents, helper, projects, sales
 from ringi.demo.assistant.office import Office
@@ -25,7 +25,7 @@ from ringi.testing.model import ScriptedModel, calls
 CHAT = "chat"
 
 
-class Talk:
+class ChatDriver:
     """A conversation with one of the assistants, and the person who approves."""
 
     def __init__(self, office: Office, name: str) -> None:
@@ -74,7 +74,7 @@ class Talk:
 
     async def memory(self) -> ContextMemory:
         """Return the memory once the conversation rests."""
-        return loaded((await self.desk.resume(CHAT)).state["memory"])
+        return memory_from_json((await self.desk.resume(CHAT)).state["memory"])
 
     async def heard(self) -> str:
         """Return what was said since this was last asked."""
@@ -98,8 +98,8 @@ def only_plan(memory: ContextMemory) -> Plan:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Callable[[str], Talk]:
-    return lambda name: Talk(Office(tmp_path / "office.db"), name)
+def talk(tmp_path: Path) -> Callable[[str], ChatDriver]:
+    return lambda name: ChatDriver(Office(tmp_path / "office.db"), name)
 
 
 PROJECT_TALKS: dict[str, dict[str, Any]] = {
@@ -130,7 +130,7 @@ PROJECT_TALKS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 async def test_projects_are_planned_criticised_and_entered_once_a_person_approved(
-    talk: Callable[[str], Talk], language: str
+    talk: Callable[[str], ChatDriver], language: str
 ) -> None:
     words, one = PROJECT_TALKS[language], talk("assistant")
     memory = await one.say(words["goal"])
@@ -190,7 +190,9 @@ SALES_TALKS = {
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
-async def test_sales_wait_for_the_market_and_then_become_tasks(talk: Callable[[str], Talk], language: str) -> None:
+async def test_sales_wait_for_the_market_and_then_become_tasks(
+    talk: Callable[[str], ChatDriver], language: str
+) -> None:
     words, one = SALES_TALKS[language], talk("sales")
     memory = await one.say(words["plan"])
     assert words["waiting"] in await one.heard()
@@ -240,7 +242,7 @@ async def test_sales_wait_for_the_market_and_then_become_tasks(talk: Callable[[s
     ],
 )
 async def test_a_quick_question_is_answered_within_its_turn_by_one_call_of_the_model(
-    talk: Callable[[str], Talk], question: str, answer: str
+    talk: Callable[[str], ChatDriver], question: str, answer: str
 ) -> None:
     one = talk("helper")
     await one.say(question)
@@ -248,7 +250,7 @@ async def test_a_quick_question_is_answered_within_its_turn_by_one_call_of_the_m
     assert one.asked_of_model == 1
 
 
-async def test_the_next_question_takes_the_place_of_the_one_before(talk: Callable[[str], Talk]) -> None:
+async def test_the_next_question_takes_the_place_of_the_one_before(talk: Callable[[str], ChatDriver]) -> None:
     one = talk("helper")
     await one.say("What is 2 * 21?")
     memory = await one.say("How do I export a report?")
@@ -269,7 +271,7 @@ async def test_the_next_question_takes_the_place_of_the_one_before(talk: Callabl
     ],
 )
 async def test_the_status_is_looked_up_and_told_within_the_turn(
-    talk: Callable[[str], Talk], question: str, answer: str
+    talk: Callable[[str], ChatDriver], question: str, answer: str
 ) -> None:
     one = talk("assistant")
     memory = await one.say(question)
@@ -283,7 +285,7 @@ async def test_the_status_is_looked_up_and_told_within_the_turn(
     [("What is a milestone?", "has an owner"), ("マイルストーンとは?", "節目"), ("Is it raining?", "our goal is")],
 )
 async def test_a_plain_question_is_answered_without_a_workflow(
-    talk: Callable[[str], Talk], question: str, answer: str
+    talk: Callable[[str], ChatDriver], question: str, answer: str
 ) -> None:
     one = talk("assistant")
     memory = await one.say(question)
@@ -300,7 +302,7 @@ async def test_a_plain_question_is_answered_without_a_workflow(
     ],
 )
 async def test_a_corrected_goal_puts_the_plan_out_of_date(
-    talk: Callable[[str], Talk], goal: str, correction: str, value: str
+    talk: Callable[[str], ChatDriver], goal: str, correction: str, value: str
 ) -> None:
     one = talk("assistant")
     await one.say(goal)
@@ -321,7 +323,7 @@ async def test_a_corrected_goal_puts_the_plan_out_of_date(
     ("words", "label"), [("Choose a project", "Warehouse scanners"), ("プロジェクトを選びたい", "倉庫スキャナー導入")]
 )
 async def test_the_chosen_project_is_the_one_that_is_planned(
-    talk: Callable[[str], Talk], words: str, label: str
+    talk: Callable[[str], ChatDriver], words: str, label: str
 ) -> None:
     one = talk("assistant")
     await one.say("目標は誤出荷の削減です" if "選" in words else "Our goal is fewer wrong parcels")
@@ -349,7 +351,7 @@ def options_of(request: Request) -> list[Any]:
     ],
 )
 async def test_each_kind_of_remark_shows_in_the_next_version(
-    talk: Callable[[str], Talk], remark: str, weeks: list[int], steps: int
+    talk: Callable[[str], ChatDriver], remark: str, weeks: list[int], steps: int
 ) -> None:
     one = talk("assistant")
     await one.say("Our goal is to grow")
@@ -362,7 +364,7 @@ async def test_each_kind_of_remark_shows_in_the_next_version(
     assert remark in plan.plan["text"]
 
 
-async def test_other_people_do_the_steps_when_the_resources_are_criticised(talk: Callable[[str], Talk]) -> None:
+async def test_other_people_do_the_steps_when_the_resources_are_criticised(talk: Callable[[str], ChatDriver]) -> None:
     one = talk("assistant")
     await one.say("目標は売上20%向上です")
     await one.press("plan-001")
@@ -372,7 +374,7 @@ async def test_other_people_do_the_steps_when_the_resources_are_criticised(talk:
     assert not set(first.plan["resources"]) & set(second.plan["resources"])
 
 
-async def test_a_plan_that_a_person_edited_is_entered_as_they_made_it(talk: Callable[[str], Talk]) -> None:
+async def test_a_plan_that_a_person_edited_is_entered_as_they_made_it(talk: Callable[[str], ChatDriver]) -> None:
     one = talk("assistant")
     await one.say("Our goal is to grow")
     await one.press("plan-001")
@@ -385,7 +387,9 @@ async def test_a_plan_that_a_person_edited_is_entered_as_they_made_it(talk: Call
     assert [(row["name"]["en"], row["owner"]) for row in written] == [("Sketch", "user-006")]
 
 
-async def test_a_step_about_what_is_not_there_fails_in_words_and_the_rest_waits(talk: Callable[[str], Talk]) -> None:
+async def test_a_step_about_what_is_not_there_fails_in_words_and_the_rest_waits(
+    talk: Callable[[str], ChatDriver],
+) -> None:
     one = talk("assistant")
     await one.say("Our goal is to grow")
     await one.press("plan-001")
@@ -455,7 +459,7 @@ def test_everything_that_is_shown_is_worded_in_three_languages(module: Any, tmp_
     ],
 )
 async def test_a_goal_is_what_its_sentence_says_and_a_question_is_none(
-    talk: Callable[[str], Talk], words: str, value: str | None
+    talk: Callable[[str], ChatDriver], words: str, value: str | None
 ) -> None:
     memory = await talk("assistant").say(words)
     assert (memory.items["business_goals"].value if "business_goals" in memory.items else None) == value
@@ -477,19 +481,21 @@ async def test_a_goal_is_what_its_sentence_says_and_a_question_is_none(
         ("計画を作っていただけないでしょうか", True),
     ],
 )
-async def test_who_says_no_or_asks_orders_no_plan(talk: Callable[[str], Talk], words: str, is_order: bool) -> None:
+async def test_who_says_no_or_asks_orders_no_plan(
+    talk: Callable[[str], ChatDriver], words: str, is_order: bool
+) -> None:
     one = talk("assistant")
     await one.say("Our goal is to grow")
     assert bool((await one.say(words)).plans) == is_order
 
 
 @pytest.mark.parametrize("words", ["We do not focus on manufacturing", "製造業には注力しません"])
-async def test_an_industry_that_is_ruled_out_is_not_chosen(talk: Callable[[str], Talk], words: str) -> None:
+async def test_an_industry_that_is_ruled_out_is_not_chosen(talk: Callable[[str], ChatDriver], words: str) -> None:
     assert "focus_industry" not in (await talk("sales").say(words)).items
 
 
 @pytest.mark.parametrize("words", ["Forget the goal", "目標を忘れて"])
-async def test_a_goal_is_forgotten_when_somebody_says_so(talk: Callable[[str], Talk], words: str) -> None:
+async def test_a_goal_is_forgotten_when_somebody_says_so(talk: Callable[[str], ChatDriver], words: str) -> None:
     one = talk("assistant")
     await one.say("Our goal is to grow")
     assert "business_goals" in (await one.say("Do not forget the goal")).items
@@ -509,14 +515,14 @@ async def test_a_goal_is_forgotten_when_somebody_says_so(talk: Callable[[str], T
     ],
 )
 async def test_small_talk_is_answered_to_the_point(
-    talk: Callable[[str], Talk], name: str, words: str, answer: str
+    talk: Callable[[str], ChatDriver], name: str, words: str, answer: str
 ) -> None:
     one = talk(name)
     await one.say(words)
     assert answer in await one.heard()
 
 
-async def test_a_step_that_fails_says_so_in_the_language_of_the_conversation(talk: Callable[[str], Talk]) -> None:
+async def test_a_step_that_fails_says_so_in_the_language_of_the_conversation(talk: Callable[[str], ChatDriver]) -> None:
     one = talk("assistant")
     await one.say("目標は売上20%向上です")
     await one.press("plan-001")
@@ -530,7 +536,7 @@ async def test_a_step_that_fails_says_so_in_the_language_of_the_conversation(tal
     assert "設計: 「proj-999」は projects にありません" in await one.heard()
 
 
-async def test_a_plan_is_made_anew_from_one_whose_owner_nobody_knows(talk: Callable[[str], Talk]) -> None:
+async def test_a_plan_is_made_anew_from_one_whose_owner_nobody_knows(talk: Callable[[str], ChatDriver]) -> None:
     one = talk("assistant")
     await one.say("Our goal is to grow")
     await one.press("plan-001")
@@ -568,7 +574,7 @@ async def test_what_people_read_of_a_plan_is_made_of_the_very_steps_that_are_pro
     [("Start over", "press “Start over”: it clears"), ("最初からやり直したい", "「最初からやり直す」を押すと")],
 )
 async def test_who_wants_to_start_over_is_told_of_that_button(
-    talk: Callable[[str], Talk], words: str, answer: str
+    talk: Callable[[str], ChatDriver], words: str, answer: str
 ) -> None:
     one = talk("assistant")
     await one.say(words)
@@ -579,7 +585,7 @@ async def test_who_wants_to_start_over_is_told_of_that_button(
 
 @pytest.mark.parametrize(("message", "is_told"), [("too dear", True), (None, False)])
 async def test_a_rejection_with_a_reason_says_how_to_go_on(
-    talk: Callable[[str], Talk], message: str | None, is_told: bool
+    talk: Callable[[str], ChatDriver], message: str | None, is_told: bool
 ) -> None:
     one = talk("assistant")
     await one.say("Our goal is to grow")

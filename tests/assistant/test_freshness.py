@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from tests.assistant.office import after, nothing
-from tests.assistant.talk import Office, Talk
+from tests.assistant.talk import ChatDriver, Office
 from tests.runs.world import at_work
 
 from ringi.assistant.assistant import Assistant
-from ringi.assistant.availability import derive
+from ringi.assistant.availability import availability_of_all
 from ringi.assistant.catalog import Action, Info, InfoHandler, Needs
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.memory import ContextMemory, fitted, loaded, run_status, written
+from ringi.assistant.memory import ContextMemory, drop_undefined, memory_from_json, memory_to_json, set_workflow_status
 from ringi.assistant.plans import Plan
-from ringi.assistant.turns import Turn
+from ringi.assistant.reducer import ConversationReducer
 from ringi.base.clock import utc_now
 from ringi.domain.record import Query
 from ringi.runs.operations import retry
@@ -59,9 +59,9 @@ def office() -> Forgetting:
 
 
 @asynccontextmanager
-async def talking(office: Office, url: str, clock: Ahead) -> AsyncIterator[Talk]:
+async def talking(office: Office, url: str, clock: Ahead) -> AsyncIterator[ChatDriver]:
     async with at_work(url, office.assistant().agents(), clock=clock) as world:
-        yield Talk(world)
+        yield ChatDriver(world)
 
 
 async def test_whoever_asks_to_see_it_anew_is_not_shown_what_was_kept(office: Forgetting, file: str) -> None:
@@ -136,19 +136,21 @@ def test_what_an_action_needs_newer_than_it_is_kept_is_looked_up_anew() -> None:
     memory = ContextMemory()
     for key in ("projects", "rates"):
         memory = (
-            Turn(definitions, "chat", NOON, "ann").take(memory, {"type": "fetched", "info": key, "value": 1}).memory
+            ConversationReducer(definitions, "chat", NOON, "ann")
+            .apply(memory, {"type": "fetched", "info": key, "value": 1})
+            .memory
         )
 
     def wanted(seconds: float) -> tuple[str, ...]:
-        return Turn(definitions, "chat", NOON + timedelta(seconds=seconds), "ann").wanted(memory)
+        return ConversationReducer(definitions, "chat", NOON + timedelta(seconds=seconds), "ann").due_fetches(memory)
 
     assert (wanted(59), wanted(60), wanted(FRESH)) == ((), ("projects",), ("projects", "rates"))
 
 
 def test_what_was_kept_a_while_is_as_old_as_it_is() -> None:
-    turn = Turn(Forgetting().assistant().definitions, "chat", NOON, "ann")
+    turn = ConversationReducer(Forgetting().assistant().definitions, "chat", NOON, "ann")
     fetched = {"type": "fetched", "info": "projects", "value": [], "age": 100.0}
-    item = turn.take(ContextMemory(), fetched).memory.items["projects"]
+    item = turn.apply(ContextMemory(), fetched).memory.items["projects"]
 
     assert item.observed_at == NOON - timedelta(seconds=100)
     assert item.fresh_until == NOON + timedelta(seconds=FRESH - 100)
@@ -167,25 +169,25 @@ SUMS = Definitions(
 
 
 def fetched_at(seconds: float, key: str, value: Any, memory: ContextMemory, definitions: Definitions) -> ContextMemory:
-    turn = Turn(definitions, "chat", after(seconds), "ann")
-    return turn.take(memory, {"type": "fetched", "info": key, "value": value}).memory
+    turn = ConversationReducer(definitions, "chat", after(seconds), "ann")
+    return turn.apply(memory, {"type": "fetched", "info": key, "value": value}).memory
 
 
 def test_what_is_derived_is_as_old_as_the_oldest_that_it_is_made_from() -> None:
     memory = fetched_at(40, "new", 1, fetched_at(0, "old", 1, ContextMemory(), SUMS), SUMS)
     assert memory.items["sum"].value == 4
-    assert derive(SUMS, memory, after(60))[0].enabled
+    assert availability_of_all(SUMS, memory, after(60))[0].enabled
 
     for now, oldest in ((61, "old"), (101, "new")):
-        (reason,) = derive(SUMS, memory, after(now))[0].reasons
+        (reason,) = availability_of_all(SUMS, memory, after(now))[0].reasons
         assert (reason.code, tuple(reason.fix)) == ("STALE_INFO", ("run_handler", oldest))
         memory = fetched_at(now, oldest, 1, memory, SUMS)
-        assert derive(SUMS, memory, after(now))[0].enabled
+        assert availability_of_all(SUMS, memory, after(now))[0].enabled
 
 
 def test_what_something_derived_has_to_be_as_new_as_is_looked_up_anew_by_itself() -> None:
     memory = fetched_at(40, "new", 1, fetched_at(0, "old", 1, ContextMemory(), SUMS), SUMS)
-    assert [Turn(SUMS, "chat", after(now), "ann").wanted(memory) for now in (59, 60, 100)] == [
+    assert [ConversationReducer(SUMS, "chat", after(now), "ann").due_fetches(memory) for now in (59, 60, 100)] == [
         (),
         ("old",),
         ("old", "new"),
@@ -195,11 +197,11 @@ def test_what_something_derived_has_to_be_as_new_as_is_looked_up_anew_by_itself(
 def test_a_static_value_that_a_deployment_changed_is_known_and_what_was_made_from_it_is_made_anew() -> None:
     memory = fetched_at(0, "new", 1, fetched_at(0, "old", 1, ContextMemory(), SUMS), SUMS)
     deployed = replace(SUMS, infos=(Info("rate", value=5), *SUMS.infos[1:]))
-    settled = Turn(deployed, "chat", NOON, "ann").settled(memory).memory
+    settled = ConversationReducer(deployed, "chat", NOON, "ann").settle(memory).memory
 
     assert (settled.items["rate"].value, settled.items["sum"].value) == (5, 10)
-    assert derive(deployed, settled, NOON)[0].enabled
-    assert Turn(deployed, "chat", NOON, "ann").settled(settled).memory == settled
+    assert availability_of_all(deployed, settled, NOON)[0].enabled
+    assert ConversationReducer(deployed, "chat", NOON, "ann").settle(settled).memory == settled
 
 
 @pytest.mark.parametrize(
@@ -211,8 +213,8 @@ def test_a_derivation_that_makes_no_json_is_an_error_of_its_info_and_the_turn_go
 
     assert memory.items["new"].status == "collected"
     assert memory.items["sum"].status == "error"
-    assert loaded(written(memory)) == memory
-    assert derive(broken, memory, NOON)[0].reasons[0].code == "ERROR_INFO"
+    assert memory_from_json(memory_to_json(memory)) == memory
+    assert availability_of_all(broken, memory, NOON)[0].reasons[0].code == "ERROR_INFO"
 
 
 async def test_plans_and_questions_that_a_deployment_no_longer_defines_go_and_the_conversation_goes_on(
@@ -230,7 +232,7 @@ async def test_plans_and_questions_that_a_deployment_no_longer_defines_go_and_th
     deployed = replace(given, definitions=replace(given.definitions, actions=actions, infos=infos))
 
     async with at_work(file, deployed.agents()) as world:
-        talk = Talk(world)
+        talk = ChatDriver(world)
         memory = await talk.say("hello")
         assert (memory.plans, memory.asks, memory.items["goals"].value) == ({}, {}, "grow")
         assert {"planWorkflow", "style"} <= {each.key for each in memory.history if each.op == "forget"}
@@ -245,10 +247,10 @@ def test_what_is_carried_out_stays_as_long_as_something_defined_carries_it_out(l
     definitions = Office().assistant().definitions
     deployed = replace(definitions, actions=tuple(definitions.action(id) for id in left))
     plan = Plan(id="p", workflow="planWorkflow", action_id="make", version=1, status="executing", hash="h")
-    memory = run_status(ContextMemory().with_plan(plan), "executeWorkflow", "executing", NOON)
-    kept = fitted(memory, deployed, NOON)
+    memory = set_workflow_status(ContextMemory().with_plan(plan), "executeWorkflow", "executing", NOON)
+    kept = drop_undefined(memory, deployed, NOON)
     assert (kept == memory, bool(kept.plans), bool(kept.runs)) == (is_kept, is_kept, is_kept)
-    assert fitted(kept, deployed, NOON) == kept
+    assert drop_undefined(kept, deployed, NOON) == kept
 
 
 def test_a_handler_may_take_one_info_for_two_parameters() -> None:
@@ -256,5 +258,5 @@ def test_a_handler_may_take_one_info_for_two_parameters() -> None:
     infos = (Info("day", value="monday"), Info("sales", handler="fetch", params=twice))
     action = Action("report", "immediate", "Report", handler="fetch", requires=("sales",))
     definitions = Definitions(infos, (action,), (InfoHandler("fetch", nothing),))
-    turn = Turn(definitions, "chat", NOON, "ann")
-    assert turn.wanted(turn.settled(ContextMemory()).memory) == ("sales",)
+    turn = ConversationReducer(definitions, "chat", NOON, "ann")
+    assert turn.due_fetches(turn.settle(ContextMemory()).memory) == ("sales",)

@@ -12,7 +12,7 @@ import pytest
 from ringi.assistant import handlers as module
 from ringi.assistant.catalog import Choices, InfoHandler
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.handlers import MAX_KEPT, HandlerError, Handlers, Scope
+from ringi.assistant.handlers import MAX_CACHED, HandlerError, Handlers, Scope
 from ringi.testing.clock import NOON, Clock
 
 ANN, BEN = Scope("default", "ann"), Scope("default", "ben")
@@ -25,7 +25,7 @@ PROJECTS = [
 ]
 
 
-class Source:
+class FakeSource:
     """What a handler calls: counts, waits until it is let go, and fails as often as it is told to."""
 
     def __init__(self, *answers: Any) -> None:
@@ -60,7 +60,7 @@ def clock() -> Clock:
 
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAUSE", 0)
+    monkeypatch.setattr(module, "RETRY_PAUSE", 0)
 
 
 def handlers(clock: Clock, source: Any, **options: Any) -> Handlers:
@@ -82,7 +82,7 @@ async def error(handlers: Handlers, name: str = "fetch_projects", **params: Any)
 
 
 async def test_an_unknown_handler_and_a_missing_parameter_are_told_with_their_remedy(clock: Clock) -> None:
-    source = Source()
+    source = FakeSource()
     asked = handlers(clock, source, required_params=("start", "end"))
 
     unknown = await error(asked, "fetch_users")
@@ -97,7 +97,7 @@ async def test_an_unknown_handler_and_a_missing_parameter_are_told_with_their_re
 
 
 async def test_a_thousand_who_ask_at_once_wait_for_one_call(clock: Clock) -> None:
-    source = Source(PROJECTS)
+    source = FakeSource(PROJECTS)
     source.hold()
     waiting = asking(handlers(clock, source), 1000, status="active", limit=3)
 
@@ -109,7 +109,7 @@ async def test_a_thousand_who_ask_at_once_wait_for_one_call(clock: Clock) -> Non
 
 
 async def test_parameters_in_another_order_are_the_same_and_other_ones_are_not(clock: Clock) -> None:
-    source = Source()
+    source = FakeSource()
     asked = handlers(clock, source, cache_duration=60)
 
     assert await value(asked, a=1, b={"c": 2, "d": 3}) == await value(asked, b={"d": 3, "c": 2}, a=1) == 1
@@ -119,7 +119,7 @@ async def test_parameters_in_another_order_are_the_same_and_other_ones_are_not(c
 
 @pytest.mark.parametrize("other", [BEN, Scope("elsewhere", "ann")])
 async def test_nobody_is_given_what_was_fetched_for_another(clock: Clock, other: Scope) -> None:
-    source = Source()
+    source = FakeSource()
     source.hold()
     asked = handlers(clock, source, cache_duration=60)
     together = [*asking(asked, 2, ANN), *asking(asked, 2, other)]
@@ -134,7 +134,7 @@ async def test_nobody_is_given_what_was_fetched_for_another(clock: Clock, other:
 
 
 async def test_a_result_is_kept_for_its_duration_from_when_the_call_began(clock: Clock) -> None:
-    source = Source()
+    source = FakeSource()
     source.hold()
     asked = handlers(clock, source, cache_duration=300)
     [first] = asking(asked)
@@ -150,13 +150,13 @@ async def test_a_result_is_kept_for_its_duration_from_when_the_call_began(clock:
 
 
 async def test_without_a_duration_nothing_is_kept(clock: Clock) -> None:
-    asked = handlers(clock, Source())
+    asked = handlers(clock, FakeSource())
 
     assert [await value(asked), await value(asked)] == [1, 2]
 
 
 async def test_who_needs_it_newer_gets_it_newer_and_all_others_with_them(clock: Clock) -> None:
-    asked = handlers(clock, Source(), cache_duration=300)
+    asked = handlers(clock, FakeSource(), cache_duration=300)
     await value(asked)
     clock.advance(30)
 
@@ -167,7 +167,7 @@ async def test_who_needs_it_newer_gets_it_newer_and_all_others_with_them(clock: 
 
 
 async def test_a_clock_that_was_set_back_makes_nothing_last_longer(clock: Clock) -> None:
-    asked = handlers(clock, Source(), cache_duration=300)
+    asked = handlers(clock, FakeSource(), cache_duration=300)
     await value(asked)
     clock.advance(hours=-1)
 
@@ -175,7 +175,7 @@ async def test_a_clock_that_was_set_back_makes_nothing_last_longer(clock: Clock)
 
 
 async def test_one_who_leaves_takes_nothing_from_the_others(clock: Clock) -> None:
-    source = Source()
+    source = FakeSource()
     source.hold()
     first, second, third = asking(handlers(clock, source), 3)
     await source.began.wait()
@@ -190,7 +190,7 @@ async def test_one_who_leaves_takes_nothing_from_the_others(clock: Clock) -> Non
 
 
 async def test_the_call_ends_with_the_last_who_waits_and_the_next_one_begins_anew(clock: Clock) -> None:
-    source = Source()
+    source = FakeSource()
     source.hold()
     asked = handlers(clock, source)
     waiting = asking(asked, 3)
@@ -239,7 +239,7 @@ async def test_a_call_that_is_slow_to_be_cancelled_is_not_joined_and_ends_nobody
 
 async def test_a_call_is_tried_again_and_its_last_error_is_told_to_all_and_not_kept(clock: Clock) -> None:
     away = ConnectionError("postgresql://ann:secret@db/crm does not answer")
-    source = Source(ValueError("no"), ValueError("no"), "well", away, away, away, "well again")
+    source = FakeSource(ValueError("no"), ValueError("no"), "well", away, away, away, "well again")
     asked = handlers(clock, source, cache_duration=0.001)
 
     assert await value(asked) == "well"
@@ -254,8 +254,8 @@ async def test_a_call_is_tried_again_and_its_last_error_is_told_to_all_and_not_k
 
 
 async def test_who_tries_again_while_others_are_still_told_of_the_error_makes_another_call(clock: Clock) -> None:
-    source = Source(ValueError("no"), "well")
-    asked = handlers(clock, source, tries=1)
+    source = FakeSource(ValueError("no"), "well")
+    asked = handlers(clock, source, max_attempts=1)
 
     async def insisting() -> Any:
         with pytest.raises(HandlerError):
@@ -272,9 +272,9 @@ async def test_an_error_that_nobody_was_left_to_be_told_of_is_no_complaint(
     caplog.set_level(logging.CRITICAL)
     complaints: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
-    source = Source(ValueError("no"))
+    source = FakeSource(ValueError("no"))
     source.hold()
-    [only] = asking(handlers(clock, source, tries=1))
+    [only] = asking(handlers(clock, source, max_attempts=1))
     await source.began.wait()
 
     source.go_on.set()
@@ -288,9 +288,9 @@ async def test_an_error_that_nobody_was_left_to_be_told_of_is_no_complaint(
 
 
 async def test_a_call_that_takes_too_long_is_cancelled_and_told(clock: Clock) -> None:
-    source = Source()
+    source = FakeSource()
     source.hold()
-    asked = handlers(clock, source, timeout=0.01, tries=2)
+    asked = handlers(clock, source, timeout=0.01, max_attempts=2)
 
     assert "failed 2 times (no answer in 0.01 s)" in await error(asked)
     assert (len(source.calls), source.cancelled) == (2, 2)
@@ -299,36 +299,36 @@ async def test_a_call_that_takes_too_long_is_cancelled_and_told(clock: Clock) ->
 
 
 async def test_a_timeout_of_the_handlers_own_is_told_as_its_own(clock: Clock) -> None:
-    asked = handlers(clock, Source(TimeoutError("the CRM is slow")), tries=1)
+    asked = handlers(clock, FakeSource(TimeoutError("the CRM is slow")), max_attempts=1)
 
     assert "failed once (TimeoutError: the CRM is slow)" in await error(asked)
 
 
 async def test_a_handler_that_cancels_itself_fails_and_cancels_nobody(clock: Clock) -> None:
-    asked = handlers(clock, Source(asyncio.CancelledError()))
+    asked = handlers(clock, FakeSource(asyncio.CancelledError()))
 
     assert "cancelled itself" in await error(asked)
 
 
 @pytest.mark.parametrize(("returned", "names"), [(object(), "Unable to serialize"), ([float("nan")], "portable JSON")])
 async def test_what_is_no_json_is_an_error_and_not_a_value(clock: Clock, returned: Any, names: str) -> None:
-    assert names in await error(handlers(clock, Source(returned), tries=1, cache_duration=60))
+    assert names in await error(handlers(clock, FakeSource(returned), max_attempts=1, cache_duration=60))
 
 
 async def test_at_most_so_many_results_are_kept_and_the_longest_unused_goes_first(clock: Clock) -> None:
-    source = Source()
+    source = FakeSource()
     asked = handlers(clock, source, cache_duration=300)
-    for number in range(MAX_KEPT):
+    for number in range(MAX_CACHED):
         await value(asked, number=number)
 
     assert await value(asked, number=0) == 1
-    assert await value(asked, number=1, max_age=0) == MAX_KEPT + 1
-    await value(asked, number=MAX_KEPT)
+    assert await value(asked, number=1, max_age=0) == MAX_CACHED + 1
+    await value(asked, number=MAX_CACHED)
 
     assert await value(asked, number=0) == 1
-    assert await value(asked, number=1) == MAX_KEPT + 1
+    assert await value(asked, number=1) == MAX_CACHED + 1
     assert await value(asked, number=3) == 4
-    assert await value(asked, number=2) == MAX_KEPT + 3
+    assert await value(asked, number=2) == MAX_CACHED + 3
 
 
 def shown(options: Any) -> list[tuple[Any, str]]:
@@ -351,7 +351,7 @@ def shown(options: Any) -> list[tuple[Any, str]]:
 async def test_options_are_live_data_filtered_distinct_and_not_too_many(
     clock: Clock, choices: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
-    asked = handlers(clock, Source(PROJECTS))
+    asked = handlers(clock, FakeSource(PROJECTS))
 
     assert shown(await asked.options(Choices("fetch_projects", **choices), ANN)) == expected
 
@@ -360,13 +360,13 @@ async def test_options_are_live_data_filtered_distinct_and_not_too_many(
 async def test_labels_by_language_are_shown_in_that_of_the_conversation(
     clock: Clock, language: str, label: str
 ) -> None:
-    asked = handlers(clock, Source([{"id": "p1", "name": {"en": "Website", "ja": "ウェブサイト"}}]))
+    asked = handlers(clock, FakeSource([{"id": "p1", "name": {"en": "Website", "ja": "ウェブサイト"}}]))
 
     assert shown(await asked.options(Choices("fetch_projects"), ANN, language)) == [("p1", label)]
 
 
 async def test_texts_and_numbers_are_options_as_they_are(clock: Clock) -> None:
-    asked = handlers(clock, Source(["late", "damaged", 3, "late"]))
+    asked = handlers(clock, FakeSource(["late", "damaged", 3, "late"]))
 
     assert shown(await asked.options(Choices("fetch_projects"), ANN)) == [
         ("late", "late"),
@@ -389,11 +389,11 @@ async def test_texts_and_numbers_are_options_as_they_are(clock: Clock) -> None:
 )
 async def test_data_that_cannot_be_chosen_from_is_told_with_the_remedy(clock: Clock, returned: Any, names: str) -> None:
     with pytest.raises(HandlerError, match=names) as caught:
-        await handlers(clock, Source(returned)).options(Choices("fetch_projects"), ANN)
+        await handlers(clock, FakeSource(returned)).options(Choices("fetch_projects"), ANN)
 
     assert str(caught.value).startswith("handler fetch_projects returns no options")
 
 
 async def test_options_of_an_unknown_handler_are_an_error(clock: Clock) -> None:
     with pytest.raises(HandlerError, match="Handler not found: nobody"):
-        await handlers(clock, Source()).options(Choices("nobody"), ANN)
+        await handlers(clock, FakeSource()).options(Choices("nobody"), ANN)

@@ -24,12 +24,18 @@ from ringi.assistant.catalog import (
     Needs,
     is_reference,
 )
-from ringi.assistant.conversation import NEEDING
+from ringi.assistant.conversation_graph import ACTION_EVENTS
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.memory import ContextMemory, Item, loaded
-from ringi.assistant.plans import Plan, Step, hash_of
-from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call
-from ringi.assistant.turns import Outcome, Turn
+from ringi.assistant.event_context import (
+    BACKGROUND_PREFIX,
+    PENDING_STATUSES,
+    BackgroundStart,
+    ImmediateCall,
+    TurnResult,
+)
+from ringi.assistant.memory import ContextMemory, InfoEntry, memory_from_json
+from ringi.assistant.plans import Plan, Step, content_hash
+from ringi.assistant.reducer import ConversationReducer
 from ringi.testing.clock import NOON
 
 CHAT = "chat"
@@ -128,7 +134,7 @@ OPS = st.fixed_dictionaries(
         "value": st.just(1),
     }
 )
-SAID = st.one_of(
+CONVERSATION_SOURCE = st.one_of(
     st.fixed_dictionaries({"ops": st.lists(st.one_of(FACTS, FACTS, OPS), min_size=1, max_size=2)}),
     st.fixed_dictionaries(
         {"required": st.sampled_from([*ACTIONS, *ASKED, "projects", "nothing"]).map(lambda name: [{"type": name}])}
@@ -154,8 +160,8 @@ PRESSED = st.one_of(
 class Side:
     """A side thread, as the conversation began it."""
 
-    begin: Begin
-    made_from: dict[str, Item]
+    begin: BackgroundStart
+    made_from: dict[str, InfoEntry]
     """What was known when it was begun."""
     sent: list[dict[str, Any]] = field(default_factory=list)
     is_over: bool = False
@@ -195,24 +201,24 @@ class Conversation(RuleBasedStateMachine):
 
     # The graph of the conversation
 
-    def take(self, event: dict[str, Any], by: str = "ann") -> Outcome:
+    def take(self, event: dict[str, Any], by: str = "ann") -> TurnResult:
         """Take an event as the graph does, with what has to be looked up, and begin and stop what it says."""
         before = self.memory
-        turn = Turn(DEFINITIONS, CHAT, self.now, by)
-        outcome = turn.settled(loaded(before.model_dump(mode="json")))
+        turn = ConversationReducer(DEFINITIONS, CHAT, self.now, by)
+        outcome = turn.settle(memory_from_json(before.model_dump(mode="json")))
         begin, stop, tried, events = outcome.begin, outcome.stop, set[str](), [*self.lost(by), event]
         while events:
-            wanted = [key for key in turn.wanted(outcome.memory) if key not in tried]
-            if wanted and any(each["type"] in NEEDING for each in events):
+            wanted = [key for key in turn.due_fetches(outcome.memory) if key not in tried]
+            if wanted and any(each["type"] in ACTION_EVENTS for each in events):
                 events = [*map(self.fetched, wanted), *events]
                 tried.update(wanted)
                 continue
-            outcome = Outcome(outcome.memory)
+            outcome = TurnResult(outcome.memory)
             for each in events:
-                outcome = outcome.then(partial(turn.take, event=each))
+                outcome = outcome.then(partial(turn.apply, event=each))
             begin, stop = (*begin, *outcome.begin), (*stop, *outcome.stop)
             self.memory = outcome.memory
-            wanted = [key for key in turn.wanted(outcome.memory) if key not in tried]
+            wanted = [key for key in turn.due_fetches(outcome.memory) if key not in tried]
             fetch = list(dict.fromkeys((*outcome.fetch, *wanted)))
             tried.update(fetch)
             events = [*map(self.fetched, fetch), *map(self.called, outcome.calls)]
@@ -223,15 +229,15 @@ class Conversation(RuleBasedStateMachine):
         for new in begin:
             if new.thread not in stop:
                 self.begun(new, event, by)
-        return Outcome(self.memory, outcome.words, begin, stop)
+        return TurnResult(self.memory, outcome.sentences, begin, stop)
 
     def lost(self, by: str) -> list[dict[str, Any]]:
         sending = {thread for thread, _ in self.mail}
-        waiting = [plan.thread_id for plan in self.memory.plans.values() if plan.status in WAITED_FOR]
+        waiting = [plan.thread_id for plan in self.memory.plans.values() if plan.status in PENDING_STATUSES]
         ended = [
             thread
             for thread in (*waiting, *self.memory.asks.values())
-            if thread and f"{SIDE}{thread}" != by and not self.sides[thread].is_live
+            if thread and f"{BACKGROUND_PREFIX}{thread}" != by and not self.sides[thread].is_live
         ]
         stopped = [thread for thread in ended if self.sides[thread].is_stopped or thread not in sending]
         return [{"type": "lost", "thread": thread, "why": "stopped"} for thread in stopped]
@@ -246,12 +252,12 @@ class Conversation(RuleBasedStateMachine):
         items = self.memory.items
         return event | {"value": [value, *(items[each].value for each in asked if each in items)]}
 
-    def called(self, call: Call) -> dict[str, Any]:
+    def called(self, call: ImmediateCall) -> dict[str, Any]:
         action = call.action
         assert not DEFINITIONS.action(action).transactional, "done without anybody's consent"
         return {"type": "called", "action": action, "value": self.world["fetch_projects"]}
 
-    def begun(self, begin: Begin, event: Mapping[str, Any], by: str) -> None:
+    def begun(self, begin: BackgroundStart, event: Mapping[str, Any], by: str) -> None:
         assert begin.thread not in self.sides, "two side threads have one id"
         side = self.sides[begin.thread] = Side(begin, dict(self.memory.items))
         if begin.kind == "plan":
@@ -279,7 +285,7 @@ class Conversation(RuleBasedStateMachine):
 
     def executing(self, side: Side, event: Mapping[str, Any], by: str) -> None:
         """Judge, by what people saw and what is known now, whether this may be carried out."""
-        job, asked = side.job, self.sides[by.removeprefix(SIDE)]
+        job, asked = side.job, self.sides[by.removeprefix(BACKGROUND_PREFIX)]
         assert event["type"] == "approved"
         assert asked.begin.kind == "approve", "carried out without anybody's approval"
         edited = event.get("edited")
@@ -307,7 +313,7 @@ class Conversation(RuleBasedStateMachine):
     def begin_with_what_was_said(self, left_out: set[str]) -> None:
         self.said(ops=[{"op": "set", "key": key, "value": 1} for key in ASKED if key not in left_out])
 
-    @rule(declared=SAID)
+    @rule(declared=CONVERSATION_SOURCE)
     def say(self, declared: dict[str, Any]) -> None:
         self.said(**declared)
 
@@ -426,7 +432,7 @@ class Conversation(RuleBasedStateMachine):
         thread, event = self.mail.pop(number)
         self.delivered.append((thread, event))
         before = self.memory
-        self.take(event, by=f"{SIDE}{thread}")
+        self.take(event, by=f"{BACKGROUND_PREFIX}{thread}")
         if event["type"] == "executed":
             self.only_its_own_was_cleared(before, self.sides[thread])
         self.again(thread, event)
@@ -451,17 +457,22 @@ class Conversation(RuleBasedStateMachine):
 
     def again(self, thread: str, event: dict[str, Any]) -> None:
         settled = self.take({"type": "nothing"}).memory
-        outcome = self.take(event, by=f"{SIDE}{thread}")
+        outcome = self.take(event, by=f"{BACKGROUND_PREFIX}{thread}")
         assert not outcome.begin
         assert not outcome.stop
         if event["type"] != "execution_failed":
             assert outcome.memory == settled, "what comes twice counts twice"
 
     @precondition(lambda self: self.forgeable())
-    @rule(data=st.data(), by=st.sampled_from(["ann", f"{SIDE}chat~approve-1", SIDE, f"{SIDE}other~plan-1"]))
+    @rule(
+        data=st.data(),
+        by=st.sampled_from(
+            ["ann", f"{BACKGROUND_PREFIX}chat~approve-1", BACKGROUND_PREFIX, f"{BACKGROUND_PREFIX}other~plan-1"]
+        ),
+    )
     def somebody_forges_mail(self, data: st.DataObject, by: str) -> None:
         thread, event = data.draw(st.sampled_from(self.forgeable()))
-        if by == f"{SIDE}{thread}":
+        if by == f"{BACKGROUND_PREFIX}{thread}":
             return
         settled = self.take({"type": "nothing"}).memory
         outcome = self.take(event, by=by)
@@ -478,7 +489,7 @@ class Conversation(RuleBasedStateMachine):
     @invariant()
     def the_memory_is_valid(self) -> None:
         memory = self.memory
-        assert loaded(memory.model_dump(mode="json")) == memory
+        assert memory_from_json(memory.model_dump(mode="json")) == memory
         numbers = [change.number for change in memory.history]
         assert numbers == sorted(set(numbers))
         assert memory.changes == (numbers[-1] if numbers else 0)
@@ -539,7 +550,7 @@ def awaited_of(side: Side) -> dict[str, Any]:
 
 def shown(job: Mapping[str, Any]) -> str:
     steps = [Step.model_validate(each) for each in job["steps"]]
-    return hash_of(job["plan"], job["version"], job["content"], steps)
+    return content_hash(job["plan"], job["version"], job["content"], steps)
 
 
 def stripped(steps: list[dict[str, Any]]) -> list[Step]:

@@ -14,7 +14,8 @@ from tests.tiers import examples
 
 from ringi.assistant import memory as memories
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.memory import HISTORY, ContextMemory, Op
+from ringi.assistant.memory import MAX_HISTORY, ContextMemory
+from ringi.assistant.memory_ops import MemoryOp
 from ringi.assistant.plans import Plan
 
 Step: TypeAlias = Callable[[ContextMemory, datetime], ContextMemory]
@@ -44,20 +45,20 @@ def stories(draw: st.DrawFn) -> tuple[Definitions, list[Step]]:
 
 
 def saying(definitions: Definitions, verb: Any, key: str, value: int) -> Step:
-    op = Op(op=verb, key=key, value=value)
-    return lambda memory, now: memories.applied(memory, [op], definitions, ANNA, now)[0]
+    op = MemoryOp(op=verb, key=key, value=value)
+    return lambda memory, now: memories.apply_ops(memory, [op], definitions, ANNA, now)[0]
 
 
 def finding(definitions: Definitions, key: str, value: int) -> Step:
-    return lambda memory, now: memories.observed(memory, key, value, API, now, definitions)
+    return lambda memory, now: memories.record_value(memory, key, value, API, now, definitions)
 
 
 def failing(key: str) -> Step:
-    return lambda memory, now: memories.failed(memory, key, "no route", API, now)
+    return lambda memory, now: memories.record_failure(memory, key, "no route", API, now)
 
 
 def running(workflow: str, status: str) -> Step:
-    return lambda memory, now: memories.run_status(memory, workflow, status, now)
+    return lambda memory, now: memories.set_workflow_status(memory, workflow, status, now)
 
 
 def planning(status: Any, version: int) -> Step:
@@ -66,12 +67,12 @@ def planning(status: Any, version: int) -> Step:
 
 
 def asking(key: str) -> Step:
-    return lambda memory, now: memory.asking(key, "side")
+    return lambda memory, now: memory.with_open_question(key, "side")
 
 
 def resetting(definitions: Definitions, workflow: str) -> Step:
     def step(memory: ContextMemory, now: datetime) -> ContextMemory:
-        left = memories.reset(memory, definitions, workflow, now)
+        left = memories.reset_workflow(memory, definitions, workflow, now)
         pair = {"plan", "apply"} if workflow in ("planning", "applying") else {workflow.replace("w", "a")}
         own = reached(definitions, pair)
         others = reached(definitions, {each.id for each in definitions.actions} - pair)
@@ -79,7 +80,7 @@ def resetting(definitions: Definitions, workflow: str) -> Step:
             assert definitions.info(key).scope == "thread"
         for key in memory.items:
             info = definitions.info(key)
-            is_gone = key in own - others and info.scope == "thread" and info.how != "static"
+            is_gone = key in own - others and info.scope == "thread" and info.kind != "static"
             assert (key not in left.items) is is_gone
         ended = {name: plan for name, plan in memory.plans.items() if plan.status == "completed"}
         assert left.plans == (ended if "plan" in pair else memory.plans)
@@ -91,12 +92,12 @@ def resetting(definitions: Definitions, workflow: str) -> Step:
 
 def cancelling(definitions: Definitions) -> Step:
     def step(memory: ContextMemory, now: datetime) -> ContextMemory:
-        left = memories.cancelled(memory, definitions, ANNA, now)
+        left = memories.clear_context(memory, definitions, ANNA, now)
         for key in memory.items:
             info = definitions.info(key)
-            is_kept = info.scope == "user" or info.how == "static"
+            is_kept = info.scope == "user" or info.kind == "static"
             assert key in left.items or not is_kept
-            assert key not in left.items or is_kept or info.how != "ask"
+            assert key not in left.items or is_kept or info.kind != "ask"
         assert left.asks == {}
         assert left.plans == {name: plan for name, plan in memory.plans.items() if plan.status == "executing"}
         return left
@@ -127,20 +128,20 @@ def test_a_memory_stays_valid_whatever_happens(drawn: tuple[Definitions, list[St
         assert all(item.version <= memory.version for item in memory.items.values())
         numbers = [change.number for change in memory.history]
         assert numbers == list(range(1, memory.changes + 1))
-        assert memories.loaded(memories.written(memory)) == memory
+        assert memories.memory_from_json(memories.memory_to_json(memory)) == memory
     for action in definitions.actions:
         resetting(definitions, action.workflow or "")(memory, now)
     cancelling(definitions)(memory, now)
 
 
-@given(st.lists(st.integers(0, 2 * HISTORY), min_size=HISTORY, max_size=3 * HISTORY))
+@given(st.lists(st.integers(0, 2 * MAX_HISTORY), min_size=MAX_HISTORY, max_size=3 * MAX_HISTORY))
 @settings(SLOW, max_examples=examples(20))
 def test_the_history_keeps_the_newest_of_each_key_and_no_more_than_that(keys: list[int]) -> None:
     memory = ContextMemory()
     for number, key in enumerate(keys):
-        memory = memories.run_status(memory, f"w{key}", f"{number}", NOON)
+        memory = memories.set_workflow_status(memory, f"w{key}", f"{number}", NOON)
     kept = memory.history
     newest = {change.key: change.number for change in kept}
     assert newest == {f"w{key}": number for number, key in enumerate(keys, 1)}
-    assert len(kept) == min(len(keys), max(HISTORY, len(newest)))
+    assert len(kept) == min(len(keys), max(MAX_HISTORY, len(newest)))
     assert [change.number for change in kept] == sorted(change.number for change in kept)

@@ -10,19 +10,19 @@ import pytest
 from tests.assistant.office import NOON, OFFICE, fetched, told
 from tests.assistant.talk import Office, talking
 
+from ringi.assistant.event_context import TurnResult
 from ringi.assistant.memory import ContextMemory
-from ringi.assistant.situation import Outcome
-from ringi.assistant.speech import LANGUAGES, SENTENCES, in_words
-from ringi.assistant.turns import Turn
+from ringi.assistant.reducer import ConversationReducer
+from ringi.assistant.sentences import LANGUAGES, SENTENCES, render_sentences
 from ringi.testing.model import calls
 
 URL = "memory://"
-TURN = Turn(OFFICE, "chat", NOON, "ann", "run")
+TURN = ConversationReducer(OFFICE, "chat", NOON, "ann", "run")
 EMPTY = ContextMemory()
 
 
-def heard(memory: ContextMemory = EMPTY, **declared: Any) -> Outcome:
-    return TURN.take(memory, {"type": "said", "message": "m1", **declared})
+def heard(memory: ContextMemory = EMPTY, **declared: Any) -> TurnResult:
+    return TURN.apply(memory, {"type": "said", "message": "m1", **declared})
 
 
 def setting(key: str, value: Any = "x", op: str = "set") -> dict[str, Any]:
@@ -34,7 +34,7 @@ def needing(name: str) -> dict[str, Any]:
 
 
 READY = fetched(told(EMPTY, goal="grow"), [1])
-PLANNING = TURN.take(READY, {"type": "action", "action": "plan"}).memory
+PLANNING = TURN.apply(READY, {"type": "action", "action": "plan"}).memory
 REFUSED: dict[str, tuple[ContextMemory, dict[str, Any], str, str]] = {
     "a value of the wrong type": (
         EMPTY,
@@ -133,16 +133,16 @@ REFUSED: dict[str, tuple[ContextMemory, dict[str, Any], str, str]] = {
 def test_a_refused_declaration_says_what_to_do_next(
     memory: ContextMemory, declared: dict[str, Any], english: str, japanese: str
 ) -> None:
-    words = heard(memory, **declared).words
-    assert english in in_words(words, "en")
-    assert japanese in in_words(words, "ja")
-    assert in_words(words, "zh") != in_words(words, "en")
+    words = heard(memory, **declared).sentences
+    assert english in render_sentences(words, "en")
+    assert japanese in render_sentences(words, "ja")
+    assert render_sentences(words, "zh") != render_sentences(words, "en")
 
 
 def test_what_is_understood_is_not_refused() -> None:
     declared = (needing("plan"), {"agent": "planAgent"}, setting("goal", "grow"))
     for outcome in (heard(silent=False), *(heard(READY, **each, silent=True) for each in declared)):
-        assert "other words" not in in_words(outcome.words, "en")
+        assert "other words" not in render_sentences(outcome.sentences, "en")
 
 
 @pytest.mark.parametrize("code", SENTENCES)
@@ -208,6 +208,6 @@ def test_an_assistant_that_only_answers_names_its_actions() -> None:
     plain = replace(
         OFFICE, actions=OFFICE.actions[2:4], infos=tuple(each for each in OFFICE.infos if each.key != "draft")
     )
-    turn = Turn(plain, "chat", NOON, "ann", "run")
+    turn = ConversationReducer(plain, "chat", NOON, "ann", "run")
     said = {"type": "said", "message": "m1", "ops": [{"op": "feedback", "text": "too tight"}]}
-    assert "This is what I can do here: Count, Search." in in_words(turn.take(EMPTY, said).words, "en")
+    assert "This is what I can do here: Count, Search." in render_sentences(turn.apply(EMPTY, said).sentences, "en")

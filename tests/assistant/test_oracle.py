@@ -17,11 +17,12 @@ from tests.tiers import examples
 
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
-from ringi.assistant.availability import derive
+from ringi.assistant.availability import availability_of_all
 from ringi.assistant.catalog import Action
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.knowledge import Knowledge
-from ringi.assistant.memory import ContextMemory, Op, Source
+from ringi.assistant.freshness import Freshness
+from ringi.assistant.memory import ContextMemory, Provenance
+from ringi.assistant.memory_ops import MemoryOp
 
 Event: TypeAlias = tuple[str, str, int]
 
@@ -50,7 +51,7 @@ class Oracle:
 
     def value(self, key: str) -> int | None:
         info = self.definitions.info(key)
-        if info.how == "static":
+        if info.kind == "static":
             return int(info.value)
         return self.known[key][0] if key in self.known else None
 
@@ -64,7 +65,7 @@ class Oracle:
 
     def is_there(self, key: str, max_age: float | None = None) -> bool:
         info = self.definitions.info(key)
-        if info.how == "static":
+        if info.kind == "static":
             return True
         if key not in self.known:
             return False
@@ -76,9 +77,9 @@ class Oracle:
 
     def seen_at(self, key: str) -> datetime:
         info = self.definitions.info(key)
-        if info.how == "derived":
+        if info.kind == "derived":
             return min(self.seen_at(source) for source in info.inputs)
-        return self.now if info.how == "static" else self.known[key][1]
+        return self.now if info.kind == "static" else self.known[key][1]
 
     def basis(self) -> dict[str, int]:
         both = [*self.definitions.action(PLAN).needs, *self.definitions.action(APPLY).needs]
@@ -114,9 +115,9 @@ class Dialogue:
 
     def say(self, verb: Any, key: str, value: int) -> None:
         definitions, now = self.oracle.definitions, self.oracle.now
-        op = Op(op=verb, key=key, value=value)
-        self.memory, refused = memories.applied(self.memory, [op], definitions, ANNA, now)
-        assert bool(refused) is (definitions.info(key).how != "ask")
+        op = MemoryOp(op=verb, key=key, value=value)
+        self.memory, refused = memories.apply_ops(self.memory, [op], definitions, ANNA, now)
+        assert bool(refused) is (definitions.info(key).kind != "ask")
         if refused:
             return
         if verb == "clear":
@@ -126,42 +127,42 @@ class Dialogue:
 
     def fetch(self, key: str, value: int | None) -> None:
         definitions, now = self.oracle.definitions, self.oracle.now
-        if definitions.info(key).how != "handler":
+        if definitions.info(key).kind != "handler":
             return
         if value is None:
-            self.memory = memories.failed(self.memory, key, "no route", API, now)
+            self.memory = memories.record_failure(self.memory, key, "no route", API, now)
             return
-        self.memory = memories.observed(self.memory, key, value, API, now, definitions, self.inputs(key))
+        self.memory = memories.record_value(self.memory, key, value, API, now, definitions, self.inputs(key))
         self.oracle.put(key, value)
 
     def derive(self) -> None:
         definitions, now = self.oracle.definitions, self.oracle.now
-        for info in definitions.in_order:
+        for info in definitions.ordered_infos:
             values = {source: self.oracle.value(source) for source in info.inputs}
-            if info.how != "derived" or None in values.values():
+            if info.kind != "derived" or None in values.values():
                 continue
             value = summed(**{key: value for key, value in values.items() if value is not None})
-            source = Source(kind="derived")
-            self.memory = memories.observed(
+            source = Provenance(kind="derived")
+            self.memory = memories.record_value(
                 self.memory, info.key, value, source, now, definitions, self.inputs(info.key)
             )
             self.oracle.put(info.key, value)
 
     def inputs(self, key: str) -> dict[str, str]:
-        look = Knowledge(self.oracle.definitions, self.memory, self.oracle.now)
+        look = Freshness(self.oracle.definitions, self.memory, self.oracle.now)
         return {source: hash for source in self.oracle.sources(key) if (hash := look.hash(source)) is not None}
 
     def plan(self, value: int) -> None:
         definitions, now = self.oracle.definitions, self.oracle.now
         action, before = definitions.action(PLAN), self.memory.plans.get("planning")
-        inputs = Knowledge(definitions, self.memory, now).inputs(action)
-        plan = plans.planning(before, "p", action, inputs, "side", now)
-        self.memory = self.memory.with_plan(plans.planned(plan, plan.version, {"plan": value}, inputs, now))
+        inputs = Freshness(definitions, self.memory, now).inputs(action)
+        plan = plans.start_version(before, "p", action, inputs, "side", now)
+        self.memory = self.memory.with_plan(plans.add_draft(plan, plan.version, {"plan": value}, inputs, now))
         self.oracle.planned_from = self.oracle.basis()
 
     def reject(self) -> None:
         if plan := self.memory.plans.get("planning"):
-            self.memory = self.memory.with_plan(plans.cancelled(plan, self.oracle.now))
+            self.memory = self.memory.with_plan(plans.cancel(plan, self.oracle.now))
         self.oracle.planned_from = None
 
 
@@ -174,7 +175,7 @@ def test_an_action_is_possible_exactly_when_what_it_requires_is_there_and_fresh(
     dialogue = Dialogue(Oracle(definitions))
     for event in events:
         dialogue.take(event)
-        found = derive(definitions, dialogue.memory, dialogue.oracle.now)
+        found = availability_of_all(definitions, dialogue.memory, dialogue.oracle.now)
         assert {each.action_id: each.enabled for each in found} == {
             action.id: dialogue.oracle.is_possible(action) for action in definitions.actions
         }
@@ -182,7 +183,7 @@ def test_an_action_is_possible_exactly_when_what_it_requires_is_there_and_fresh(
             assert each.enabled is not bool(each.reasons)
             lacking = [reason for reason in each.reasons if reason.code.endswith("_INFO")]
             assert len(lacking) == each.need - each.have
-        assert memories.loaded(dialogue.memory.model_dump(mode="json")) == dialogue.memory
+        assert memories.memory_from_json(dialogue.memory.model_dump(mode="json")) == dialogue.memory
 
 
 @given(dialogues())
@@ -195,7 +196,9 @@ def test_doing_what_helps_makes_every_action_possible(drawn: tuple[Definitions, 
     dialogue.derive()
     for _ in range(3 * (len(definitions.infos) + 1)):
         reasons = [
-            reason for each in derive(definitions, dialogue.memory, dialogue.oracle.now) for reason in each.reasons
+            reason
+            for each in availability_of_all(definitions, dialogue.memory, dialogue.oracle.now)
+            for reason in each.reasons
         ]
         if not reasons:
             return

@@ -14,7 +14,7 @@ from tests.tiers import examples
 
 from ringi.assistant import plans
 from ringi.assistant.catalog import Action
-from ringi.assistant.plans import Diff, Feedback, Plan, PlanError, Step
+from ringi.assistant.plans import ContentDiff, Feedback, Plan, PlanError, Step
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
 
@@ -29,12 +29,12 @@ LATER = NOON + timedelta(minutes=5)
 
 
 def planning(plan: Plan | None = None, inputs: dict[str, str] = INPUTS) -> Plan:
-    return plans.planning(plan, "p1", ACTION, inputs, "thread-1", NOON)
+    return plans.start_version(plan, "p1", ACTION, inputs, "thread-1", NOON)
 
 
 def planned(plan: Plan | None = None, draft: Any = DRAFT, inputs: dict[str, str] = INPUTS) -> Plan:
     begun = planning(plan, inputs)
-    return plans.planned(begun, begun.version, draft, inputs, NOON)
+    return plans.add_draft(begun, begun.version, draft, inputs, NOON)
 
 
 def executing(plan: Plan | None = None) -> Plan:
@@ -49,7 +49,7 @@ def approved(plan: Plan, **other: Any) -> Plan:
         "request_id": "r1",
         **other,
     }
-    return plans.approved(plan, by="ann", now=LATER, **says)
+    return plans.approve_plan(plan, by="ann", now=LATER, **says)
 
 
 def refusal(change: Callable[[], Plan]) -> PlanError:
@@ -68,17 +68,17 @@ def addressed(plan: Plan) -> dict[str, int | None]:
 
 def test_a_plan_is_made_approved_and_completed() -> None:
     made = planned()
-    done = plans.step_done(executing(made), 1, "design", LATER)
+    done = plans.mark_step_done(executing(made), 1, "design", LATER)
 
     assert (made.status, made.version, made.workflow, made.action_id) == ("planned", 1, ACTION.workflow, ACTION.id)
-    assert plans.completed(done, 1, LATER).status == "completed"
+    assert plans.complete(done, 1, LATER).status == "completed"
     assert done.approval
     assert (done.approval.by, done.approval.request_id) == ("ann", "r1")
     assert done.done == ("design",)
 
 
 def test_a_stored_plan_loads_again_as_it_was() -> None:
-    plan = plans.criticised(executing(planned(planned())), said("f1"))
+    plan = plans.add_feedback(executing(planned(planned())), said("f1"))
 
     assert Plan.model_validate_json(plan.model_dump_json()) == plan
     assert Plan.model_validate(plan.model_dump(mode="json")) == plan
@@ -88,14 +88,14 @@ def test_the_hash_covers_id_version_plan_and_steps_and_nothing_else() -> None:
     made = planned()
     other_steps = [STEPS[0], {**STEPS[1], "args": {"weeks": 7}}]
 
-    assert made.hash == planned().hash == plans.criticised(made, said("f1")).hash
+    assert made.hash == planned().hash == plans.add_feedback(made, said("f1")).hash
     assert made.hash == planned(inputs={"projects": "sha256:p2"}).hash
     hashes = {
         made.hash,
         planned(made).hash,
         planned(draft={**DRAFT, "plan": {"priority": "low"}}).hash,
         planned(draft={**DRAFT, "steps": other_steps}).hash,
-        plans.hash_of("p2", made.version, made.plan, made.steps),
+        plans.content_hash("p2", made.version, made.plan, made.steps),
     }
     assert len(hashes) == 5
 
@@ -104,8 +104,8 @@ def test_a_draft_that_comes_late_or_twice_changes_nothing() -> None:
     first, second = planning(), planning(planning())
     made = planned()
 
-    assert plans.planned(second, first.version, DRAFT, INPUTS, LATER) is second
-    assert plans.planned(made, made.version, {"plan": "another"}, INPUTS, LATER) is made
+    assert plans.add_draft(second, first.version, DRAFT, INPUTS, LATER) is second
+    assert plans.add_draft(made, made.version, {"plan": "another"}, INPUTS, LATER) is made
 
 
 @pytest.mark.parametrize(
@@ -131,22 +131,22 @@ def test_a_draft_that_is_no_plan_fails_visibly_and_is_refused_from_a_person(draf
     assert not plan.hash
     if draft != {}:
         with pytest.raises(InvalidError, match=names):
-            plans.edited(planned(), draft, "ann", INPUTS, LATER)
+            plans.edit_plan(planned(), draft, "ann", INPUTS, LATER)
 
 
 def test_a_plan_is_obsolete_exactly_by_the_inputs_that_changed_and_not_any_more_when_they_are_back() -> None:
     made = planned()
     now = {"projects": "sha256:p2", "budget": "sha256:b1"}
-    obsolete = plans.checked(made, now, LATER)
+    obsolete = plans.check_inputs(made, now, LATER)
 
     assert (obsolete.status, obsolete.changed) == ("obsolete", ("budget", "goals", "projects"))
-    assert plans.checked(obsolete, now, LATER) is obsolete
-    assert plans.checked(obsolete, INPUTS | {"goals": "sha256:g2"}, LATER).changed == ("goals",)
-    assert plans.checked(obsolete, INPUTS, NOON) == made
+    assert plans.check_inputs(obsolete, now, LATER) is obsolete
+    assert plans.check_inputs(obsolete, INPUTS | {"goals": "sha256:g2"}, LATER).changed == ("goals",)
+    assert plans.check_inputs(obsolete, INPUTS, NOON) == made
 
 
 def test_a_plan_whose_inputs_changed_while_it_was_made_is_born_obsolete() -> None:
-    plan = plans.planned(planning(), 1, DRAFT, INPUTS | {"goals": "sha256:g2"}, LATER)
+    plan = plans.add_draft(planning(), 1, DRAFT, INPUTS | {"goals": "sha256:g2"}, LATER)
 
     assert (plan.status, plan.changed, plan.plan) == ("obsolete", ("goals",), DRAFT["plan"])
 
@@ -160,8 +160,8 @@ def test_an_approval_of_another_version_hash_input_or_status_lets_nothing_run() 
     assert refusal(lambda: approved(made, plan_hash=newer.hash)).code == "HASH"
     assert refusal(lambda: approved(tampered)).code == "HASH"
     assert refusal(lambda: approved(planning(), plan_hash="")).code == "HASH"
-    assert refusal(lambda: approved(plans.cancelled(made, LATER))).code == "STATUS"
-    assert refusal(lambda: approved(plans.completed(executing(), 1, LATER))).code == "STATUS"
+    assert refusal(lambda: approved(plans.cancel(made, LATER))).code == "STATUS"
+    assert refusal(lambda: approved(plans.complete(executing(), 1, LATER))).code == "STATUS"
     changed = refusal(lambda: approved(made, inputs_now=INPUTS | {"goals": "sha256:g2"}))
     assert (changed.code, changed.changed) == ("OBSOLETE", ("goals",))
     assert "goals" in str(changed)
@@ -169,16 +169,16 @@ def test_an_approval_of_another_version_hash_input_or_status_lets_nothing_run() 
 
 
 def test_an_approval_that_arrives_twice_counts_once() -> None:
-    running = plans.step_done(executing(), 1, "design", LATER)
+    running = plans.mark_step_done(executing(), 1, "design", LATER)
 
     assert approved(running) is running
     assert refusal(lambda: approved(running, request_id="r2")).code == "STATUS"
 
 
 def test_feedback_is_addressed_by_the_version_that_takes_it_up() -> None:
-    plan = plans.criticised(planned(), said("f1"))
+    plan = plans.add_feedback(planned(), said("f1"))
     again = planned(plan)
-    late = plans.criticised(plans.criticised(planning(again), said("f2")), said("f2"))
+    late = plans.add_feedback(plans.add_feedback(planning(again), said("f2")), said("f2"))
 
     assert addressed(plan) == {"f1": None}
     assert addressed(again) == {"f1": 2}
@@ -189,16 +189,16 @@ def test_feedback_is_addressed_by_the_version_that_takes_it_up() -> None:
 @pytest.mark.parametrize(
     "ended",
     [
-        lambda plan: plans.failed(plan, 2, "no model", LATER),
-        lambda plan: plans.cancelled(plan, LATER),
-        lambda plan: plans.planned(plan, 2, {}, INPUTS, LATER),
+        lambda plan: plans.fail(plan, 2, "no model", LATER),
+        lambda plan: plans.cancel(plan, LATER),
+        lambda plan: plans.add_draft(plan, 2, {}, INPUTS, LATER),
     ],
     ids=["failed", "cancelled", "no plan"],
 )
 def test_feedback_is_open_again_when_the_version_that_took_it_up_came_to_nothing(
     ended: Callable[[Plan], Plan],
 ) -> None:
-    begun = planning(plans.criticised(planned(), said("f1")))
+    begun = planning(plans.add_feedback(planned(), said("f1")))
 
     assert addressed(ended(begun)) == {"f1": None}
     assert addressed(planned(ended(begun))) == {"f1": 3}
@@ -208,10 +208,10 @@ def test_feedback_is_open_again_when_the_version_that_took_it_up_came_to_nothing
 def test_approving_unchanged_keeps_the_content_and_needs_another_approval() -> None:
     made = planned()
     now = INPUTS | {"goals": "sha256:g2"}
-    pinned = plans.pinned_again(plans.checked(made, now, LATER), now, "thread-2", LATER)
+    pinned = plans.pin_inputs(plans.check_inputs(made, now, LATER), now, "thread-2", LATER)
 
     assert (pinned.status, pinned.version, pinned.thread_id) == ("planned", 2, "thread-2")
-    assert (pinned.plan, pinned.steps, pinned.diff) == (made.plan, made.steps, Diff())
+    assert (pinned.plan, pinned.steps, pinned.diff) == (made.plan, made.steps, ContentDiff())
     assert pinned.changed == ()
     assert refusal(lambda: approved(pinned, plan_hash=made.hash, inputs_now=now)).code == "HASH"
     assert approved(pinned, inputs_now=now).status == "executing"
@@ -220,10 +220,10 @@ def test_approving_unchanged_keeps_the_content_and_needs_another_approval() -> N
 
 def test_an_edit_is_the_next_version_by_that_person_and_keeps_what_it_does_not_name() -> None:
     made = planned()
-    fewer = plans.edited(made, {"steps": STEPS[:1]}, "ben", INPUTS, LATER)
+    fewer = plans.edit_plan(made, {"steps": STEPS[:1]}, "ben", INPUTS, LATER)
 
     assert (fewer.version, fewer.author, fewer.plan, fewer.steps) == (2, "ben", made.plan, made.steps[:1])
-    assert fewer.diff == Diff(removed=("build",))
+    assert fewer.diff == ContentDiff(removed=("build",))
     assert planned(fewer).author is None
 
 
@@ -234,57 +234,57 @@ def test_a_diff_names_steps_by_id_and_the_rest_by_its_key() -> None:
     }
     worded = planned(planned(draft={"plan": "in words"}), {"plan": "in other words"})
 
-    assert planned(planned(), draft).diff == Diff(
+    assert planned(planned(), draft).diff == ContentDiff(
         added=("plan.resources", "test"), removed=("plan.timeline", "design"), changed=("plan.priority", "build")
     )
-    assert worded.diff == Diff(changed=("plan",))
-    assert planned().diff == Diff()
+    assert worded.diff == ContentDiff(changed=("plan",))
+    assert planned().diff == ContentDiff()
 
 
 def test_a_version_that_came_to_nothing_is_none_to_compare_with() -> None:
-    failed = plans.failed(planning(planned()), 2, "no model", LATER)
+    failed = plans.fail(planning(planned()), 2, "no model", LATER)
     third = planned(failed, {**DRAFT, "steps": STEPS[:1]})
 
     assert [past.version for past in third.versions] == [1]
-    assert third.diff == Diff(removed=("build",))
+    assert third.diff == ContentDiff(removed=("build",))
 
 
 def test_an_execution_that_failed_may_be_approved_again_and_goes_on_with_the_same_keys() -> None:
-    running = plans.step_done(executing(), 1, "design", LATER)
-    failed = plans.failed(running, 1, "the API is away", LATER)
+    running = plans.mark_step_done(executing(), 1, "design", LATER)
+    failed = plans.fail(running, 1, "the API is away", LATER)
     again = approved(failed, request_id="r2")
 
     assert (failed.status, failed.error) == ("failed", "the API is away")
     assert (again.status, again.done, again.error) == ("executing", ("design",), None)
     assert plans.step_key(again, again.steps[0]) == plans.step_key(running, running.steps[0])
     assert refusal(lambda: approved(failed, inputs_now={})).code == "OBSOLETE"
-    assert refusal(lambda: approved(plans.failed(planning(), 1, "no model", LATER), plan_hash="")).code == "HASH"
+    assert refusal(lambda: approved(plans.fail(planning(), 1, "no model", LATER), plan_hash="")).code == "HASH"
 
 
 def test_what_executes_is_neither_planned_again_nor_edited_nor_pinned() -> None:
     running = executing()
 
     assert refusal(lambda: planning(running)).code == "STATUS"
-    assert refusal(lambda: plans.edited(running, {"plan": 1}, "ann", INPUTS, LATER)).code == "STATUS"
-    assert refusal(lambda: plans.pinned_again(running, INPUTS, None, LATER)).code == "STATUS"
-    assert plans.checked(running, {}, LATER) is running
+    assert refusal(lambda: plans.edit_plan(running, {"plan": 1}, "ann", INPUTS, LATER)).code == "STATUS"
+    assert refusal(lambda: plans.pin_inputs(running, INPUTS, None, LATER)).code == "STATUS"
+    assert plans.check_inputs(running, {}, LATER) is running
 
 
 def test_what_is_told_late_of_another_version_changes_nothing() -> None:
     running = executing(planned(planned()))
 
-    assert plans.step_done(running, 1, "design", LATER) is running
-    assert plans.step_done(running, 2, "unknown", LATER) is running
-    assert plans.completed(running, 1, LATER) is running
-    assert plans.failed(running, 1, "late", LATER) is running
-    assert plans.step_done(planned(), 1, "design", LATER) == planned()
+    assert plans.mark_step_done(running, 1, "design", LATER) is running
+    assert plans.mark_step_done(running, 2, "unknown", LATER) is running
+    assert plans.complete(running, 1, LATER) is running
+    assert plans.fail(running, 1, "late", LATER) is running
+    assert plans.mark_step_done(planned(), 1, "design", LATER) == planned()
 
 
 def test_a_step_whose_news_comes_after_the_end_still_counts_as_done() -> None:
-    ended = plans.completed(executing(), 1, LATER)
+    ended = plans.complete(executing(), 1, LATER)
 
-    assert plans.step_done(ended, 1, "design", LATER).done == ("design",)
-    assert plans.cancelled(ended, LATER) is ended
+    assert plans.mark_step_done(ended, 1, "design", LATER).done == ("design",)
+    assert plans.cancel(ended, LATER) is ended
 
 
 @settings(max_examples=examples(300))
@@ -316,7 +316,7 @@ class Planning(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.plan = plans.planning(None, "p1", ACTION, {"a": "1"}, None, NOON)
+        self.plan = plans.start_version(None, "p1", ACTION, {"a": "1"}, None, NOON)
         self.inputs = {"a": "1"}
         """What the world is now."""
         self.contents: dict[int, tuple[Any, tuple[Step, ...], str]] = {}
@@ -338,35 +338,37 @@ class Planning(RuleBasedStateMachine):
     @rule()
     def plan_again(self) -> None:
         if self.plan.status == "executing":
-            assert refusal(lambda: plans.planning(self.plan, "new", ACTION, self.inputs, None, NOON)).code == "STATUS"
+            assert (
+                refusal(lambda: plans.start_version(self.plan, "new", ACTION, self.inputs, None, NOON)).code == "STATUS"
+            )
             return
         opened = {each.id for each in self.plan.feedback if each.addressed_in is None}
-        self.became(plans.planning(self.plan, "new", ACTION, self.inputs, None, NOON))
+        self.became(plans.start_version(self.plan, "new", ACTION, self.inputs, None, NOON))
         assert opened <= {each.id for each in self.plan.feedback if each.addressed_in == self.plan.version}
 
     @rule(back=LATE, draft=DRAFTS)
     def a_draft_arrives(self, back: int, draft: dict[str, Any]) -> None:
         before = self.plan
-        self.became(plans.planned(before, before.version - back, draft, self.inputs, NOON))
+        self.became(plans.add_draft(before, before.version - back, draft, self.inputs, NOON))
         assert self.plan is before or (back == 0 and before.status == "planning")
 
     @rule()
     def somebody_criticises(self) -> None:
         self.said += 1
-        self.became(plans.criticised(self.plan, said(f"f{self.said}")))
+        self.became(plans.add_feedback(self.plan, said(f"f{self.said}")))
 
     @rule()
     def look(self) -> None:
-        self.became(plans.checked(self.plan, self.inputs, NOON))
+        self.became(plans.check_inputs(self.plan, self.inputs, NOON))
         if self.plan.status in ("planned", "obsolete"):
-            differs = plans.differing(self.plan.inputs, self.inputs)
+            differs = plans.changed_inputs(self.plan.inputs, self.inputs)
             assert (self.plan.status == "obsolete", self.plan.changed) == (bool(differs), differs)
 
     @precondition(lambda self: self.plan.status in ("planned", "obsolete"))
     @rule()
     def approve_unchanged(self) -> None:
         before = self.plan
-        self.became(plans.pinned_again(before, self.inputs, None, NOON))
+        self.became(plans.pin_inputs(before, self.inputs, None, NOON))
         assert (self.plan.plan, self.plan.steps) == (before.plan, before.steps)
         assert self.plan.version == before.version + 1
         assert self.plan.hash != before.hash
@@ -374,7 +376,7 @@ class Planning(RuleBasedStateMachine):
     @precondition(lambda self: self.plan.status in ("planned", "obsolete"))
     @rule(draft=DRAFTS)
     def edit(self, draft: dict[str, Any]) -> None:
-        self.became(plans.edited(self.plan, draft, "ann", self.inputs, NOON))
+        self.became(plans.edit_plan(self.plan, draft, "ann", self.inputs, NOON))
 
     @precondition(lambda self: self.contents)
     @rule(data=st.data(), is_right=st.booleans(), request_id=st.sampled_from(["r1", "r2"]))
@@ -385,7 +387,7 @@ class Planning(RuleBasedStateMachine):
         version, shown = (newest, newest) if is_right else (data.draw(known), data.draw(known))
         plan_hash = self.contents[shown][2]
         try:
-            self.became(plans.approved(before, version, plan_hash, "ann", request_id, self.inputs, NOON))
+            self.became(plans.approve_plan(before, version, plan_hash, "ann", request_id, self.inputs, NOON))
         except PlanError as error:
             self.is_refused_rightly(error, version, shown)
             return
@@ -395,25 +397,25 @@ class Planning(RuleBasedStateMachine):
             assert before.status in ("planned", "obsolete", "failed")
 
     def is_refused_rightly(self, error: PlanError, version: int, shown: int) -> None:
-        plan, differs = self.plan, plans.differing(self.plan.inputs, self.inputs)
+        plan, differs = self.plan, plans.changed_inputs(self.plan.inputs, self.inputs)
         assert error.changed == (differs if error.code == "OBSOLETE" else ())
         assert differs or plan.status not in ("planned", "obsolete") or (version, shown) != (plan.version, plan.version)
 
     @rule(back=LATE, step=STEP_IDS)
     def a_step_is_done(self, back: int, step: str) -> None:
-        self.became(plans.step_done(self.plan, self.plan.version - back, step, NOON))
+        self.became(plans.mark_step_done(self.plan, self.plan.version - back, step, NOON))
 
     @rule(back=LATE, is_well=st.booleans())
     def the_side_thread_ends(self, back: int, is_well: bool) -> None:
         version, before = self.plan.version - back, self.plan
-        ended = plans.completed(before, version, NOON) if is_well else plans.failed(before, version, "broken", NOON)
+        ended = plans.complete(before, version, NOON) if is_well else plans.fail(before, version, "broken", NOON)
         self.became(ended)
         assert self.plan is before or (back == 0 and before.status in ("planning", "executing"))
 
     @precondition(lambda self: self.plan.version > 3)
     @rule()
     def cancel(self) -> None:
-        self.became(plans.cancelled(self.plan, NOON))
+        self.became(plans.cancel(self.plan, NOON))
 
     @invariant()
     def a_plan_that_executes_was_approved_as_it_is(self) -> None:

@@ -338,7 +338,7 @@ async def test_a_press_waits_for_what_the_conversation_does_just_now(world: Worl
 async def test_a_press_is_refused_as_busy_when_the_conversation_does_not_come_to_an_end(
     world: World, office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "PATIENCE", 0.2)
+    monkeypatch.setattr(access, "WAIT_SECONDS", 0.2)
     ann = world.client()
     office.may_fetch.clear()
     await pressed(ann, "refresh:projects")
@@ -369,7 +369,7 @@ async def test_a_delete_that_no_worker_comes_to_says_so(url: str, monkeypatch: p
         ann = world.client()
         await pressed(ann, "refresh:projects")
         await until(partial(is_at_rest, world))
-        monkeypatch.setattr(access, "PATIENCE", 0.3)
+        monkeypatch.setattr(access, "WAIT_SECONDS", 0.3)
         # Each turn fetches again what is out of date.
         office.may_fetch.clear()
         reply = await ann.delete(f"{AT}/memory")

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from ringi.assistant import memory as memories
-from ringi.assistant.availability import available, derive
-from ringi.assistant.memory import ContextMemory, Op, Source
-from ringi.assistant.seed import Loaded, actions_document, load_actions, load_memory, memory_document
-from ringi.assistant.wording import reasons_in
+from ringi.assistant.availability import availability_of, availability_of_all
+from ringi.assistant.explanations import reasons_text
+from ringi.assistant.memory import ContextMemory, Provenance
+from ringi.assistant.memory_ops import MemoryOp
+from ringi.assistant.seed import SeedData, actions_document, load_actions, load_memory, memory_document
 from ringi.errors import InvalidError
 
 NOW = datetime(2024, 1, 15, 15, tzinfo=UTC)
-SAYS = Source(kind="user", actor="anna")
+SAYS = Provenance(kind="user", actor="anna")
 
 
 def example(name: str) -> dict[str, Any]:
@@ -25,30 +26,35 @@ def example(name: str) -> dict[str, Any]:
     return document
 
 
-def loaded_actions(name: str, *keys: str) -> Loaded:
+def loaded_actions(name: str, *keys: str) -> SeedData:
     """Return an action definition, loaded where these infos are known."""
     definitions = load_actions(example(name), NOW).definitions
-    ops = [Op(op="set", key=key, value=f"value of {key}") for key in keys]
-    memory, refused = memories.applied(ContextMemory(), ops, definitions, SAYS, NOW)
+    ops = [MemoryOp(op="set", key=key, value=f"value of {key}") for key in keys]
+    memory, refused = memories.apply_ops(ContextMemory(), ops, definitions, SAYS, NOW)
     assert not refused
     return load_actions(example(name), NOW, memory)
 
 
-def enabled(loaded: Loaded) -> dict[str, bool]:
-    return {each.action_id: each.enabled for each in derive(loaded.definitions, loaded.memory, NOW)}
+def enabled(memory_from_json: SeedData) -> dict[str, bool]:
+    return {
+        each.action_id: each.enabled
+        for each in availability_of_all(memory_from_json.definitions, memory_from_json.memory, NOW)
+    }
 
 
-def why(loaded: Loaded, id: str, language: str = "ja") -> str:
-    definitions, memory = loaded
-    return reasons_in(available(definitions, memory, NOW, definitions.action(id)).reasons, definitions, language)
+def why(memory_from_json: SeedData, id: str, language: str = "ja") -> str:
+    definitions, memory = memory_from_json
+    return reasons_text(
+        availability_of(definitions, memory, NOW, definitions.action(id)).reasons, definitions, language
+    )
 
 
 @pytest.mark.parametrize("name", ["memory-project", "memory-sales"])
 def test_a_memory_is_written_back_as_it_was_read(name: str) -> None:
-    loaded = load_memory(example(name), NOW)
-    assert memory_document(*loaded, NOW) == example(name)
-    stored = memories.loaded(loaded.memory.model_dump(mode="json"))
-    assert memory_document(loaded.definitions, stored, NOW) == example(name)
+    memory_from_json = load_memory(example(name), NOW)
+    assert memory_document(*memory_from_json, NOW) == example(name)
+    stored = memories.memory_from_json(memory_from_json.memory.model_dump(mode="json"))
+    assert memory_document(memory_from_json.definitions, stored, NOW) == example(name)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +66,8 @@ def test_a_memory_is_written_back_as_it_was_read(name: str) -> None:
     ],
 )
 def test_an_action_definition_is_written_back_as_it_was_read(name: str, known: list[str]) -> None:
-    loaded = loaded_actions(name, *known)
-    assert actions_document(*loaded, NOW) == example(name)
+    memory_from_json = loaded_actions(name, *known)
+    assert actions_document(*memory_from_json, NOW) == example(name)
 
 
 def test_planning_a_project_is_possible_and_so_is_carrying_out_its_plan() -> None:
@@ -73,20 +79,20 @@ def test_planning_a_project_is_possible_and_so_is_carrying_out_its_plan() -> Non
 
 
 def test_sales_planning_is_disabled_while_the_market_trends_are_pending() -> None:
-    loaded = load_memory(example("memory-sales"), NOW)
-    assert enabled(loaded) == {"plan-002": False, "selector-002": True}
-    assert "「市場動向と競合情報」を待っています" in why(loaded, "plan-002")
+    memory_from_json = load_memory(example("memory-sales"), NOW)
+    assert enabled(memory_from_json) == {"plan-002": False, "selector-002": True}
+    assert "「市場動向と競合情報」を待っています" in why(memory_from_json, "plan-002")
 
 
 def test_sales_planning_is_possible_once_the_market_trends_are_there() -> None:
     document = example("memory-sales")
     document["planData"] = {"status": "none", "plan": None, "feedback": []}
     definitions, memory = load_memory(document, NOW)
-    assert why(Loaded(definitions, memory), "plan-002") == "「市場動向と競合情報」を待っています"
-    memory, _ = memories.applied(
-        memory, [Op(op="set", key="market_trends", value={"growth": 0.1})], definitions, SAYS, NOW
+    assert why(SeedData(definitions, memory), "plan-002") == "「市場動向と競合情報」を待っています"
+    memory, _ = memories.apply_ops(
+        memory, [MemoryOp(op="set", key="market_trends", value={"growth": 0.1})], definitions, SAYS, NOW
     )
-    assert enabled(Loaded(definitions, memory)) == {"plan-002": True, "selector-002": True}
+    assert enabled(SeedData(definitions, memory)) == {"plan-002": True, "selector-002": True}
 
 
 @pytest.mark.parametrize("status", ["none", "planning", "executing", "completed"])
@@ -101,16 +107,16 @@ def test_what_a_document_claims_is_computed_anew() -> None:
     document = example("memory-sales")
     document["availableActions"][0]["enabled"] = True
     document["requiredInfoList"][2]["status"] = "collected"
-    loaded = load_memory(document, NOW)
-    assert not enabled(loaded)["plan-002"]
-    assert memory_document(*loaded, NOW) == example("memory-sales")
+    memory_from_json = load_memory(document, NOW)
+    assert not enabled(memory_from_json)["plan-002"]
+    assert memory_document(*memory_from_json, NOW) == example("memory-sales")
 
 
 def test_carrying_out_a_project_waits_for_its_plan_and_for_the_resources() -> None:
     known = ("project_list", "business_goals")
     document = example("actions-project") | {"plannedData": None}
     definitions, _ = load_actions(document, NOW)
-    assert why(Loaded(definitions, ContextMemory()), "計画実行").startswith(
+    assert why(SeedData(definitions, ContextMemory()), "計画実行").startswith(
         "計画がまだありません:「プロジェクト計画作成」"
     )
     planned = loaded_actions("actions-project", *known)
@@ -124,8 +130,8 @@ def test_the_plan_must_have_been_completed_before_it_is_carried_out() -> None:
     assert [each.workflow for each in apply.requires_workflow] == ["projectPlanWorkflow"]
     assert apply.transactional
     planning = memory.plans["projectPlanWorkflow"].model_copy(update={"status": "planning", "hash": ""})
-    memory = memories.run_status(memory.with_plan(planning), "projectPlanWorkflow", "planning", NOW)
-    assert not available(definitions, memory, NOW, apply).enabled
+    memory = memories.set_workflow_status(memory.with_plan(planning), "projectPlanWorkflow", "planning", NOW)
+    assert not availability_of(definitions, memory, NOW, apply).enabled
 
 
 def test_immediate_actions_need_their_infos_and_no_plan() -> None:

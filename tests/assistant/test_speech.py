@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ringi.assistant.speech import language_of
+from ringi.assistant.sentences import detect_language
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from ringi.assistant.speech import language_of
     ],
 )
 def test_a_word_or_two_of_english_is_no_change_of_language(text: str, before: str, language: str) -> None:
-    assert language_of(text, before) == language
+    assert detect_language(text, before) == language

@@ -12,11 +12,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langgraph.graph import END, START, MessagesState, StateGraph
-from tests.assistant.talk import CHAT, TENANT, Talk
+from tests.assistant.talk import CHAT, TENANT, ChatDriver
 from tests.runs.world import World, at_work, checked, opened, until, working
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob
-from ringi.assistant.front import DECLARE
+from ringi.assistant.front_model import DECLARE
 from ringi.server.sse.run_pages import runs_in
 from ringi.server.sse.transcript import Place, messages_of
 from ringi.testing.model import ScriptedModel, calls, together
@@ -107,7 +107,7 @@ async def texts_of(world: World) -> list[str]:
 @pytest.mark.parametrize("workflow", WORKFLOWS.values(), ids=WORKFLOWS)
 async def test_an_immediate_workflow_that_uses_a_model_says_its_answer_once(workflow: Any) -> None:
     async with at_work(URL, counting(workflow).agents()) as world:
-        talk = Talk(world)
+        talk = ChatDriver(world)
         await talk.say("count")
         texts = [" ".join(text.split()) for text in await texts_of(world)]
         assert texts == ["I look.", ANSWER]
@@ -120,7 +120,7 @@ async def test_an_answer_that_the_front_model_has_told_in_its_words_is_not_repea
         return "I look."
 
     async with at_work(URL, counting(known).agents()) as world:
-        talk = Talk(world)
+        talk = ChatDriver(world)
         await talk.say("count")
         assert await texts_of(world) == ["I look."]
         await talk.send("action", action="count")
@@ -130,7 +130,7 @@ async def test_an_answer_that_the_front_model_has_told_in_its_words_is_not_repea
 
 async def test_the_front_model_is_told_the_answer_once_too() -> None:
     async with at_work(URL, counting(words).agents()) as world:
-        talk = Talk(world)
+        talk = ChatDriver(world)
         await talk.say("count")
         await talk.say("what did you say?")
         told = (await texts_of(world))[-1].splitlines()
@@ -142,7 +142,7 @@ async def test_what_a_workflow_adds_to_its_models_words_is_said_after_them() -> 
         return (await WRITER.ainvoke("count")).text + "\n\nSource: the stock list."
 
     async with at_work(URL, counting(noted).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert await texts_of(world) == ["I look.", f"{ANSWER}\n\nSource: the stock list."]
 
 
@@ -166,7 +166,7 @@ async def test_a_draft_that_the_answer_repeats_is_taken_back(said: str, answer: 
         return answer
 
     async with at_work(URL, counting(reworded).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert (await shown(world))[1:] == ["I look.", answer]
         assert said in await texts_of(world)
 
@@ -176,7 +176,7 @@ async def test_also_one_of_a_graph_that_the_workflow_calls() -> None:
         return f"**Stock**\n\n{await graph_of(thought)(job)}"
 
     async with at_work(URL, counting(titled).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert (await shown(world))[1:] == ["I look.", f"**Stock**\n\n{ANSWER}"]
 
 
@@ -185,7 +185,7 @@ async def test_a_workflow_that_returns_nothing_has_said_all_by_its_model() -> No
         await WRITER.ainvoke("count")
 
     async with at_work(URL, counting(silent).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert await texts_of(world) == ["I look.", ANSWER]
 
 
@@ -196,7 +196,7 @@ async def test_what_a_model_says_on_the_way_stays() -> None:
         return ANSWER
 
     async with at_work(URL, counting(sorting).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert (await shown(world))[1:] == ["I look.", '{"kind": "stock"}', "{not JSON", ANSWER]
 
 
@@ -206,7 +206,7 @@ async def test_two_answers_with_the_same_words_are_two() -> None:
         return (await WRITER.ainvoke("count once more")).text
 
     async with at_work(URL, counting(twice).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert await texts_of(world) == ["I look.", ANSWER, ANSWER]
 
 
@@ -216,7 +216,7 @@ async def test_an_answer_that_no_model_streamed_is_said() -> None:
         return "Three in all."
 
     async with at_work(URL, counting(other).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert await texts_of(world) == ["I look.", ANSWER, "Three in all."]
 
 
@@ -230,7 +230,7 @@ async def test_what_a_workflow_does_not_want_to_show_is_not_streamed() -> None:
         return f"**Stock**\n\n{draft}"
 
     async with at_work(URL, counting(chosen).agents()) as world:
-        await Talk(world).say("count")
+        await ChatDriver(world).say("count")
         assert await texts_of(world) == ["I look.", f"**Stock**\n\n{ANSWER}"]
 
 
@@ -298,7 +298,7 @@ async def until_said(world: World, thread: str, text: str) -> None:
 async def test_the_talk_names_the_stream_in_which_a_plan_and_its_steps_are_told_word_by_word() -> None:
     may_go_on = asyncio.Event()
     async with at_work(URL, planning(may_go_on).agents()) as world:
-        talk = Talk(world)
+        talk = ChatDriver(world)
         await talk.send("action", action="plan")
         told = await begun(world, "plan")
         assert (told["action_id"], told["version"]) == ("plan", 1)
@@ -322,14 +322,14 @@ async def test_a_planning_that_another_worker_takes_over_says_nothing_twice() ->
     may_go_on = asyncio.Event()
     async with opened(URL, planning(may_go_on).agents()) as world:
         worker = asyncio.create_task(world.runner.work(asyncio.Event()))
-        await Talk(world).send("action", action="plan")
+        await ChatDriver(world).send("action", action="plan")
         thread = (await begun(world, "plan"))["thread_id"]
         await until_said(world, thread, "first the")
         worker.cancel()
         await asyncio.gather(worker, return_exceptions=True)
         may_go_on.set()
         async with working(world):
-            await Talk(world).request()
+            await ChatDriver(world).request()
             assert await said_in(world, thread) == ["first the lamps"]
             assert len([each for each in await world.runner.find(TENANT, 20) if each.id == thread]) == 1
 
@@ -355,7 +355,7 @@ async def test_a_compiled_graph_plans_and_is_streamed_too() -> None:
     definitions = Definitions((), (Action("plan", "plan", "Plan", workflow="plan"),))
     assistant = Assistant("assistant", definitions, ScriptedModel(script=front), {"plan": graph})
     async with at_work(URL, assistant.agents()) as world:
-        talk = Talk(world)
+        talk = ChatDriver(world)
         await talk.send("action", action="plan")
         thread = (await begun(world, "plan"))["thread_id"]
         await talk.thread(thread, "done")

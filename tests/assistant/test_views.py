@@ -8,9 +8,10 @@ from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
 
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
-from ringi.assistant.briefing import prompt_view
-from ringi.assistant.knowledge import Knowledge
-from ringi.assistant.memory import ContextMemory, Op
+from ringi.assistant.freshness import Freshness
+from ringi.assistant.memory import ContextMemory
+from ringi.assistant.memory_ops import MemoryOp
+from ringi.assistant.model_context import prompt_view
 from ringi.assistant.plans import Feedback
 from ringi.assistant.views import actions_view, history_view, memory_view
 
@@ -19,12 +20,12 @@ READY = told(fetched(EMPTY, [{"id": 1}]), goal="g")
 
 
 def planned() -> ContextMemory:
-    action, inputs = OFFICE.action("plan"), Knowledge(OFFICE, READY, NOON).inputs(OFFICE.action("plan"))
-    plan = plans.planning(None, "p1", action, inputs, "side", NOON)
+    action, inputs = OFFICE.action("plan"), Freshness(OFFICE, READY, NOON).inputs(OFFICE.action("plan"))
+    plan = plans.start_version(None, "p1", action, inputs, "side", NOON)
     draft = {"plan": {"risk": "low"}, "steps": [{"id": "s1", "title": "Write", "action": "write", "args": {"n": 1}}]}
-    plan = plans.planned(plan, 1, draft, inputs, after(1))
-    plan = plans.criticised(plan, Feedback(id="f1", text="too tight", by="anna", at=after(2)))
-    return memories.observed(READY, "draft", {"risk": "low"}, API, after(1), OFFICE).with_plan(plan)
+    plan = plans.add_draft(plan, 1, draft, inputs, after(1))
+    plan = plans.add_feedback(plan, Feedback(id="f1", text="too tight", by="anna", at=after(2)))
+    return memories.record_value(READY, "draft", {"risk": "low"}, API, after(1), OFFICE).with_plan(plan)
 
 
 def test_an_empty_memory_shows_what_is_wanted_and_that_nothing_is_there() -> None:
@@ -97,20 +98,20 @@ def test_a_plan_is_shown_with_what_was_said_of_it_and_that_it_waits() -> None:
 def test_a_plan_that_is_out_of_date_names_what_changed() -> None:
     memory = told(planned(), goal="h")
     plan = memory.plans["planning"]
-    inputs = Knowledge(OFFICE, memory, NOON).inputs(OFFICE.action("plan"))
-    view = memory_view(OFFICE, memory.with_plan(plans.checked(plan, inputs, NOON)), NOON, "ja")
+    inputs = Freshness(OFFICE, memory, NOON).inputs(OFFICE.action("plan"))
+    view = memory_view(OFFICE, memory.with_plan(plans.check_inputs(plan, inputs, NOON)), NOON, "ja")
     assert view["plans"][0]["changed"] == [{"key": "goal", "title": "目標"}]
 
 
 def test_an_open_question_is_what_the_conversation_waits_for() -> None:
-    assert memory_view(OFFICE, EMPTY.asking("goal", "side"), NOON, "en")["hitlState"] == {
+    assert memory_view(OFFICE, EMPTY.with_open_question("goal", "side"), NOON, "en")["hitlState"] == {
         "status": "waiting",
         "waitingFor": "goal",
     }
 
 
 def test_the_history_is_shown_with_titles_and_sources() -> None:
-    memory = memories.run_status(READY, "planning", "planning", after(9))
+    memory = memories.set_workflow_status(READY, "planning", "planning", after(9))
     shown = history_view(OFFICE, memory.history, "ja")
     assert [(each["number"], each["op"], each["title"]) for each in shown] == [
         (1, "observe", "案件"),
@@ -122,8 +123,10 @@ def test_the_history_is_shown_with_titles_and_sources() -> None:
 
 
 def test_the_model_is_told_what_is_known_missing_and_possible_in_little_space() -> None:
-    memory, _ = memories.applied(planned(), [Op(op="set", key="topic", value="語" * 20_000)], OFFICE, ANNA, NOON)
-    memory = memories.failed(memory, "budget", "no route", API, NOON)
+    memory, _ = memories.apply_ops(
+        planned(), [MemoryOp(op="set", key="topic", value="語" * 20_000)], OFFICE, ANNA, NOON
+    )
+    memory = memories.record_failure(memory, "budget", "no route", API, NOON)
     text = prompt_view(OFFICE, memory, NOON, "ja")
     told = json.loads(text)
     infos = {each["key"]: each for each in told["infos"]}

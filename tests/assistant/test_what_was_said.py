@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from tests.assistant.talk import CHAT, Office, talking
 
-from ringi.assistant.front import DECLARE
+from ringi.assistant.front_model import DECLARE
 from ringi.testing.model import calls
 
 PROJECTS = [

@@ -4,7 +4,7 @@ from ringi.assistant.assistant import Assistant
 from ringi.assistant.catalog import Action, Choices, Info, InfoHandler, Needs, Text, WorkflowNeeds, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
-from ringi.assistant.speech import language_of
+from ringi.assistant.sentences import detect_language
 
 __all__ = [
     "Action",
@@ -19,6 +19,6 @@ __all__ = [
     "StepJob",
     "Text",
     "WorkflowNeeds",
+    "detect_language",
     "in_language",
-    "language_of",
 ]

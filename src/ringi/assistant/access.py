@@ -13,7 +13,7 @@ from ringi.assistant.action_commands import Event
 from ringi.assistant.assistant import AssistantAgent
 from ringi.assistant.catalog import Action
 from ringi.assistant.memory import ContextMemory
-from ringi.assistant.persistence import memory_of
+from ringi.assistant.memory_cache import memory_of
 from ringi.assistant.plans import Plan
 from ringi.contracts import Wakeup
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from ringi.assistant.assistant import Assistant
     from ringi.runs import Runner
 
-PATIENCE = 5.0
+WAIT_SECONDS = 5.0
 """For how many seconds a press waits until the conversation has done what it does just now."""
 
 
 @dataclass(frozen=True)
-class Conversation:
+class ConversationSnapshot:
     """A conversation as it stands, or as it would begin."""
 
     id: str
@@ -47,10 +47,10 @@ class Conversation:
 class ConversationAccess:
     """The conversations that one caller may know of."""
 
-    def __init__(self, platform: Platform, who: Principal) -> None:
-        self._platform, self._who = platform, who
+    def __init__(self, platform: Platform, principal: Principal) -> None:
+        self._platform, self._principal = platform, principal
 
-    async def conversation(self, id: str, agent: str | None = None) -> Conversation:
+    async def load(self, id: str, agent: str | None = None) -> ConversationSnapshot:
         """Return a conversation; one that nobody has begun is that with `agent`, where that is named.
 
         Raises `NotFoundError` for a thread that the caller may not know of, and for one without an assistant.
@@ -58,86 +58,90 @@ class ConversationAccess:
         runner, thread = self._runner(id), await self._thread(id)
         if thread is None and agent is None:
             raise NotFoundError("thread", id)
-        found = runner.agents.get(thread.agent if thread else str(agent))
-        if not isinstance(found, AssistantAgent) or found.assistant is None:
+        agent_of_thread = runner.agents.get(thread.agent if thread else str(agent))
+        if not isinstance(agent_of_thread, AssistantAgent) or agent_of_thread.assistant is None:
             raise NotFoundError("assistant", id if thread else str(agent))
         memory = await memory_of(self._platform.backend, thread) if thread else ContextMemory()
-        return Conversation(id, found.assistant, memory, thread)
+        return ConversationSnapshot(id, agent_of_thread.assistant, memory, thread)
 
-    async def send(self, id: str, agent: str | None, event_in: Callable[[Conversation], Event]) -> Thread:
+    async def send(self, id: str, agent: str | None, build_event: Callable[[ConversationSnapshot], Event]) -> Thread:
         """Send the event that a conversation as it stands leads to, as soon as it takes one.
 
         Raises `ThreadBusyError` when it does something else for too long.
         """
-        until = time.monotonic() + PATIENCE
-        async with self._news(id) as news:
+        until = time.monotonic() + WAIT_SECONDS
+        async with self._subscribe(id) as wakeup:
             while True:
-                conversation = await self.conversation(id, agent)
+                conversation = await self.load(id, agent)
                 try:
-                    return await self._sent(conversation, event_in)
+                    return await self._start(conversation, build_event)
                 except ThreadBusyError as error:
-                    left = until - time.monotonic()
-                    if left <= 0 or error.status == "interrupted":
+                    seconds_left = until - time.monotonic()
+                    if seconds_left <= 0 or error.status == "interrupted":
                         raise
-                await news.wait(min(left, self._platform.backend.notifier.recheck_after))
+                await wakeup.wait(min(seconds_left, self._platform.backend.notifier.recheck_after))
 
-    async def ended(self, run: Thread) -> Thread | None:
+    async def wait_for_end(self, run: Thread) -> Thread | None:
         """Return a thread once this run of it has ended, None when that takes too long."""
-        until = time.monotonic() + PATIENCE
-        async with self._news(run.id) as news:
+        until = time.monotonic() + WAIT_SECONDS
+        async with self._subscribe(run.id) as wakeup:
             while True:
                 thread = await self._runner(run.id).get(run.tenant, run.id)
                 if thread.run_id != run.run_id or not thread.is_live:
                     return thread
-                left = until - time.monotonic()
-                if left <= 0:
+                seconds_left = until - time.monotonic()
+                if seconds_left <= 0:
                     return None
-                await news.wait(min(left, self._platform.backend.notifier.recheck_after))
+                await wakeup.wait(min(seconds_left, self._platform.backend.notifier.recheck_after))
 
-    async def approval(self, plan: Plan) -> Request | None:
+    async def approval_request(self, plan: Plan) -> Request | None:
         """Return what asks to approve the newest version of a plan, or what it was approved by."""
         store = self._platform.backend.store
         try:
             if plan.approval and plan.status in ("executing", "completed"):
-                return await store.get(Request, self._who.tenant, plan.approval.request_id)
-            thread = await store.get(Thread, self._who.tenant, plan.thread_id or "")
+                return await store.get(Request, self._principal.tenant, plan.approval.request_id)
+            thread = await store.get(Thread, self._principal.tenant, plan.thread_id or "")
         except NotFoundError:
             return None
-        asked = await requests_of_run(self._platform.backend, thread)
+        requests = await requests_of_run(self._platform.backend, thread)
         # One that somebody merely posted with this thread's id is not among them.
-        return next((request for request in asked if request.kind == "approval"), None)
+        return next((request for request in requests if request.kind == "approval"), None)
 
     async def open_approval(self, plan: Plan) -> Request | None:
         """Return what asks to approve a plan, where it is open and the caller may know of it."""
         # That of a plan out of date is withdrawn a moment after the memory says so.
-        request = await self.approval(plan) if plan.status in ("planned", "failed") else None
-        return request if request and not request.is_final and may_read(self._who, request) else None
+        request = await self.approval_request(plan) if plan.status in ("planned", "failed") else None
+        return request if request and not request.is_final and may_read(self._principal, request) else None
 
     async def open_question(self, thread_id: str) -> Request | None:
         """Return what a side thread asks, where it is open and the caller may know of it."""
         try:
-            thread = await self._platform.backend.store.get(Thread, self._who.tenant, thread_id)
+            thread = await self._platform.backend.store.get(Thread, self._principal.tenant, thread_id)
         except NotFoundError:
             return None
-        asked = await open_requests(self._platform.backend, thread)
-        return next((request for request in asked if may_read(self._who, request)), None)
+        requests = await open_requests(self._platform.backend, thread)
+        return next((request for request in requests if may_read(self._principal, request)), None)
 
-    async def _sent(self, conversation: Conversation, event_in: Callable[[Conversation], Event]) -> Thread:
+    async def _start(
+        self, conversation: ConversationSnapshot, build_event: Callable[[ConversationSnapshot], Event]
+    ) -> Thread:
         thread = conversation.thread
         if thread and thread.is_live:
             raise ThreadBusyError(thread.id, thread.status)
-        agent, input = conversation.assistant.name, {"event": event_in(conversation)}
+        agent, input = conversation.assistant.name, {"event": build_event(conversation)}
         runner = self._runner(conversation.id)
-        check = partial(require_readable_thread, self._who)
-        return await runner.start(self._who.tenant, conversation.id, agent, input, by=self._who.actor, check=check)
+        check = partial(require_readable_thread, self._principal)
+        return await runner.start(
+            self._principal.tenant, conversation.id, agent, input, by=self._principal.actor, check=check
+        )
 
     async def _thread(self, id: str) -> Thread | None:
         try:
-            thread = await self._platform.backend.store.get(Thread, self._who.tenant, id)
+            thread = await self._platform.backend.store.get(Thread, self._principal.tenant, id)
         except NotFoundError:
             parse_body(ThreadName, {"thread_id": id})
             return None
-        return require_readable_thread(self._who, thread)
+        return require_readable_thread(self._principal, thread)
 
     def _runner(self, id: str) -> Runner:
         if self._platform.runner is None:
@@ -145,7 +149,7 @@ class ConversationAccess:
         return self._platform.runner
 
     @asynccontextmanager
-    async def _news(self, id: str) -> AsyncIterator[Wakeup]:
-        topic = topic_of(Thread.record, Key(self._who.tenant, id))
-        async with self._platform.backend.notifier.subscribe(topic) as news:
-            yield news
+    async def _subscribe(self, id: str) -> AsyncIterator[Wakeup]:
+        topic = topic_of(Thread.record, Key(self._principal.tenant, id))
+        async with self._platform.backend.notifier.subscribe(topic) as wakeup:
+            yield wakeup

@@ -5,62 +5,62 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ringi.assistant.action_errors import ActionUnavailableError
 from ringi.assistant.catalog import Action
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory
-from ringi.assistant.refusals import NotPossibleError
 from ringi.errors import InvalidError, NotFoundError
 
 Event = dict[str, Any]
 
 
-class Presses:
+class ActionCommands:
     """What can be pressed in a conversation, as it stands."""
 
     def __init__(self, definitions: Definitions, memory: ContextMemory, items: Sequence[Mapping[str, Any]]) -> None:
         self._definitions, self._memory = definitions, memory
         self._items = {item["id"]: item for item in items}
 
-    def action(self, id: str) -> Action:
+    def find_action(self, id: str) -> Action:
         """Return an action, or raise `NotFoundError`."""
         if id not in self._definitions.actions_by_id:
             raise NotFoundError("action", id)
         return self._definitions.action(id)
 
-    def possible(self, id: str) -> Action:
+    def require_possible(self, id: str) -> Action:
         """Return an action that is possible now, or raise `NotPossibleError` that says why it is not."""
-        action = self.action(id)
+        action = self.find_action(id)
         if not self._items[id]["enabled"]:
-            raise NotPossibleError.of(self._items[id])
+            raise ActionUnavailableError.for_action(self._items[id])
         return action
 
-    def set_going(self, id: str) -> Action:
+    def require_startable(self, id: str) -> Action:
         """Return an action that is possible once its turn has fetched what it lacks, or raise as `possible` does."""
-        action = self.action(id)
+        action = self.find_action(id)
         reasons = self._items[id]["reasons"]
-        return action if reasons and all(map(is_fetched, reasons)) else self.possible(id)
+        return action if reasons and all(map(is_fetchable, reasons)) else self.require_possible(id)
 
-    def event(self, pressed: str, args: Mapping[str, Any]) -> Event:
+    def build_event(self, command: str, args: Mapping[str, Any]) -> Event:
         """Return the event of an action that is pressed, or of `ask:`, `refresh:`, `again:`, `unchanged:` with a name.
 
         Raises `NotFoundError` for an unknown name, `NotPossibleError` for what is not possible now, `InvalidError` for
         arguments that the action does not take.
         """
-        verb, colon, name = pressed.partition(":")
+        verb, colon, name = command.partition(":")
         if not colon:
-            self.action(pressed).check_args(args)
-            return {"type": "action", "action": self.set_going(pressed).id, "args": dict(args)}
-        verbs: dict[str, Callable[[str], Event]] = {
+            self.find_action(command).check_args(args)
+            return {"type": "action", "action": self.require_startable(command).id, "args": dict(args)}
+        builders: dict[str, Callable[[str], Event]] = {
             "ask": self._ask,
             "refresh": self._refresh,
             "again": self._again,
             "unchanged": self._unchanged,
         }
-        if verb not in verbs:
-            raise NotFoundError("action", pressed)
+        if verb not in builders:
+            raise NotFoundError("action", command)
         if args:
             raise InvalidError.of("args", f"{verb}: takes none: leave them out")
-        return {"type": verb, **verbs[verb](name)}
+        return {"type": verb, **builders[verb](name)}
 
     def _ask(self, key: str) -> Event:
         return {"info": self._info(key, "ask", "is not asked of people")}
@@ -70,30 +70,30 @@ class Presses:
 
     def _again(self, id: str) -> Event:
         self._plan(id)
-        return {"action": self.set_going(id).id}
+        return {"action": self.require_startable(id).id}
 
     def _unchanged(self, id: str) -> Event:
         plan = self._memory.plans.get(self._plan(id).workflow or "")
         is_asked = plan is not None and plan.status == "planned" and plan.thread_id is not None
         if plan is None or not plan.is_applicable or is_asked:
-            raise NotPossibleError.of_current(id)
+            raise ActionUnavailableError.plan_up_to_date(id)
         return {"action": id}
 
     def _info(self, key: str, how: str, why: str) -> str:
         info = self._definitions.infos_by_key.get(key)
         if info is None:
             raise NotFoundError("info", key)
-        if info.how != how:
-            raise InvalidError.of("action_id", f"info {key!r} {why}: its value is obtained by {info.how!r}")
+        if info.kind != how:
+            raise InvalidError.of("action_id", f"info {key!r} {why}: its value is obtained by {info.kind!r}")
         return key
 
     def _plan(self, id: str) -> Action:
-        action = self.action(id)
+        action = self.find_action(id)
         if action.kind != "plan":
             raise InvalidError.of("action_id", f"action {id!r} is of kind {action.kind!r}: name one of kind 'plan'")
         return action
 
 
-def is_fetched(reason: Mapping[str, Any]) -> bool:
+def is_fetchable(reason: Mapping[str, Any]) -> bool:
     """Whether the turn itself takes this reason away: what handlers failed to fetch is not tried again by it."""
     return reason["code"] in ("MISSING_INFO", "STALE_INFO") and reason["fix"]["kind"] == "run_handler"

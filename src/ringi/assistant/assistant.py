@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ringi.assistant.background import asking, executing, planning
+from ringi.assistant.background import build_ask_graph, build_execute_graph, build_plan_graph
 from ringi.assistant.catalog import in_language
-from ringi.assistant.conversation import conversation
+from ringi.assistant.conversation_graph import build_conversation_graph
 from ringi.assistant.settings import AssistantSettings
 from ringi.runs import Agent, State, no_output
 
-MESSAGE = {
+MESSAGE_SCHEMA = {
     "type": "object",
     "properties": {"role": {"enum": ["user"]}, "content": {"type": "string"}, "id": {"type": "string"}},
     "required": ["role", "content"],
     "additionalProperties": False,
 }
-INPUT = {
+INPUT_SCHEMA = {
     "type": "object",
     "properties": {
-        "messages": {"type": "array", "title": "Messages", "minItems": 1, "items": MESSAGE},
+        "messages": {"type": "array", "title": "Messages", "minItems": 1, "items": MESSAGE_SCHEMA},
         "event": {
             "type": "object",
             "properties": {"type": {"type": "string"}, "args": {"type": "object"}},
@@ -30,7 +30,12 @@ INPUT = {
     "oneOf": [{"required": ["messages"]}, {"required": ["event"]}],
     "additionalProperties": False,
 }
-JOB = {"type": "object", "properties": {"job": {"type": "object"}}, "required": ["job"], "additionalProperties": False}
+JOB_SCHEMA = {
+    "type": "object",
+    "properties": {"job": {"type": "object"}},
+    "required": ["job"],
+    "additionalProperties": False,
+}
 
 
 @dataclass(frozen=True)
@@ -51,24 +56,24 @@ class Assistant(AssistantSettings):
         """Return the agents to serve: the conversation, and those that work in threads beside it."""
         front = AssistantAgent(
             self.name,
-            conversation(self),
+            build_conversation_graph(self),
             title=in_language(self.title, "en"),
             description=in_language(self.description, "en"),
-            input_schema=INPUT,
-            input=prepared,
-            output=shown,
+            input_schema=INPUT_SCHEMA,
+            input=build_input,
+            output=thread_values,
             assistant=self,
             subgraphs=True,
             history=False,
         )
-        sides = {"plan": planning, "ask": asking, "execute": executing}
-        return [front, *(self._side(kind, made(self)) for kind, made in sides.items())]
+        builders = {"plan": build_plan_graph, "ask": build_ask_graph, "execute": build_execute_graph}
+        return [front, *(self._background_agent(kind, build(self)) for kind, build in builders.items())]
 
-    def _side(self, kind: str, graph: Any) -> Agent:
+    def _background_agent(self, kind: str, graph: Any) -> Agent:
         return Agent(
             f"{self.name}.{kind}",
             graph,
-            input_schema=JOB,
+            input_schema=JOB_SCHEMA,
             output=no_output,
             is_internal=True,
             subgraphs=True,
@@ -76,7 +81,7 @@ class Assistant(AssistantSettings):
         )
 
 
-def prepared(input: dict[str, Any]) -> dict[str, Any]:
+def build_input(input: dict[str, Any]) -> dict[str, Any]:
     """Return a run's input as what the conversation's graph takes."""
     events, messages = [input["event"]] if "event" in input else [], input.get("messages", [])
     return {
@@ -89,6 +94,6 @@ def prepared(input: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def shown(state: State) -> dict[str, Any]:
+def thread_values(state: State) -> dict[str, Any]:
     """Return what the thread itself shows; the memory is not among it: each event of the thread would keep it anew."""
     return {"version": (state.get("memory") or {}).get("version", 0), "language": state.get("language") or "en"}

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ringi.assistant.catalog import Action, Needs
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.knowledge import Knowledge, State
+from ringi.assistant.freshness import Freshness, State
 from ringi.assistant.memory import ContextMemory
-from ringi.assistant.plans import Plan, differing
+from ringi.assistant.plans import Plan, changed_inputs
 
 Code: TypeAlias = Literal[
     "MISSING_INFO",
@@ -25,21 +25,21 @@ Code: TypeAlias = Literal[
     "NOT_ASKED",
     "ALREADY_RUNNING",
 ]
-Help: TypeAlias = Literal["ask", "run_handler", "run_action", "wait", "approve", "reapprove"]
-CODES: dict[State, Code] = {
+FixKind: TypeAlias = Literal["ask", "run_handler", "run_action", "wait", "approve", "reapprove"]
+CODE_BY_STATE: dict[State, Code] = {
     "missing": "MISSING_INFO",
     "not_needed": "MISSING_INFO",
     "stale": "STALE_INFO",
     "error": "ERROR_INFO",
 }
-RUNNING = ("planning", "executing", "running")
+RUNNING_STATUSES = ("planning", "executing", "running")
 """The statuses of a workflow that is at work."""
 
 
 class Fix(NamedTuple):
     """What helps: an info to ask for or to fetch, an action to run or to approve, or a workflow to wait for."""
 
-    kind: Help
+    kind: FixKind
     ref: str
 
 
@@ -61,58 +61,58 @@ class Availability(NamedTuple):
     need: int
 
 
-def derive(definitions: Definitions, memory: ContextMemory, now: datetime) -> list[Availability]:
+def availability_of_all(definitions: Definitions, memory: ContextMemory, now: datetime) -> list[Availability]:
     """Return each action's availability, in the order of the definitions."""
-    look = _Look(definitions, memory, now)
-    return [look.availability(action) for action in definitions.actions]
+    check = _AvailabilityCheck(definitions, memory, now)
+    return [check.availability(action) for action in definitions.actions]
 
 
-def available(definitions: Definitions, memory: ContextMemory, now: datetime, action: Action) -> Availability:
+def availability_of(definitions: Definitions, memory: ContextMemory, now: datetime, action: Action) -> Availability:
     """Return one action's availability."""
-    return _Look(definitions, memory, now).availability(action)
+    return _AvailabilityCheck(definitions, memory, now).availability(action)
 
 
 @lru_cache(maxsize=4096)
-def _reason(code: Code, key: str, kind: Help, ref: str) -> Reason:
+def _reason(code: Code, key: str, kind: FixKind, ref: str) -> Reason:
     return Reason(code, key, Fix(kind, ref))
 
 
-class _Look:
+class _AvailabilityCheck:
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
         self.definitions, self.memory, self.now = definitions, memory, now
-        self.known = Knowledge(definitions, memory, now)
-        self._known_lacks: dict[str, tuple[Reason, ...]] = {}
+        self.freshness = Freshness(definitions, memory, now)
+        self._reasons_by_info: dict[str, tuple[Reason, ...]] = {}
 
     def availability(self, action: Action) -> Availability:
-        needs, order = self.definitions.required[action.id], self._order(action)
-        lacking: list[Reason] = []
+        needs, order = self.definitions.required_needs[action.id], self._order_reasons(action)
+        unmet: list[Reason] = []
         have = len(needs)
         for need in needs:
-            if lacks := self._lacks(need):
+            if reasons_of_need := self._unmet(need):
                 have -= 1
-                lacking += lacks
-        reasons = list(dict.fromkeys((*order, *lacking))) if order else lacking
+                unmet += reasons_of_need
+        reasons = list(dict.fromkeys((*order, *unmet))) if order else unmet
         return Availability(action.id, not reasons, reasons, have, len(needs))
 
-    def _order(self, action: Action) -> list[Reason]:
+    def _order_reasons(self, action: Action) -> list[Reason]:
         """Return what an action waits for but infos: itself, its plan, other actions and workflows."""
-        reasons = [*self._running(action)]
-        own = self.definitions.plan_of(action) if action.kind == "apply" else None
-        if own is not None:
-            reasons += [*self._unplanned(own), *self._unasked(own)]
+        reasons = [*self._running_reasons(action)]
+        plan_action = self.definitions.plan_of(action) if action.kind == "apply" else None
+        if plan_action is not None:
+            reasons += [*self._missing_plan(plan_action), *self._missing_request(plan_action)]
         for id in action.depends_on:
-            if own is None or id != own.id:
+            if plan_action is None or id != plan_action.id:
                 reasons += self._dependency(self.definitions.actions_by_id[id])
-        for wanted in action.requires_workflow:
-            reasons += self._workflow(action, wanted.workflow, wanted.status)
+        for requirement in action.requires_workflow:
+            reasons += self._workflow(action, requirement.workflow, requirement.status)
         return reasons
 
-    def _running(self, action: Action) -> Iterator[Reason]:
+    def _running_reasons(self, action: Action) -> Iterator[Reason]:
         status = self._status(action)
-        if status in RUNNING:
-            yield Reason("ALREADY_RUNNING", action.id, Fix("wait", self._at_work(action)))
+        if status in RUNNING_STATUSES:
+            yield Reason("ALREADY_RUNNING", action.id, Fix("wait", self._running_workflow(action)))
 
-    def _at_work(self, action: Action) -> str:
+    def _running_workflow(self, action: Action) -> str:
         """Return the workflow that is at work for an action, which may be what applies its plan."""
         apply = self.definitions.apply_of(action) if self._status(action) == "executing" else None
         return (apply or action).workflow or action.id
@@ -128,81 +128,81 @@ class _Look:
         plan = self.definitions.plan_of(action)
         return self.memory.plans.get(plan.workflow or "") if plan else None
 
-    def _dependency(self, before: Action) -> Iterator[Reason]:
-        if before.kind == "plan":
-            yield from self._unplanned(before)
-        elif self._status_of_run(before.workflow or before.id) != "completed":
-            yield self._unfinished("DEPENDENCY", before)
+    def _dependency(self, other: Action) -> Iterator[Reason]:
+        if other.kind == "plan":
+            yield from self._missing_plan(other)
+        elif self._status_of_run(other.workflow or other.id) != "completed":
+            yield self._unfinished_reason("DEPENDENCY", other)
 
     def _workflow(self, action: Action, workflow: str, status: str) -> Iterator[Reason]:
         plan, owner = self.memory.plans.get(workflow), self.definitions.workflows[workflow]
         if owner.kind == "plan" and self.definitions.plan_of(action) is owner and status == "completed":
-            yield from self._unplanned(owner)
+            yield from self._missing_plan(owner)
         elif status not in (self._status_of_run(workflow), plan and plan.status):
-            reason = self._unfinished("WORKFLOW", owner)
+            reason = self._unfinished_reason("WORKFLOW", owner)
             yield reason if reason.code == "AWAITING_APPROVAL" else reason._replace(key=workflow)
 
     def _status_of_run(self, workflow: str) -> str | None:
         run = self.memory.runs.get(workflow)
         return run.status if run else None
 
-    def _unfinished(self, code: Code, before: Action) -> Reason:
+    def _unfinished_reason(self, code: Code, other: Action) -> Reason:
         """Return the reason of what waits for an action that was not completed."""
-        if self._status(before) in RUNNING:
-            return Reason(code, before.id, Fix("wait", self._at_work(before)))
-        plan = self._plan(before) if before.kind == "apply" else None
+        if self._status(other) in RUNNING_STATUSES:
+            return Reason(code, other.id, Fix("wait", self._running_workflow(other)))
+        plan = self._plan(other) if other.kind == "apply" else None
         if plan is not None and plan.status == "planned":
-            return Reason("AWAITING_APPROVAL", before.id, Fix("approve", before.id))
-        return Reason(code, before.id, Fix("run_action", before.id))
+            return Reason("AWAITING_APPROVAL", other.id, Fix("approve", other.id))
+        return Reason(code, other.id, Fix("run_action", other.id))
 
-    def _unasked(self, plan_action: Action) -> Iterator[Reason]:
+    def _missing_request(self, plan_action: Action) -> Iterator[Reason]:
         """Yield that nobody is asked to approve the plan as it is."""
         plan = self.memory.plans.get(plan_action.workflow or "")
         if plan is not None and plan.is_unasked and plan.is_applicable and plan.status != "obsolete":
             yield Reason("NOT_ASKED", plan_action.id, Fix("reapprove", plan_action.id))
 
-    def _unplanned(self, plan_action: Action) -> Iterator[Reason]:
+    def _missing_plan(self, plan_action: Action) -> Iterator[Reason]:
         """Yield why there is no plan that can be applied as it is."""
         plan = self.memory.plans.get(plan_action.workflow or "")
         again = Fix("run_action", plan_action.id)
         if plan is not None and plan.status == "planning":
             yield Reason("NO_PLAN", plan_action.id, Fix("wait", plan.workflow))
         elif plan is not None and plan.hash and plan.status not in ("completed", "cancelled"):
-            for key in self._changed(plan, plan_action):
+            for key in self._changed_inputs(plan, plan_action):
                 yield Reason("PLAN_OBSOLETE", key, again)
         else:
             yield Reason("NO_PLAN", plan_action.id, again)
 
-    def _changed(self, plan: Plan, plan_action: Action) -> tuple[str, ...]:
+    def _changed_inputs(self, plan: Plan, plan_action: Action) -> tuple[str, ...]:
         if plan.status == "executing":
             return ()
-        changed = differing(plan.inputs, self.known.inputs(plan_action))
+        changed = changed_inputs(plan.inputs, self.freshness.inputs(plan_action))
         # Its question is withdrawn: that the values are back does not bring it back before the plan is checked anew.
         return changed or (plan.changed if plan.status == "obsolete" else ())
 
-    def _lacks(self, need: Needs) -> tuple[Reason, ...]:
+    def _unmet(self, need: Needs) -> tuple[Reason, ...]:
         """Return why an info cannot be relied on; of one that can, nothing."""
-        found = self._known_lacks.get(need.info)
-        if found is None:
-            found = self._known_lacks[need.info] = self._lacking(need.info, self.known.state(need.info))
-        if found or need.max_age is None or need.info in self.definitions.static_hashes:
-            return found
-        age = self.now - self.known.seen_at(need.info)
-        return self._lacking(need.info, "stale") if age.total_seconds() > need.max_age else ()
+        reasons = self._reasons_by_info.get(need.info)
+        if reasons is None:
+            reasons = self._reasons_by_info[need.info] = self._unmet_reasons(need.info, self.freshness.state(need.info))
+        if reasons or need.max_age is None or need.info in self.definitions.static_hashes:
+            return reasons
+        age = self.now - self.freshness.observed_at(need.info)
+        return self._unmet_reasons(need.info, "stale") if age.total_seconds() > need.max_age else ()
 
-    def _lacking(self, key: str, state: State) -> tuple[Reason, ...]:
+    def _unmet_reasons(self, key: str, state: State) -> tuple[Reason, ...]:
         if state == "fresh":
             return ()
-        planner = self.definitions.planned.get(key)
+        planner = self.definitions.plan_actions.get(key)
         if planner is None:
-            return (_reason(CODES[state], key, *self._fix(key)),)
+            return (_reason(CODE_BY_STATE[state], key, *self._fix(key)),)
         # A plan that could be applied is not yet one that is known: what it produces comes with its question.
-        return tuple(self._unplanned(planner)) or (Reason("NO_PLAN", planner.id, Fix("run_action", planner.id)),)
+        return tuple(self._missing_plan(planner)) or (Reason("NO_PLAN", planner.id, Fix("run_action", planner.id)),)
 
-    def _fix(self, key: str) -> tuple[Help, str]:
-        first = self.known.source(key)
+    def _fix(self, key: str) -> tuple[FixKind, str]:
+        first = self.freshness.info_to_obtain(key)
         info = self.definitions.infos_by_key[first]
-        if info.how == "handler":
+        if info.kind == "handler":
             return "run_handler", first
-        maker = self.definitions.makers.get(first)
+        maker = self.definitions.sole_producers.get(first)
         return ("run_action", maker.id) if maker else ("ask", first)

@@ -14,29 +14,29 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 
 from ringi.assistant.catalog import Info, in_language
+from ringi.assistant.event_context import BACKGROUND_PREFIX
+from ringi.assistant.explanations import display_name
 from ringi.assistant.handlers import HandlerError, Scope
-from ringi.assistant.jobs import PlanJob, StepJob, called, told_of
-from ringi.assistant.plans import Step, hash_of, key_of
+from ringi.assistant.jobs import PlanJob, StepJob, error_text, run_workflow
+from ringi.assistant.plans import Step, content_hash, format_step_key
+from ringi.assistant.sentences import sentence
 from ringi.assistant.settings import AssistantSettings
-from ringi.assistant.situation import SIDE
-from ringi.assistant.speech import said
-from ringi.assistant.wording import name_of
 from ringi.backends import report_outages
 from ringi.base import jsonable
-from ringi.domain import Action as Call
+from ringi.domain import Action as RequestAction
 from ringi.domain import Decision, Request
 from ringi.errors import OutageError, ThreadBusyError
 from ringi.forms import Form, MultiSelect, Select, TextArea, check_json
 from ringi.integrations.langgraph import ask
 from ringi.runs import RunContext, run_context
 
-MOST_STEPS = 10_000
-VALUE = "value"
+MAX_GRAPH_STEPS = 10_000
+VALUE_FIELD = "value"
 """The one field of a question whose answer is no object."""
-DEFINED = ("$schema", "$defs", "definitions")
+DEFINITION_KEYS = ("$schema", "$defs", "definitions")
 """What of a JSON Schema stands at its top only."""
-APPROVAL: tuple[Decision, ...] = ("approve", "edit", "reject")
-STEP = {
+APPROVAL_DECISIONS: tuple[Decision, ...] = ("approve", "edit", "reject")
+STEP_SCHEMA = {
     "type": "object",
     "properties": {
         "id": {"type": "string", "pattern": r"^[^:\s]+$", "maxLength": 64},
@@ -47,9 +47,9 @@ STEP = {
     "required": ["id", "title"],
     "additionalProperties": False,
 }
-CONTENT = {
+CONTENT_SCHEMA = {
     "type": "object",
-    "properties": {"plan": {}, "steps": {"type": "array", "items": STEP}},
+    "properties": {"plan": {}, "steps": {"type": "array", "items": STEP_SCHEMA}},
     "required": ["plan", "steps"],
     "additionalProperties": False,
 }
@@ -65,37 +65,39 @@ class BackgroundRun(TypedDict, total=False):
     done: int
 
 
-class NotAskedForError(ValueError):
+class NotStartedByConversationError(ValueError):
     """Somebody begins by hand what only a conversation begins."""
 
     def __init__(self, name: str | None) -> None:
         super().__init__(f"{name!r} is no conversation: press the action there, or say what you want there")
 
 
-def planning(assistant: AssistantSettings) -> Any:
+def build_plan_graph(assistant: AssistantSettings) -> Any:
     """Return the graph of the plan agent."""
 
     async def plan(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
-        job = begun(state, config)
+        job = read_job(state, config)
         about = {"plan": job["plan"], "version": job["version"]}
         action = assistant.definitions.action(job["action"])
         try:
-            draft = jsonable(await called(assistant.workflows[str(action.workflow)], plan_job(job)))
+            draft = jsonable(await run_workflow(assistant.workflows[str(action.workflow)], build_plan_job(job)))
             check_json(draft, field="draft")
         except (GraphBubbleUp, OutageError):
             raise
         except Exception as error:
-            return {"event": {"type": "plan_failed", **about, "error": told_of(error, job["language"])}}
+            return {"event": {"type": "plan_failed", **about, "error": error_text(error, job["language"])}}
         return {"event": {"type": "planned", **about, "draft": draft}}
 
-    return sending(assistant, StateGraph(BackgroundRun).add_node("plan", plan).add_edge(START, "plan"), "plan")
+    return compile_with_report(
+        assistant, StateGraph(BackgroundRun).add_node("plan", plan).add_edge(START, "plan"), "plan"
+    )
 
 
-def asking(assistant: AssistantSettings) -> Any:
+def build_ask_graph(assistant: AssistantSettings) -> Any:
     """Return the graph of the agent that asks people: for an info, or to approve a plan."""
 
     async def look_up(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
-        job, host = begun(state, config), run_context(config)
+        job, host = read_job(state, config), run_context(config)
         info = assistant.definitions.infos_by_key.get(job.get("info", ""))
         if info is None or info.choices is None:
             return {"options": []}
@@ -104,7 +106,7 @@ def asking(assistant: AssistantSettings) -> Any:
         if job["max_items"]:
             choices = replace(choices, max_items=min(job["max_items"], choices.max_items))
         try:
-            found = await assistant.handlers.options(choices, scope_of(host), job["language"])
+            found = await assistant.handlers.options(choices, handler_scope(host), job["language"])
         except HandlerError as error:
             return {"event": {"type": "answered", "info": info.key, "status": "unanswered", "why": str(error)}}
         return {"options": [option.model_dump(mode="json") for option in found]}
@@ -113,33 +115,33 @@ def asking(assistant: AssistantSettings) -> Any:
         job = state["job"]
         if "info" in job:
             info = assistant.definitions.info(job["info"])
-            return {"event": answered(info, question(assistant, info, state))}
-        return {"event": decided(job, approval(assistant, job))}
+            return {"event": answer_event(info, ask_for_info(assistant, info, state))}
+        return {"event": decision_event(job, ask_for_approval(assistant, job))}
 
     graph = StateGraph(BackgroundRun).add_node("look_up", look_up).add_node("ask", put).add_edge(START, "look_up")
     graph.add_conditional_edges("look_up", lambda state: "tell" if "event" in state else "ask", ["ask", "tell"])
-    return sending(assistant, graph, "ask")
+    return compile_with_report(assistant, graph, "ask")
 
 
-def executing(assistant: AssistantSettings) -> Any:
+def build_execute_graph(assistant: AssistantSettings) -> Any:
     """Return the graph of the agent that carries out approved plans, a step after the other."""
 
     async def step(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
-        job, number = begun(state, config), state.get("done", 0)
+        job, number = read_job(state, config), state.get("done", 0)
         about = {"plan": job["plan"], "version": job["version"]}
         left = [each for each in job["steps"] if each["id"] not in job["done"]]
         if number >= len(left):
             return {"event": {"type": "executed", **about}}
         one, action = left[number], assistant.definitions.action(job["action"])
-        key = key_of(job["plan"], job["version"], one["id"])
+        key = format_step_key(job["plan"], job["version"], one["id"])
         try:
             work = StepJob(one, key, job["content"], job["inputs"], job["language"])
-            await called(assistant.workflows[str(action.workflow)], work)
+            await run_workflow(assistant.workflows[str(action.workflow)], work)
         except (GraphBubbleUp, OutageError):
             raise
         except Exception as error:
-            why = f"{one['title']}: {told_of(error, job['language'])}"
-            await send(assistant, run_context(config), job, {"type": "execution_failed", **about, "error": why})
+            why = f"{one['title']}: {error_text(error, job['language'])}"
+            await send_event(assistant, run_context(config), job, {"type": "execution_failed", **about, "error": why})
             # The run fails too: an operator's retry goes on with this very step, under its key.
             raise
         return {"event": {"type": "step", **about, "step": one["id"]}, "done": number + 1}
@@ -147,149 +149,151 @@ def executing(assistant: AssistantSettings) -> Any:
     def ahead(state: BackgroundRun) -> str:
         return END if state["event"]["type"] == "executed" else "step"
 
-    graph = StateGraph(BackgroundRun).add_node("step", step).add_node("tell", telling(assistant))
+    graph = StateGraph(BackgroundRun).add_node("step", step).add_node("tell", report_node(assistant))
     graph.add_edge(START, "step").add_edge("step", "tell").add_conditional_edges("tell", ahead, ["step", END])
-    return graph.compile().with_config(recursion_limit=MOST_STEPS)
+    return graph.compile().with_config(recursion_limit=MAX_GRAPH_STEPS)
 
 
-def sending(assistant: AssistantSettings, graph: StateGraph[BackgroundRun], last: str) -> Any:
+def compile_with_report(assistant: AssistantSettings, graph: StateGraph[BackgroundRun], last_node: str) -> Any:
     """Return the graph, compiled, with a last step that sends its event into the conversation."""
-    return graph.add_node("tell", telling(assistant)).add_edge(last, "tell").add_edge("tell", END).compile()
+    return graph.add_node("tell", report_node(assistant)).add_edge(last_node, "tell").add_edge("tell", END).compile()
 
 
-def telling(assistant: AssistantSettings) -> Any:
+def report_node(assistant: AssistantSettings) -> Any:
     """Return the node that sends the event of a side thread into the conversation."""
 
     async def tell(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
-        await send(assistant, run_context(config), state["job"], state["event"])
+        await send_event(assistant, run_context(config), state["job"], state["event"])
         return {}
 
     return tell
 
 
-async def send(assistant: AssistantSettings, host: RunContext, job: dict[str, Any], event: dict[str, Any]) -> None:
+async def send_event(
+    assistant: AssistantSettings, host: RunContext, job: dict[str, Any], event: dict[str, Any]
+) -> None:
     """Send an event into the conversation; while it does something else, wait."""
     runner, backend = host.runner, host.runner.backend
-    by = f"{SIDE}{host.key.id}"
+    by = f"{BACKGROUND_PREFIX}{host.key.id}"
     with report_outages():
         thread = await runner.get(host.key.tenant, job["conversation"])
-    async with backend.notifier.subscribe(thread.topic) as news:
+    async with backend.notifier.subscribe(thread.topic) as wakeup:
         while True:
             try:
                 with report_outages():
                     await runner.start(thread.tenant, thread.id, assistant.name, {"event": event}, by=by)
             except ThreadBusyError:
-                await news.wait(backend.notifier.recheck_after)
+                await wakeup.wait(backend.notifier.recheck_after)
             else:
                 return
 
 
-def question(assistant: AssistantSettings, info: Info, state: BackgroundRun) -> Request:
+def ask_for_info(assistant: AssistantSettings, info: Info, state: BackgroundRun) -> Request:
     """Ask for an info."""
     language = state["job"]["language"]
     context = {"assistant": assistant.name, "info": info.key, "conversation": state["job"]["conversation"]}
     if info.scope == "user":
         context["memory_category"] = info.key
     title, about = info.name_in(language), in_language(info.description, language) or None
-    asked = {"form": info.form} if info.form else form_of(info, state.get("options") or [], title)
-    return ask(title, description=about, context=context, **asked)
+    options = {"form": info.form} if info.form else build_form(info, state.get("options") or [], title)
+    return ask(title, description=about, context=context, **options)
 
 
-def form_of(info: Info, options: list[dict[str, Any]], title: str) -> dict[str, Any]:
+def build_form(info: Info, options: list[dict[str, Any]], title: str) -> dict[str, Any]:
     """Return what a person fills in who is asked for an info."""
     if info.choices:
         kind = MultiSelect if info.schema.get("type") == "array" else Select
-        return {"form": Form([kind(VALUE, label=title, options=options, required=True)])}
+        return {"form": Form([kind(VALUE_FIELD, label=title, options=options, required=True)])}
     if not info.schema or dict(info.schema) == {"type": "string"}:
-        return {"form": Form([TextArea(VALUE, label=title, required=True)])}
+        return {"form": Form([TextArea(VALUE_FIELD, label=title, required=True)])}
     if info.schema.get("type") == "object":
-        return {"schema": unfolded(info.schema, info.schema)}
-    field = unfolded(info.schema, info.schema)
-    return {"schema": {"type": "object", "properties": {VALUE: field}, "required": [VALUE]}}
+        return {"schema": inline_refs(info.schema, info.schema)}
+    field = inline_refs(info.schema, info.schema)
+    return {"schema": {"type": "object", "properties": {VALUE_FIELD: field}, "required": [VALUE_FIELD]}}
 
 
-def unfolded(part: Any, schema: Mapping[str, Any]) -> Any:
+def inline_refs(part: Any, schema: Mapping[str, Any]) -> Any:
     """Return a part of a schema with what it refers to in its place: in a question it is not at the top any more."""
     if isinstance(part, list):
-        return [unfolded(each, schema) for each in part]
+        return [inline_refs(each, schema) for each in part]
     if not isinstance(part, Mapping):
         return part
-    left = ("$ref", *DEFINED) if part is schema else ("$ref",) if isinstance(part.get("$ref"), str) else ()
-    own = {key: unfolded(each, schema) for key, each in part.items() if key not in left}
+    left = ("$ref", *DEFINITION_KEYS) if part is schema else ("$ref",) if isinstance(part.get("$ref"), str) else ()
+    own = {key: inline_refs(each, schema) for key, each in part.items() if key not in left}
     if not isinstance(part.get("$ref"), str):
         return own
     _, where, name = part["$ref"].split("/")
-    return {**unfolded(schema[where][name], schema), **own}
+    return {**inline_refs(schema[where][name], schema), **own}
 
 
-def answered(info: Info, request: Request) -> dict[str, Any]:
+def answer_event(info: Info, request: Request) -> dict[str, Any]:
     """Return the event of an answered question, or of one that nobody answered."""
-    said = request.response
+    response = request.response
     event = {"type": "answered", "info": info.key, "request": request.id, "status": "unanswered"}
-    if said is None or said.decision not in ("approve", "edit") or said.data is None:
+    if response is None or response.decision not in ("approve", "edit") or response.data is None:
         return event
-    return event | {"status": "answered", "value": value_of(info, said.data), "by": said.responder}
+    return event | {"status": "answered", "value": answer_value(info, response.data), "by": response.responder}
 
 
-def value_of(info: Info, data: dict[str, Any]) -> Any:
+def answer_value(info: Info, data: dict[str, Any]) -> Any:
     """Return what a filled-in question says of its info."""
     is_whole = info.form is not None or info.schema.get("type") == "object"
-    return data if is_whole and not info.choices else data.get(VALUE)
+    return data if is_whole and not info.choices else data.get(VALUE_FIELD)
 
 
-def approval(assistant: AssistantSettings, job: dict[str, Any]) -> Request:
+def ask_for_approval(assistant: AssistantSettings, job: dict[str, Any]) -> Request:
     """Ask a person to approve a plan: its content is the arguments of what will be done."""
     action, language = assistant.definitions.action(job["action"]), job["language"]
     context = {"assistant": assistant.name, "conversation": job["conversation"]}
     context |= {"plan": job["plan"], "version": job["version"]}
-    changed = [name_of(key, assistant.definitions, language) for key in job["pinned"]]
-    told = [
+    changed = [display_name(key, assistant.definitions, language) for key in job["pinned"]]
+    paragraphs = [
         in_language(action.description, language),
-        *([said("pinned", what=changed).in_language(language)] if changed else []),
+        *([sentence("pinned", what=changed).in_language(language)] if changed else []),
     ]
     return ask(
         f"{action.name_in(language)} · v{job['version']}",
         kind="approval",
-        description="\n\n".join(filter(None, told)) or None,
-        action=Call(str(action.workflow), content_of(job), schema=CONTENT),
-        allowed=APPROVAL,
+        description="\n\n".join(filter(None, paragraphs)) or None,
+        action=RequestAction(str(action.workflow), approval_content(job), schema=CONTENT_SCHEMA),
+        allowed=APPROVAL_DECISIONS,
         context=context,
     )
 
 
-def decided(job: dict[str, Any], request: Request) -> dict[str, Any]:
+def decision_event(job: dict[str, Any], request: Request) -> dict[str, Any]:
     """Return the event of a decision on a plan; its hash is that of what was shown, not of what a job says it is."""
     about = {"plan": job["plan"], "version": job["version"], "request": request.id}
-    said = request.response
-    if request.granted is None or said is None:
-        told = {"by": said.responder, "text": said.message} if said else {"by": None, "text": None}
-        return {"type": "rejected" if said else "lapsed", **about, **told}
+    response = request.response
+    if request.granted is None or response is None:
+        details = {"by": response.responder, "text": response.message} if response else {"by": None, "text": None}
+        return {"type": "rejected" if response else "lapsed", **about, **details}
     steps = [Step.model_validate(each) for each in job["steps"]]
-    shown = hash_of(job["plan"], job["version"], job["content"], steps)
-    edited = None if request.granted.args == content_of(job) else request.granted.args
-    return {"type": "approved", **about, "by": said.responder, "hash": shown, "edited": edited}
+    approved_hash = content_hash(job["plan"], job["version"], job["content"], steps)
+    edited = None if request.granted.args == approval_content(job) else request.granted.args
+    return {"type": "approved", **about, "by": response.responder, "hash": approved_hash, "edited": edited}
 
 
-def content_of(job: dict[str, Any]) -> dict[str, Any]:
+def approval_content(job: dict[str, Any]) -> dict[str, Any]:
     """Return what is approved of a plan."""
     return {"plan": job["content"], "steps": job["steps"]}
 
 
-def plan_job(job: dict[str, Any]) -> PlanJob:
+def build_plan_job(job: dict[str, Any]) -> PlanJob:
     """Return what the plan workflow is given."""
     # A job of an older version has only what is new.
     new = tuple(job.get("new_feedback", job["feedback"]))
     return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"], new)
 
 
-def begun(state: BackgroundRun, config: RunnableConfig) -> dict[str, Any]:
+def read_job(state: BackgroundRun, config: RunnableConfig) -> dict[str, Any]:
     """Return the job, or raise unless the conversation that it names began it."""
     job, by = state["job"], run_context(config).by
-    if by != f"{SIDE}{job.get('conversation')}":
-        raise NotAskedForError(by)
+    if by != f"{BACKGROUND_PREFIX}{job.get('conversation')}":
+        raise NotStartedByConversationError(by)
     return job
 
 
-def scope_of(host: RunContext) -> Scope:
+def handler_scope(host: RunContext) -> Scope:
     """Return for whom handlers fetch: no other conversation sees what this one's calls returned."""
     return Scope(host.key.tenant, host.key.id.partition("~")[0])

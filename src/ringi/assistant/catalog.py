@@ -13,17 +13,17 @@ from ringi.forms import Form, InstanceCheck, check_call
 
 Text: TypeAlias = str | Mapping[str, str]
 """Words, or words by language: `{"en": "Projects", "ja": "プロジェクト"}`."""
-How: TypeAlias = Literal["ask", "handler", "derived", "static"]
-Kind: TypeAlias = Literal["plan", "apply", "selector", "immediate", "cancel"]
+InfoKind: TypeAlias = Literal["ask", "handler", "derived", "static"]
+ActionKind: TypeAlias = Literal["plan", "apply", "selector", "immediate", "cancel"]
 
 
 def in_language(text: Text, language: str) -> str:
     """Return the words in a language (`ja-JP` is `ja` too), else in English, else in any that there are."""
     if isinstance(text, str):
         return text
-    for wanted in (language, language.partition("-")[0], "en"):
-        if wanted in text:
-            return text[wanted]
+    for tag in (language, language.partition("-")[0], "en"):
+        if tag in text:
+            return text[tag]
     return next(iter(text.values()), "")
 
 
@@ -63,7 +63,7 @@ class Info:
     scope: Literal["thread", "user"] = "thread"
 
     @property
-    def how(self) -> How:
+    def kind(self) -> InfoKind:
         """How its value is obtained."""
         if self.handler is not None:
             return "handler"
@@ -79,12 +79,12 @@ class Info:
     @cached_property
     def sources(self) -> tuple[str, ...]:
         """The infos that its value is made from."""
-        return tuple(dict.fromkeys((*self.inputs, *referred(self.params))))
+        return tuple(dict.fromkeys((*self.inputs, *referenced_infos(self.params))))
 
     @cached_property
     def builds_on(self) -> tuple[str, ...]:
         """Its sources, and the infos that its options are looked up with."""
-        options = referred(self.choices.params) if self.choices else ()
+        options = referenced_infos(self.choices.params) if self.choices else ()
         return tuple(dict.fromkeys((*self.sources, *options)))
 
     def name_in(self, language: str) -> str:
@@ -116,7 +116,7 @@ class Action:
     """One thing that the assistant can do once its conditions hold."""
 
     id: str
-    kind: Kind
+    kind: ActionKind
     label: Text
     description: Text = ""
     workflow: str | None = None
@@ -166,7 +166,7 @@ class InfoHandler:
     required_params: tuple[str, ...] = ()
     cache_duration: float | None = None
     timeout: float = 10.0
-    tries: int = 3
+    max_attempts: int = 3
 
 
 @dataclass(frozen=True)
@@ -197,9 +197,9 @@ class Catalog:
         """Return the actions that need an info, be it for what is made from it."""
         return self._consumers.get(key, ())
 
-    def insisting(self, key: str) -> tuple[Action, ...]:
+    def required_by(self, key: str) -> tuple[Action, ...]:
         """Return those of the consumers that cannot do without an info."""
-        return self._insisting.get(key, ())
+        return self._required_by.get(key, ())
 
     def inputs_of(self, action: Action) -> tuple[str, ...]:
         """Return the infos that the plan of a plan action stands on: for making it and for applying it."""
@@ -214,7 +214,7 @@ class Catalog:
         if action.kind != "apply":
             return ()
         named = [self.actions_by_id[id] for id in action.depends_on if id in self.actions_by_id]
-        needed = [self.planned[need.info] for need in action.needs if need.info in self.planned]
+        needed = [self.plan_actions[need.info] for need in action.needs if need.info in self.plan_actions]
         return tuple({each.id: each for each in (*named, *needed) if each.kind == "plan"}.values())
 
     def apply_of(self, action: Action) -> Action | None:
@@ -222,11 +222,11 @@ class Catalog:
         plan = self.plan_of(action)
         return next((each for each in self.actions if each.kind == "apply" and self.plan_of(each) is plan), None)
 
-    def pair(self, workflow: str) -> tuple[Action, ...]:
+    def workflow_actions(self, workflow: str) -> tuple[Action, ...]:
         """Return the actions that belong together with a workflow: its plan and what applies that, or it alone."""
-        own = [each for each in self.actions if each.workflow == workflow]
-        plans = {plan.id for each in own if (plan := self.plan_of(each))}
-        return tuple(each for each in self.actions if each in own or self._is_of(each, plans))
+        members = [each for each in self.actions if each.workflow == workflow]
+        plans = {plan.id for each in members if (plan := self.plan_of(each))}
+        return tuple(each for each in self.actions if each in members or self._is_of(each, plans))
 
     def _is_of(self, action: Action, plans: set[str]) -> bool:
         plan = self.plan_of(action)
@@ -248,12 +248,12 @@ class Catalog:
         return {each.name: each for each in self.handlers}
 
     @cached_property
-    def planned(self) -> dict[str, Action]:
+    def plan_actions(self) -> dict[str, Action]:
         """The plan actions by the infos that are their plans."""
         return {key: each for each in self.actions if each.kind == "plan" for key in each.produces}
 
     @cached_property
-    def oldest(self) -> dict[str, float]:
+    def max_ages(self) -> dict[str, float]:
         """The age in seconds up to which each info serves all that need it; of no other info does the age matter."""
         ages = [(info.key, info.ttl) for info in self.infos]
         ages += [(need.info, need.max_age) for action in self.actions for need in action.needs]
@@ -261,7 +261,7 @@ class Catalog:
         for key, age in ages:
             if age is not None:
                 found[key] = min(age, found.get(key, age))
-        for info in reversed(self.in_order):
+        for info in reversed(self.ordered_infos):
             if info.derive is not None and info.key in found:
                 # It is as old as the oldest of these: looked up at any other time, they would not help it.
                 found |= {source: min(found[info.key], found.get(source, found[info.key])) for source in info.inputs}
@@ -273,13 +273,13 @@ class Catalog:
         return {key: each for each in reversed(self.actions) for key in each.produces}
 
     @cached_property
-    def makers(self) -> dict[str, Action]:
+    def sole_producers(self) -> dict[str, Action]:
         """The actions that alone establish an info, by that info: nobody tells it or is asked for it."""
         chosen = {each.info for each in self.actions if each.kind == "selector"}
         return {key: maker for key, maker in self.producers.items() if key not in chosen}
 
     @cached_property
-    def in_order(self) -> tuple[Info, ...]:
+    def ordered_infos(self) -> tuple[Info, ...]:
         """The infos, each after those that its value is made from."""
         return tuple(self.infos_by_key[key] for key in sorted_by_source(self.infos))
 
@@ -289,17 +289,17 @@ class Catalog:
         return {each.workflow: each for each in self.actions if each.workflow is not None}
 
     @cached_property
-    def required(self) -> dict[str, tuple[Needs, ...]]:
+    def required_needs(self) -> dict[str, tuple[Needs, ...]]:
         """What each action, by its id, cannot do without."""
         return {each.id: tuple(need for need in each.needs if not need.optional) for each in self.actions}
 
     @cached_property
     def static_hashes(self) -> dict[str, str]:
         """The hashes of the infos that never change."""
-        return {each.key: digest(jsonable(each.value)) for each in self.infos if each.how == "static"}
+        return {each.key: digest(jsonable(each.value)) for each in self.infos if each.kind == "static"}
 
     @cached_property
-    def made_of(self) -> dict[str, tuple[str, ...]]:
+    def changing_sources(self) -> dict[str, tuple[str, ...]]:
         """What each info is made from, but for what never changes."""
         static = self.static_hashes
         return {each.key: tuple(source for source in each.sources if source not in static) for each in self.infos}
@@ -323,21 +323,21 @@ class Catalog:
         return self._users({each.id: each.needs for each in self.actions})
 
     @cached_property
-    def _insisting(self) -> dict[str, tuple[Action, ...]]:
-        return self._users(self.required)
+    def _required_by(self) -> dict[str, tuple[Action, ...]]:
+        return self._users(self.required_needs)
 
     def _users(self, needs: Mapping[str, tuple[Needs, ...]]) -> dict[str, tuple[Action, ...]]:
         found: dict[str, dict[str, Action]] = {each.key: {} for each in self.infos}
         for action in self.actions:
             for need in needs[action.id]:
                 found[need.info][action.id] = action
-        for info in reversed(self.in_order):
+        for info in reversed(self.ordered_infos):
             for source in info.builds_on:
                 found[source] |= found[info.key]
         return {key: tuple(actions.values()) for key, actions in found.items()}
 
 
-def referred(params: Mapping[str, Any]) -> Iterator[str]:
+def referenced_infos(params: Mapping[str, Any]) -> Iterator[str]:
     """Yield the infos that parameters take their values from."""
     for value in params.values():
         if is_reference(value):

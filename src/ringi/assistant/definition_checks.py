@@ -13,8 +13,8 @@ from ringi.forms import check_instance, check_schema
 
 KINDS = ("plan", "apply", "selector", "immediate", "cancel")
 SCOPES = ("thread", "user")
-WAYS = ("handler", "derive", "value")
-MARKS = ":/"
+SOURCE_FIELDS = ("handler", "derive", "value")
+RESERVED_CHARS = ":/"
 STATUSES = {
     "plan": ("planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"),
     "apply": ("executing", "completed", "failed"),
@@ -23,13 +23,13 @@ STATUSES = {
 """To which the workflow of an action comes, by its kind; that of no other kind ever runs."""
 
 
-def of(definitions: Catalog) -> Iterator[FieldError]:
+def find_faults(definitions: Catalog) -> Iterator[FieldError]:
     """Yield the faults of names and references first, and of what those lead to only where there are none."""
-    found = [*_names(definitions), *_infos(definitions), *_actions(definitions)]
+    found = [*_name_faults(definitions), *_info_faults(definitions), *_action_faults(definitions)]
     yield from found or [*_info_cycles(definitions), *_action_cycles(definitions)]
 
 
-def _names(definitions: Catalog) -> Iterator[FieldError]:
+def _name_faults(definitions: Catalog) -> Iterator[FieldError]:
     for what, names in (
         ("info", [each.key for each in definitions.infos]),
         ("action", [each.id for each in definitions.actions]),
@@ -39,63 +39,63 @@ def _names(definitions: Catalog) -> Iterator[FieldError]:
         for name, count in Counter(names).items():
             if count > 1:
                 yield FieldError(f"{what} {name!r}", f"is defined {count} times: rename or remove all but one")
-            if not name or any(mark in name for mark in MARKS):
-                yield FieldError(f"{what} {name!r}", f"is no name: use text without {' and '.join(MARKS)}")
+            if not name or any(mark in name for mark in RESERVED_CHARS):
+                yield FieldError(f"{what} {name!r}", f"is no name: use text without {' and '.join(RESERVED_CHARS)}")
 
 
-def _infos(definitions: Catalog) -> Iterator[FieldError]:
+def _info_faults(definitions: Catalog) -> Iterator[FieldError]:
     for info in definitions.infos:
         where = f"info {info.key!r}"
-        for message in (*_ways(info), *_values(info), *_lookups(definitions, info)):
+        for message in (*_source_faults(info), *_value_faults(info), *_reference_faults(definitions, info)):
             yield FieldError(where, message)
-        yield from _schemas(info, where)
+        yield from _info_schema_faults(info, where)
 
 
-def _ways(info: Info) -> Iterator[str]:
-    ways = [way for way in WAYS if getattr(info, way) is not None]
-    if len(ways) > 1:
-        yield f"has {' and '.join(ways)}: keep the one way in which its value is obtained"
-    if info.how != "ask" and (info.form is not None or info.choices is not None):
-        yield f"is never asked, as it has {ways[0]}, but has a form or choices: remove one of them"
+def _source_faults(info: Info) -> Iterator[str]:
+    source_fields = [way for way in SOURCE_FIELDS if getattr(info, way) is not None]
+    if len(source_fields) > 1:
+        yield f"has {' and '.join(source_fields)}: keep the one way in which its value is obtained"
+    if info.kind != "ask" and (info.form is not None or info.choices is not None):
+        yield f"is never asked, as it has {source_fields[0]}, but has a form or choices: remove one of them"
     if info.derive is not None and not info.inputs:
         yield "is derived from nothing: name its inputs"
     if info.inputs and info.derive is None:
-        yield f"has inputs {_listed(info.inputs)} and no derive: add the function, or remove the inputs"
+        yield f"has inputs {_quoted_list(info.inputs)} and no derive: add the function, or remove the inputs"
 
 
-def _values(info: Info) -> Iterator[str]:
+def _value_faults(info: Info) -> Iterator[str]:
     if info.ttl is not None and info.ttl <= 0:
         yield f"has ttl {info.ttl}: give seconds above 0, or None"
     if info.ttl is not None and info.derive is not None:
         yield "is derived, so it is as fresh as its inputs: give them the ttl, or its users a max_age"
     if info.scope not in SCOPES:
-        yield f"has scope {info.scope!r}: use one of {_listed(SCOPES)}"
+        yield f"has scope {info.scope!r}: use one of {_quoted_list(SCOPES)}"
     if info.choices and info.choices.max_items < 1:
         yield f"offers at most {info.choices.max_items} choices: allow at least 1"
 
 
-def _lookups(definitions: Catalog, info: Info) -> Iterator[str]:
+def _reference_faults(definitions: Catalog, info: Info) -> Iterator[str]:
     known = {each.key for each in definitions.infos}
     for key in info.builds_on:
         if key not in known:
-            yield f"is made from info {key!r}, which is not defined: {_one_of(known)}"
+            yield f"is made from info {key!r}, which is not defined: {_suggestion(known)}"
     if info.handler is not None:
-        yield from _calls(definitions, info.handler, info.params)
+        yield from _handler_call_faults(definitions, info.handler, info.params)
     if info.choices is not None:
-        yield from _calls(definitions, info.choices.handler, info.choices.params)
+        yield from _handler_call_faults(definitions, info.choices.handler, info.choices.params)
 
 
-def _calls(definitions: Catalog, name: str, params: Mapping[str, Any]) -> Iterator[str]:
+def _handler_call_faults(definitions: Catalog, name: str, params: Mapping[str, Any]) -> Iterator[str]:
     handler = definitions.handlers_by_name.get(name)
     if handler is None:
-        yield f"calls handler {name!r}, which is not defined: {_one_of(definitions.handlers_by_name)}"
+        yield f"calls handler {name!r}, which is not defined: {_suggestion(definitions.handlers_by_name)}"
         return
     for param in handler.required_params:
         if param not in params:
             yield f"calls handler {name!r} without its parameter {param!r}: add it to params"
 
 
-def _schemas(info: Info, where: str) -> Iterator[FieldError]:
+def _info_schema_faults(info: Info, where: str) -> Iterator[FieldError]:
     found = list(_schema_faults(info.schema, f"{where} schema"))
     yield from found
     if info.schema and info.value is not None and not found:
@@ -113,10 +113,10 @@ def _schema_faults(schema: Mapping[str, Any], where: str) -> Iterator[FieldError
             yield from error.errors
 
 
-def _actions(definitions: Catalog) -> Iterator[FieldError]:
+def _action_faults(definitions: Catalog) -> Iterator[FieldError]:
     for action in definitions.actions:
         where = f"action {action.id!r}"
-        for message in (*_kinds(definitions, action), *_requirements(definitions, action)):
+        for message in (*_kind_faults(definitions, action), *_requirement_faults(definitions, action)):
             yield FieldError(where, message)
         if action.schema and action.kind != "immediate":
             yield FieldError(
@@ -127,74 +127,74 @@ def _actions(definitions: Catalog) -> Iterator[FieldError]:
         yield from _schema_faults(action.schema, f"{where} schema")
 
 
-def _kinds(definitions: Catalog, action: Action) -> Iterator[str]:
+def _kind_faults(definitions: Catalog, action: Action) -> Iterator[str]:
     if action.kind not in KINDS:
-        yield f"has kind {action.kind!r}: use one of {_listed(KINDS)}"
+        yield f"has kind {action.kind!r}: use one of {_quoted_list(KINDS)}"
     if action.kind in ("plan", "apply") and action.workflow is None:
         yield f"is a {action.kind} without a workflow: name it"
     if action.kind == "selector" and action.info is None and action.handler is None:
         yield "is a selector that sets nothing: name its info"
     plans = [each.id for each in definitions.plans_of(action)]
     if action.kind == "apply" and len(plans) != 1:
-        which = _listed(plans) if plans else "no plan"
+        which = _quoted_list(plans) if plans else "no plan"
         yield f"applies {which}: let it depend on exactly one action of kind 'plan'"
     if action.kind == "immediate" and action.transactional:
         yield "is transactional and at once, so nobody could approve it: make it an 'apply' that depends on a plan"
     if action.kind == "plan":
-        yield from _appliers(definitions, action)
+        yield from _apply_faults(definitions, action)
 
 
-def _appliers(definitions: Catalog, plan: Action) -> Iterator[str]:
+def _apply_faults(definitions: Catalog, plan: Action) -> Iterator[str]:
     appliers = [each.id for each in definitions.actions if plan in definitions.plans_of(each)]
     if len(appliers) > 1:
-        yield f"is applied by {len(appliers)} actions, {_listed(appliers)}: keep one, or plan for each of them"
+        yield f"is applied by {len(appliers)} actions, {_quoted_list(appliers)}: keep one, or plan for each of them"
 
 
-def _requirements(definitions: Catalog, action: Action) -> Iterator[str]:
+def _requirement_faults(definitions: Catalog, action: Action) -> Iterator[str]:
     infos = {each.key for each in definitions.infos}
     for key, count in Counter(need.info for need in action.needs).items():
         if key not in infos:
-            yield f"requires info {key!r}, which is not defined: {_one_of(infos)}"
+            yield f"requires info {key!r}, which is not defined: {_suggestion(infos)}"
         if count > 1:
             yield f"requires info {key!r} {count} times: keep one"
     for verb, keys in (("produces", action.produces), ("sets", (action.info,) if action.info is not None else ())):
         for key in keys:
             if key not in infos:
-                yield f"{verb} info {key!r}, which is not defined: {_one_of(infos)}"
-    yield from _chosen(definitions, action)
-    yield from _orders(definitions, action)
+                yield f"{verb} info {key!r}, which is not defined: {_suggestion(infos)}"
+    yield from _selector_faults(definitions, action)
+    yield from _order_faults(definitions, action)
 
 
-def _chosen(definitions: Catalog, action: Action) -> Iterator[str]:
+def _selector_faults(definitions: Catalog, action: Action) -> Iterator[str]:
     info = definitions.infos_by_key.get(action.info or "")
     if action.kind != "selector" or info is None:
         return
-    if info.how != "ask":
-        yield f"sets info {info.key!r}, which is {info.how}, so nobody is asked: set one that people tell"
-    if info.key in definitions.planned:
-        yield f"sets info {info.key!r}, the plan of {definitions.planned[info.key].id!r}: set one that people tell"
+    if info.kind != "ask":
+        yield f"sets info {info.key!r}, which is {info.kind}, so nobody is asked: set one that people tell"
+    if info.key in definitions.plan_actions:
+        yield f"sets info {info.key!r}, the plan of {definitions.plan_actions[info.key].id!r}: set one that people tell"
 
 
-def _orders(definitions: Catalog, action: Action) -> Iterator[str]:
+def _order_faults(definitions: Catalog, action: Action) -> Iterator[str]:
     for id in action.depends_on:
         if id not in definitions.actions_by_id:
-            yield f"depends on action {id!r}, which is not defined: {_one_of(definitions.actions_by_id)}"
+            yield f"depends on action {id!r}, which is not defined: {_suggestion(definitions.actions_by_id)}"
         elif (kind := definitions.actions_by_id[id].kind) not in STATUSES:
             yield f"depends on action {id!r}, but a {kind} is never completed: require what it sets instead"
     workflows = {each.workflow for each in definitions.actions if each.workflow is not None}
-    for wanted in action.requires_workflow:
-        if wanted.workflow not in workflows:
-            yield f"requires workflow {wanted.workflow!r}, which no action has: {_one_of(workflows)}"
-        elif wanted.status not in (known := STATUSES.get(definitions.workflows[wanted.workflow].kind, ())):
-            use = f"use one of {_listed(known)}" if known else "require what it sets instead"
-            yield f"requires workflow {wanted.workflow!r} to be {wanted.status!r}, which it never is: {use}"
+    for requirement in action.requires_workflow:
+        if requirement.workflow not in workflows:
+            yield f"requires workflow {requirement.workflow!r}, which no action has: {_suggestion(workflows)}"
+        elif requirement.status not in (known := STATUSES.get(definitions.workflows[requirement.workflow].kind, ())):
+            use = f"use one of {_quoted_list(known)}" if known else "require what it sets instead"
+            yield f"requires workflow {requirement.workflow!r} to be {requirement.status!r}, which it never is: {use}"
 
 
 def _info_cycles(definitions: Catalog) -> Iterator[FieldError]:
     try:
         sorted_by_source(definitions.infos)
     except CycleError as error:
-        yield FieldError("infos", f"{_loop(error)} are made from each other: remove one of the references")
+        yield FieldError("infos", f"{_cycle_text(error)} are made from each other: remove one of the references")
 
 
 def _action_cycles(definitions: Catalog) -> Iterator[FieldError]:
@@ -202,25 +202,25 @@ def _action_cycles(definitions: Catalog) -> Iterator[FieldError]:
     before = {
         each.id: [
             *each.depends_on,
-            *(of_workflow[wanted.workflow] for wanted in each.requires_workflow),
-            *(definitions.planned[need.info].id for need in each.needs if need.info in definitions.planned),
+            *(of_workflow[requirement.workflow] for requirement in each.requires_workflow),
+            *(definitions.plan_actions[need.info].id for need in each.needs if need.info in definitions.plan_actions),
         ]
         for each in definitions.actions
     }
     try:
         TopologicalSorter(before).prepare()
     except CycleError as error:
-        yield FieldError("actions", f"{_loop(error)} wait for each other: remove one of the dependencies")
+        yield FieldError("actions", f"{_cycle_text(error)} wait for each other: remove one of the dependencies")
 
 
-def _loop(error: CycleError) -> str:
+def _cycle_text(error: CycleError) -> str:
     return " → ".join(repr(name) for name in error.args[1])
 
 
-def _one_of(names: Iterable[str]) -> str:
-    shown = sorted(names)[:10]
-    return f"define it, or use one of {_listed(shown)}" if shown else "define it"
+def _suggestion(names: Iterable[str]) -> str:
+    suggestions = sorted(names)[:10]
+    return f"define it, or use one of {_quoted_list(suggestions)}" if suggestions else "define it"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quoted_list(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)

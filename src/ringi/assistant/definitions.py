@@ -14,5 +14,5 @@ class Definitions(Catalog):
     """All that one assistant is made of; raises `DefinitionError` that names each fault and its remedy."""
 
     def __post_init__(self) -> None:
-        if errors := list(definition_checks.of(self)):
+        if errors := list(definition_checks.find_faults(self)):
             raise DefinitionError(errors)

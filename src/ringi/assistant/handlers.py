@@ -18,11 +18,11 @@ from ringi.forms import MAX_LABEL, MAX_OPTIONS, Option
 
 log = logging.getLogger(__name__)
 
-MAX_KEPT = 1000
+MAX_CACHED = 1000
 """How many results are kept; the one that was used longest ago goes first."""
-PAUSE = 0.1
+RETRY_PAUSE = 0.1
 """Seconds before the second try, about; before each further one twice as long."""
-SHOWN = 300
+MAX_ERROR_LENGTH = 300
 """How many characters of an error are told."""
 
 
@@ -45,24 +45,24 @@ class HandlerError(RingiError):
     """An info could not be fetched; trying again is safe."""
 
     @classmethod
-    def unknown(cls, name: str, known: Iterable[str]) -> HandlerError:
+    def of_unknown_name(cls, name: str, known: Iterable[str]) -> HandlerError:
         """Return the error of a name that no handler has."""
         names = ", ".join(sorted(known)[:10]) or "none yet"
         return cls(f"Handler not found: {name}: define an InfoHandler of that name, or use one there is ({names})")
 
     @classmethod
-    def without(cls, name: str, param: str) -> HandlerError:
+    def of_missing_param(cls, name: str, param: str) -> HandlerError:
         """Return the error of a call without what the handler must be given."""
         return cls(f"Required parameter missing: {param}: handler {name} needs it, give it in params")
 
     @classmethod
-    def failed(cls, handler: InfoHandler, why: str, tries: int) -> HandlerError:
+    def of_failure(cls, handler: InfoHandler, why: str, attempts: int) -> HandlerError:
         """Return the error of the last try."""
-        times = "once" if tries == 1 else f"{tries} times"
+        times = "once" if attempts == 1 else f"{attempts} times"
         return cls(f"handler {handler.name} failed {times} ({why}): try again, or look after what it calls")
 
     @classmethod
-    def no_options(cls, choices: Choices, why: str) -> HandlerError:
+    def of_invalid_options(cls, choices: Choices, why: str) -> HandlerError:
         """Return the error of data that cannot be chosen from."""
         return cls(f"handler {choices.handler} returns no options: {why}")
 
@@ -71,7 +71,7 @@ Key = tuple[str, str, Scope]
 
 
 @dataclass
-class _Flight:
+class _PendingCall:
     task: asyncio.Task[Fetched]
     waiters: int = 0
 
@@ -81,8 +81,8 @@ class Handlers:
 
     def __init__(self, definitions: Definitions, clock: Clock) -> None:
         self._definitions, self._clock = definitions, clock
-        self._kept: dict[Key, tuple[Fetched, datetime]] = {}
-        self._flights: dict[Key, _Flight] = {}
+        self._cache: dict[Key, tuple[Fetched, datetime]] = {}
+        self._pending: dict[Key, _PendingCall] = {}
 
     async def run(self, name: str, params: Mapping[str, Any], scope: Scope, *, max_age: float | None = None) -> Fetched:
         """Return what a handler says, at most `max_age` seconds old where that is given, or raise `HandlerError`.
@@ -92,12 +92,12 @@ class Handlers:
         """
         handler = self._definitions.handlers_by_name.get(name)
         if handler is None:
-            raise HandlerError.unknown(name, self._definitions.handlers_by_name)
+            raise HandlerError.of_unknown_name(name, self._definitions.handlers_by_name)
         for param in handler.required_params:
             if param not in params:
-                raise HandlerError.without(name, param)
+                raise HandlerError.of_missing_param(name, param)
         key = (name, digest(jsonable(params)), scope)
-        return self._lately(key, max_age) or await self._joined(key, handler, params)
+        return self._cached_result(key, max_age) or await self._join_call(key, handler, params)
 
     async def options(self, choices: Choices, scope: Scope, language: str = "en") -> tuple[Option, ...]:
         """Return what can be chosen now: the distinct items that pass the filters, in order, up to the maximum.
@@ -111,69 +111,71 @@ class Handlers:
                 break
         return tuple(found.values())
 
-    async def offers(self, choices: Choices, value: Any, scope: Scope) -> bool:
+    async def is_choice(self, choices: Choices, value: Any, scope: Scope) -> bool:
         """Tell whether a value, or each of a list of values, can be chosen now: also beyond the maximum shown."""
         items = await self._items(choices, scope)
         offered = {(type(option.value), option.value) for option in _options(choices, items, "en")}
-        wanted = value if isinstance(value, list) else [value]
-        return all(isinstance(each, Hashable) and (type(each), each) in offered for each in wanted)
+        values = value if isinstance(value, list) else [value]
+        return all(isinstance(each, Hashable) and (type(each), each) in offered for each in values)
 
     async def _items(self, choices: Choices, scope: Scope) -> list[Any]:
         fetched = await self.run(choices.handler, choices.params, scope)
         if not isinstance(fetched.value, list):
-            raise HandlerError.no_options(choices, f"{type(fetched.value).__name__} is no list: return a list of items")
+            raise HandlerError.of_invalid_options(
+                choices, f"{type(fetched.value).__name__} is no list: return a list of items"
+            )
         return fetched.value
 
-    def _lately(self, key: Key, max_age: float | None) -> Fetched | None:
-        if key not in self._kept:
+    def _cached_result(self, key: Key, max_age: float | None) -> Fetched | None:
+        if key not in self._cache:
             return None
-        fetched, until = self._kept[key]
+        fetched, until = self._cache[key]
         if max_age is not None:
             until = min(until, fetched.observed_at + timedelta(seconds=max_age))
         # A clock that was set back would make what is kept look fresh for longer.
         if not fetched.observed_at <= self._clock() < until:
             return None
-        self._kept[key] = self._kept.pop(key)
+        self._cache[key] = self._cache.pop(key)
         return fetched
 
-    def _keep(self, key: Key, fetched: Fetched, seconds: float) -> None:
-        self._kept.pop(key, None)
-        if len(self._kept) >= MAX_KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[key] = fetched, fetched.observed_at + timedelta(seconds=seconds)
+    def _store(self, key: Key, fetched: Fetched, seconds: float) -> None:
+        self._cache.pop(key, None)
+        if len(self._cache) >= MAX_CACHED:
+            del self._cache[next(iter(self._cache))]
+        self._cache[key] = fetched, fetched.observed_at + timedelta(seconds=seconds)
 
-    async def _joined(self, key: Key, handler: InfoHandler, params: Mapping[str, Any]) -> Fetched:
-        flight = self._flights.get(key)
-        if flight is None or flight.task.done():
-            flight = self._flights[key] = _Flight(asyncio.create_task(self._flown(key, handler, params)))
-        flight.waiters += 1
+    async def _join_call(self, key: Key, handler: InfoHandler, params: Mapping[str, Any]) -> Fetched:
+        call = self._pending.get(key)
+        if call is None or call.task.done():
+            call = self._pending[key] = _PendingCall(asyncio.create_task(self._run_and_cache(key, handler, params)))
+        call.waiters += 1
         try:
-            await asyncio.wait((flight.task,))
+            await asyncio.wait((call.task,))
         finally:
-            flight.waiters -= 1
-            if not flight.waiters:
-                self._left(key, flight)
-        if flight.task.cancelled():
-            raise HandlerError.failed(handler, "it cancelled itself", 1)
-        return flight.task.result()
+            call.waiters -= 1
+            if not call.waiters:
+                self._leave_call(key, call)
+        if call.task.cancelled():
+            raise HandlerError.of_failure(handler, "it cancelled itself", 1)
+        return call.task.result()
 
-    def _left(self, key: Key, flight: _Flight) -> None:
-        flight.task.cancel()
+    def _leave_call(self, key: Key, call: _PendingCall) -> None:
+        call.task.cancel()
         # Another call may have begun, and ended, since this one did.
-        if self._flights.get(key) is flight:
-            del self._flights[key]
+        if self._pending.get(key) is call:
+            del self._pending[key]
 
-    async def _flown(self, key: Key, handler: InfoHandler, params: Mapping[str, Any]) -> Fetched:
-        fetched = await _called(handler, params, self._clock)
+    async def _run_and_cache(self, key: Key, handler: InfoHandler, params: Mapping[str, Any]) -> Fetched:
+        fetched = await _call_with_retries(handler, params, self._clock)
         if handler.cache_duration:
-            self._keep(key, fetched, handler.cache_duration)
+            self._store(key, fetched, handler.cache_duration)
         return fetched
 
 
-async def _called(handler: InfoHandler, params: Mapping[str, Any], clock: Clock) -> Fetched:
-    tried = 0
+async def _call_with_retries(handler: InfoHandler, params: Mapping[str, Any], clock: Clock) -> Fetched:
+    attempts = 0
     while True:
-        tried += 1
+        attempts += 1
         began = clock()
         try:
             async with asyncio.timeout(handler.timeout) as limit:
@@ -184,26 +186,26 @@ async def _called(handler: InfoHandler, params: Mapping[str, Any], clock: Clock)
             # A handler that answers its cancellation with an error of its own would be called again for nobody.
             if (task := asyncio.current_task()) and task.cancelling():
                 raise asyncio.CancelledError from error
-            if tried >= handler.tries:
+            if attempts >= handler.max_attempts:
                 log.warning("handler %s failed", handler.name, exc_info=error)
-                why = f"no answer in {handler.timeout:g} s" if limit.expired() else _told(error)
-                raise HandlerError.failed(handler, why, tried) from error
-        await asyncio.sleep(PAUSE * 2 ** (tried - 1) * random.uniform(0.5, 1.5))
+                why = f"no answer in {handler.timeout:g} s" if limit.expired() else _describe_error(error)
+                raise HandlerError.of_failure(handler, why, attempts) from error
+        await asyncio.sleep(RETRY_PAUSE * 2 ** (attempts - 1) * random.uniform(0.5, 1.5))
 
 
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {without_password(str(error))}"[:SHOWN]
+def _describe_error(error: Exception) -> str:
+    return f"{type(error).__name__}: {without_password(str(error))}"[:MAX_ERROR_LENGTH]
 
 
 def _options(choices: Choices, items: Iterable[Any], language: str) -> Iterator[Option]:
     for item in items:
         fields = item if isinstance(item, dict) else {choices.value: item}
-        if all(_passes(fields.get(name), wanted) for name, wanted in choices.filters.items()):
+        if all(_passes(fields.get(name), values) for name, values in choices.filters.items()):
             yield _option(choices, fields, language)
 
 
-def _passes(value: Any, wanted: Any) -> bool:
-    return value in wanted if isinstance(wanted, list | tuple | set | frozenset) else bool(value == wanted)
+def _passes(value: Any, values: Any) -> bool:
+    return value in values if isinstance(values, list | tuple | set | frozenset) else bool(value == values)
 
 
 def _option(choices: Choices, fields: Mapping[str, Any], language: str) -> Option:
@@ -213,7 +215,9 @@ def _option(choices: Choices, fields: Mapping[str, Any], language: str) -> Optio
         words = in_language(label, language) if isinstance(label, Mapping) else str(label)
         return Option(value=value, label=words[:MAX_LABEL])
     except KeyError:
-        raise HandlerError.no_options(choices, f"an item has no {choices.value!r}: name another with value=") from None
+        raise HandlerError.of_invalid_options(
+            choices, f"an item has no {choices.value!r}: name another with value="
+        ) from None
     except InvalidError as error:
         why = f"{value!r} cannot be chosen ({error.errors[0].message}): name another with value="
-        raise HandlerError.no_options(choices, why) from error
+        raise HandlerError.of_invalid_options(choices, why) from error

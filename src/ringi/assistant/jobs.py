@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable
 from ringi.assistant.catalog import in_language
 from ringi.runs import clean_text
 
-MOST_TOLD = 2_000
+MAX_ERROR_TEXT = 2_000
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class CallJob:
     """Of the conversation, such as `en`, `ja` or `zh`."""
 
 
-def told_of(error: Exception, language: str = "en") -> str:
+def error_text(error: Exception, language: str = "en") -> str:
     """Return what people are told of an error: one that no store keeps, or that never ends, would be told to nobody.
 
     An error whose `text` is words by language is told in theirs.
     """
     text = getattr(error, "text", None)
     words = in_language(text, language) if isinstance(text, Mapping) else str(error)
-    return clean_text(words or type(error).__name__)[:MOST_TOLD]
+    return clean_text(words or type(error).__name__)[:MAX_ERROR_TEXT]
 
 
-async def called(workflow: Any, job: PlanJob | StepJob | CallJob) -> Any:
+async def run_workflow(workflow: Any, job: PlanJob | StepJob | CallJob) -> Any:
     """Run a workflow on a job, and return what it returns; of a model's message, the words."""
     result = await (workflow.ainvoke(vars(job)) if isinstance(workflow, Runnable) else workflow(job))
     return result.text if isinstance(result, BaseMessage) else result

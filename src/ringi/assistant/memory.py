@@ -13,42 +13,22 @@ from pydantic import Field, ValidationError
 
 from ringi.assistant.catalog import Info
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.operations import Op, Refusal, check_value, refusal_of
+from ringi.assistant.memory_ops import MemoryOp, RejectedOp, check_value, find_rejection
 from ringi.assistant.plans import Plan
 from ringi.base import StrictModel, canonical, digest, jsonable
 from ringi.errors import InvalidError, UnreadableError
-
-__all__ = [
-    "Change",
-    "ContextMemory",
-    "Item",
-    "Op",
-    "Refusal",
-    "Run",
-    "Source",
-    "applied",
-    "cancelled",
-    "failed",
-    "fitted",
-    "forgotten",
-    "loaded",
-    "observed",
-    "reset",
-    "run_status",
-    "written",
-]
 
 Json: TypeAlias = dict[str, Any]
 
 MIGRATIONS: tuple[Callable[[Json], Json], ...] = ()
 """The first brings what schema version 1 wrote to version 2, the second from 2 to 3, and so on."""
-HISTORY = 200
+MAX_HISTORY = 200
 """How many changes are kept; the newest of each key always is."""
-SHOWN = 200
+MAX_VALUE_BYTES = 200
 """How many bytes of a value the history keeps."""
 
 
-class Source(StrictModel):
+class Provenance(StrictModel):
     """Where something known came from."""
 
     kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered"]
@@ -58,7 +38,7 @@ class Source(StrictModel):
     quote: str | None = None
 
 
-class Item(StrictModel):
+class InfoEntry(StrictModel):
     """What is known of one info."""
 
     value: Any = None
@@ -66,7 +46,7 @@ class Item(StrictModel):
     version: int
     """That of the memory when the value last changed."""
     status: Literal["pending", "collected", "not_needed", "error"] = "collected"
-    source: Source
+    source: Provenance
     observed_at: datetime
     fresh_until: datetime | None = None
     inputs: dict[str, str] = {}
@@ -75,19 +55,19 @@ class Item(StrictModel):
     """Why it could not be obtained the last time; a value that is still fresh stays beside it."""
 
 
-class Change(StrictModel):
+class HistoryEntry(StrictModel):
     """One change of the memory; long values are shortened."""
 
     number: int
     at: datetime
     op: str
     key: str
-    source: Source
+    source: Provenance
     before: Any = None
     after: Any = None
 
 
-class Run(StrictModel):
+class WorkflowStatus(StrictModel):
     """How far a workflow has come."""
 
     status: str
@@ -101,10 +81,10 @@ class ContextMemory(StrictModel):
 
     schema_version: int = 1
     version: int = 0
-    items: dict[str, Item] = {}
+    items: dict[str, InfoEntry] = {}
     plans: dict[str, Plan] = {}
     """By the workflow of the plan."""
-    runs: dict[str, Run] = {}
+    runs: dict[str, WorkflowStatus] = {}
     """By workflow."""
     asks: dict[str, str] = {}
     """The infos that people are being asked for, and the threads that ask."""
@@ -114,69 +94,69 @@ class ContextMemory(StrictModel):
     """How many there ever were."""
 
     @property
-    def history(self) -> tuple[Change, ...]:
+    def history(self) -> tuple[HistoryEntry, ...]:
         """The changes that are kept, the oldest first."""
-        return tuple(Change.model_validate(each) for each in self.log)
+        return tuple(HistoryEntry.model_validate(each) for each in self.log)
 
     def with_plan(self, plan: Plan) -> ContextMemory:
         """Return the memory with this plan as that of its workflow."""
         if plan == self.plans.get(plan.workflow):
             return self
-        before, after = _told_of(self.plans.get(plan.workflow)), _told_of(plan)
+        before, after = _plan_summary(self.plans.get(plan.workflow)), _plan_summary(plan)
         plans = {**self.plans, plan.workflow: plan}
         if before == after or plan.updated_at is None:
-            return self._next(plans=plans)
-        source = Source(kind="derived", actor=plan.author, ref=plan.id)
-        return self._noted(plan.updated_at, "plan", plan.workflow, source, before, after, plans=plans)
+            return self._with_update(plans=plans)
+        source = Provenance(kind="derived", actor=plan.author, ref=plan.id)
+        return self._with_change(plan.updated_at, "plan", plan.workflow, source, before, after, plans=plans)
 
-    def asking(self, key: str, thread: str) -> ContextMemory:
+    def with_open_question(self, key: str, thread: str) -> ContextMemory:
         """Return the memory that says that a thread asks for an info."""
-        return self._next(asks={**self.asks, key: thread})
+        return self._with_update(asks={**self.asks, key: thread})
 
-    def asked(self, key: str) -> ContextMemory:
+    def without_question(self, key: str) -> ContextMemory:
         """Return the memory that says that nobody asks for an info."""
         if key not in self.asks:
             return self
-        return self._next(asks={name: thread for name, thread in self.asks.items() if name != key})
+        return self._with_update(asks={name: thread for name, thread in self.asks.items() if name != key})
 
-    def _next(self, **changes: Any) -> ContextMemory:
+    def _with_update(self, **changes: Any) -> ContextMemory:
         return self.model_copy(update={**changes, "version": self.version + 1})
 
-    def _noted(
-        self, at: datetime, op: str, key: str, source: Source, before: Any = None, after: Any = None, **changes: Any
+    def _with_change(
+        self, at: datetime, op: str, key: str, source: Provenance, before: Any = None, after: Any = None, **changes: Any
     ) -> ContextMemory:
-        short = {"before": shortened(before), "after": shortened(after)}
-        change = Change(number=self.changes + 1, at=at, op=op, key=key, source=source, **short)
-        log = _bounded((*self.log, change.model_dump(mode="json", exclude_defaults=True)))
-        return self._next(**changes, log=log, changes=change.number)
+        short = {"before": shorten(before), "after": shorten(after)}
+        change = HistoryEntry(number=self.changes + 1, at=at, op=op, key=key, source=source, **short)
+        log = _trim_history((*self.log, change.model_dump(mode="json", exclude_defaults=True)))
+        return self._with_update(**changes, log=log, changes=change.number)
 
 
-def applied(
-    memory: ContextMemory, ops: Iterable[Op], definitions: Definitions, source: Source, now: datetime
-) -> tuple[ContextMemory, list[Refusal]]:
+def apply_ops(
+    memory: ContextMemory, ops: Iterable[MemoryOp], definitions: Definitions, source: Provenance, now: datetime
+) -> tuple[ContextMemory, list[RejectedOp]]:
     """Return the memory after those operations that are allowed, and the others with their reasons.
 
     What changes nothing is neither a change nor refused. Feedback is about plans, and passed over here.
     """
-    refusals: list[Refusal] = []
+    rejected: list[RejectedOp] = []
     seen = memory.items
     for op in ops:
         if op.op == "feedback":
             continue
         item = seen.get(op.key)
-        if refusal := refusal_of(op, definitions, item.version if item else None):
-            refusals.append(refusal)
+        if rejection := find_rejection(op, definitions, item.version if item else None):
+            rejected.append(rejection)
         else:
-            said = source.model_copy(update={"quote": op.quote}) if op.quote else source
-            memory = _changed_by(memory, op, definitions.info(op.key), said, now)
-    return memory, refusals
+            op_source = source.model_copy(update={"quote": op.quote}) if op.quote else source
+            memory = _apply_op(memory, op, definitions.info(op.key), op_source, now)
+    return memory, rejected
 
 
-def observed(
+def record_value(
     memory: ContextMemory,
     key: str,
     value: Any,
-    source: Source,
+    source: Provenance,
     now: datetime,
     definitions: Definitions,
     inputs: Mapping[str, str] | None = None,
@@ -189,19 +169,19 @@ def observed(
     try:
         plain = jsonable(value)
         check_value(info, plain)
-        return _kept(memory, info, plain, source, now, "observe", dict(inputs or {}))
+        return _store_value(memory, info, plain, source, now, "observe", dict(inputs or {}))
     except InvalidError as error:
-        return failed(memory, key, str(error), source, now, inputs)
+        return record_failure(memory, key, str(error), source, now, inputs)
     except Exception as error:
         # What is no JSON may fail in any way while it is read: each turn would, and the conversation end here.
-        return failed(memory, key, f"is no JSON: {type(error).__name__}: {error}", source, now, inputs)
+        return record_failure(memory, key, f"is no JSON: {type(error).__name__}: {error}", source, now, inputs)
 
 
-def failed(
+def record_failure(
     memory: ContextMemory,
     key: str,
     error: str,
-    source: Source,
+    source: Provenance,
     now: datetime,
     inputs: Mapping[str, str] | None = None,
 ) -> ContextMemory:
@@ -213,19 +193,19 @@ def failed(
     if before and before.status == "collected" and not is_late and inputs == before.inputs:
         item = before.model_copy(update={"error": error})
     else:
-        said = {"version": memory.version + 1, "status": "error", "source": source, "inputs": inputs, "error": error}
-        item = (before or Item(hash=NOTHING, observed_at=now, **said)).model_copy(update=said)
+        update = {"version": memory.version + 1, "status": "error", "source": source, "inputs": inputs, "error": error}
+        item = (before or InfoEntry(hash=EMPTY_HASH, observed_at=now, **update)).model_copy(update=update)
     if before and (before.status, before.error, before.inputs) == (item.status, error, item.inputs):
         return memory
-    return memory._noted(now, "fail", key, source, None, error, items={**memory.items, key: item})
+    return memory._with_change(now, "fail", key, source, None, error, items={**memory.items, key: item})
 
 
-def forgotten(memory: ContextMemory, keys: Iterable[str], source: Source, now: datetime) -> ContextMemory:
+def remove_values(memory: ContextMemory, keys: Iterable[str], source: Provenance, now: datetime) -> ContextMemory:
     """Return the memory without those infos."""
-    return _without(memory, keys, source, now, "forget")
+    return _remove(memory, keys, source, now, "forget")
 
 
-def run_status(
+def set_workflow_status(
     memory: ContextMemory,
     workflow: str,
     status: str,
@@ -235,43 +215,45 @@ def run_status(
 ) -> ContextMemory:
     """Return the memory that says how far a workflow has come."""
     before = memory.runs.get(workflow)
-    run = Run(status=status, at=now, thread_id=thread_id or (before.thread_id if before else None), error=error)
+    run = WorkflowStatus(
+        status=status, at=now, thread_id=thread_id or (before.thread_id if before else None), error=error
+    )
     if before and before.model_copy(update={"at": now}) == run:
         return memory
-    source, runs = Source(kind="derived", ref=run.thread_id), {**memory.runs, workflow: run}
-    return memory._noted(now, "run", workflow, source, before and before.status, status, runs=runs)
+    source, runs = Provenance(kind="derived", ref=run.thread_id), {**memory.runs, workflow: run}
+    return memory._with_change(now, "run", workflow, source, before and before.status, status, runs=runs)
 
 
-def reset(memory: ContextMemory, definitions: Definitions, workflow: str, now: datetime) -> ContextMemory:
+def reset_workflow(memory: ContextMemory, definitions: Definitions, workflow: str, now: datetime) -> ContextMemory:
     """Return the memory without what was only of a workflow, or of the plan and the apply that belong together.
 
     That an apply was completed stays, other actions may depend on it; so does its plan, to be read until the next one.
     """
-    pair = definitions.pair(workflow)
+    pair = definitions.workflow_actions(workflow)
     of_plan = {each.workflow for each in pair if each.kind == "plan"}
     own = {each.id for each in pair}
-    keys = [key for key in memory.items if _is_only_of(definitions, key, own)]
-    left = _without(memory, keys, Source(kind="derived", actor=workflow), now, "reset")
-    return left._next(
+    keys = [key for key in memory.items if _is_exclusive_to(definitions, key, own)]
+    left = _remove(memory, keys, Provenance(kind="derived", actor=workflow), now, "reset")
+    return left._with_update(
         plans={name: plan for name, plan in left.plans.items() if name not in of_plan or plan.status == "completed"},
         runs={name: run for name, run in left.runs.items() if name not in of_plan},
-        asks={key: thread for key, thread in left.asks.items() if not _is_only_of(definitions, key, own)},
+        asks={key: thread for key, thread in left.asks.items() if not _is_exclusive_to(definitions, key, own)},
     )
 
 
-def cancelled(memory: ContextMemory, definitions: Definitions, source: Source, now: datetime) -> ContextMemory:
+def clear_context(memory: ContextMemory, definitions: Definitions, source: Provenance, now: datetime) -> ContextMemory:
     """Return the memory without what people gave in this thread, what was made from that, and all plans.
 
     What is being executed goes on: its plan and its run stay.
     """
     plans = {name: plan for name, plan in memory.plans.items() if plan.status == "executing"}
-    kept = {each.workflow for name in plans for each in definitions.pair(name)}
-    left = _without(memory, _given_here(definitions, plans), source, now, "cancel")
+    kept = {each.workflow for name in plans for each in definitions.workflow_actions(name)}
+    left = _remove(memory, _thread_inputs(definitions, plans), source, now, "cancel")
     runs = {name: run for name, run in left.runs.items() if name in kept}
-    return left._noted(now, "cancel", "", source, plans=plans, runs=runs, asks={})
+    return left._with_change(now, "cancel", "", source, plans=plans, runs=runs, asks={})
 
 
-def loaded(data: Json) -> ContextMemory:
+def memory_from_json(data: Json) -> ContextMemory:
     """Return the memory that was stored, brought to this schema version, or raise `UnreadableError`."""
     newest, version = 1 + len(MIGRATIONS), data.get("schema_version", 1)
     if not isinstance(version, int) or not 0 < version <= newest:
@@ -287,7 +269,7 @@ def loaded(data: Json) -> ContextMemory:
     return memory.model_copy(update={"log": log})
 
 
-def fitted(memory: ContextMemory, definitions: Definitions, now: datetime) -> ContextMemory:
+def drop_undefined(memory: ContextMemory, definitions: Definitions, now: datetime) -> ContextMemory:
     """Return the memory without the plans, runs and questions of what is no longer defined; its history says so."""
     names = definitions.workflows.keys() | definitions.actions_by_id.keys()
     plans = {name: plan for name, plan in memory.plans.items() if _is_defined(definitions, plan)}
@@ -295,37 +277,39 @@ def fitted(memory: ContextMemory, definitions: Definitions, now: datetime) -> Co
     asks = {key: thread for key, thread in memory.asks.items() if key in definitions.infos_by_key}
     gone = [*(memory.plans.keys() - plans), *(memory.runs.keys() - runs), *(memory.asks.keys() - asks)]
     for key in sorted(set(gone)):
-        memory = memory._noted(now, "forget", key, Source(kind="static"), _told_of(memory.plans.get(key)))
-    return memory._next(plans=plans, runs=runs, asks=asks) if gone else memory
+        memory = memory._with_change(
+            now, "forget", key, Provenance(kind="static"), _plan_summary(memory.plans.get(key))
+        )
+    return memory._with_update(plans=plans, runs=runs, asks=asks) if gone else memory
 
 
-def written(memory: ContextMemory) -> Json:
+def memory_to_json(memory: ContextMemory) -> Json:
     """Return a memory as it is stored; `loaded` reads it."""
     return memory.model_dump(mode="json", exclude={"log"}) | {"history": list(memory.log)}
 
 
-def shortened(value: Any, most: int = SHOWN) -> Any:
+def shorten(value: Any, most: int = MAX_VALUE_BYTES) -> Any:
     """Return the value, or the beginning of its JSON where that has more bytes."""
     text = canonical(value)
     return value if len(text) <= most else f"{text[:most].decode(errors='ignore')}…"
 
 
-NOTHING = digest(None)
+EMPTY_HASH = digest(None)
 
 
-def _changed_by(memory: ContextMemory, op: Op, info: Info, source: Source, now: datetime) -> ContextMemory:
+def _apply_op(memory: ContextMemory, op: MemoryOp, info: Info, source: Provenance, now: datetime) -> ContextMemory:
     if op.op == "clear":
-        return _without(memory, [op.key], source, now, "clear")
+        return _remove(memory, [op.key], source, now, "clear")
     if op.op == "not_needed":
-        return _kept(memory, info, None, source, now, op.op, {}, "not_needed")
-    return _kept(memory, info, jsonable(op.value), source, now, op.op, {})
+        return _store_value(memory, info, None, source, now, op.op, {}, "not_needed")
+    return _store_value(memory, info, jsonable(op.value), source, now, op.op, {})
 
 
-def _kept(
+def _store_value(
     memory: ContextMemory,
     info: Info,
     value: Any,
-    source: Source,
+    source: Provenance,
     now: datetime,
     op: str,
     inputs: dict[str, str],
@@ -333,9 +317,9 @@ def _kept(
 ) -> ContextMemory:
     before, hash = memory.items.get(info.key), digest(value)
     is_same = before is not None and (before.status, before.hash) == (status, hash)
-    if before and is_same and (op == "not_needed" or info.how == "static"):
+    if before and is_same and (op == "not_needed" or info.kind == "static"):
         return memory
-    item = Item(
+    item = InfoEntry(
         value=value,
         hash=hash,
         version=before.version if before and is_same else memory.version + 1,
@@ -347,30 +331,30 @@ def _kept(
     )
     items = {**memory.items, info.key: item}
     if before and is_same:
-        return memory._next(items=items)
-    return memory._noted(now, op, info.key, source, before and before.value, value, items=items)
+        return memory._with_update(items=items)
+    return memory._with_change(now, op, info.key, source, before and before.value, value, items=items)
 
 
-def _without(memory: ContextMemory, keys: Iterable[str], source: Source, now: datetime, op: str) -> ContextMemory:
+def _remove(memory: ContextMemory, keys: Iterable[str], source: Provenance, now: datetime, op: str) -> ContextMemory:
     gone = {key: memory.items[key] for key in keys if key in memory.items}
     if not gone:
         return memory
     items = {key: item for key, item in memory.items.items() if key not in gone}
     for key, item in gone.items():
-        memory = memory._noted(now, op, key, source, item.value, items=items)
+        memory = memory._with_change(now, op, key, source, item.value, items=items)
     return memory
 
 
-def _is_only_of(definitions: Definitions, key: str, own: set[str]) -> bool:
+def _is_exclusive_to(definitions: Definitions, key: str, own: set[str]) -> bool:
     info, users = definitions.infos_by_key.get(key), {each.id for each in definitions.consumers(key)}
-    return info is not None and info.scope == "thread" and info.how != "static" and bool(users) and users <= own
+    return info is not None and info.scope == "thread" and info.kind != "static" and bool(users) and users <= own
 
 
-def _given_here(definitions: Definitions, executing: Iterable[str]) -> set[str]:
-    products = {key for name in executing for each in definitions.pair(name) for key in each.produces}
+def _thread_inputs(definitions: Definitions, executing: Iterable[str]) -> set[str]:
+    products = {key for name in executing for each in definitions.workflow_actions(name) for key in each.produces}
     gone: set[str] = set()
-    for info in definitions.in_order:
-        is_given = info.how == "ask" or not gone.isdisjoint(info.sources)
+    for info in definitions.ordered_infos:
+        is_given = info.kind == "ask" or not gone.isdisjoint(info.sources)
         if is_given and info.scope == "thread" and info.key not in products:
             gone.add(info.key)
     return gone
@@ -383,12 +367,12 @@ def _is_defined(definitions: Definitions, plan: Plan) -> bool:
     return plan.status != "executing" or definitions.apply_of(maker) is not None
 
 
-def _told_of(plan: Plan | None) -> Json | None:
+def _plan_summary(plan: Plan | None) -> Json | None:
     return {"version": plan.version, "status": plan.status} if plan else None
 
 
-def _bounded(log: tuple[Json, ...]) -> tuple[Json, ...]:
-    if len(log) <= HISTORY:
+def _trim_history(log: tuple[Json, ...]) -> tuple[Json, ...]:
+    if len(log) <= MAX_HISTORY:
         return log
     newest = {change["key"]: change["number"] for change in log}
     for place, change in enumerate(log):

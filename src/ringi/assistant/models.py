@@ -29,13 +29,13 @@ class ActionPress(StrictModel):
     """That of the request which asks to approve the plan, as the caller saw it; only an `apply` needs it."""
 
 
-class Shape(BaseModel):
+class ResponseModel(BaseModel):
     """Something that goes out."""
 
     model_config = ConfigDict(alias_generator=to_camel, json_schema_serialization_defaults_required=True)
 
 
-class RequiredInfo(Shape):
+class RequiredInfo(ResponseModel):
     """One thing that the actions need."""
 
     type: str
@@ -44,7 +44,7 @@ class RequiredInfo(Shape):
     source: str | None
 
 
-class CurrentInfo(Shape):
+class CurrentInfo(ResponseModel):
     """One thing that is known."""
 
     type: str
@@ -53,7 +53,7 @@ class CurrentInfo(Shape):
     source: str
 
 
-class PlanData(Shape):
+class PlanData(ResponseModel):
     """The newest plan, in short."""
 
     status: PlanStatus
@@ -62,7 +62,7 @@ class PlanData(Shape):
     last_updated: datetime | None
 
 
-class AvailableAction(Shape):
+class AvailableAction(ResponseModel):
     """One action, in short."""
 
     id: str
@@ -75,14 +75,14 @@ class AvailableAction(Shape):
     handler: str | None
 
 
-class HitlState(Shape):
+class HitlState(ResponseModel):
     """Whether a person is waited for, and for what."""
 
     status: Literal["waiting", "completed", "none"]
     waiting_for: str | None
 
 
-class InfoSource(Shape):
+class InfoSource(ResponseModel):
     """Where a value comes from."""
 
     kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered"]
@@ -92,7 +92,7 @@ class InfoSource(Shape):
     quote: str | None
 
 
-class InfoItem(Shape):
+class InfoItem(ResponseModel):
     """One thing that the assistant can know, with all that is known of it."""
 
     key: str
@@ -110,7 +110,7 @@ class InfoItem(Shape):
     error: str | None
 
 
-class WorkflowRun(Shape):
+class WorkflowRun(ResponseModel):
     """How a workflow has gone last."""
 
     workflow: str
@@ -119,7 +119,7 @@ class WorkflowRun(Shape):
     error: str | None
 
 
-class PlanStep(Shape):
+class PlanStep(ResponseModel):
     """One thing that a plan does."""
 
     id: str
@@ -129,14 +129,14 @@ class PlanStep(Shape):
     is_done: bool
 
 
-class ChangedInfo(Shape):
+class ChangedInfo(ResponseModel):
     """An info whose value is not the one that the plan was made from."""
 
     key: str
     title: str
 
 
-class PlanFeedback(Shape):
+class PlanFeedback(ResponseModel):
     """What a person said of a plan."""
 
     id: str
@@ -147,7 +147,7 @@ class PlanFeedback(Shape):
     """The version that took it up."""
 
 
-class PlanVersion(Shape):
+class PlanVersion(ResponseModel):
     """A version that a newer one has followed."""
 
     version: int
@@ -156,7 +156,7 @@ class PlanVersion(Shape):
     steps: list[PlanStep]
 
 
-class PlanDiff(Shape):
+class PlanDiff(ResponseModel):
     """What differs from the version before: steps by their ids, other content as `plan.<key>`."""
 
     added: list[str]
@@ -164,14 +164,14 @@ class PlanDiff(Shape):
     changed: list[str]
 
 
-class PlanApproval(Shape):
+class PlanApproval(ResponseModel):
     """Who let it be applied."""
 
     by: str
     at: datetime
 
 
-class PlanRequest(Shape):
+class PlanRequest(ResponseModel):
     """The request that asks, where it is open and the caller may see it."""
 
     id: str
@@ -179,7 +179,7 @@ class PlanRequest(Shape):
     status: str
 
 
-class AssistantPlan(Shape):
+class AssistantPlan(ResponseModel):
     """The newest version of a plan."""
 
     id: str
@@ -204,7 +204,7 @@ class AssistantPlan(Shape):
     updated_at: datetime | None
 
 
-class OpenAsk(Shape):
+class OpenAsk(ResponseModel):
     """An info that a person is being asked for."""
 
     key: str
@@ -214,7 +214,7 @@ class OpenAsk(Shape):
     request: PlanRequest | None
 
 
-class AssistantMemory(Shape):
+class AssistantMemory(ResponseModel):
     """What a conversation knows, plans and can do, and how it came to know it."""
 
     id: str
@@ -233,7 +233,7 @@ class AssistantMemory(Shape):
     plans: list[AssistantPlan]
 
 
-class ActionFix(Shape):
+class ActionFix(ResponseModel):
     """What would take a reason away."""
 
     kind: Literal["ask", "run_handler", "run_action", "wait", "approve", "reapprove"]
@@ -242,7 +242,7 @@ class ActionFix(Shape):
     label: str
 
 
-class ActionReason(Shape):
+class ActionReason(ResponseModel):
     """Why an action is not possible now."""
 
     code: Literal[
@@ -278,7 +278,7 @@ class NotPossible(Problem):
     reasons: list[ActionReason]
 
 
-class MemoryChange(Shape):
+class MemoryChange(ResponseModel):
     """One change of the memory."""
 
     number: int

@@ -50,7 +50,7 @@ class Feedback(StrictModel):
     addressed_in: int | None = None
 
 
-class Past(StrictModel):
+class PreviousVersion(StrictModel):
     """A version that a newer one has followed, and how far it had come."""
 
     version: int
@@ -61,7 +61,7 @@ class Past(StrictModel):
     done: tuple[str, ...] = ()
 
 
-class Diff(StrictModel):
+class ContentDiff(StrictModel):
     """What differs from the version before: steps by id, other content as `plan` or `plan.<its key>`."""
 
     added: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Diff(StrictModel):
     changed: tuple[str, ...] = ()
 
 
-class Approval(StrictModel):
+class ApprovalRecord(StrictModel):
     """Who let the plan with this hash be applied."""
 
     by: str
@@ -97,11 +97,11 @@ class Plan(StrictModel):
     changed: tuple[str, ...] = ()
     """Of an obsolete plan: which inputs are not what it was made from."""
     feedback: tuple[Feedback, ...] = ()
-    versions: tuple[Past, ...] = ()
-    diff: Diff = Diff()
+    versions: tuple[PreviousVersion, ...] = ()
+    diff: ContentDiff = ContentDiff()
     pinned: tuple[str, ...] = ()
     """Which inputs had changed when somebody let its content stand all the same."""
-    approval: Approval | None = None
+    approval: ApprovalRecord | None = None
     is_unasked: bool = False
     """Whether nobody is asked any more to approve it: the question was withdrawn, or its execution failed."""
     thread_id: str | None = None
@@ -145,7 +145,9 @@ class PlanError(ConflictError):
         return cls("OBSOLETE", f"plan {plan.id!r} was made from another {', '.join(changed)}: {remedy}", changed)
 
 
-def planning(plan: Plan | None, id: str, action: Action, inputs: Inputs, thread_id: str | None, now: datetime) -> Plan:
+def start_version(
+    plan: Plan | None, id: str, action: Action, inputs: Inputs, thread_id: str | None, now: datetime
+) -> Plan:
     """Return the next version, still without content, that takes up all open feedback; an executing plan stays."""
     if plan and plan.status == "executing":
         raise PlanError.of_status(plan, "planned again")
@@ -157,14 +159,14 @@ def planning(plan: Plan | None, id: str, action: Action, inputs: Inputs, thread_
         version=version,
         status="planning",
         inputs=dict(inputs),
-        feedback=_taken_up(plan, version) if plan else (),
-        versions=_past(plan) if plan else (),
+        feedback=_address_feedback(plan, version) if plan else (),
+        versions=_version_history(plan) if plan else (),
         thread_id=thread_id,
         updated_at=now,
     )
 
 
-def planned(plan: Plan, version: int, draft: Mapping[str, Any], inputs_now: Inputs, now: datetime) -> Plan:
+def add_draft(plan: Plan, version: int, draft: Mapping[str, Any], inputs_now: Inputs, now: datetime) -> Plan:
     """Return the plan with this content, at once obsolete if its inputs changed, or failed if it is no plan.
 
     A draft of another version, or for a plan that is not being planned, changes nothing.
@@ -172,49 +174,49 @@ def planned(plan: Plan, version: int, draft: Mapping[str, Any], inputs_now: Inpu
     if plan.status != "planning" or plan.version != version:
         return plan
     try:
-        content = _content(plan, draft)
+        content = _parse_content(plan, draft)
     except InvalidError as error:
-        return failed(plan, version, str(error), now)
+        return fail(plan, version, str(error), now)
     before = plan.versions[-1] if plan.versions else None
-    done = _still_done(before, content["steps"])
-    return checked(
-        _changed(plan, now, status="planned", **content, done=done, diff=_diff(before, content)), inputs_now, now
+    done = _steps_still_done(before, content["steps"])
+    return check_inputs(
+        _update(plan, now, status="planned", **content, done=done, diff=_compare(before, content)), inputs_now, now
     )
 
 
-def criticised(plan: Plan, feedback: Feedback) -> Plan:
+def add_feedback(plan: Plan, feedback: Feedback) -> Plan:
     """Return the plan with this feedback, which the next planning takes up; the same again changes nothing."""
     if any(each.id == feedback.id for each in plan.feedback):
         return plan
-    said = feedback.model_copy(update={"addressed_in": None})
-    return _changed(plan, feedback.at, feedback=(*plan.feedback, said))
+    open_feedback = feedback.model_copy(update={"addressed_in": None})
+    return _update(plan, feedback.at, feedback=(*plan.feedback, open_feedback))
 
 
-def checked(plan: Plan, inputs_now: Inputs, now: datetime) -> Plan:
+def check_inputs(plan: Plan, inputs_now: Inputs, now: datetime) -> Plan:
     """Return the plan as obsolete with exactly the inputs that changed, or as planned when none differs any more."""
     if plan.status not in ("planned", "obsolete"):
         return plan
-    changed = differing(plan.inputs, inputs_now)
+    changed = changed_inputs(plan.inputs, inputs_now)
     status = "obsolete" if changed else "planned"
     if (plan.status, plan.changed) == (status, changed):
         return plan
-    return _changed(plan, now, status=status, changed=changed)
+    return _update(plan, now, status=status, changed=changed)
 
 
-def pinned_again(plan: Plan, inputs_now: Inputs, thread_id: str | None, now: datetime) -> Plan:
+def pin_inputs(plan: Plan, inputs_now: Inputs, thread_id: str | None, now: datetime) -> Plan:
     """Return the next version with the same content, for the inputs of now; it needs an approval of its own."""
-    return _following(plan, {}, inputs_now, now, author=plan.author, thread_id=thread_id)
+    return _next_version(plan, {}, inputs_now, now, author=plan.author, thread_id=thread_id)
 
 
-def edited(plan: Plan, draft: Mapping[str, Any], by: str, inputs_now: Inputs, now: datetime) -> Plan:
+def edit_plan(plan: Plan, draft: Mapping[str, Any], by: str, inputs_now: Inputs, now: datetime) -> Plan:
     """Return the next version with what this person wrote, for the inputs of now, or raise `InvalidError`.
 
     The draft's `plan` and `steps` replace those of the plan; what it does not name stays.
     """
-    return _following(plan, draft, inputs_now, now, author=by)
+    return _next_version(plan, draft, inputs_now, now, author=by)
 
 
-def approved(
+def approve_plan(
     plan: Plan, version: int, plan_hash: str, by: str, request_id: str, inputs_now: Inputs, now: datetime
 ) -> Plan:
     """Return the plan as executing if just this was approved and its inputs are what they were, or raise `PlanError`.
@@ -223,92 +225,94 @@ def approved(
     """
     if version != plan.version:
         raise PlanError.of_version(plan, version)
-    if not plan.hash or not plan_hash == plan.hash == hash_of(plan.id, plan.version, plan.plan, plan.steps):
+    if not plan.hash or not plan_hash == plan.hash == content_hash(plan.id, plan.version, plan.plan, plan.steps):
         raise PlanError.of_hash(plan, plan_hash)
     if plan.status == "executing" and plan.approval and plan.approval.request_id == request_id:
         return plan
     if not plan.is_applicable:
         raise PlanError.of_status(plan, "applied")
-    if changed := differing(plan.inputs, inputs_now):
+    if changed := changed_inputs(plan.inputs, inputs_now):
         raise PlanError.of_inputs(plan, changed)
-    approval = Approval(by=by, plan_hash=plan_hash, at=now, request_id=request_id)
-    return _changed(plan, now, status="executing", approval=approval, is_unasked=False, changed=(), error=None)
+    approval = ApprovalRecord(by=by, plan_hash=plan_hash, at=now, request_id=request_id)
+    return _update(plan, now, status="executing", approval=approval, is_unasked=False, changed=(), error=None)
 
 
-def resumed(plan: Plan, now: datetime) -> Plan:
+def resume(plan: Plan, now: datetime) -> Plan:
     """Return a plan whose execution failed as executing again: an operator had its step tried once more."""
     if plan.status != "failed" or plan.approval is None:
         return plan
-    return _changed(plan, now, status="executing", error=None)
+    return _update(plan, now, status="executing", error=None)
 
 
-def step_done(plan: Plan, version: int, step_id: str, now: datetime) -> Plan:
+def mark_step_done(plan: Plan, version: int, step_id: str, now: datetime) -> Plan:
     """Return the plan with this step done; what was not approved, or is another version's, changes nothing."""
     is_known = any(step.id == step_id for step in plan.steps)
     if plan.version != version or not plan.approval or not is_known or step_id in plan.done:
         return plan
-    return _changed(plan, now, done=(*plan.done, step_id))
+    return _update(plan, now, done=(*plan.done, step_id))
 
 
-def completed(plan: Plan, version: int, now: datetime) -> Plan:
+def complete(plan: Plan, version: int, now: datetime) -> Plan:
     """Return the plan as completed if this version is executing."""
     if plan.version != version or plan.status != "executing":
         return plan
-    return _changed(plan, now, status="completed")
+    return _update(plan, now, status="completed")
 
 
-def failed(plan: Plan, version: int, error: str, now: datetime) -> Plan:
+def fail(plan: Plan, version: int, error: str, now: datetime) -> Plan:
     """Return the plan as failed if this version is being planned or executed; what it took up is open again."""
     if plan.version != version or plan.status not in ("planning", "executing"):
         return plan
     is_unasked = plan.approval is not None
-    return _changed(plan, now, status="failed", error=error, is_unasked=is_unasked, feedback=_reopened(plan))
+    return _update(plan, now, status="failed", error=error, is_unasked=is_unasked, feedback=_reopen_feedback(plan))
 
 
-def cancelled(plan: Plan, now: datetime) -> Plan:
+def cancel(plan: Plan, now: datetime) -> Plan:
     """Return the plan as cancelled, unless it has come to its end."""
     if plan.status in ("completed", "cancelled"):
         return plan
-    return _changed(plan, now, status="cancelled", feedback=_reopened(plan))
+    return _update(plan, now, status="cancelled", feedback=_reopen_feedback(plan))
 
 
 def step_key(plan: Plan, step: Step) -> str:
     """Return the key under which this step of this version has its effect at most once."""
-    return key_of(plan.id, plan.version, step.id)
+    return format_step_key(plan.id, plan.version, step.id)
 
 
-def key_of(plan_id: str, version: int, step_id: str) -> str:
+def format_step_key(plan_id: str, version: int, step_id: str) -> str:
     """Return the key of a step, of which only the ids are known."""
     return f"{plan_id}:{version}:{step_id}"
 
 
-def hash_of(id: str, version: int, plan: Any, steps: Iterable[Step]) -> str:
+def content_hash(id: str, version: int, plan: Any, steps: Iterable[Step]) -> str:
     """Return the digest of what a person authorizes."""
     return digest(
         {"id": id, "version": version, "plan": plan, "steps": [step.model_dump(mode="json") for step in steps]}
     )
 
 
-def differing(inputs: Inputs, inputs_now: Inputs) -> tuple[str, ...]:
+def changed_inputs(inputs: Inputs, inputs_now: Inputs) -> tuple[str, ...]:
     """Return the names of the inputs whose value is another, or that came or went, in order."""
     return tuple(sorted(key for key in inputs.keys() | inputs_now.keys() if inputs.get(key) != inputs_now.get(key)))
 
 
-def _changed(plan: Plan, now: datetime, /, **changes: Any) -> Plan:
+def _update(plan: Plan, now: datetime, /, **changes: Any) -> Plan:
     return plan.model_copy(update={**changes, "updated_at": now})
 
 
-def _following(plan: Plan, draft: Mapping[str, Any], inputs_now: Inputs, now: datetime, **changes: Any) -> Plan:
+def _next_version(plan: Plan, draft: Mapping[str, Any], inputs_now: Inputs, now: datetime, **changes: Any) -> Plan:
     if not plan.is_applicable:
         raise PlanError.of_status(plan, "changed")
-    following = _changed(plan, now, version=plan.version + 1, versions=_past(plan), inputs=dict(inputs_now), **changes)
-    content = _content(following, draft)
-    more = {"pinned": plan.changed or plan.pinned, "done": _still_done(plan, content["steps"])}
-    told = {"status": "planned", "changed": (), "is_unasked": False, "diff": _diff(plan, content)}
-    return following.model_copy(update={**content, **more, **told})
+    following = _update(
+        plan, now, version=plan.version + 1, versions=_version_history(plan), inputs=dict(inputs_now), **changes
+    )
+    content = _parse_content(following, draft)
+    carried_over = {"pinned": plan.changed or plan.pinned, "done": _steps_still_done(plan, content["steps"])}
+    update = {"status": "planned", "changed": (), "is_unasked": False, "diff": _compare(plan, content)}
+    return following.model_copy(update={**content, **carried_over, **update})
 
 
-def _content(plan: Plan, draft: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_content(plan: Plan, draft: Mapping[str, Any]) -> dict[str, Any]:
     """Return plan, steps and hash as this draft says, or raise `InvalidError`; what it does not name stays."""
     try:
         plain = jsonable(dict(draft))
@@ -325,27 +329,27 @@ def _content(plan: Plan, draft: Mapping[str, Any]) -> dict[str, Any]:
     body = plain.get("plan", plan.plan)
     if body is None and not steps:
         raise InvalidError.of("", "the draft is empty: give plan or steps")
-    return {"plan": body, "steps": steps, "hash": hash_of(plan.id, plan.version, body, steps)}
+    return {"plan": body, "steps": steps, "hash": content_hash(plan.id, plan.version, body, steps)}
 
 
 STEPS = TypeAdapter(tuple[Step, ...])
 
 
-def _past(plan: Plan) -> tuple[Past, ...]:
+def _version_history(plan: Plan) -> tuple[PreviousVersion, ...]:
     if not plan.hash:
         return plan.versions
     content = {"plan": plan.plan, "steps": plan.steps, "hash": plan.hash, "done": plan.done}
-    past = Past(version=plan.version, status=plan.status, **content)
-    return (*plan.versions, past)[-MAX_VERSIONS:]
+    version = PreviousVersion(version=plan.version, status=plan.status, **content)
+    return (*plan.versions, version)[-MAX_VERSIONS:]
 
 
-def _still_done(before: Plan | Past | None, steps: Iterable[Step]) -> tuple[str, ...]:
+def _steps_still_done(before: Plan | PreviousVersion | None, steps: Iterable[Step]) -> tuple[str, ...]:
     """Return the steps that an earlier version carried out and that are the same in this one: once is enough."""
     known = {step.id: step for step in before.steps if step.id in before.done} if before else {}
     return tuple(step.id for step in steps if known.get(step.id) == step)
 
 
-def _reopened(plan: Plan) -> tuple[Feedback, ...]:
+def _reopen_feedback(plan: Plan) -> tuple[Feedback, ...]:
     """Return the feedback; what a version took up that came to no content is open again."""
     if plan.hash:
         return plan.feedback
@@ -355,18 +359,18 @@ def _reopened(plan: Plan) -> tuple[Feedback, ...]:
     )
 
 
-def _taken_up(plan: Plan, version: int) -> tuple[Feedback, ...]:
-    said = _reopened(plan)
-    addressed = [each for each in said if each.addressed_in is not None][-MAX_ADDRESSED:]
-    opened = [each.model_copy(update={"addressed_in": version}) for each in said if each.addressed_in is None]
+def _address_feedback(plan: Plan, version: int) -> tuple[Feedback, ...]:
+    feedback = _reopen_feedback(plan)
+    addressed = [each for each in feedback if each.addressed_in is not None][-MAX_ADDRESSED:]
+    opened = [each.model_copy(update={"addressed_in": version}) for each in feedback if each.addressed_in is None]
     return (*addressed, *opened)
 
 
-def _diff(before: Plan | Past | None, content: Mapping[str, Any]) -> Diff:
+def _compare(before: Plan | PreviousVersion | None, content: Mapping[str, Any]) -> ContentDiff:
     if before is None:
-        return Diff()
+        return ContentDiff()
     old, new = _parts(before.plan, before.steps), _parts(content["plan"], content["steps"])
-    return Diff(
+    return ContentDiff(
         added=tuple(name for name in new if name not in old),
         removed=tuple(name for name in old if name not in new),
         changed=tuple(name for name in new if name in old and old[name] != new[name]),

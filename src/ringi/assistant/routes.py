@@ -10,11 +10,11 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.assistant import models
-from ringi.assistant.access import Conversation, ConversationAccess
-from ringi.assistant.action_commands import Presses
+from ringi.assistant.access import ConversationAccess, ConversationSnapshot
+from ringi.assistant.action_commands import ActionCommands
+from ringi.assistant.action_errors import ActionUnavailableError, ContextNotClearedError
 from ringi.assistant.catalog import Action
 from ringi.assistant.models import ActionPress
-from ringi.assistant.refusals import NotPossibleError, UnclearedError
 from ringi.assistant.views import actions_view, history_view, memory_view
 from ringi.domain import Answer, Request, parse_body
 from ringi.errors import InvalidError
@@ -46,8 +46,8 @@ Agent = Annotated[str | None, Query(description="The assistant, for a conversati
 class AssistantRoutes:
     """Assistants over HTTP; who may know of a conversation's thread may know of its memory."""
 
-    def __init__(self, platform: Platform, door: Authenticator, limits: AskLimits) -> None:
-        self._platform, self._door, self._limits = platform, door, limits
+    def __init__(self, platform: Platform, authenticator: Authenticator, limits: AskLimits) -> None:
+        self._platform, self._authenticator, self._limits = platform, authenticator, limits
         self._settings = platform.settings
 
     def add_to(self, api: FastAPI) -> None:
@@ -57,29 +57,29 @@ class AssistantRoutes:
         add(f"{at}/memory", self.clear, methods=["DELETE"], **route_docs("AssistantMemory"))
         add(f"{at}/memory/history", self.history, methods=["GET"], **route_docs("MemoryChangePage"))
         add(f"{at}/actions", self.actions, methods=["GET"], **route_docs("AssistantActionPage"))
-        add(f"{at}/actions/{{action_id}}", self.press, methods=["POST"], **pressing())
+        add(f"{at}/actions/{{action_id}}", self.press, methods=["POST"], **action_responses())
 
     async def memory(self, http: HttpRequest, id: str, agent: Agent = None) -> HttpResponse:
         """Return what a conversation knows, plans and can do."""
-        reach = self._reach(http)
-        return await self._shown(http, reach, await reach.conversation(id, agent or None))
+        access = self._access(http)
+        return await self._memory_reply(http, access, await access.load(id, agent or None))
 
     async def actions(self, http: HttpRequest, id: str, agent: Agent = None) -> HttpResponse:
         """List all actions: which are possible now, and why the others are not."""
-        conversation = await self._reach(http).conversation(id, agent or None)
-        return json_response(page_json(map(dump_json, self._items(http, conversation)), None))
+        conversation = await self._access(http).load(id, agent or None)
+        return json_response(page_json(map(dump_json, self._action_items(http, conversation)), None))
 
     async def history(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
     ) -> HttpResponse:
         """List the changes of a conversation's memory, newest first, each with where it comes from."""
-        conversation = await self._reach(http).conversation(id)
+        conversation = await self._access(http).load(id)
         size, before = min(limit, self._settings.max_list), parse_cursor(cursor)
         changes = [each for each in conversation.memory.history if before is None or each.number < before]
         page = changes[: -size - 1 : -1]
         next = str(page[-1].number) if len(changes) > size else None
-        shown = history_view(conversation.assistant.definitions, page, language_for(http.scope))
-        return json_response(page_json(map(dump_json, shown), next))
+        view = history_view(conversation.assistant.definitions, page, language_for(http.scope))
+        return json_response(page_json(map(dump_json, view), next))
 
     async def press(self, http: HttpRequest, id: str, action_id: str) -> HttpResponse:
         """Set an action going; an `apply` is the caller's approval of its plan, and needs the digest of its request.
@@ -87,88 +87,95 @@ class AssistantRoutes:
         Other things to press are `ask:<info>`, `refresh:<info>`, `again:<plan action>` and `unchanged:<plan action>`,
         which asks again to approve a plan that is out of date as it is.
         """
-        who = self._door.caller(http.scope)
-        given = parse_body(ActionPress, await json_body(http, max_depth=self._settings.max_depth))
-        reach = ConversationAccess(self._platform, who)
-        conversation = await reach.conversation(id, given.agent)
+        principal = self._authenticator.caller(http.scope)
+        body = parse_body(ActionPress, await json_body(http, max_depth=self._settings.max_depth))
+        access = ConversationAccess(self._platform, principal)
+        conversation = await access.load(id, body.agent)
         action = conversation.assistant.definitions.actions_by_id.get(action_id)
         if action and action.kind == "apply":
-            require_person(who)
-            return await self._approve(http, who, conversation, action, given)
-        if who.role == "agent":
-            await self._limits.check(self._platform.inbox.of(who.tenant), who)
+            require_person(principal)
+            return await self._approve(http, principal, conversation, action, body)
+        if principal.role == "agent":
+            await self._limits.check(self._platform.inbox.of(principal.tenant), principal)
         # In a conversation in which nobody has said a word yet, nothing else tells how to speak.
-        told = {"language": language_for(http.scope)}
-        event_in = lambda now: {**self._presses(http, now).event(action_id, given.args), **told}  # noqa: E731
-        run = await reach.send(id, given.agent, event_in)
+        context = {"language": language_for(http.scope)}
+        build_event = lambda now: {**self._commands(http, now).build_event(action_id, body.args), **context}  # noqa: E731
+        run = await access.send(id, body.agent, build_event)
         return json_response(dump_json({"thread_id": run.id, "run_id": run.run_id}), 202)
 
     async def clear(self, http: HttpRequest, id: str) -> HttpResponse:
         """Clear the context: what people gave, plans and open questions go; what is being carried out goes on."""
-        reach = self._reach(http)
-        run = await reach.send(id, None, lambda _: {"type": "cancel"})
-        thread = await reach.ended(run)
+        access = self._access(http)
+        run = await access.send(id, None, lambda _: {"type": "cancel"})
+        thread = await access.wait_for_end(run)
         if thread is None:
-            raise UnclearedError.not_yet(id)
+            raise ContextNotClearedError.not_yet(id)
         if thread.run_id == run.run_id and thread.error:
-            raise UnclearedError.failed(id, thread.error.message)
-        return await self._shown(http, reach, await reach.conversation(id))
+            raise ContextNotClearedError.failed(id, thread.error.message)
+        return await self._memory_reply(http, access, await access.load(id))
 
     async def _approve(
-        self, http: HttpRequest, who: Principal, conversation: Conversation, action: Action, given: ActionPress
+        self,
+        http: HttpRequest,
+        principal: Principal,
+        conversation: ConversationSnapshot,
+        action: Action,
+        body: ActionPress,
     ) -> HttpResponse:
-        if given.args:
+        if body.args:
             raise InvalidError.of("args", f"action {action.id!r} takes none: to change the plan, edit its request")
         plan = conversation.plan_of(action)
-        request = await ConversationAccess(self._platform, who).approval(plan) if plan else None
+        request = await ConversationAccess(self._platform, principal).approval_request(plan) if plan else None
         if request is None or not request.response:
-            self._presses(http, conversation).possible(action.id)
+            self._commands(http, conversation).require_possible(action.id)
         if request is None:
-            raise NotPossibleError.without_request(action.id)
-        if given.digest is None:
+            raise ActionUnavailableError.without_request(action.id)
+        if body.digest is None:
             raise InvalidError.of("digest", "give that of the request which asks to approve the plan, as it was shown")
-        answer = Answer(decision="approve", digest=given.digest)
-        inbox = inbox_for(self._platform.inbox, who, require_answerable)
-        answered = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))
+        answer = Answer(decision="approve", digest=body.digest)
+        inbox = inbox_for(self._platform.inbox, principal, require_answerable)
+        answered = await inbox.answer(request.id, answer, by=principal.name, channel=channel_of(http.scope))
         return json_response(request_json(answered))
 
-    async def _shown(self, http: HttpRequest, reach: ConversationAccess, conversation: Conversation) -> HttpResponse:
+    async def _memory_reply(
+        self, http: HttpRequest, access: ConversationAccess, conversation: ConversationSnapshot
+    ) -> HttpResponse:
         definitions, memory = conversation.assistant.definitions, conversation.memory
         now, language = self._platform.inbox.clock(), language_for(http.scope)
-        shown = memory_view(definitions, memory, now, language)
-        for plan in shown["plans"]:
-            plan["request"] = opened(await reach.open_approval(memory.plans[plan["workflow"]]))
-        for asked in shown["asks"]:
-            asked["request"] = opened(await reach.open_question(asked["threadId"]))
-        return json_response(dump_json({"id": conversation.id, "agent": conversation.assistant.name, **shown}))
+        view = memory_view(definitions, memory, now, language)
+        for plan in view["plans"]:
+            plan["request"] = request_summary(await access.open_approval(memory.plans[plan["workflow"]]))
+        for asked in view["asks"]:
+            asked["request"] = request_summary(await access.open_question(asked["threadId"]))
+        return json_response(dump_json({"id": conversation.id, "agent": conversation.assistant.name, **view}))
 
-    def _items(self, http: HttpRequest, now: Conversation) -> list[dict[str, Any]]:
+    def _action_items(self, http: HttpRequest, now: ConversationSnapshot) -> list[dict[str, Any]]:
         at, language = self._platform.inbox.clock(), language_for(http.scope)
         return actions_view(now.assistant.definitions, now.memory, at, language)
 
-    def _presses(self, http: HttpRequest, now: Conversation) -> Presses:
-        return Presses(now.assistant.definitions, now.memory, self._items(http, now))
+    def _commands(self, http: HttpRequest, now: ConversationSnapshot) -> ActionCommands:
+        return ActionCommands(now.assistant.definitions, now.memory, self._action_items(http, now))
 
-    def _reach(self, http: HttpRequest) -> ConversationAccess:
-        return ConversationAccess(self._platform, self._door.caller(http.scope))
+    def _access(self, http: HttpRequest) -> ConversationAccess:
+        return ConversationAccess(self._platform, self._authenticator.caller(http.scope))
 
 
-def opened(request: Request | None) -> dict[str, Any] | None:
+def request_summary(request: Request | None) -> dict[str, Any] | None:
     """Return what is shown of an open request: the page reads the rest where all requests are."""
     return {"id": request.id, "digest": request.digest, "status": request.status} if request else None
 
 
-def pressing() -> dict[str, Any]:
+def action_responses() -> dict[str, Any]:
     """Return what the route of actions says of itself."""
-    told = route_docs("RunStarted", 202, body="ActionPress")
-    told["responses"] |= {
+    context = route_docs("RunStarted", 202, body="ActionPress")
+    context["responses"] |= {
         200: {"description": "Approved", "content": {"application/json": {"schema": schema_reference("Request")}}},
         409: {
             "description": "Refused",
             "content": {"application/problem+json": {"schema": schema_reference("NotPossible")}},
         },
     }
-    return told
+    return context
 
 
 EXTENSION = Extension(AssistantRoutes, inputs=models.INPUTS, outputs=models.OUTPUTS)

@@ -25,10 +25,10 @@ from ringi.assistant.catalog import (
     in_language,
 )
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.knowledge import Knowledge
-from ringi.assistant.memory import ContextMemory, Item, Source
+from ringi.assistant.freshness import Freshness
+from ringi.assistant.memory import ContextMemory, InfoEntry, Provenance
 from ringi.assistant.plans import Feedback, Plan, Status
-from ringi.assistant.views import SAID, memory_view
+from ringi.assistant.views import CONVERSATION_SOURCE, memory_view
 from ringi.base import StrictModel
 from ringi.domain import SYSTEM, parse_body
 
@@ -36,11 +36,11 @@ Json: TypeAlias = dict[str, Any]
 Kind: TypeAlias = Literal["plan", "apply", "selector", "immediate", "cancel"]
 
 
-class _Part(StrictModel):
+class _SeedModel(StrictModel):
     model_config = ConfigDict(alias_generator=to_camel)
 
 
-class RequiredInfo(_Part):
+class SeedRequiredInfo(_SeedModel):
     """One entry of a memory's `requiredInfoList`."""
 
     type: str
@@ -49,7 +49,7 @@ class RequiredInfo(_Part):
     source: str | None = None
 
 
-class CurrentInfo(_Part):
+class SeedCurrentInfo(_SeedModel):
     """One entry of a memory's `currentInfoList`."""
 
     type: str
@@ -58,7 +58,7 @@ class CurrentInfo(_Part):
     source: str
 
 
-class PlanData(_Part):
+class SeedPlanData(_SeedModel):
     """A memory's `planData`."""
 
     status: Literal["none", "planning", "planned", "executing", "completed"] = "none"
@@ -67,7 +67,7 @@ class PlanData(_Part):
     last_updated: datetime | None = None
 
 
-class AvailableAction(_Part):
+class SeedAvailableAction(_SeedModel):
     """One entry of a memory's `availableActions`."""
 
     id: str
@@ -80,16 +80,16 @@ class AvailableAction(_Part):
     handler: str | None = None
 
 
-class MemoryDocument(_Part):
+class MemoryDocument(_SeedModel):
     """A context memory."""
 
-    required_info_list: tuple[RequiredInfo, ...] = ()
-    current_info_list: tuple[CurrentInfo, ...] = ()
-    plan_data: PlanData = PlanData()
-    available_actions: tuple[AvailableAction, ...] = ()
+    required_info_list: tuple[SeedRequiredInfo, ...] = ()
+    current_info_list: tuple[SeedCurrentInfo, ...] = ()
+    plan_data: SeedPlanData = SeedPlanData()
+    available_actions: tuple[SeedAvailableAction, ...] = ()
 
 
-class InfoStatus(_Part):
+class SeedInfoStatus(_SeedModel):
     """How many of the infos are collected."""
 
     info_types: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class InfoStatus(_Part):
     total_count: int = 0
 
 
-class RequiredTypes(_Part):
+class RequiredTypes(_SeedModel):
     """What an action requires, in the long form."""
 
     info_types: tuple[str, ...]
@@ -105,7 +105,7 @@ class RequiredTypes(_Part):
     optional: bool = False
 
 
-class RequiredStatus(_Part):
+class RequiredStatus(_SeedModel):
     """The status to which another workflow must have come."""
 
     workflow_name: str
@@ -113,7 +113,7 @@ class RequiredStatus(_Part):
     description: str = ""
 
 
-class WorkflowDependency(_Part):
+class WorkflowDependency(_SeedModel):
     """What a workflow waits for."""
 
     workflow_name: str
@@ -122,7 +122,7 @@ class WorkflowDependency(_Part):
     description: str = ""
 
 
-class DefinedAction(_Part):
+class DefinedAction(_SeedModel):
     """One entry of `actions`; what it requires in the long form or the short one."""
 
     name: str
@@ -133,47 +133,47 @@ class DefinedAction(_Part):
     dependencies: tuple[str, ...] = ()
 
 
-class ActionsDocument(_Part):
+class ActionsDocument(_SeedModel):
     """An action definition."""
 
-    required_info_status: InfoStatus = InfoStatus()
+    required_info_status: SeedInfoStatus = SeedInfoStatus()
     planned_data: dict[str, Any] | None = None
     workflow_dependencies: tuple[WorkflowDependency, ...] = ()
     actions: tuple[DefinedAction, ...] = ()
 
 
-class Loaded(NamedTuple):
+class SeedData(NamedTuple):
     """What a document says."""
 
     definitions: Definitions
     memory: ContextMemory
 
 
-def load_memory(document: Json, now: datetime) -> Loaded:
+def load_memory(document: Json, now: datetime) -> SeedData:
     """Return the definitions and the memory that a context memory tells of, or raise `InvalidError`."""
     given = parse_body(MemoryDocument, document)
     definitions = _definitions_of(given)
     memory = ContextMemory()
     for known in given.current_info_list:
         source, at = _source(known.source), known.timestamp
-        memory = memories.observed(memory, known.type, known.value, source, at, definitions)
+        memory = memories.record_value(memory, known.type, known.value, source, at, definitions)
     memory = _with_the_rest(memory, given.required_info_list, now)
     action = next((each for each in definitions.actions if each.kind == "plan"), None)
     if action is None or given.plan_data.status == "none":
-        return Loaded(definitions, memory)
-    return Loaded(definitions, _with_plan(memory, definitions, action, given.plan_data, now))
+        return SeedData(definitions, memory)
+    return SeedData(definitions, _with_plan(memory, definitions, action, given.plan_data, now))
 
 
-def load_actions(document: Json, now: datetime, known: ContextMemory | None = None) -> Loaded:
+def load_actions(document: Json, now: datetime, known: ContextMemory | None = None) -> SeedData:
     """Return the definitions that an action definition tells of, and what is known with its planned data added."""
     given = parse_body(ActionsDocument, document)
     definitions, memory = _defined_by(given), known or ContextMemory()
     for key, content in (given.planned_data or {}).items():
-        action = definitions.planned.get(key)
+        action = definitions.plan_actions.get(key)
         if action is not None:
-            data = PlanData(status="planned", plan=content, last_updated=now)
+            data = SeedPlanData(status="planned", plan=content, last_updated=now)
             memory = _with_plan(memory, definitions, action, data, now)
-    return Loaded(definitions, memory)
+    return SeedData(definitions, memory)
 
 
 def memory_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> Json:
@@ -189,11 +189,11 @@ def memory_document(definitions: Definitions, memory: ContextMemory, now: dateti
 
 def actions_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> Json:
     """Return an action definition as the first design writes it, with what is collected and planned now."""
-    known = Knowledge(definitions, memory, now)
-    infos = [each.key for each in definitions.infos if each.key not in definitions.planned]
+    known = Freshness(definitions, memory, now)
+    infos = [each.key for each in definitions.infos if each.key not in definitions.plan_actions]
     planned = {
         key: plan.plan
-        for key, action in definitions.planned.items()
+        for key, action in definitions.plan_actions.items()
         if (plan := memory.plans.get(action.workflow or "")) and plan.plan is not None
     }
     waiting = [_dependency(each, language) for each in definitions.actions if each.requires_workflow]
@@ -298,18 +298,18 @@ def _keys(requires: Iterable[Needs | str]) -> list[str]:
     return [each if isinstance(each, str) else each.info for each in requires]
 
 
-def _source(text: str) -> Source:
-    return Source(kind="user") if text == SAID else Source(kind="handler", actor=text)
+def _source(text: str) -> Provenance:
+    return Provenance(kind="user") if text == CONVERSATION_SOURCE else Provenance(kind="handler", actor=text)
 
 
-def _with_the_rest(memory: ContextMemory, listed: Iterable[RequiredInfo], now: datetime) -> ContextMemory:
+def _with_the_rest(memory: ContextMemory, listed: Iterable[SeedRequiredInfo], now: datetime) -> ContextMemory:
     """Return the memory with what is listed and has no value: that it was collected, the document only claims."""
     items = dict(memory.items)
     for each in listed:
         if each.type not in items and each.source is not None:
             status: Literal["pending", "not_needed"] = "not_needed" if each.status == "not_needed" else "pending"
-            items[each.type] = Item(
-                hash=memories.NOTHING,
+            items[each.type] = InfoEntry(
+                hash=memories.EMPTY_HASH,
                 version=memory.version,
                 status=status,
                 source=_source(each.source),
@@ -319,9 +319,9 @@ def _with_the_rest(memory: ContextMemory, listed: Iterable[RequiredInfo], now: d
 
 
 def _with_plan(
-    memory: ContextMemory, definitions: Definitions, action: Action, data: PlanData, now: datetime
+    memory: ContextMemory, definitions: Definitions, action: Action, data: SeedPlanData, now: datetime
 ) -> ContextMemory:
-    at, inputs = data.last_updated or now, Knowledge(definitions, memory, now).inputs(action)
+    at, inputs = data.last_updated or now, Freshness(definitions, memory, now).inputs(action)
     status: Status = data.status
     plan = Plan(
         id=f"loaded/{action.workflow}",
@@ -330,17 +330,20 @@ def _with_plan(
         version=1,
         status=status,
         plan=data.plan,
-        hash="" if data.plan is None else plans.hash_of(f"loaded/{action.workflow}", 1, data.plan, ()),
+        hash="" if data.plan is None else plans.content_hash(f"loaded/{action.workflow}", 1, data.plan, ()),
         inputs=inputs,
         feedback=tuple(
             Feedback(id=f"loaded-{number}", text=text, by=SYSTEM, at=at) for number, text in enumerate(data.feedback)
         ),
         updated_at=at,
     )
-    memory = memories.run_status(memory.with_plan(plan), plan.workflow, _run_of(status), at)
-    source, product = Source(kind="derived", actor=plan.workflow), {"plan": plan.plan, "version": 1, "hash": plan.hash}
+    memory = memories.set_workflow_status(memory.with_plan(plan), plan.workflow, _run_of(status), at)
+    source, product = (
+        Provenance(kind="derived", actor=plan.workflow),
+        {"plan": plan.plan, "version": 1, "hash": plan.hash},
+    )
     for key in action.produces if plan.hash else ():
-        memory = memories.observed(memory, key, product, source, at, definitions)
+        memory = memories.record_value(memory, key, product, source, at, definitions)
     return memory
 
 

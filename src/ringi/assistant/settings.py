@@ -43,9 +43,9 @@ class AssistantSettings:
     """Whether the front model only chooses who goes on, by one field (`agent`), and its words are the answer."""
 
     def __post_init__(self) -> None:
-        lacking = [action for action in self.definitions.actions if needs_workflow(action, self)]
-        if lacking:
-            raise DefinitionError([unserved(action) for action in lacking])
+        unserved = [action for action in self.definitions.actions if needs_workflow(action, self)]
+        if unserved:
+            raise DefinitionError([missing_workflow_error(action) for action in unserved])
 
     @cached_property
     def handlers(self) -> Handlers:
@@ -61,7 +61,7 @@ def needs_workflow(action: Action, assistant: AssistantSettings) -> bool:
     return not is_handled and action.workflow not in assistant.workflows
 
 
-def unserved(action: Action) -> FieldError:
+def missing_workflow_error(action: Action) -> FieldError:
     """Return what is wrong with an action that nothing does."""
     if action.kind == "selector":
         return FieldError(f"action {action.id!r}", f"has handler {action.handler!r} only: name the `info` that it sets")

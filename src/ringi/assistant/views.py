@@ -6,88 +6,90 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from ringi.assistant.availability import Availability, Reason, derive
+from ringi.assistant.availability import Availability, Reason, availability_of_all
 from ringi.assistant.catalog import Action, Info, in_language
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.knowledge import Knowledge
-from ringi.assistant.memory import Change, ContextMemory, Source
-from ringi.assistant.plans import Past, Plan
-from ringi.assistant.wording import fix_in, name_of, reason_in
+from ringi.assistant.explanations import display_name, fix_label, reason_text
+from ringi.assistant.freshness import Freshness
+from ringi.assistant.memory import ContextMemory, HistoryEntry, Provenance
+from ringi.assistant.plans import Plan, PreviousVersion
 from ringi.base import jsonable
 
 Json: TypeAlias = dict[str, Any]
 
-SAID = "conversation_history"
+CONVERSATION_SOURCE = "conversation_history"
 """The source of what people said or filled in."""
 
 
 def memory_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> Json:
     """Return all that a conversation knows, plans and can do; the ids of thread and agent are the caller's to add."""
     view = _View(definitions, memory, now, language)
-    found = derive(definitions, memory, now)
+    availability = availability_of_all(definitions, memory, now)
     document = {
         "version": memory.version,
         "requiredInfoList": view.required(),
         "currentInfoList": view.current(),
         "planData": view.plan_data(),
-        "availableActions": [view.action(each) for each in found],
+        "availableActions": [view.action(each) for each in availability],
         "hitlState": view.hitl_state(),
         "items": [view.item(info) for info in definitions.infos],
         "runs": view.runs(),
         "asks": view.asks(),
         "plans": [view.plan(plan) for plan in memory.plans.values()],
     }
-    return plain(document)
+    return to_json(document)
 
 
 def actions_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> list[Json]:
     """Return each action: whether it is possible, and why not."""
     view = _View(definitions, memory, now, language)
-    return [view.explained(each) for each in derive(definitions, memory, now)]
+    return [view.action_with_reasons(each) for each in availability_of_all(definitions, memory, now)]
 
 
-def history_view(definitions: Definitions, changes: Iterable[Change], language: str) -> list[Json]:
+def history_view(definitions: Definitions, changes: Iterable[HistoryEntry], language: str) -> list[Json]:
     """Return changes of a memory, each with what people call the thing that changed."""
     return [
-        plain(change.model_dump(mode="json") | {"title": name_of(change.key, definitions, language)})
+        to_json(change.model_dump(mode="json") | {"title": display_name(change.key, definitions, language)})
         for change in changes
     ]
 
 
-def source_text(source: Source) -> str:
+def source_text(source: Provenance) -> str:
     """Return where something came from in one word."""
     if source.kind in ("user", "model", "edited"):
-        return SAID
+        return CONVERSATION_SOURCE
     return (source.actor if source.kind == "handler" else None) or source.kind
 
 
-def plain(document: Json) -> Json:
+def to_json(document: Json) -> Json:
     """Return a document as plain JSON data."""
-    found: Json = jsonable(document)
-    return found
+    availability: Json = jsonable(document)
+    return availability
 
 
 class _View:
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> None:
         self.definitions, self.memory, self.language = definitions, memory, language
-        self.known = Knowledge(definitions, memory, now)
+        self.freshness = Freshness(definitions, memory, now)
 
     def required(self) -> list[Json]:
-        found = []
+        availability = []
         for info in self.definitions.infos:
             item = self.memory.items.get(info.key)
-            if info.how == "static" or info.key in self.definitions.planned:
+            if info.kind == "static" or info.key in self.definitions.plan_actions:
                 continue
             source = source_text(item.source) if item else info.handler
             status = item.status if item else "pending"
-            found.append({"type": info.key, "description": self._described(info), "status": status, "source": source})
-        return found
+            availability.append(
+                {"type": info.key, "description": self._described(info), "status": status, "source": source}
+            )
+        return availability
 
     def current(self) -> list[Json]:
         return [
             {"type": key, "value": item.value, "timestamp": item.observed_at, "source": source_text(item.source)}
             for key, item in self.memory.items.items()
-            if item.status == "collected" and key not in self.definitions.planned
+            if item.status == "collected" and key not in self.definitions.plan_actions
         ]
 
     def plan_data(self) -> Json:
@@ -98,28 +100,28 @@ class _View:
         feedback = [each.text for each in plan.feedback]
         return {"status": plan.status, "plan": plan.plan, "feedback": feedback, "lastUpdated": plan.updated_at}
 
-    def action(self, found: Availability) -> Json:
-        action = self.definitions.action(found.action_id)
+    def action(self, availability: Availability) -> Json:
+        action = self.definitions.action(availability.action_id)
         return {
             "id": action.id,
             "type": action.kind,
             "label": action.name_in(self.language),
             "description": in_language(action.description, self.language),
-            "enabled": found.enabled,
-            "requiredInfo": [need.info for need in self.definitions.required[action.id]],
+            "enabled": availability.enabled,
+            "requiredInfo": [need.info for need in self.definitions.required_needs[action.id]],
             "workflowName": action.workflow,
             "handler": action.handler,
         }
 
-    def explained(self, found: Availability) -> Json:
-        is_immediate = self.definitions.action(found.action_id).kind == "immediate"
-        reasons = [self.reason(each) for each in found.reasons]
-        more = {"reasons": reasons, "have": found.have, "need": found.need, "immediate": is_immediate}
-        return self.action(found) | more
+    def action_with_reasons(self, availability: Availability) -> Json:
+        is_immediate = self.definitions.action(availability.action_id).kind == "immediate"
+        reasons = [self.reason(each) for each in availability.reasons]
+        more = {"reasons": reasons, "have": availability.have, "need": availability.need, "immediate": is_immediate}
+        return self.action(availability) | more
 
     def reason(self, reason: Reason) -> Json:
-        label = fix_in(reason.fix, self.definitions, self.language)
-        text = reason_in(reason, self.definitions, self.language)
+        label = fix_label(reason.fix, self.definitions, self.language)
+        text = reason_text(reason, self.definitions, self.language)
         return {"code": reason.code, "key": reason.key, "text": text, "fix": {**reason.fix._asdict(), "label": label}}
 
     def hitl_state(self) -> Json:
@@ -136,13 +138,13 @@ class _View:
             "key": info.key,
             "title": info.name_in(self.language),
             "description": in_language(info.description, self.language),
-            "status": item.status if item else "collected" if info.how == "static" else "pending",
+            "status": item.status if item else "collected" if info.kind == "static" else "pending",
             "value": item.value if item else info.value,
             "version": item.version if item else 0,
             "observedAt": item.observed_at if item else None,
             "freshUntil": item.fresh_until if item else None,
-            "isFresh": self.known.state(info.key) == "fresh",
-            "how": info.how,
+            "isFresh": self.freshness.state(info.key) == "fresh",
+            "how": info.kind,
             "scope": info.scope,
             "source": item.source.model_dump() if item else None,
             "error": item.error if item else None,
@@ -158,7 +160,7 @@ class _View:
         return [{**self.named([key])[0], "threadId": thread} for key, thread in self.memory.asks.items()]
 
     def named(self, keys: Iterable[str]) -> list[Json]:
-        return [{"key": key, "title": name_of(key, self.definitions, self.language)} for key in keys]
+        return [{"key": key, "title": display_name(key, self.definitions, self.language)} for key in keys]
 
     def plan(self, plan: Plan) -> Json:
         approval = plan.approval and {"by": plan.approval.by, "at": plan.approval.at}
@@ -194,10 +196,10 @@ class _View:
         return in_language(info.description, self.language) or info.name_in(self.language)
 
 
-def _steps(plan: Plan | Past) -> list[Json]:
+def _steps(plan: Plan | PreviousVersion) -> list[Json]:
     done = plan.done if isinstance(plan, Plan) else ()
     return [{**step.model_dump(), "isDone": step.id in done} for step in plan.steps]
 
 
-def _camel(given: Json, **names: str) -> Json:
-    return {names.get(key, key): value for key, value in given.items()}
+def _camel(fields: Json, **names: str) -> Json:
+    return {names.get(key, key): value for key, value in fields.items()}

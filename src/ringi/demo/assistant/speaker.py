@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from ringi.assistant import Text, in_language, language_of
+from ringi.assistant import Text, detect_language, in_language
 from ringi.testing import calls
 
 LONGEST_HEARD = 2_000
@@ -158,5 +158,5 @@ def language_in(heard: Sequence[str]) -> str:
     """Return the language that a person speaks now."""
     language = "en"
     for text in heard:
-        language = language_of(text, language)
+        language = detect_language(text, language)
     return language

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from ringi.assistant.memory import ContextMemory, loaded, written
+from ringi.assistant.memory import ContextMemory, memory_from_json, memory_to_json
 from ringi.connect import Backend
 from ringi.domain import Thread
 from ringi.runs import graph_state
@@ -13,10 +13,10 @@ from ringi.runs import graph_state
 
 async def memory_of(backend: Backend, thread: Thread) -> ContextMemory:
     """Return what a conversation knows as of its newest step; of one that was erased, nothing."""
-    return loaded((await graph_state(backend, thread)).get("memory") or {})
+    return memory_from_json((await graph_state(backend, thread)).get("memory") or {})
 
 
-class Pages:
+class MemoryCache:
     """Memories as the graph's state has them: what one step of a turn wrote, the next need not read again."""
 
     def __init__(self) -> None:
@@ -26,20 +26,20 @@ class Pages:
         """Return the memory in a state."""
         known = self._known.get(id(state))
         # Another dict may have come to stand where one stood that is not kept any more.
-        return known[1] if known and known[0] is state else self._kept(state, loaded(state))
+        return known[1] if known and known[0] is state else self._store(state, memory_from_json(state))
 
-    def written(self, memory: ContextMemory) -> dict[str, Any]:
+    def write(self, memory: ContextMemory) -> dict[str, Any]:
         """Return a memory as the state keeps it."""
-        state = written(memory)
-        self._kept(state, memory)
+        state = memory_to_json(memory)
+        self._store(state, memory)
         return state
 
-    def _kept(self, state: dict[str, Any], memory: ContextMemory) -> ContextMemory:
+    def _store(self, state: dict[str, Any], memory: ContextMemory) -> ContextMemory:
         self._known[id(state)] = (state, memory)
-        if len(self._known) > MOST_PAGES:
+        if len(self._known) > MAX_CACHED_MEMORIES:
             self._known.popitem(last=False)
         return memory
 
 
-MOST_PAGES = 64
+MAX_CACHED_MEMORIES = 64
 """Turns that a process has under way at once, about; what is not among them is read from the state."""

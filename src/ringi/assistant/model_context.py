@@ -6,24 +6,24 @@ import json
 from datetime import datetime
 from typing import Any
 
-from ringi.assistant.availability import derive
+from ringi.assistant.availability import availability_of_all
 from ringi.assistant.catalog import Info, in_language
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.knowledge import Knowledge
-from ringi.assistant.memory import ContextMemory, shortened
-from ringi.assistant.wording import reasons_in
+from ringi.assistant.explanations import reasons_text
+from ringi.assistant.freshness import Freshness
+from ringi.assistant.memory import ContextMemory, shorten
 from ringi.base import jsonable
 
-MOST = 4_000
+MAX_VALUE_BYTES = 4_000
 """How many bytes of a value the model is shown: it answers from what it sees here."""
 
 
 def prompt_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "en") -> str:
     """Return as JSON text what is known, what is missing, which actions are possible and how plans stand."""
-    known = Knowledge(definitions, memory, now)
-    told = {
+    known = Freshness(definitions, memory, now)
+    view = {
         "version": memory.version,
-        "infos": [_told(info, known, language) for info in definitions.infos],
+        "infos": [_info_view(info, known, language) for info in definitions.infos],
         "actions": [
             {
                 "id": each.action_id,
@@ -31,34 +31,34 @@ def prompt_view(definitions: Definitions, memory: ContextMemory, now: datetime, 
                 "label": action.name_in(language),
                 "enabled": each.enabled,
                 **({"parameters": jsonable(dict(action.schema))} if action.schema else {}),
-                **({"why_not": reasons_in(each.reasons, definitions, language)} if each.reasons else {}),
+                **({"why_not": reasons_text(each.reasons, definitions, language)} if each.reasons else {}),
             }
-            for each in derive(definitions, memory, now)
+            for each in availability_of_all(definitions, memory, now)
         ],
         "plans": [
             {
                 "action": plan.action_id,
                 "version": plan.version,
                 "status": plan.status,
-                "plan": shortened(plan.plan, MOST),
+                "plan": shorten(plan.plan, MAX_VALUE_BYTES),
                 "steps": [step.title for step in plan.steps],
             }
             for plan in memory.plans.values()
         ],
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(view, ensure_ascii=False)
 
 
-def _told(info: Info, known: Knowledge, language: str) -> dict[str, Any]:
+def _info_view(info: Info, known: Freshness, language: str) -> dict[str, Any]:
     item = known.memory.items.get(info.key)
-    told: dict[str, Any] = {"key": info.key, "title": info.name_in(language), "state": known.state(info.key)}
-    if info.how == "ask" and info.key not in known.definitions.makers:
-        told |= {"can_be_told": True, **({"schema": jsonable(dict(info.schema))} if info.schema else {})}
-        told |= {"description": text} if (text := in_language(info.description, language)) else {}
-    if info.how == "static" or (item and item.status == "collected"):
-        told["value"] = shortened(item.value if item else jsonable(info.value), MOST)
+    view: dict[str, Any] = {"key": info.key, "title": info.name_in(language), "state": known.state(info.key)}
+    if info.kind == "ask" and info.key not in known.definitions.sole_producers:
+        view |= {"can_be_told": True, **({"schema": jsonable(dict(info.schema))} if info.schema else {})}
+        view |= {"description": text} if (text := in_language(info.description, language)) else {}
+    if info.kind == "static" or (item and item.status == "collected"):
+        view["value"] = shorten(item.value if item else jsonable(info.value), MAX_VALUE_BYTES)
     if item and item.error:
-        told["error"] = item.error
+        view["error"] = item.error
     if info.key in known.memory.asks:
-        told["is_being_asked"] = True
-    return told
+        view["is_being_asked"] = True
+    return view

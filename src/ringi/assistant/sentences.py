@@ -13,7 +13,7 @@ from ringi.assistant.plans import Step
 from ringi.base import StrictModel
 
 LANGUAGES = ("en", "ja", "zh")
-FOREIGN = 2
+MAX_FOREIGN_WORDS = 2
 """So many words of English are no change of language: OK, Q1, yes."""
 SENTENCES: dict[str, dict[str, str]] = {
     "noted": {
@@ -192,38 +192,38 @@ class Sentence(StrictModel):
 
     def in_language(self, language: str) -> str:
         """Return it as it is said."""
-        words = {name: _worded(value, language) for name, value in self.about.items()}
+        words = {name: _render_value(value, language) for name, value in self.about.items()}
         return in_language(SENTENCES[self.code], language).format(**words).strip()
 
 
-def said(code: str, **about: Any) -> Sentence:
+def sentence(code: str, **about: Any) -> Sentence:
     """Return a sentence about names: words, words by language, or several of them."""
     return Sentence(code=code, about=about)
 
 
-def in_words(sentences: Sequence[Sentence], language: str) -> str:
+def render_sentences(sentences: Sequence[Sentence], language: str) -> str:
     """Return sentences as one message."""
     return "\n\n".join(sentence.in_language(language) for sentence in sentences)
 
 
-def told(plan: Any, steps: Sequence[Step]) -> str:
+def plan_text(plan: Any, steps: Sequence[Step]) -> str:
     """Return a plan as it is told: in its own words where it has some."""
     words = plan.get("text") if isinstance(plan, Mapping) else plan
-    return words if isinstance(words, str) else written(plan, steps)
+    return words if isinstance(words, str) else plan_markdown(plan, steps)
 
 
-def written(plan: Any, steps: Sequence[Step]) -> str:
+def plan_markdown(plan: Any, steps: Sequence[Step]) -> str:
     """Return a plan as Markdown: its own words, or what it has, and its steps."""
     words = plan.get("text") if isinstance(plan, Mapping) else plan
     if isinstance(plan, Mapping) and not isinstance(words, str):
         words = "\n".join(
             f"- {name}: {value if isinstance(value, str) else to_json(value).decode()}" for name, value in plan.items()
         )
-    listed = "\n".join(f"{number}. {step.title}" for number, step in enumerate(steps, 1))
-    return "\n\n".join(str(part) for part in (words, listed) if part)
+    step_lines = "\n".join(f"{number}. {step.title}" for number, step in enumerate(steps, 1))
+    return "\n\n".join(str(part) for part in (words, step_lines) if part)
 
 
-def language_of(text: str, otherwise: str) -> str:
+def detect_language(text: str, otherwise: str) -> str:
     """Return the language of a person's words; of words that do not tell, the language spoken before."""
     if any("\u3040" <= letter <= "\u30ff" for letter in text):
         return "ja"
@@ -231,10 +231,10 @@ def language_of(text: str, otherwise: str) -> str:
         # Japanese without kana is rare and short: who spoke Japanese goes on in it.
         return otherwise if otherwise == "ja" else "zh"
     words = re.findall(r"[a-z][\w'’-]*", text, re.I | re.A)
-    return "en" if len(words) > (0 if otherwise == "en" else FOREIGN) else otherwise
+    return "en" if len(words) > (0 if otherwise == "en" else MAX_FOREIGN_WORDS) else otherwise
 
 
-def _worded(value: Any, language: str) -> str:
+def _render_value(value: Any, language: str) -> str:
     if isinstance(value, list | tuple):
-        return ("、" if language in ("ja", "zh") else ", ").join(_worded(each, language) for each in value)
+        return ("、" if language in ("ja", "zh") else ", ").join(_render_value(each, language) for each in value)
     return in_language(value, language) if isinstance(value, Mapping) else str(value)

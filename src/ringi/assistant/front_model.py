@@ -17,18 +17,19 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, ValidationError
 
-from ringi.assistant.briefing import prompt_view
-from ringi.assistant.memory import ContextMemory, Op
+from ringi.assistant.memory import ContextMemory
+from ringi.assistant.memory_ops import MemoryOp
+from ringi.assistant.model_context import prompt_view
 from ringi.assistant.settings import AssistantSettings
 from ringi.base import StrictModel
 from ringi.runs import QUIET_CALLS
 
 log = logging.getLogger(__name__)
-M = TypeVar("M", bound=BaseModel)
+ModelT = TypeVar("ModelT", bound=BaseModel)
 DECLARE, ROUTE = "declare", "route"
-LOWEST = 5
-MOST_ROWS = 20
-PROMPT = """You are {name}. {prompt}
+LOWEST_PRIORITY = 5
+MAX_ROWS = 20
+SYSTEM_PROMPT = """You are {name}. {prompt}
 You talk with a person, in their language. You do nothing yourself: code does what you declare with the tool `declare`.
 - ops: what the person said, word for word in `quote`: set or correct an info, clear it, or say that it is not needed;
   feedback for what they say of a plan. Never invent a value.
@@ -44,7 +45,7 @@ class RequiredAction(StrictModel):
     type: str
     description: str = ""
     parameters: dict[str, Any] = {}
-    priority: int = LOWEST
+    priority: int = LOWEST_PRIORITY
 
 
 class ChoiceContext(StrictModel):
@@ -56,11 +57,11 @@ class ChoiceContext(StrictModel):
     max_items: int | None = None
 
 
-def tool(assistant: AssistantSettings) -> dict[str, Any]:
+def declare_tool(assistant: AssistantSettings) -> dict[str, Any]:
     """Return the tool that the front model has."""
     if assistant.light:
         agents = {"type": "string", "enum": ["listDataAgent", "planAgent", "none"]}
-        return as_tool(ROUTE, "Say who goes on.", {"agent": agents}, ["agent"])
+        return tool_spec(ROUTE, "Say who goes on.", {"agent": agents}, ["agent"])
     keys = {"type": "string", "enum": [info.key for info in assistant.definitions.infos] + [""]}
     doable = [each.id for each in assistant.definitions.actions] + [each.key for each in assistant.definitions.infos]
     op = {
@@ -74,53 +75,53 @@ def tool(assistant: AssistantSettings) -> dict[str, Any]:
         "type": {"type": "string", "enum": doable},
         "description": {"type": "string"},
         "parameters": {"type": "object"},
-        "priority": {"type": "integer", "minimum": 1, "maximum": LOWEST},
+        "priority": {"type": "integer", "minimum": 1, "maximum": LOWEST_PRIORITY},
     }
     choice = {"data_type": keys, "filters": {"type": "object"}, "max_items": {"type": "integer", "minimum": 1}}
     declared = {
-        "ops": listed(op, ["op"]),
-        "required_actions": listed(action, ["type"]),
+        "ops": array_schema(op, ["op"]),
+        "required_actions": array_schema(action, ["type"]),
         "choice_context": {"type": "object", "properties": choice},
     }
-    return as_tool(DECLARE, "Say what you understood, and what is needed.", declared, [])
+    return tool_spec(DECLARE, "Say what you understood, and what is needed.", declared, [])
 
 
-def as_tool(name: str, description: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+def tool_spec(name: str, description: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
     """Return a tool as models take it."""
     parameters = {"type": "object", "properties": properties, "required": required}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
-def listed(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+def array_schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
     """Return the schema of a list of objects."""
     return {"type": "array", "items": {"type": "object", "properties": properties, "required": required}}
 
 
-def model_of(assistant: AssistantSettings) -> Runnable[LanguageModelInput, AIMessage]:
+def bind_model(assistant: AssistantSettings) -> Runnable[LanguageModelInput, AIMessage]:
     """Return the model with its tool."""
-    return assistant.model.bind_tools([tool(assistant)]).with_config(tags=[QUIET_CALLS])
+    return assistant.model.bind_tools([declare_tool(assistant)]).with_config(tags=[QUIET_CALLS])
 
 
-def told(
+def build_messages(
     assistant: AssistantSettings, memory: ContextMemory, now: datetime, messages: Sequence[BaseMessage], language: str
 ) -> list[BaseMessage]:
     """Return what the model is told: its work, what is known and what is not, and the conversation."""
-    prompt = PROMPT.format(name=assistant.name, prompt=assistant.prompt)
+    prompt = SYSTEM_PROMPT.format(name=assistant.name, prompt=assistant.prompt)
     return [SystemMessage(f"{prompt}\n\n{prompt_view(assistant.definitions, memory, now, language)}"), *messages]
 
 
-def understood(answer: AIMessage, message: str | None, messages: Sequence[BaseMessage] = ()) -> dict[str, Any]:
+def parse_answer(answer: AIMessage, message: str | None, messages: Sequence[BaseMessage] = ()) -> dict[str, Any]:
     """Return the event of what the model declares; what is malformed of it is left out.
 
     So is a quote that stands in none of these messages of a person: it would be shown as their words.
     """
     declared = [call["args"] for call in answer.tool_calls if call["name"] == DECLARE]
-    ops = [op.model_dump() for args in declared for op in valid(Op, args.get("ops"))]
-    said = [plain(each.text) for each in messages if isinstance(each, HumanMessage)]
+    ops = [op.model_dump() for args in declared for op in parse_valid(MemoryOp, args.get("ops"))]
+    person_texts = [normalize(each.text) for each in messages if isinstance(each, HumanMessage)]
     for op in ops:
-        op["quote"] = op["quote"] if is_said(op["quote"] or "", said) else None
-    actions = [action for args in declared for action in valid(RequiredAction, args.get("required_actions"))]
-    choices = [choice for args in declared for choice in valid(ChoiceContext, [args.get("choice_context")])]
+        op["quote"] = op["quote"] if is_quoted(op["quote"] or "", person_texts) else None
+    actions = [action for args in declared for action in parse_valid(RequiredAction, args.get("required_actions"))]
+    choices = [choice for args in declared for choice in parse_valid(ChoiceContext, [args.get("choice_context")])]
     return {
         "type": "said",
         "message": message,
@@ -132,48 +133,48 @@ def understood(answer: AIMessage, message: str | None, messages: Sequence[BaseMe
     }
 
 
-def is_said(quote: str, said: Iterable[str]) -> bool:
+def is_quoted(quote: str, texts: Iterable[str]) -> bool:
     """Tell whether a quote stands in what people said, whatever its spaces, width and capitals."""
-    wanted = plain(quote)
-    return bool(wanted) and any(wanted in words for words in said)
+    normalized = normalize(quote)
+    return bool(normalized) and any(normalized in text for text in texts)
 
 
-def plain(text: str) -> str:
+def normalize(text: str) -> str:
     """Return a text without what is no difference between two spellings of the same words."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def valid(kind: type[M], given: Any) -> list[M]:
+def parse_valid(kind: type[ModelT], candidates: Any) -> list[ModelT]:
     """Return those that can be read: a model's mistake costs what it said, not the turn."""
-    found = []
-    for each in given if isinstance(given, list) else []:
+    parsed = []
+    for each in candidates if isinstance(candidates, list) else []:
         try:
-            found += [kind.model_validate(each)] if each else []
+            parsed += [kind.model_validate(each)] if each else []
         except ValidationError as error:
             log.warning("the model declares what is no %s: %s", kind.__name__, error.errors()[0]["msg"])
-    return found
+    return parsed
 
 
-def rendered(value: Any) -> str:
+def render_result(value: Any) -> str:
     """Return a result as Markdown: words as they are, rows as a table, the rest as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and isinstance(value.get("text"), str):
         return str(value["text"])
     if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
-        return table(value)
+        return markdown_table(value)
     return f"```json\n{json.dumps(value, ensure_ascii=False, indent=1, default=str)}\n```"
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
+def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as a Markdown table, at most twenty, and how many more there are."""
-    names = list(dict.fromkeys(name for row in rows[:MOST_ROWS] for name in row))
-    lines = [line(names), line("---" for _ in names)]
-    lines += [line(row.get(name, "") for name in names) for row in rows[:MOST_ROWS]]
-    more = len(rows) - MOST_ROWS
+    names = list(dict.fromkeys(name for row in rows[:MAX_ROWS] for name in row))
+    lines = [table_row(names), table_row("---" for _ in names)]
+    lines += [table_row(row.get(name, "") for name in names) for row in rows[:MAX_ROWS]]
+    more = len(rows) - MAX_ROWS
     return "\n".join(lines) + (f"\n\n… + {more}" if more > 0 else "")
 
 
-def line(cells: Iterable[Any]) -> str:
+def table_row(cells: Iterable[Any]) -> str:
     """Return one line of a table; nothing in a cell ends it."""
     return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

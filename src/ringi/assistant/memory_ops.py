@@ -12,48 +12,48 @@ from ringi.base import StrictModel
 from ringi.errors import InvalidError
 
 Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED", "NOT_OFFERED"]
-QUOTED, FEEDBACK = 500, 5_000
+MAX_QUOTE, MAX_FEEDBACK = 500, 5_000
 """How many characters are kept of what a model quotes, and of what people say of a plan."""
 
 
-class Op(StrictModel):
+class MemoryOp(StrictModel):
     """What a person or a model wants changed."""
 
     op: Literal["set", "correct", "clear", "not_needed", "feedback"]
     key: str = ""
     value: Any = None
-    text: Annotated[str, AfterValidator(lambda text: text[:FEEDBACK])] = ""
-    quote: Annotated[str | None, AfterValidator(lambda quote: quote and quote[:QUOTED])] = None
+    text: Annotated[str, AfterValidator(lambda text: text[:MAX_FEEDBACK])] = ""
+    quote: Annotated[str | None, AfterValidator(lambda quote: quote and quote[:MAX_QUOTE])] = None
     expected_version: int | None = None
     """That of the memory which its sender has seen: what changed since then is not changed unseen."""
 
 
-class Refusal(NamedTuple):
+class RejectedOp(NamedTuple):
     """An operation that changed nothing, and why."""
 
-    op: Op
+    op: MemoryOp
     code: Code
-    why: str
+    reason: str
     offered: tuple[str, ...] = ()
     """Of a value that is none of the choices: their labels."""
 
 
-def refusal_of(op: Op, definitions: Definitions, version: int | None) -> Refusal | None:
+def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) -> RejectedOp | None:
     """Return why an operation may not change what is known of its info, `version` being that of the item, or None."""
     info = definitions.infos_by_key.get(op.key)
     if info is None:
-        return Refusal(op, "UNKNOWN", f"{op.key!r} is no info: use one of {', '.join(definitions.infos_by_key)}")
-    if maker := _maker(definitions, info):
-        return Refusal(op, "NOT_ASKED", f"{op.key!r} comes from {maker}: it cannot be said")
+        return RejectedOp(op, "UNKNOWN", f"{op.key!r} is no info: use one of {', '.join(definitions.infos_by_key)}")
+    if maker := _required_source(definitions, info):
+        return RejectedOp(op, "NOT_ASKED", f"{op.key!r} comes from {maker}: it cannot be said")
     if version and op.expected_version is not None and version > op.expected_version:
-        return Refusal(op, "NEWER", f"{op.key!r} was changed meanwhile: look at it as it is now")
-    if op.op == "not_needed" and (users := definitions.insisting(op.key)):
-        return Refusal(op, "REQUIRED", f"{op.key!r} is required by {users[0].id!r}: it cannot be left out")
+        return RejectedOp(op, "NEWER", f"{op.key!r} was changed meanwhile: look at it as it is now")
+    if op.op == "not_needed" and (users := definitions.required_by(op.key)):
+        return RejectedOp(op, "REQUIRED", f"{op.key!r} is required by {users[0].id!r}: it cannot be left out")
     if op.op in ("set", "correct"):
         try:
             check_value(info, op.value)
         except InvalidError as error:
-            return Refusal(op, "INVALID", str(error))
+            return RejectedOp(op, "INVALID", str(error))
     return None
 
 
@@ -64,10 +64,10 @@ def check_value(info: Info, value: Any) -> None:
     info.check(value, field=info.key)
 
 
-def _maker(definitions: Definitions, info: Info) -> str | None:
-    if info.key in definitions.planned:
-        return f"the plan of {definitions.planned[info.key].id!r}"
-    if info.key in definitions.makers:
-        return f"action {definitions.makers[info.key].id!r}"
+def _required_source(definitions: Definitions, info: Info) -> str | None:
+    if info.key in definitions.plan_actions:
+        return f"the plan of {definitions.plan_actions[info.key].id!r}"
+    if info.key in definitions.sole_producers:
+        return f"action {definitions.sole_producers[info.key].id!r}"
     makers = {"handler": f"handler {info.handler!r}", "derived": "other infos", "static": "the definitions"}
-    return makers.get(info.how)
+    return makers.get(info.kind)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ringi.assistant.availability import Fix, Reason
 from ringi.assistant.catalog import Info, in_language
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.operations import Refusal
+from ringi.assistant.memory_ops import RejectedOp
 
 REASONS: dict[str, Mapping[str, str]] = {
     "MISSING_INFO": {
@@ -97,7 +97,7 @@ REFUSALS: dict[str, Mapping[str, str]] = {
         "zh": "{name} 必须从选项中选择",
     },
 }
-NEXT: dict[str, Mapping[str, str]] = {
+NEXT_STEPS: dict[str, Mapping[str, str]] = {
     "ask": {
         "en": "Tell me {name}, or ask me for a form.",
         "ja": "「{name}」を教えてください。フォームでの入力も依頼できます。",
@@ -161,82 +161,84 @@ NEXT: dict[str, Mapping[str, str]] = {
     },
 }
 """What a person does next, by what helps."""
-OF_ACTIONS = ("run_action", "approve", "reapprove", "do")
+ACTION_STEPS = ("run_action", "approve", "reapprove", "do")
 """What names actions: an info may have the same name."""
-MOST_NAMED = 5
+MAX_NAMES = 5
 """How many names a sentence has at most."""
-BETWEEN = {"ja": "。", "zh": "；"}
+SEPARATORS = {"ja": "。", "zh": "；"}
 
 
-def reason_in(reason: Reason, definitions: Definitions, language: str) -> str:
+def reason_text(reason: Reason, definitions: Definitions, language: str) -> str:
     """Return why an action is not possible, in a language."""
-    return in_language(REASONS[reason.code], language).format(name=name_of(reason.key, definitions, language))
+    return in_language(REASONS[reason.code], language).format(name=display_name(reason.key, definitions, language))
 
 
-def reasons_in(reasons: Iterable[Reason], definitions: Definitions, language: str) -> str:
+def reasons_text(reasons: Iterable[Reason], definitions: Definitions, language: str) -> str:
     """Return all reasons in one sentence."""
-    between = BETWEEN.get(language.partition("-")[0], "; ")
-    return between.join(dict.fromkeys(reason_in(each, definitions, language) for each in reasons))
+    separator = SEPARATORS.get(language.partition("-")[0], "; ")
+    return separator.join(dict.fromkeys(reason_text(each, definitions, language) for each in reasons))
 
 
-def fix_in(fix: Fix, definitions: Definitions, language: str) -> str:
+def fix_label(fix: Fix, definitions: Definitions, language: str) -> str:
     """Return what helps, in a language."""
-    return in_language(FIXES[fix.kind], language).format(name=name_of(fix.ref, definitions, language))
+    return in_language(FIXES[fix.kind], language).format(name=display_name(fix.ref, definitions, language))
 
 
-def refusal_in(refusal: Refusal, definitions: Definitions, language: str) -> str:
+def rejection_text(rejection: RejectedOp, definitions: Definitions, language: str) -> str:
     """Return why an operation changed nothing, in a language."""
-    name = name_of(refusal.op.key, definitions, language)
-    return in_language(REFUSALS[refusal.code], language).format(name=name, why=refusal.why)
+    name = display_name(rejection.op.key, definitions, language)
+    return in_language(REFUSALS[rejection.code], language).format(name=name, why=rejection.reason)
 
 
-def next_in(kind: str, names: Sequence[str], definitions: Definitions, language: str) -> str:
+def next_step_text(kind: str, names: Sequence[str], definitions: Definitions, language: str) -> str:
     """Return what a person does next, in a language."""
-    between = "、" if language.partition("-")[0] in ("ja", "zh") else ", "
-    actions = definitions.actions_by_id if kind in OF_ACTIONS else {}
-    shown = [
-        actions[name].name_in(language) if name in actions else name_of(name, definitions, language)
-        for name in names[:MOST_NAMED]
+    separator = "、" if language.partition("-")[0] in ("ja", "zh") else ", "
+    actions = definitions.actions_by_id if kind in ACTION_STEPS else {}
+    labels = [
+        actions[name].name_in(language) if name in actions else display_name(name, definitions, language)
+        for name in names[:MAX_NAMES]
     ]
-    shown += ["…"] if len(names) > MOST_NAMED else []
-    return in_language(NEXT[kind], language).format(name=between.join(shown))
+    labels += ["…"] if len(names) > MAX_NAMES else []
+    return in_language(NEXT_STEPS[kind], language).format(name=separator.join(labels))
 
 
-def next_of(refusal: Refusal, definitions: Definitions, language: str) -> str:
+def next_step_after(rejection: RejectedOp, definitions: Definitions, language: str) -> str:
     """Return what a person does next whose words were refused, in a language."""
-    return next_in(*_next_of(refusal, definitions), definitions, language)
+    return next_step_text(*_next_step(rejection, definitions), definitions, language)
 
 
-def _next_of(refusal: Refusal, definitions: Definitions) -> tuple[str, Sequence[str]]:
-    key = refusal.op.key
+def _next_step(rejection: RejectedOp, definitions: Definitions) -> tuple[str, Sequence[str]]:
+    key = rejection.op.key
     info = definitions.infos_by_key.get(key)
     if info is None:
-        told = [each.key for each in definitions.infos if each.how == "ask" and each.key not in definitions.makers]
-        return ("tell", told) if told else ("do", [each.id for each in definitions.actions])
-    if refusal.code == "NOT_OFFERED" and refusal.offered:
-        return "choose", refusal.offered
-    if refusal.code == "NEWER":
+        askable = [
+            each.key for each in definitions.infos if each.kind == "ask" and each.key not in definitions.sole_producers
+        ]
+        return ("tell", askable) if askable else ("do", [each.id for each in definitions.actions])
+    if rejection.code == "NOT_OFFERED" and rejection.offered:
+        return "choose", rejection.offered
+    if rejection.code == "NEWER":
         return "again", [key]
-    if refusal.code == "NOT_ASKED":
-        return _obtained(info, definitions)
+    if rejection.code == "NOT_ASKED":
+        return _way_to_obtain(info, definitions)
     return "ask", [key]
 
 
-def _obtained(info: Info, definitions: Definitions) -> tuple[str, Sequence[str]]:
-    if info.key in definitions.planned:
+def _way_to_obtain(info: Info, definitions: Definitions) -> tuple[str, Sequence[str]]:
+    if info.key in definitions.plan_actions:
         return "criticise", []
-    if maker := definitions.makers.get(info.key):
+    if maker := definitions.sole_producers.get(info.key):
         return "run_action", [maker.id]
     ways: dict[str, tuple[str, Sequence[str]]] = {
         "handler": ("run_handler", [info.key]),
         "derived": ("correct", info.inputs),
     }
-    return ways.get(info.how, ("operator", []))
+    return ways.get(info.kind, ("operator", []))
 
 
-def name_of(key: str, definitions: Definitions, language: str) -> str:
+def display_name(key: str, definitions: Definitions, language: str) -> str:
     """Return what people call an info, an action or a workflow; its own name where nothing defines it."""
-    for found in (definitions.infos_by_key, definitions.actions_by_id, definitions.workflows):
-        if key in found:
-            return found[key].name_in(language)
+    for named in (definitions.infos_by_key, definitions.actions_by_id, definitions.workflows):
+        if key in named:
+            return named[key].name_in(language)
     return key

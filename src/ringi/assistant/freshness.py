@@ -7,24 +7,24 @@ from typing import Literal, TypeAlias
 
 from ringi.assistant.catalog import Action, Info
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.memory import ContextMemory, Item
+from ringi.assistant.memory import ContextMemory, InfoEntry
 
 State: TypeAlias = Literal["fresh", "stale", "missing", "error", "not_needed"]
 
 
-class Knowledge:
+class Freshness:
     """One look at a memory at one time; each info is judged once."""
 
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
         self.definitions, self.memory, self.now = definitions, memory, now
         self._states: dict[str, State] = dict.fromkeys(definitions.static_hashes, "fresh")
-        self._seen: dict[str, datetime] = dict.fromkeys(definitions.static_hashes, now)
+        self._observed: dict[str, datetime] = dict.fromkeys(definitions.static_hashes, now)
 
     def state(self, key: str) -> State:
         """Return how an info stands; what it was made from counts too, and the same value again is no other one."""
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = self._judged(self.definitions.infos_by_key[key])
+            state = self._states[key] = self._compute_state(self.definitions.infos_by_key[key])
         return state
 
     def hash(self, key: str) -> str | None:
@@ -40,36 +40,36 @@ class Knowledge:
         hashes = ((key, self.hash(key)) for key in self.definitions.inputs_of(action))
         return {key: hash for key, hash in hashes if hash is not None}
 
-    def source(self, key: str) -> str:
+    def info_to_obtain(self, key: str) -> str:
         """Return the info to obtain so that this one can be: itself, what it lacks, or the oldest that it is of."""
-        made_of = self.definitions.made_of[key]
+        made_of = self.definitions.changing_sources[key]
         for source in made_of:
             if self.state(source) != "fresh":
-                return self.source(source)
-        is_derived = bool(made_of) and self.definitions.infos_by_key[key].how == "derived"
-        return self.source(min(made_of, key=self.seen_at)) if is_derived else key
+                return self.info_to_obtain(source)
+        is_derived = bool(made_of) and self.definitions.infos_by_key[key].kind == "derived"
+        return self.info_to_obtain(min(made_of, key=self.observed_at)) if is_derived else key
 
-    def seen_at(self, key: str) -> datetime:
+    def observed_at(self, key: str) -> datetime:
         """Return when what is known of an info was observed; of what is derived, the oldest that it is made from."""
-        at = self._seen.get(key)
+        at = self._observed.get(key)
         if at is None:
-            is_derived = self.definitions.infos_by_key[key].how == "derived"
-            sources = self.definitions.made_of[key] if is_derived else ()
+            is_derived = self.definitions.infos_by_key[key].kind == "derived"
+            sources = self.definitions.changing_sources[key] if is_derived else ()
             own = self.now if is_derived else self.memory.items[key].observed_at
-            at = self._seen[key] = min(map(self.seen_at, sources), default=own)
+            at = self._observed[key] = min(map(self.observed_at, sources), default=own)
         return at
 
-    def _judged(self, info: Info) -> State:
+    def _compute_state(self, info: Info) -> State:
         item = self.memory.items.get(info.key)
         if item is None or item.status == "pending":
             return "missing"
         if item.status != "collected":
             return item.status
-        if (item.fresh_until is None or self.now < item.fresh_until) and self._is_made_of_now(info, item):
+        if (item.fresh_until is None or self.now < item.fresh_until) and self._has_current_inputs(info, item):
             return "fresh"
         return "error" if item.error else "stale"
 
-    def _is_made_of_now(self, info: Info, item: Item) -> bool:
+    def _has_current_inputs(self, info: Info, item: InfoEntry) -> bool:
         for source in info.sources:
             if self.state(source) != "fresh" or item.inputs.get(source) != self.hash(source):
                 return False

@@ -15,19 +15,26 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 
-from ringi.assistant import front
-from ringi.assistant.background import scope_of, value_of
+from ringi.assistant import front_model
+from ringi.assistant.background import answer_value, handler_scope
 from ringi.assistant.catalog import is_reference
-from ringi.assistant.confirming import approve, confirmed
+from ringi.assistant.event_context import (
+    BACKGROUND_PREFIX,
+    PENDING_STATUSES,
+    BackgroundStart,
+    ImmediateCall,
+    TurnResult,
+    to_json_list,
+)
 from ringi.assistant.handlers import Fetched, HandlerError, Scope
-from ringi.assistant.jobs import CallJob, called, told_of
-from ringi.assistant.memory import ContextMemory, Source, observed
-from ringi.assistant.persistence import Pages
+from ringi.assistant.jobs import CallJob, error_text, run_workflow
+from ringi.assistant.memory import ContextMemory, Provenance, record_value
+from ringi.assistant.memory_cache import MemoryCache
 from ringi.assistant.plans import Plan
+from ringi.assistant.reducer import ConversationReducer
+from ringi.assistant.sentences import LANGUAGES, detect_language, render_sentences, sentence
 from ringi.assistant.settings import AssistantSettings
-from ringi.assistant.situation import SIDE, WAITED_FOR, Begin, Call, dumped
-from ringi.assistant.speech import LANGUAGES, in_words, language_of, said
-from ringi.assistant.turns import Outcome, Turn
+from ringi.assistant.text_approval import approve, find_approved_plan
 from ringi.backends import report_outages
 from ringi.base import jsonable, utc_now
 from ringi.domain import Key, Thread
@@ -35,27 +42,27 @@ from ringi.errors import InvalidError, NotFoundError, OutageError
 from ringi.runs import RunContext, abandon, run_context
 
 log = logging.getLogger(__name__)
-MOST_MEMORIES = 100
-MOST_CALLS = 10
+MAX_MEMORIES = 100
+MAX_CALLS = 10
 """How many immediate actions are done in one step of a turn; no model needs more."""
-CALL_SECONDS = 60.0
+CALL_TIMEOUT = 60.0
 """How long an immediate action may take: until it ends nothing else happens in the conversation."""
-KEPT_MESSAGES = 60
+MAX_MESSAGES = 60
 """How many messages the model is shown: what counts of older ones is in the memory."""
-FROM_SIDES = frozenset(
+BACKGROUND_EVENTS = frozenset(
     ("planned", "plan_failed", "answered", "approved", "rejected", "lapsed", "step", "executed", "execution_failed")
 )
-FROM_OUTSIDE = frozenset(("action", "ask", "refresh", "again", "unchanged", "cancel"))
+USER_EVENTS = frozenset(("action", "ask", "refresh", "again", "unchanged", "cancel"))
 """What people may send; the rest is of the conversation itself, or of its side threads."""
-WORKFLOW = "assistant.workflow"
+WORKFLOW_EVENT = "assistant.workflow"
 """The event in the conversation's stream that a workflow has begun in a thread beside it."""
-WORKFLOWS = {"plan": "plan", "execute": "apply"}
+WORKFLOW_KINDS = {"plan": "plan", "execute": "apply"}
 """The kinds of actions whose workflows run in a thread of their own, by what that thread does."""
-NEEDING = frozenset(("said", "action", "again", "unchanged", "approved"))
+ACTION_EVENTS = frozenset(("said", "action", "again", "unchanged", "approved"))
 """What may set an action going, which then stands on what is looked up anew if it is no longer fresh."""
 
 
-class Talk(TypedDict, total=False):
+class ConversationState(TypedDict, total=False):
     """The state of a conversation."""
 
     messages: Annotated[list[AnyMessage], add_messages]
@@ -73,23 +80,28 @@ class Talk(TypedDict, total=False):
     """What the last outcome sets going."""
 
 
-def conversation(assistant: AssistantSettings) -> Any:
+def build_conversation_graph(assistant: AssistantSettings) -> Any:
     """Return the graph of the conversation agent."""
-    steps = Steps(assistant)
-    graph = StateGraph(Talk)
-    for step in (steps.receive, steps.confirm, steps.hear, steps.take, steps.look_up, steps.set_going):
-        graph.add_node(step.__name__, step)
+    nodes = ConversationNodes(assistant)
+    graph = StateGraph(ConversationState)
+    # These names are stored in checkpoints.
+    graph.add_node("receive", nodes.receive)
+    graph.add_node("confirm", nodes.confirm)
+    graph.add_node("hear", nodes.interpret)
+    graph.add_node("take", nodes.apply_events)
+    graph.add_node("look_up", nodes.look_up)
+    graph.add_node("set_going", nodes.start_runs)
     graph.add_edge(START, "receive")
-    graph.add_conditional_edges("receive", steps.first, ["confirm", "hear", "take"])
+    graph.add_conditional_edges("receive", nodes.route_input, ["confirm", "hear", "take"])
     graph.add_edge("confirm", END)
     graph.add_edge("hear", "take")
-    graph.add_conditional_edges("take", ahead, ["look_up", "set_going", END])
+    graph.add_conditional_edges("take", next_node, ["look_up", "set_going", END])
     graph.add_edge("look_up", "take")
     graph.add_conditional_edges("set_going", lambda state: "take" if state["events"] else END, ["take", END])
     return graph.compile()
 
 
-def ahead(state: Talk) -> str:
+def next_node(state: ConversationState) -> str:
     """Return where a turn goes on: what it needs is looked up before anything is set going."""
     todo = state["todo"]
     if todo["fetch"] or todo["calls"]:
@@ -97,60 +109,62 @@ def ahead(state: Talk) -> str:
     return "set_going" if todo["begin"] or todo["stop"] else END
 
 
-class Steps:
+class ConversationNodes:
     """The nodes of one assistant's conversation."""
 
     def __init__(self, assistant: AssistantSettings) -> None:
-        self._assistant, self._definitions, self._pages = assistant, assistant.definitions, Pages()
+        self._assistant, self._definitions, self._memory_cache = assistant, assistant.definitions, MemoryCache()
 
-    async def receive(self, state: Talk, config: RunnableConfig) -> Talk:
+    async def receive(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Let in what may come from whoever sends it, learn the language, and what the person told before."""
         host, events = run_context(config), state["events"]
-        allowed = FROM_SIDES if is_side(host) else FROM_OUTSIDE
+        allowed = BACKGROUND_EVENTS if is_background_sender(host) else USER_EVENTS
         refused = [event for event in events if event.get("type") not in allowed]
         if refused:
             log.warning("thread %s: %r may not send %r", host.key.id, host.by, refused[0].get("type"))
-        before = state.get("language") or pressed_in(events)
+        before = state.get("language") or page_language(events)
         # Of the input itself: a message that comes again stands where it stood, and the newest one is another's.
-        language = language_of(state["words"], before) if state["words"] else before
+        language = detect_language(state["words"], before) if state["words"] else before
         with report_outages():
-            known = self._pages.read(state.get("memory") or {})
-            memory = await self._recalled(known, host)
-            kept = [*await lost(memory, host), *(event for event in events if event not in refused)]
-        told: Talk = {"language": language, "events": kept}
-        return told if "memory" in state and memory is known else {**told, "memory": self._pages.written(memory)}
+            known = self._memory_cache.read(state.get("memory") or {})
+            memory = await self._recall(known, host)
+            kept = [*await find_lost_runs(memory, host), *(event for event in events if event not in refused)]
+        told: ConversationState = {"language": language, "events": kept}
+        return told if "memory" in state and memory is known else {**told, "memory": self._memory_cache.write(memory)}
 
-    def first(self, state: Talk) -> str:
+    def route_input(self, state: ConversationState) -> str:
         """Return what is done with an input."""
         if state["words"] is None:
             return "take"
-        is_confirmed = self._assistant.confirms_in_words and self._confirmed(state)
+        is_confirmed = self._assistant.confirms_in_words and self._approved_plan(state)
         return "confirm" if is_confirmed else "hear"
 
-    async def confirm(self, state: Talk, config: RunnableConfig) -> Talk:
+    async def confirm(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Approve what the person's words name, as they do."""
-        plan = self._confirmed(state)
+        plan = self._approved_plan(state)
         with report_outages():
             is_done = plan is not None and await approve(run_context(config), plan)
-        word = said("confirmed" if is_done else "unconfirmed")
-        return {"messages": [AIMessage(word.in_language(state["language"]))]}
+        message = sentence("confirmed" if is_done else "unconfirmed")
+        return {"messages": [AIMessage(message.in_language(state["language"]))]}
 
-    def _confirmed(self, state: Talk) -> Plan | None:
-        return confirmed(self._pages.read(state["memory"]), state["words"] or "")
+    def _approved_plan(self, state: ConversationState) -> Plan | None:
+        return find_approved_plan(self._memory_cache.read(state["memory"]), state["words"] or "")
 
-    async def hear(self, state: Talk, config: RunnableConfig) -> Talk:
+    async def interpret(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Ask the front model, once: what it understood, what is needed, and what to say."""
-        memory, now = self._pages.read(state["memory"]), run_context(config).inbox.clock()
-        told = front.told(self._assistant, memory, now, state["messages"], state["language"])
-        answer = await front.model_of(self._assistant).ainvoke(told, config)
+        memory, now = self._memory_cache.read(state["memory"]), run_context(config).inbox.clock()
+        told = front_model.build_messages(self._assistant, memory, now, state["messages"], state["language"])
+        answer = await front_model.bind_model(self._assistant).ainvoke(told, config)
         host = run_context(config)
-        heard = front.understood(answer, host.run_id, state["messages"])
-        heard |= await self._not_offered(heard["ops"], scope_of(host), state["language"])
+        heard = front_model.parse_answer(answer, host.run_id, state["messages"])
+        heard |= await self._find_unavailable_choices(heard["ops"], handler_scope(host), state["language"])
         # Its words alone: what it declared is in the memory, and a call without a result makes a provider refuse.
         words: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []
         return {"messages": words, "reply": str(answer.text), "events": [*state["events"], heard]}
 
-    async def _not_offered(self, ops: Sequence[Mapping[str, Any]], scope: Scope, language: str) -> dict[str, Any]:
+    async def _find_unavailable_choices(
+        self, ops: Sequence[Mapping[str, Any]], scope: Scope, language: str
+    ) -> dict[str, Any]:
         """Return the infos that the model gives a value which cannot be chosen: why nobody knows, or the choices."""
         handlers, told, offered = self._assistant.handlers, dict[str, str](), dict[str, list[str]]()
         for op in ops:
@@ -158,7 +172,7 @@ class Steps:
             if info is None or info.choices is None or op["op"] not in ("set", "correct"):
                 continue
             try:
-                if not await handlers.offers(info.choices, op["value"], scope):
+                if not await handlers.is_choice(info.choices, op["value"], scope):
                     told[info.key] = ""
                     found = await handlers.options(info.choices, scope, language)
                     offered[info.key] = [option.label for option in found]
@@ -166,43 +180,45 @@ class Steps:
                 told[info.key] = str(error)
         return {"not_offered": told, "offered": offered}
 
-    async def take(self, state: Talk, config: RunnableConfig) -> Talk:
+    async def apply_events(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Take the events, one after another."""
         host = run_context(config)
         who = (host.key.id, host.inbox.clock(), str(host.by), host.run_id)
-        turn = Turn(self._definitions, *who, confirms_in_words=self._assistant.confirms_in_words)
-        outcome = turn.settled(self._pages.read(state["memory"]))
+        turn = ConversationReducer(self._definitions, *who, confirms_in_words=self._assistant.confirms_in_words)
+        outcome = turn.settle(self._memory_cache.read(state["memory"]))
         # What failed is not tried again within the turn: its error shows.
-        if (wanted := self._untried(turn, outcome, state)) and any(
-            event["type"] in NEEDING for event in state["events"]
+        if (wanted := self._due_fetches(turn, outcome, state)) and any(
+            event["type"] in ACTION_EVENTS for event in state["events"]
         ):
             # First what an action may need: it would be refused for want of what nobody has looked up yet.
             return {"todo": {**state["todo"], "fetch": wanted, "asked_for": [], "calls": []}}
         for event in state["events"]:
-            outcome = outcome.then(partial(turn.take, event=event))
-        wanted = self._untried(turn, outcome, state)
-        before, words = state["todo"], in_words(outcome.words, state["language"])
+            outcome = outcome.then(partial(turn.apply, event=event))
+        wanted = self._due_fetches(turn, outcome, state)
+        before, words = state["todo"], render_sentences(outcome.sentences, state["language"])
         todo = {
             "fetch": list(dict.fromkeys((*outcome.fetch, *wanted))),
             "asked_for": list(outcome.fetch),
-            "calls": dumped(outcome.calls),
-            "begin": [*before.get("begin", []), *dumped(outcome.begin)],
+            "calls": to_json_list(outcome.calls),
+            "begin": [*before.get("begin", []), *to_json_list(outcome.begin)],
             "stop": [*before.get("stop", []), *outcome.stop],
         }
-        messages: list[Any] = [*old_messages(state["messages"]), *([AIMessage(words)] if words else [])]
-        return {"memory": self._pages.written(outcome.memory), "events": [], "todo": todo, "messages": messages}
+        messages: list[Any] = [*remove_old_messages(state["messages"]), *([AIMessage(words)] if words else [])]
+        return {"memory": self._memory_cache.write(outcome.memory), "events": [], "todo": todo, "messages": messages}
 
-    def _untried(self, turn: Turn, outcome: Outcome, state: Talk) -> list[str]:
-        return [key for key in turn.wanted(outcome.memory) if key not in state["tried"]]
+    def _due_fetches(self, turn: ConversationReducer, outcome: TurnResult, state: ConversationState) -> list[str]:
+        return [key for key in turn.due_fetches(outcome.memory) if key not in state["tried"]]
 
-    async def look_up(self, state: Talk, config: RunnableConfig) -> Talk:
+    async def look_up(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Run handlers, and what is done at once."""
-        host, memory, todo = run_context(config), self._pages.read(state["memory"]), state["todo"]
+        host, memory, todo = run_context(config), self._memory_cache.read(state["memory"]), state["todo"]
         fetching = [self._fetch(memory, key, host, key in todo["asked_for"]) for key in todo["fetch"]]
-        calls = [Call.model_validate(call) for n, call in enumerate(todo["calls"]) if call not in todo["calls"][:n]]
-        calling = [self._call(memory, call, host, state["language"]) for call in calls[:MOST_CALLS]]
+        calls = [
+            ImmediateCall.model_validate(call) for n, call in enumerate(todo["calls"]) if call not in todo["calls"][:n]
+        ]
+        calling = [self._call(memory, call, host, state["language"]) for call in calls[:MAX_CALLS]]
         events = await asyncio.gather(*fetching, *calling)
-        answers = [front.rendered(event["value"]) for event in events if is_answer(event)]
+        answers = [front_model.render_result(event["value"]) for event in events if is_answer_event(event)]
         # The front model may have told already what it sees in the memory.
         answers = [answer for answer in answers if answer.split() != state.get("reply", "").split()]
         left = {**todo, "fetch": [], "calls": []}
@@ -213,33 +229,33 @@ class Steps:
             "messages": [AIMessage(answer) for answer in answers],
         }
 
-    async def set_going(self, state: Talk, config: RunnableConfig) -> Talk:
+    async def start_runs(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Stop the side threads that nobody needs any more, and begin the new ones; twice is once."""
         host, events = run_context(config), list[dict[str, Any]]()
         for thread in state["todo"]["stop"]:
             with report_outages():
-                await stopped(host, thread)
-        for begin in map(Begin.model_validate, state["todo"]["begin"]):
+                await stop_run(host, thread)
+        for begin in map(BackgroundStart.model_validate, state["todo"]["begin"]):
             # What the same turn began and stopped would be left behind, asking for nobody.
             if begin.thread not in state["todo"]["stop"]:
                 try:
                     with report_outages():
-                        await self._begin(host, begin, state["language"])
+                        await self._start_run(host, begin, state["language"])
                 except InvalidError as error:
                     # Too large, most of all: the next turn would only say that it never began.
                     events.append({"type": "lost", "thread": begin.thread, "why": str(error)})
                 else:
-                    tell_where(begin)
+                    announce_workflow(begin)
         return {"todo": {}, "events": events}
 
-    async def _begin(self, host: RunContext, begin: Begin, language: str) -> None:
+    async def _start_run(self, host: RunContext, begin: BackgroundStart, language: str) -> None:
         runner, tenant = host.runner, host.key.tenant
         try:
             await runner.get(tenant, begin.thread)
         except NotFoundError:
             job = {**begin.job, "conversation": host.key.id, "language": language}
             agent = f"{self._assistant.name}.{'ask' if begin.kind == 'approve' else begin.kind}"
-            await runner.start(tenant, begin.thread, agent, {"job": job}, by=f"{SIDE}{host.key.id}")
+            await runner.start(tenant, begin.thread, agent, {"job": job}, by=f"{BACKGROUND_PREFIX}{host.key.id}")
 
     async def _fetch(self, memory: ContextMemory, key: str, host: RunContext, is_asked_for: bool) -> dict[str, Any]:
         info = self._definitions.info(key)
@@ -248,39 +264,41 @@ class Steps:
         params = known | {name: memory.items[each].value for name, each in asked.items() if each in memory.items}
         told = {"type": "fetched", "info": key, "is_asked_for": is_asked_for}
         # Whoever asks to see it anew, or needs it fresh, is not helped by what was kept for longer than that.
-        oldest = 0 if is_asked_for else self._definitions.oldest.get(key)
-        running = self._assistant.handlers.run(str(info.handler), params, scope_of(host), max_age=oldest)
-        return await tried(told, running)
+        oldest = 0 if is_asked_for else self._definitions.max_ages.get(key)
+        running = self._assistant.handlers.run(str(info.handler), params, handler_scope(host), max_age=oldest)
+        return await run_to_event(told, running)
 
-    async def _call(self, memory: ContextMemory, call: Call, host: RunContext, language: str) -> dict[str, Any]:
+    async def _call(
+        self, memory: ContextMemory, call: ImmediateCall, host: RunContext, language: str
+    ) -> dict[str, Any]:
         action = self._definitions.action(call.action)
         inputs = {need.info: memory.items[need.info].value for need in action.needs if need.info in memory.items}
         told = {"type": "called", "action": action.id}
         if workflow := self._assistant.workflows.get(str(action.workflow)):
-            return await tried(
-                told, asyncio.wait_for(called(workflow, CallJob(call.args, inputs, language)), CALL_SECONDS)
+            return await run_to_event(
+                told, asyncio.wait_for(run_workflow(workflow, CallJob(call.args, inputs, language)), CALL_TIMEOUT)
             )
-        return await tried(
-            told, self._assistant.handlers.run(str(action.handler), {**call.args, **inputs}, scope_of(host))
+        return await run_to_event(
+            told, self._assistant.handlers.run(str(action.handler), {**call.args, **inputs}, handler_scope(host))
         )
 
-    async def _recalled(self, memory: ContextMemory, host: RunContext) -> ContextMemory:
+    async def _recall(self, memory: ContextMemory, host: RunContext) -> ContextMemory:
         lacking = {info.key for info in self._definitions.infos if info.scope == "user"} - memory.items.keys()
-        if not lacking or is_side(host):
+        if not lacking or is_background_sender(host):
             return memory
-        for each in await host.memories.newest(MOST_MEMORIES):
+        for each in await host.memories.newest(MAX_MEMORIES):
             if each.category in lacking - memory.items.keys():
                 info, source = (
                     self._definitions.info(each.category),
-                    Source(kind="remembered", actor=each.person, ref=each.id),
+                    Provenance(kind="remembered", actor=each.person, ref=each.id),
                 )
-                memory = observed(
-                    memory, info.key, value_of(info, each.answer), source, each.told_at, self._definitions
+                memory = record_value(
+                    memory, info.key, answer_value(info, each.answer), source, each.told_at, self._definitions
                 )
         return memory
 
 
-async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
+async def run_to_event(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
     """Return the event of what some work brought, or of why it did not."""
     try:
         found = await work
@@ -289,55 +307,57 @@ async def tried(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
         raise
     except Exception as error:
         log.warning("%s: %s", ", ".join(map(str, told.values())), error)
-        return {**told, "error": told_of(error)}
+        return {**told, "error": error_text(error)}
     if isinstance(found, Fetched):
         # Its age: the conversation goes by the time of the store, of which this machine's may differ.
         return {**told, "value": value, "age": (utc_now() - found.observed_at).total_seconds()}
     return {**told, "value": value}
 
 
-def is_answer(event: dict[str, Any]) -> bool:
+def is_answer_event(event: dict[str, Any]) -> bool:
     """Whether an event has what is told at once."""
     return event["type"] == "called" and event.get("value") is not None
 
 
-def tell_where(begin: Begin) -> None:
+def announce_workflow(begin: BackgroundStart) -> None:
     """Name the thread in which a workflow says what it says, at this place of the conversation's stream."""
-    if kind := WORKFLOWS.get(begin.kind):
+    if kind := WORKFLOW_KINDS.get(begin.kind):
         about = {"action_id": begin.job["action"], "version": begin.job["version"]}
-        get_stream_writer()({"name": WORKFLOW, "kind": kind, "thread_id": begin.thread, **about})
+        get_stream_writer()({"name": WORKFLOW_EVENT, "kind": kind, "thread_id": begin.thread, **about})
 
 
-def pressed_in(events: Iterable[dict[str, Any]]) -> str:
+def page_language(events: Iterable[dict[str, Any]]) -> str:
     """Return the language of the page on which a conversation begins that nobody has said a word in."""
     told = [str(event.get("language")) for event in events]
     return next((language for language in told if language in LANGUAGES), "en")
 
 
-async def lost(memory: ContextMemory, host: RunContext) -> list[dict[str, Any]]:
+async def find_lost_runs(memory: ContextMemory, host: RunContext) -> list[dict[str, Any]]:
     """Return the events of side threads that ended without a word: nothing would ever come of what waits for them."""
-    waiting = [plan.thread_id for plan in memory.plans.values() if plan.status in WAITED_FOR and plan.thread_id]
-    keys = [Key(host.key.tenant, id) for id in (*waiting, *memory.asks.values()) if f"{SIDE}{id}" != host.by]
+    waiting = [plan.thread_id for plan in memory.plans.values() if plan.status in PENDING_STATUSES and plan.thread_id]
+    keys = [
+        Key(host.key.tenant, id) for id in (*waiting, *memory.asks.values()) if f"{BACKGROUND_PREFIX}{id}" != host.by
+    ]
     found = {each.id: each for each in await host.runner.backend.store.get_many(Thread, keys)} if keys else {}
     ended = [id for _, id in keys if id not in found or not found[id].is_live]
-    return [{"type": "lost", "thread": id, "why": why_ended(found.get(id))} for id in ended]
+    return [{"type": "lost", "thread": id, "why": end_reason(found.get(id))} for id in ended]
 
 
-def why_ended(thread: Thread | None) -> str:
+def end_reason(thread: Thread | None) -> str:
     """Return why a side thread is at its end."""
     if thread is None:
         return "it never began"
     return (thread.error.message if thread.error else None) or thread.reason or "it was stopped"
 
 
-def is_side(host: RunContext) -> bool:
+def is_background_sender(host: RunContext) -> bool:
     """Whether a side thread of this very conversation sends the event."""
-    return str(host.by).startswith(f"{SIDE}{host.key.id}~")
+    return str(host.by).startswith(f"{BACKGROUND_PREFIX}{host.key.id}~")
 
 
-async def stopped(host: RunContext, thread: str) -> None:
+async def stop_run(host: RunContext, thread: str) -> None:
     """Stop a side thread for good, and withdraw what it asks."""
-    by = f"{SIDE}{host.key.id}"
+    by = f"{BACKGROUND_PREFIX}{host.key.id}"
     try:
         await host.runner.cancel(host.key.tenant, thread, by=by)
         await abandon(host.runner.backend, host.inbox, thread, by=by)
@@ -345,10 +365,10 @@ async def stopped(host: RunContext, thread: str) -> None:
         log.info("thread %s never began", thread)
 
 
-def old_messages(messages: Sequence[BaseMessage]) -> list[RemoveMessage]:
+def remove_old_messages(messages: Sequence[BaseMessage]) -> list[RemoveMessage]:
     """Return the removal of what the model is not shown any more, up to where a person speaks."""
-    if len(messages) <= KEPT_MESSAGES:
+    if len(messages) <= MAX_MESSAGES:
         return []
     begins = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    first = next((n for n in begins if n >= len(messages) - KEPT_MESSAGES), len(messages) - KEPT_MESSAGES)
+    first = next((n for n in begins if n >= len(messages) - MAX_MESSAGES), len(messages) - MAX_MESSAGES)
     return [RemoveMessage(id=str(message.id)) for message in messages[:first]]

@@ -13,27 +13,29 @@ from ringi.domain import Answer, is_person
 from ringi.errors import NotFoundError
 from ringi.runs import RunContext
 
-WORDS = {"en": "approve", "ja": "承認", "zh": "批准"}
-CODE = 8
+APPROVE_WORDS = {"en": "approve", "ja": "承認", "zh": "批准"}
+CODE_LENGTH = 8
 """How many characters of a plan's hash a person repeats."""
-CONFIRMED = re.compile(rf"^\s*(?:{'|'.join(WORDS.values())})\s+([0-9a-f]{{{CODE}}})\s*$", re.IGNORECASE)
+APPROVAL_PATTERN = re.compile(
+    rf"^\s*(?:{'|'.join(APPROVE_WORDS.values())})\s+([0-9a-f]{{{CODE_LENGTH}}})\s*$", re.IGNORECASE
+)
 
 
-def code_of(plan: Plan) -> str:
+def approval_code(plan: Plan) -> str:
     """Return what stands for exactly this content of this version."""
-    return plan.hash.rpartition(":")[2][:CODE]
+    return plan.hash.rpartition(":")[2][:CODE_LENGTH]
 
 
-def phrases(plan: Plan) -> dict[str, str]:
+def approval_phrases(plan: Plan) -> dict[str, str]:
     """Return what a person writes to approve a plan, by language."""
-    return {language: f"{word} {code_of(plan)}" for language, word in WORDS.items()}
+    return {language: f"{word} {approval_code(plan)}" for language, word in APPROVE_WORDS.items()}
 
 
-def confirmed(memory: ContextMemory, text: str) -> Plan | None:
+def find_approved_plan(memory: ContextMemory, text: str) -> Plan | None:
     """Return the plan that words approve; of any other words, none."""
-    found = CONFIRMED.match(text)
+    match = APPROVAL_PATTERN.match(text)
     waiting = [plan for plan in memory.plans.values() if plan.status == "planned"]
-    return next((plan for plan in waiting if found and code_of(plan) == found[1].lower()), None)
+    return next((plan for plan in waiting if match and approval_code(plan) == match[1].lower()), None)
 
 
 async def approve(host: RunContext, plan: Plan) -> bool:
@@ -45,8 +47,8 @@ async def approve(host: RunContext, plan: Plan) -> bool:
     except NotFoundError:
         return False
     # What somebody merely posted with this thread's id is not among them.
-    found = await host.runner.pending(thread)
-    for request in found[:1]:
+    requests = await host.runner.pending(thread)
+    for request in requests[:1]:
         answer = Answer(decision="approve", digest=request.digest)
         await host.inbox.answer(request.id, answer, by=str(host.by), channel="chat")
-    return bool(found)
+    return bool(requests)

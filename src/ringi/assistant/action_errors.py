@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ringi.server import RefusalError
 
 
-class NotPossibleError(RefusalError):
+class ActionUnavailableError(RefusalError):
     """An action is pressed that is not possible now."""
 
     status: ClassVar[int] = 409
@@ -19,25 +19,25 @@ class NotPossibleError(RefusalError):
         super().__init__(f"{what} is not possible now: {why}")
 
     @classmethod
-    def of(cls, item: Mapping[str, Any]) -> NotPossibleError:
+    def for_action(cls, item: Mapping[str, Any]) -> ActionUnavailableError:
         """Return the error of an action that is shown as disabled."""
         why = "; ".join(str(reason["text"]) for reason in item["reasons"])
         return cls(f"action {item['id']!r}", why, item["reasons"])
 
     @classmethod
-    def without_request(cls, action_id: str) -> NotPossibleError:
+    def without_request(cls, action_id: str) -> ActionUnavailableError:
         """Return the error of an approval that nobody is asked for."""
         remedy = "read the memory again, or ask with `unchanged:<plan action>`"
         return cls(f"action {action_id!r}", f"no request asks to approve its plan: {remedy}")
 
     @classmethod
-    def of_current(cls, action_id: str) -> NotPossibleError:
+    def plan_up_to_date(cls, action_id: str) -> ActionUnavailableError:
         """Return the error of approving unchanged what is not out of date."""
         remedy = f"answer the request that asks to approve it, or make a plan with {action_id!r}"
         return cls(f"'unchanged:{action_id}'", f"there is no plan of it that nobody is asked to approve: {remedy}")
 
 
-class UnclearedError(RefusalError):
+class ContextNotClearedError(RefusalError):
     """A conversation was told to clear its context, and has not done so."""
 
     status: ClassVar[int] = 409
@@ -47,11 +47,11 @@ class UnclearedError(RefusalError):
         super().__init__(f"conversation {id!r} was told to clear its context: {why}")
 
     @classmethod
-    def not_yet(cls, id: str) -> UnclearedError:
+    def not_yet(cls, id: str) -> ContextNotClearedError:
         """Return the error of a conversation that no worker has taken up in time."""
         return cls(id, "no worker has done so yet, read the memory again later")
 
     @classmethod
-    def failed(cls, id: str, error: str) -> UnclearedError:
+    def failed(cls, id: str, error: str) -> ContextNotClearedError:
         """Return the error of a run that failed."""
         return cls(id, f"that failed ({error}), see the operations")

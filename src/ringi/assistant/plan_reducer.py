@@ -1,0 +1,286 @@
+"""What events do to plans: made, criticised, out of date, approved, carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ringi.assistant import memory as memories
+from ringi.assistant import plans
+from ringi.assistant.availability import Fix
+from ringi.assistant.catalog import Action
+from ringi.assistant.event_context import PENDING_STATUSES, BackgroundStart, EventContext, TurnResult, to_json_list
+from ringi.assistant.memory import ContextMemory, Provenance
+from ringi.assistant.plans import Feedback, Plan, PlanError, PreviousVersion
+from ringi.assistant.sentences import Sentence, plan_text, sentence
+from ringi.errors import InvalidError
+
+
+@dataclass(frozen=True)
+class PlanReducer(EventContext):
+    """One event, as far as it is about plans."""
+
+    def start_plan(self, memory: ContextMemory, action: Action) -> TurnResult:
+        """Begin the next version, which takes up all that people said of the ones before."""
+        before = memory.plans.get(str(action.workflow))
+        if before and before.status == "executing":
+            return TurnResult(memory, (self._executing_sentence(memory, before),))
+        if before and before.status == "completed":
+            before = None
+        thread, inputs = self.new_thread_id(memory, "plan"), self.inputs(memory, action)
+        plan = plans.start_version(before, self._plan_id(memory, action), action, inputs, thread, self.now)
+        # Also an execution that failed: an operator's retry would carry out what this version replaces.
+        stop = (before.thread_id,) if before and before.thread_id else ()
+        job = {
+            "plan": plan.id,
+            "version": plan.version,
+            "action": action.id,
+            "inputs": self.input_values(memory, action),
+            "feedback": [each.text for each in plan.feedback],
+            "new_feedback": [each.text for each in plan.feedback if each.addressed_in == plan.version],
+            "previous": previous_version(plan.versions[-1]) if plan.versions else None,
+        }
+        after = self.with_workflow_status(self.without_plan_info(memory.with_plan(plan), action), action, "planning")
+        sentences = (sentence("planning", action=action.label, version=plan.version),)
+        return TurnResult(after, sentences, (BackgroundStart(kind="plan", thread=thread, job=job),), stop)
+
+    def add_feedback(self, memory: ContextMemory, text: str, id: str) -> TurnResult:
+        """Take what a person says of the newest plan: the next version takes it up."""
+        plan = self._newest_plan(memory)
+        if plan is None:
+            return TurnResult(memory, (self.no_plan(),))
+        if plan.status == "executing":
+            return TurnResult(memory, (self._executing_sentence(memory, plan),))
+        now = plans.add_feedback(plan, Feedback(id=id, text=text, by=self.by, at=self.now))
+        if now is plan:
+            return TurnResult(memory)
+        outcome = TurnResult(memory.with_plan(now), (sentence("feedback", text=text),))
+        if plan.status == "planning":
+            # The version that is being made does not know it: the next one follows once it is there.
+            return outcome
+        action = self.definitions.action(plan.action_id)
+        if not self.availability(outcome.memory, action).enabled:
+            return outcome.then(lambda memory: TurnResult(memory, (self.unavailable(memory, action),)))
+        return outcome.then(lambda memory: self.start_plan(memory, action))
+
+    def on_unchanged(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Ask for the approval of a plan that is out of date as it is, or again where nobody is asked any more."""
+        action = self.definitions.actions_by_id.get(str(event.get("action")))
+        plan = memory.plans.get(str(action.workflow)) if action else None
+        if plan is None or not plan.is_applicable:
+            return TurnResult(memory, (self.no_plan(),))
+        stop = (plan.thread_id,) if plan.thread_id else ()
+        if plan.status != "failed":
+            plan = plans.pin_inputs(plan, self.plan_inputs(memory, plan), None, self.now)
+        return TurnResult(memory, stop=stop).then(lambda memory: self._request_approval(memory, plan))
+
+    def on_planned(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Take the draft that the planning brings, and ask for its approval."""
+        plan = self._sender_plan(memory, event, "planning")
+        if plan is None:
+            return TurnResult(memory)
+        now = plans.add_draft(plan, plan.version, event["draft"], self.plan_inputs(memory, plan), self.now)
+        after, action = memory.with_plan(now), self.definitions.action(plan.action_id)
+        if now.status == "failed":
+            return self._report_plan_failed(after, now)
+        if any(each.addressed_in is None for each in now.feedback) and self.availability(after, action).enabled:
+            return self.start_plan(after, action)
+        if now.status == "obsolete":
+            return self.withdraw_obsolete(after, now)
+        return self._request_approval(after, now)
+
+    def on_plan_failed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Take it that no plan could be made."""
+        plan = self._sender_plan(memory, event, "planning")
+        if plan is None:
+            return TurnResult(memory)
+        now = plans.fail(plan, plan.version, str(event.get("error")), self.now)
+        return self._report_plan_failed(memory.with_plan(now), now)
+
+    def on_approved(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Carry out exactly what a person approved, if it still stands on what it stood on then."""
+        plan = self._sender_plan(memory, event, "planned", "failed")
+        if plan is None:
+            return self._too_late(memory, event)
+        by, request, inputs = str(event["by"]), str(event["request"]), self.plan_inputs(memory, plan)
+        try:
+            now = plans.approve_plan(plan, int(event["version"]), str(event["hash"]), by, request, inputs, self.now)
+            if event.get("edited") is not None:
+                # What they saw was fit to be carried out; what they made of it is theirs, and approved with it.
+                own = plans.edit_plan(plan, event["edited"], by, inputs, self.now)
+                now = plans.approve_plan(own, own.version, own.hash, by, request, inputs, self.now)
+        except (PlanError, InvalidError) as error:
+            return self._not_applied(memory, plan, error)
+        apply = self._apply_action(plan)
+        if not self.availability(memory, apply).enabled:
+            return TurnResult(self._mark_not_requested(memory, plan), (self.unavailable(memory, apply),))
+        thread = self.new_thread_id(memory, "execute")
+        now = now.model_copy(update={"thread_id": thread})
+        job = {"plan": now.id, "version": now.version, "action": apply.id, "content": now.plan}
+        job |= {
+            "inputs": self.input_values(memory, self.definitions.action(now.action_id)),
+            "steps": to_json_list(now.steps),
+        }
+        job["done"] = list(now.done)
+        after = self.with_workflow_status(memory.with_plan(now), apply, "executing")
+        sentences = (sentence("approved", by=by, version=now.version),)
+        return TurnResult(after, sentences, (BackgroundStart(kind="execute", thread=thread, job=job),))
+
+    def on_rejected(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Take it that a person says no; what they say with it waits for the next version."""
+        plan = self._sender_plan(memory, event, "planned", "failed")
+        if plan is None:
+            return TurnResult(memory)
+        by, text = str(event.get("by")), str(event.get("text") or "")
+        now = plans.cancel(plan, self.now)
+        if text:
+            now = plans.add_feedback(now, Feedback(id=str(event["request"]), text=text, by=by, at=self.now))
+        action = self.definitions.action(plan.action_id)
+        sentences = [sentence("rejected", by=by, version=plan.version, text=text)]
+        sentences += [sentence("plan_with_it", action=action.label)] if text else []
+        return TurnResult(self.without_plan_info(memory.with_plan(now), action), tuple(sentences))
+
+    def on_lapsed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Take it that the question was withdrawn: that is no answer, and it can be asked again."""
+        plan = self._sender_plan(memory, event, "planned", "failed")
+        return self._report_not_requested(memory, plan) if plan else TurnResult(memory)
+
+    def on_step(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Take it that a step is done."""
+        plan = self._sender_plan(memory, event, "executing", "failed")
+        if plan is None:
+            return TurnResult(memory)
+        now = plans.mark_step_done(plan, plan.version, str(event["step"]), self.now)
+        return TurnResult(memory if now is plan else memory.with_plan(plans.resume(now, self.now)))
+
+    def on_executed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Take it that all steps are done: what only this workflow needed is cleared."""
+        plan = self._sender_plan(memory, event, "executing", "failed")
+        if plan is None:
+            return TurnResult(memory)
+        apply, done = self._apply_action(plan), plans.complete(plans.resume(plan, self.now), plan.version, self.now)
+        after = self.with_workflow_status(memory.with_plan(done), apply, "completed")
+        after = memories.reset_workflow(after, self.definitions, plan.workflow, self.now)
+        sentences = sentence("completed", action=apply.label, version=plan.version, steps=len(plan.steps))
+        return TurnResult(
+            after, (sentences,), stop=tuple(memory.asks[key] for key in memory.asks.keys() - after.asks.keys())
+        )
+
+    def on_execution_failed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Take it that a step failed: an operator's retry goes on with it."""
+        plan = self._sender_plan(memory, event, "executing")
+        if plan is None:
+            return TurnResult(memory)
+        apply, why = self._apply_action(plan), str(event.get("error"))
+        after = memory.with_plan(plans.fail(plan, plan.version, why, self.now))
+        todo = self.next_steps(after, Fix("reapprove", plan.action_id))
+        return TurnResult(
+            self.with_workflow_status(after, apply, "failed", why),
+            (sentence("failed", action=apply.label, why=why, todo=todo),),
+        )
+
+    def on_plan_lost(self, memory: ContextMemory, thread: str, why: str) -> TurnResult:
+        """Take it that a side thread has ended without a word, stopped by somebody or by an error."""
+        plan = next((plan for plan in memory.plans.values() if plan.thread_id == thread), None)
+        if plan is None or plan.status not in PENDING_STATUSES:
+            return TurnResult(memory)
+        action = self._apply_action(plan) if plan.status == "executing" else self.definitions.action(plan.action_id)
+        if plan.status == "planned":
+            return self._report_not_requested(memory, plan)
+        after = memory.with_plan(plans.fail(plan, plan.version, why, self.now))
+        todo = self.next_steps(after, Fix("reapprove" if plan.approval else "run_action", plan.action_id))
+        return TurnResult(
+            self.with_workflow_status(after, action, "failed", why),
+            (sentence("failed", action=action.label, why=why, todo=todo),),
+        )
+
+    def check_plan(self, memory: ContextMemory, workflow: str) -> TurnResult:
+        """Look whether a plan still stands on what it was made from."""
+        plan = memory.plans.get(workflow)
+        if plan is None or plan.status != "planned":
+            return TurnResult(memory)
+        now = plans.check_inputs(plan, self.plan_inputs(memory, plan), self.now)
+        return TurnResult(memory) if now is plan else self.withdraw_obsolete(memory.with_plan(now), now)
+
+    def withdraw_obsolete(self, memory: ContextMemory, plan: Plan) -> TurnResult:
+        """Say that a plan is out of date, and withdraw its question: nobody may approve it."""
+        after = self.without_plan_info(self._mark_not_requested(memory, plan), self.definitions.action(plan.action_id))
+        sentences = (sentence("obsolete", what=[self.title(key) for key in plan.changed]),)
+        return TurnResult(after, sentences, stop=(plan.thread_id,) if plan.thread_id else ())
+
+    def _executing_sentence(self, memory: ContextMemory, plan: Plan) -> Sentence:
+        return sentence("executing", todo=self.next_steps(memory, Fix("wait", self._apply_action(plan).workflow or "")))
+
+    def _report_plan_failed(self, memory: ContextMemory, plan: Plan) -> TurnResult:
+        after = self.with_workflow_status(memory, self.definitions.action(plan.action_id), "failed", plan.error)
+        todo = self.next_steps(after, Fix("run_action", plan.action_id))
+        return TurnResult(after, (sentence("plan_failed", why=plan.error, todo=todo),))
+
+    def _request_approval(self, memory: ContextMemory, plan: Plan) -> TurnResult:
+        """Make the plan known, and ask for its approval in a thread of its own."""
+        action, thread = self.definitions.action(plan.action_id), self.new_thread_id(memory, "approve")
+        now = plan.model_copy(update={"thread_id": thread, "is_unasked": False})
+        after = self.with_workflow_status(memory.with_plan(now), action, "completed")
+        product = {"plan": now.plan, "version": now.version, "hash": now.hash}
+        for key in action.produces:
+            source = Provenance(kind="derived", actor=action.workflow, ref=now.id)
+            after = memories.record_value(after, key, product, source, self.now, self.definitions)
+        sentences = sentence("planned", action=action.label, version=now.version, plan=plan_text(now.plan, now.steps))
+        apply = self.apply_of(now)
+        if apply is None:
+            return TurnResult(after, (sentences,))
+        job = {"plan": now.id, "version": now.version, "action": apply.id}
+        job |= {"content": now.plan, "steps": to_json_list(now.steps), "pinned": list(now.pinned)}
+        return TurnResult(after, (sentences,), (BackgroundStart(kind="approve", thread=thread, job=job),))
+
+    def _not_applied(self, memory: ContextMemory, plan: Plan, error: PlanError | InvalidError) -> TurnResult:
+        now = plans.check_inputs(plan, self.plan_inputs(memory, plan), self.now)
+        if now.status == "obsolete":
+            return self.withdraw_obsolete(memory.with_plan(now), now)
+        todo = self.next_steps(memory, Fix("reapprove", plan.action_id))
+        message = sentence("not_applied", version=plan.version, why=str(error), todo=todo)
+        return TurnResult(self._mark_not_requested(memory, now), (message,))
+
+    def _too_late(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Say of an approval that was given, and leads nowhere, that it does; the same one again is taken already."""
+        plan = next((plan for plan in memory.plans.values() if plan.id == event.get("plan")), None)
+        if plan is None or (plan.approval and plan.approval.request_id == event.get("request")):
+            return TurnResult(memory)
+        return TurnResult(
+            memory, (sentence("too_late", by=event.get("by"), version=event.get("version"), now=plan.version),)
+        )
+
+    def _report_not_requested(self, memory: ContextMemory, plan: Plan) -> TurnResult:
+        action = self.definitions.action(plan.action_id)
+        return TurnResult(
+            self._mark_not_requested(memory, plan), (sentence("unasked", action=action.label, version=plan.version),)
+        )
+
+    def _mark_not_requested(self, memory: ContextMemory, plan: Plan) -> ContextMemory:
+        return memory.with_plan(plan.model_copy(update={"thread_id": None, "is_unasked": True}))
+
+    def _sender_plan(self, memory: ContextMemory, event: Mapping[str, Any], *statuses: str) -> Plan | None:
+        """Return the plan that a side thread works on, unless it is no longer this one's."""
+        for plan in memory.plans.values():
+            if (plan.id, plan.version, plan.thread_id) == (event.get("plan"), event.get("version"), self.sender_thread):
+                return plan if plan.status in statuses else None
+        return None
+
+    def _newest_plan(self, memory: ContextMemory) -> Plan | None:
+        live = [plan for plan in memory.plans.values() if plan.status != "completed" and plan.updated_at]
+        return max(live, key=lambda plan: plan.updated_at or self.now, default=None)
+
+    def _apply_action(self, plan: Plan) -> Action:
+        apply = self.apply_of(plan)
+        assert apply, "only what something carries out is approved"
+        return apply
+
+    def _plan_id(self, memory: ContextMemory, action: Action) -> str:
+        # Of no earlier plan of this conversation, and of no other's: the keys of the steps are made from it.
+        return f"{self.thread}/{action.workflow}/{memory.version}{self.run[:12]}"
+
+
+def previous_version(plan: PreviousVersion) -> dict[str, Any]:
+    """Return what the next planning is told of a version: its content, and which of its steps are done."""
+    return {"plan": plan.plan, "steps": to_json_list(plan.steps), "done": list(plan.done)}

@@ -1,0 +1,306 @@
+"""One event after another: what each does to the memory, what is said of it, and what it sets going.
+
+Nothing here waits, asks a model or reads a clock: the graph does what an outcome names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from ringi.assistant import memory as memories
+from ringi.assistant.availability import Fix
+from ringi.assistant.catalog import Action, Info
+from ringi.assistant.event_context import BackgroundStart, ImmediateCall, TurnResult
+from ringi.assistant.memory import ContextMemory, Provenance
+from ringi.assistant.memory_ops import MemoryOp, RejectedOp
+from ringi.assistant.plan_reducer import PlanReducer
+from ringi.assistant.sentences import Sentence, plan_markdown, sentence
+from ringi.assistant.text_approval import approval_phrases
+from ringi.errors import InvalidError
+
+Step = Callable[[ContextMemory, Mapping[str, Any]], TurnResult]
+
+
+@dataclass(frozen=True)
+class ConversationReducer(PlanReducer):
+    """One event of one conversation."""
+
+    def apply(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        """Return what an event leads to; one that was taken before, or that is about nothing here, leads to nothing."""
+        steps: dict[str, Step] = {
+            "said": self._on_said,
+            "action": self._on_action,
+            "again": self._on_action,
+            "ask": self._on_ask,
+            "refresh": self._on_refresh,
+            "unchanged": self.on_unchanged,
+            "cancel": self._on_cancel,
+            "fetched": self._on_fetched,
+            "called": self._on_called,
+            "answered": self._on_answered,
+            "lost": self._on_lost,
+            "planned": self.on_planned,
+            "plan_failed": self.on_plan_failed,
+            "approved": self.on_approved,
+            "rejected": self.on_rejected,
+            "lapsed": self.on_lapsed,
+            "step": self.on_step,
+            "executed": self.on_executed,
+            "execution_failed": self.on_execution_failed,
+        }
+        step = steps.get(str(event.get("type")))
+        return step(memory, event).then(self.settle) if step else self.settle(memory)
+
+    def settle(self, memory: ContextMemory) -> TurnResult:
+        """Return what follows from a memory: static and derived infos, plans out of date or not defined."""
+        memory, before = memories.drop_undefined(memory, self.definitions, self.now), memory
+        for info in self.definitions.ordered_infos:
+            memory = self._update_computed(memory, info)
+        outcome = TurnResult(memory, stop=orphaned_threads(before, memory))
+        for workflow in memory.plans:
+            outcome = outcome.then(partial(self.check_plan, workflow=workflow))
+        return outcome
+
+    def due_fetches(self, memory: ContextMemory) -> tuple[str, ...]:
+        """Return the infos that some action needs, whose handler can be run now and that have nothing fresh to show."""
+        return tuple(info.key for info in self.definitions.ordered_infos if self._is_fetch_due(memory, info))
+
+    # What people say, and models make of it
+
+    def _on_said(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        ops = [MemoryOp.model_validate(op) for op in event.get("ops") or ()]
+        unavailable, labels = event.get("not_offered") or {}, event.get("offered") or {}
+        facts = [op for op in ops if op.op != "feedback"]
+        accepted = [op for op in facts if op.op not in ("set", "correct") or op.key not in unavailable]
+        source = Provenance(kind="model", actor=self.by, ref=event.get("message"))
+        after, rejected = memories.apply_ops(memory, accepted, self.definitions, source, self.now)
+        rejected += [
+            choice_rejection(op, unavailable[op.key], labels.get(op.key, ())) for op in facts if op not in accepted
+        ]
+        sentences = [self.rejection(each) for each in rejected]
+        if event.get("silent") and after is not memory:
+            failed_ops = [each.op for each in rejected]
+            sentences.append(sentence("noted", what=[self.title(op.key) for op in facts if op not in failed_ops]))
+        outcome = TurnResult(after, tuple(sentences)).then(self.settle)
+        for number, op in enumerate(op for op in ops if op.op == "feedback"):
+            id = f"{event.get('message')}-{number}"
+            outcome = outcome.then(partial(self.add_feedback, text=op.text, id=id))
+        if event.get("silent") and not (ops or declares_work(event)):
+            return TurnResult(memory, (self.not_understood(),))
+        return outcome.then(lambda memory: self._apply_declared(memory, event))
+
+    def _apply_declared(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        outcome = TurnResult(memory)
+        for needed in event.get("required") or ():
+            outcome = outcome.then(partial(self._start_required, needed=needed))
+        for choice in event.get("choices") or ():
+            outcome = outcome.then(partial(self._on_ask, event={**choice, "info": choice["data_type"]}))
+        return outcome.then(lambda memory: self._route(memory, event.get("agent")))
+
+    def _start_required(self, memory: ContextMemory, needed: Mapping[str, Any]) -> TurnResult:
+        """Do what words may set going; of what needs consent only the button is shown."""
+        name = str(needed.get("type"))
+        action, info = self.definitions.actions_by_id.get(name), self.definitions.infos_by_key.get(name)
+        if action and (action.kind in ("apply", "cancel") or action.transactional):
+            is_possible = self.availability(memory, action).enabled
+            return TurnResult(
+                memory, (self._approval_hint(memory, action) if is_possible else self.unavailable(memory, action),)
+            )
+        if action:
+            return self._on_action(memory, {"action": name, "args": needed.get("parameters")})
+        if info is None:
+            return TurnResult(memory, (self.unknown_name(name),))
+        return (
+            self._on_refresh(memory, {"info": name}) if info.kind == "handler" else self._on_ask(memory, {"info": name})
+        )
+
+    def _route(self, memory: ContextMemory, agent: str | None) -> TurnResult:
+        """Do what the light form says, whose one field names who goes on."""
+        if agent == "listDataAgent":
+            return TurnResult(
+                memory, fetch=tuple(info.key for info in self.definitions.infos if info.kind == "handler")
+            )
+        plan = next((action for action in self.definitions.actions if action.kind == "plan"), None)
+        return self._on_action(memory, {"action": plan.id}) if agent == "planAgent" and plan else TurnResult(memory)
+
+    # What people press
+
+    def _on_action(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        action = self.definitions.actions_by_id.get(str(event.get("action")))
+        if action is None:
+            return TurnResult(memory, (self.unknown_name(event.get("action")),))
+        if not self.availability(memory, action).enabled:
+            return TurnResult(memory, (self.unavailable(memory, action),))
+        if action.kind == "plan":
+            return self.start_plan(memory, action)
+        if action.kind == "selector":
+            return self._on_ask(memory, {"info": action.info})
+        if action.kind == "cancel":
+            return self._on_cancel(memory, event)
+        if action.transactional:
+            return TurnResult(memory, (self._approval_hint(memory, action),))
+        args = dict(event.get("args") or {})
+        try:
+            action.check_args(args)
+        except InvalidError as error:
+            return TurnResult(
+                memory, (sentence("unfit", action=action.label, what=[each.field for each in error.errors]),)
+            )
+        return TurnResult(memory, calls=(ImmediateCall(action=action.id, args=args),))
+
+    def _approval_hint(self, memory: ContextMemory, action: Action) -> Sentence:
+        if action.kind == "cancel":
+            return sentence("start_over", action=action.label)
+        maker = self.definitions.plan_of(action)
+        plan = memory.plans.get(str(maker.workflow)) if maker else None
+        if not self.confirms_in_words or plan is None:
+            return sentence("approve", action=action.label)
+        about = {
+            "version": plan.version,
+            "plan": plan_markdown(plan.plan, plan.steps),
+            "phrase": approval_phrases(plan),
+        }
+        return sentence("confirm", action=action.label, **about)
+
+    def _on_ask(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        info = self.definitions.infos_by_key.get(str(event.get("info")))
+        if info is None:
+            return TurnResult(memory, (self.unknown_name(event.get("info")),))
+        if info.kind != "ask" or info.key in self.definitions.sole_producers:
+            return TurnResult(memory, (self.rejection(RejectedOp(MemoryOp(op="set", key=info.key), "NOT_ASKED", "")),))
+        sentences = (sentence("asking", what=self.title(info.key)),)
+        if info.key in memory.asks:
+            return TurnResult(memory, sentences)
+        thread = self.new_thread_id(memory, "ask")
+        job = {"info": info.key, "filters": event.get("filters") or {}, "max_items": event.get("max_items")}
+        return TurnResult(
+            memory.with_open_question(info.key, thread),
+            sentences,
+            (BackgroundStart(kind="ask", thread=thread, job=job),),
+        )
+
+    def _on_refresh(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        info = self.definitions.infos_by_key.get(str(event.get("info")))
+        if info is None or info.kind != "handler":
+            return TurnResult(memory, (self.unknown_name(event.get("info")),))
+        return TurnResult(memory, fetch=(info.key,))
+
+    def _on_cancel(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        running = [plan for plan in memory.plans.values() if plan.status == "executing"]
+        stop = [plan.thread_id for plan in memory.plans.values() if plan.thread_id and plan not in running]
+        after = memories.clear_context(memory, self.definitions, Provenance(kind="user", actor=self.by), self.now)
+        sentences = [sentence("cancelled")]
+        if running:
+            sentences.append(sentence("kept_executing", what=[self._apply_action(plan).label for plan in running]))
+        return TurnResult(after, tuple(sentences), stop=(*stop, *memory.asks.values()))
+
+    # What handlers, workflows and questions bring
+
+    def _on_fetched(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        info = self.definitions.info(str(event["info"]))
+        inputs, source = self.hashes(memory, info.sources), Provenance(kind="handler", actor=info.handler)
+        if (error := event.get("error")) is not None:
+            after = memories.record_failure(memory, info.key, str(error), source, self.now)
+            todo = self.next_steps(after, Fix("run_handler", info.key))
+            message = sentence("fetch_failed", what=self.title(info.key), why=error, todo=todo)
+            return TurnResult(after, (message,) if event.get("is_asked_for") else ())
+        # What was kept a while is as old as it is: seen now, it would count as fresh for longer.
+        at = self.now - timedelta(seconds=max(0.0, event.get("age", 0.0)))
+        after = memories.record_value(memory, info.key, event.get("value"), source, at, self.definitions, inputs)
+        return TurnResult(after)
+
+    def _on_called(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        action, error = self.definitions.action(str(event["action"])), event.get("error")
+        after = self.with_workflow_status(memory, action, "failed" if error else "completed", error)
+        if error:
+            todo = self.next_steps(after, Fix("run_action", action.id))
+            return TurnResult(after, (sentence("failed", action=action.label, why=error, todo=todo),))
+        for key in action.produces:
+            source = Provenance(kind="handler", actor=action.workflow or action.handler)
+            after = self._record(after, key, event.get("value"), source, {})
+        return TurnResult(after)
+
+    def _on_answered(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        key = str(event.get("info"))
+        if not self.sender_thread or memory.asks.get(key) != self.sender_thread:
+            return TurnResult(memory)
+        after = memory.without_question(key)
+        if event.get("status") != "answered":
+            return TurnResult(after, (self._unanswered_sentence(after, key, event.get("why")),))
+        source = Provenance(kind="user", actor=event.get("by"), ref=event.get("request"))
+        op = MemoryOp(op="correct", key=key, value=event.get("value"))
+        after, rejected = memories.apply_ops(after, [op], self.definitions, source, self.now)
+        if rejected:
+            return TurnResult(after, (self.rejection(rejected[0]),))
+        return TurnResult(after, (sentence("noted", what=self.title(key)),))
+
+    def _on_lost(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+        thread = str(event["thread"])
+        key = next((key for key, asking in memory.asks.items() if asking == thread), None)
+        if key:
+            return TurnResult(memory.without_question(key), (self._unanswered_sentence(memory, key),))
+        return self.on_plan_lost(memory, thread, str(event["why"]))
+
+    def _unanswered_sentence(self, memory: ContextMemory, key: str, why: str | None = None) -> Sentence:
+        about = {"what": self.title(key), "todo": self.next_steps(memory, Fix("ask", key))}
+        return sentence("fetch_failed", why=why, **about) if why else sentence("unanswered", **about)
+
+    # What follows by itself
+
+    def _record(
+        self, memory: ContextMemory, key: str, value: Any, source: Provenance, inputs: Mapping[str, str]
+    ) -> ContextMemory:
+        return memories.record_value(memory, key, value, source, self.now, self.definitions, inputs)
+
+    def _update_computed(self, memory: ContextMemory, info: Info) -> ContextMemory:
+        entry = memory.items.get(info.key)
+        if info.kind == "static":
+            is_unchanged = entry is not None and entry.hash == self.definitions.static_hashes[info.key]
+            return memory if is_unchanged else self._record(memory, info.key, info.value, Provenance(kind="static"), {})
+        if info.derive is None:
+            return memory
+        inputs, source = self.hashes(memory, info.inputs), Provenance(kind="derived", actor=info.key)
+        if len(inputs) < len(info.inputs) or (entry and entry.inputs == inputs):
+            return memory
+        try:
+            value = info.derive(*(memory.items[key].value for key in info.inputs))
+        except Exception as error:
+            return memories.record_failure(
+                memory, info.key, f"{type(error).__name__}: {error}", source, self.now, inputs
+            )
+        return self._record(memory, info.key, value, source, inputs)
+
+    def _is_fetch_due(self, memory: ContextMemory, info: Info) -> bool:
+        if info.kind != "handler" or not self.definitions.consumers(info.key):
+            return False
+        inputs = info.sources
+        hashes, item = self.hashes(memory, inputs), memory.items.get(info.key)
+        if len(hashes) < len(inputs):
+            return False
+        if item is None or item.inputs != hashes:
+            return True
+        # What failed is tried again when somebody asks for it, or when it would be called with something else.
+        oldest = self.definitions.max_ages.get(info.key)
+        is_old = oldest is not None and self.now - item.observed_at >= timedelta(seconds=oldest)
+        return item.status == "collected" and is_old
+
+
+def declares_work(event: Mapping[str, Any]) -> bool:
+    """Whether a model declares that anything is to be done."""
+    return bool(event.get("required") or event.get("choices")) or event.get("agent") not in (None, "none")
+
+
+def choice_rejection(op: MemoryOp, why: str, offered: Iterable[str] = ()) -> RejectedOp:
+    """Return the refusal of a value that is none of what can be chosen, or of which nobody knows."""
+    return RejectedOp(op, "INVALID" if why else "NOT_OFFERED", why, tuple(offered))
+
+
+def orphaned_threads(before: ContextMemory, after: ContextMemory) -> tuple[str, ...]:
+    """Return the side threads of plans and questions that are gone; what is being carried out goes on."""
+    plans = [plan for name, plan in before.plans.items() if name not in after.plans and plan.status != "executing"]
+    asks = [thread for key, thread in before.asks.items() if key not in after.asks]
+    return (*(plan.thread_id for plan in plans if plan.thread_id), *asks)
