@@ -21,7 +21,7 @@ from ringi.domain.ask import Action, Ask, Continuation
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.inbox.inbox import Inbox
-from ringi.runs.agent import Agent, by_name
+from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 
 LIMIT = 20.0
@@ -62,7 +62,7 @@ async def desk_at(url: str, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
 async def desk_on(backend: Backend, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
     """Work on the threads of a store that is open."""
     async with inbox_on(backend) as inbox:
-        runner, stop = Worker(backend, inbox, by_name(agents)), asyncio.Event()
+        runner, stop = Worker(backend, inbox, agents_by_name(agents)), asyncio.Event()
         working = asyncio.create_task(runner.work(stop))
         yield Desk(backend, inbox, runner)
         stop.set()

@@ -17,7 +17,7 @@ from ringi.domain.thread import Run, Thread
 from ringi.errors import ConflictError, ThreadBusyError
 from ringi.files.images import MAX_IMAGE, image_key, index_key
 from ringi.privacy.erasure import Eraser
-from ringi.runs.images import begin_with
+from ringi.runs.images import begin_run_with_images
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ async def test_of_two_processes_one_begins_and_the_images_of_the_other_are_gone(
     url = f"{request.getfixturevalue(name)}?{place}={own}"
     async with open_backend(url) as here, open_backend(url) as there, inbox_on(here) as inbox:
         starts = [
-            begin_with(backend, KEY, "looker", Run(id=f"r{n}", input=said()), [photo(PHOTO + bytes([n]))],
+            begin_run_with_images(backend, KEY, "looker", Run(id=f"r{n}", input=said()), [photo(PHOTO + bytes([n]))],
                        by="ann", clock=inbox.clock)
             for n, backend in enumerate([here, there] * 5)
         ]  # fmt: skip

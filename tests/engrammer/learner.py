@@ -15,7 +15,7 @@ from ringi.connect import inbox_on, open_backend
 from ringi.engrammer import Engrammer
 from ringi.engrammer.roles import REFLECTING, BulletTag, RawInsight, Reflection
 from ringi.runs import lease
-from ringi.runs.agent import by_name
+from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
 from ringi.testing.model import ModelOutput, ScriptedModel
 
@@ -51,4 +51,4 @@ def work(url: str, seconds: float, armed: str) -> None:
 async def main(url: str) -> None:
     """Run threads for ever."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
-        await Worker(backend, inbox, by_name(engrammer().agents())).work(asyncio.Event())
+        await Worker(backend, inbox, agents_by_name(engrammer().agents())).work(asyncio.Event())

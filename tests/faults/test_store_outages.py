@@ -12,7 +12,7 @@ from tests.servers import MortalPostgres, mortal_postgres
 
 from ringi.contracts.notifier import Wakeup
 from ringi.domain.thread import Thread
-from ringi.runs.executor import TRIES
+from ringi.runs.executor import MAX_ATTEMPTS
 
 __all__ = ["shop"]
 
@@ -34,13 +34,13 @@ async def test_a_run_goes_on_though_its_store_dies_more_often_than_its_workers_m
 ) -> None:
     shop.worker(), shop.worker()
     await shop.world.start("patient", {})
-    for times in range(1, TRIES + 2):
+    for times in range(1, MAX_ATTEMPTS + 2):
         await until(partial(has_begun, shop, times), f"it begins for the {times}. time", 30)
         store.kill()
         # Longer than the lease: the other worker may be the one who takes the run up.
         await Wakeup().wait(2 * LEASE)
         store.start()
-    await until(lambda: has_begun(shop, TRIES + 2), "it begins once more", 30)
+    await until(lambda: has_begun(shop, MAX_ATTEMPTS + 2), "it begins once more", 30)
     shop.effects.with_name("go on").touch()
     thread = await until(lambda: at_its_end(shop), "the run ends", 30)
     assert (thread.status, thread.values["outcome"], thread.attention) == ("done", "went on", None)

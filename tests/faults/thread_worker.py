@@ -26,7 +26,7 @@ from ringi.demo import refund, two_questions
 from ringi.demo.script import say
 from ringi.integrations.langgraph import ask
 from ringi.runs import lease
-from ringi.runs.agent import Agent, by_name
+from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 from ringi.testing.model import ScriptedModel
 
@@ -158,7 +158,7 @@ def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str
     pays = paying(effects, before_paying)
     forgets = replace(pays, name="forgetful", history=False)
     samples = [two_questions.agent(), refund.agent(quick)]
-    return by_name([pays, forgets, *samples, dying(), patient(effects), wavering(effects)])
+    return agents_by_name([pays, forgets, *samples, dying(), patient(effects), wavering(effects)])
 
 
 def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: bool) -> None:

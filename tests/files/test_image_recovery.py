@@ -42,8 +42,8 @@ from ringi.errors import InvalidError, ThreadBusyError, UnavailableError
 from ringi.files.images import Images, image_key
 from ringi.runs import announcements
 from ringi.runs import images as thread_images
-from ringi.runs.agent import by_name
-from ringi.runs.images import Room, RunImages
+from ringi.runs.agent import agents_by_name
+from ringi.runs.images import ImageMemory, RunImages
 from ringi.runs.reconciler import start_job
 from ringi.runs.runner import Runner
 from ringi.runs.states import graph_state
@@ -141,7 +141,7 @@ async def test_a_conversation_goes_on_with_an_agent_that_takes_images_no_more(ur
 
 async def test_a_run_with_images_is_done_by_a_worker_of_the_version_without(url: str) -> None:
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
-        runner = Runner(backend, inbox, by_name([looker()]))
+        runner = Runner(backend, inbox, agents_by_name([looker()]))
         await runner.start("default", "t1", "looker", said("see"), by="ann", images=[photo()])
     async with talk(url, looker(images=False)) as here:
         thread = await here.ended()
@@ -151,7 +151,7 @@ async def test_a_run_with_images_is_done_by_a_worker_of_the_version_without(url:
 
 async def test_images_are_refused_while_another_worker_announces_a_version_without(url: str) -> None:
     async with talk(url) as here:
-        await here.backend.jobs.announce("another", announcements.written(by_name([looker(images=False)])), 60)
+        await here.backend.jobs.announce("another", announcements.serialize(agents_by_name([looker(images=False)])), 60)
         with pytest.raises(InvalidError, match="agent 'looker' takes no images"):
             await here.start("one", photo())
         assert await stored_numbers(here.backend) == []
@@ -162,7 +162,7 @@ async def test_verify_misses_no_image_after_a_new_run_overtook_an_erasure(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
-        run = Runner(backend, inbox, by_name([looker()]))
+        run = Runner(backend, inbox, agents_by_name([looker()]))
         await run.start("default", "t1", "looker", said("one"), by="ann", images=[photo()])
         await run.cancel("default", "t1", by="ann")
         emptied = backend.store.erase
@@ -209,15 +209,15 @@ async def test_a_second_erasure_finishes_what_a_killed_one_began(url: str, tmp_p
     assert await findings(url) == []
 
 
-def waiting_for(room: Room) -> int:
+def waiting_for(room: ImageMemory) -> int:
     return len(room._freed._waiters)
 
 
 async def test_runs_share_room_for_images_and_none_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    room, order = Room(10), list[str]()
+    room, order = ImageMemory(10), list[str]()
 
     async def hold(name: str, size: int, end: asyncio.Event) -> None:
-        async with room.of(size):
+        async with room.reserve(size):
             order.append(name)
             await end.wait()
 
@@ -231,18 +231,18 @@ async def test_runs_share_room_for_images_and_none_waits_for_ever(monkeypatch: p
         await until(lambda: len(order) == 2)
         assert order == ["all", "one"]
         # Who holds the room may wait for the one that waits for it.
-        monkeypatch.setattr(thread_images, "PATIENCE", 0.0)
-        async with room.of(10):
+        monkeypatch.setattr(thread_images, "WAIT_SECONDS", 0.0)
+        async with room.reserve(10):
             second.set()
-    async with room.of(10):
+    async with room.reserve(10):
         assert room._free == 0  # All came back.
 
 
 async def test_a_run_waits_until_there_is_room_for_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
     async with talk("memory://") as here:
-        room = Room(len(PHOTO))
-        monkeypatch.setattr(here.runner, "_room", room)
-        async with room.of(1):
+        room = ImageMemory(len(PHOTO))
+        monkeypatch.setattr(here.runner, "_image_memory", room)
+        async with room.reserve(1):
             await here.start("one", photo())
             await until(lambda: waiting_for(room) == 1)
             assert (await here.backend.store.get(Thread, *KEY)).status == "running"
@@ -296,16 +296,16 @@ async def test_a_message_that_is_sent_twice_begins_one_run(
 
 async def test_the_images_of_a_run_are_in_memory_once() -> None:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
-        large, runner = PHOTO + bytes(2_000_000), Runner(backend, inbox, by_name([looker()]))
+        large, runner = PHOTO + bytes(2_000_000), Runner(backend, inbox, agents_by_name([looker()]))
         thread = await runner.start("default", "t1", "looker", said(), by="ann", images=[photo(large)])
         assert thread.run
         saver = backend.savers(thread)
-        images = RunImages(backend.stream, saver, Room())
+        images = RunImages(backend.stream, saver, ImageMemory())
         tracemalloc.start()
         try:
             async with images.loaded(thread):
                 held = tracemalloc.get_traced_memory()[0]
-                assert images.shown(thread.run.input) is images.shown(thread.run.input)
+                assert images.resolve_input(thread.run.input) is images.resolve_input(thread.run.input)
         finally:
             tracemalloc.stop()
         assert len(large) < held < 1.5 * len(base64.b64encode(large))

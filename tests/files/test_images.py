@@ -37,8 +37,8 @@ from ringi.files.images import IMAGES, MAX_IMAGE, MAX_IMAGES, MAX_OF_THREAD, Ima
 from ringi.forms.field_parts import AttachedFile
 from ringi.integrations.langgraph import ask
 from ringi.privacy.erasure import Eraser
-from ringi.runs.agent import Agent, by_name
-from ringi.runs.images import begin_with
+from ringi.runs.agent import Agent, agents_by_name
+from ringi.runs.images import begin_run_with_images
 from ringi.runs.worker import Worker
 
 MESSAGES = {
@@ -103,7 +103,7 @@ class Talk:
 @asynccontextmanager
 async def talk(url: str, agent: Agent | None = None) -> AsyncIterator[Talk]:
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
-        runner, stop = Worker(backend, inbox, by_name([agent or looker()])), asyncio.Event()
+        runner, stop = Worker(backend, inbox, agents_by_name([agent or looker()])), asyncio.Event()
         working = asyncio.create_task(runner.work(stop))
         try:
             yield Talk(backend, runner)
@@ -284,7 +284,7 @@ async def test_an_erasure_takes_what_a_killed_process_stored_for_a_run_that_neve
 
 async def test_an_erasure_that_a_new_run_overtakes_takes_none_of_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
-        run, other = Worker(backend, inbox, by_name([looker()])), SAMPLES["image/gif"][0]
+        run, other = Worker(backend, inbox, agents_by_name([looker()])), SAMPLES["image/gif"][0]
         await run.start("default", "t1", "looker", said("one"), by="ann", images=[photo()])
         await run.cancel("default", "t1", by="ann")
         put, emptied = backend.store.put, backend.store.erase
@@ -309,9 +309,9 @@ async def test_an_erasure_that_a_new_run_overtakes_takes_none_of_its_images(monk
 
 async def test_of_many_who_begin_at_once_one_does_and_the_images_of_the_others_are_gone(url: str) -> None:
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
-        run = Worker(backend, inbox, by_name([looker()]))
+        run = Worker(backend, inbox, agents_by_name([looker()]))
         starts = [
-            begin_with(
+            begin_run_with_images(
                 backend, KEY, "looker", ThreadRun(id=f"r{n}", input=said()), [photo(PHOTO + bytes([n]))] * 2,
                 by="ann", clock=run.inbox.clock,
             )

@@ -8,7 +8,7 @@ import pytest
 from tests.runs.test_pitfalls import State, agent, chain
 
 from ringi.errors import SettingError
-from ringi.runs.agent import Agent, by_name
+from ringi.runs.agent import Agent, agents_by_name
 
 
 def act(state: State) -> State:
@@ -31,14 +31,14 @@ INNER = chain(deep=act).compile(interrupt_before=["deep"])
 )
 def test_a_graph_that_stops_without_a_question_is_refused_before_it_runs(graph: Any, node: str) -> None:
     with pytest.raises(SettingError, match=f"agents='a': it stops at {node} and asks nothing: compile it without"):
-        by_name([Agent("a", graph)])
+        agents_by_name([Agent("a", graph)])
 
 
 def test_a_graph_that_stops_nowhere_is_taken() -> None:
-    assert list(by_name([agent(act=act)])) == ["agent"]
+    assert list(agents_by_name([agent(act=act)])) == ["agent"]
 
 
 @pytest.mark.parametrize("graph", [chain(act=act), act, None])
 def test_what_is_no_compiled_graph_is_refused_before_it_runs(graph: Any) -> None:
     with pytest.raises(SettingError, match=f"agents='a': {type(graph).__name__} is no compiled graph: give it what"):
-        by_name([Agent("a", graph)])
+        agents_by_name([Agent("a", graph)])

@@ -27,8 +27,8 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.runs import operations
-from ringi.runs.agent import Agent, by_name
-from ringi.runs.interrupt_formats import dialect_of
+from ringi.runs.agent import Agent, agents_by_name
+from ringi.runs.interrupt_formats import read_interrupt
 from ringi.testing.clock import Clock
 from ringi.testing.model import ScriptedModel
 
@@ -281,7 +281,7 @@ async def test_what_a_graph_asks_by_itself_is_for_whom_and_until_when_its_agent_
 @pytest.mark.parametrize("wrong", [{"expires_in": -1}, {"assignee": ""}])
 def test_an_agent_that_asks_nobody_is_refused_when_it_is_registered(wrong: Any) -> None:
     with pytest.raises(InvalidError):
-        by_name([replace(asking("Delete all?"), **wrong)])
+        agents_by_name([replace(asking("Delete all?"), **wrong)])
 
 
 async def test_single_calls_are_answered_each_by_itself(url: str) -> None:
@@ -467,7 +467,7 @@ async def test_words_of_a_model_cannot_pass_for_a_question_of_our_own(file: str)
     ],
 )
 def test_what_only_looks_like_a_dialect_is_a_plain_question(value: Any, schema: Any, kind: str) -> None:
-    _, (ask,) = dialect_of(value, schema)
+    _, (ask,) = read_interrupt(value, schema)
     assert ask.resolved_kind == kind
 
 
@@ -483,14 +483,14 @@ def batch(*allowed: Iterable[str]) -> dict[str, Any]:
 def test_what_may_be_decided_stands_with_its_own_tool_in_whatever_order() -> None:
     value = batch(["approve"], ["reject"])
     value["review_configs"].reverse()
-    _, asks = dialect_of(value, None)
+    _, asks = read_interrupt(value, None)
     assert [ask.allowed for ask in asks] == [("approve",), ("reject",)]
 
 
 @pytest.mark.parametrize("allowed", [[], ["aprove"]])
 def test_a_call_about_which_nothing_can_be_decided_is_refused(allowed: list[str]) -> None:
     with pytest.raises(InvalidError, match="tool1"):
-        dialect_of(batch(["approve"], allowed), None)
+        read_interrupt(batch(["approve"], allowed), None)
 
 
 async def test_all_calls_of_a_batch_answered_in_one_moment_run_once(url: str) -> None:
@@ -534,7 +534,7 @@ HALF = "a\ud800b"
     ],
 )
 def test_a_value_that_is_no_portable_json_is_still_a_question(value: Any, title: str) -> None:
-    _, (ask,) = dialect_of(value, None)
+    _, (ask,) = read_interrupt(value, None)
     assert ask.title == title
 
 
@@ -555,7 +555,7 @@ QUICK = settings(
 @QUICK
 def test_whatever_is_asked_with_is_a_question_or_is_refused_with_a_reason(value: Any, schema: Any) -> None:
     try:
-        _, asks = dialect_of(value, schema)
+        _, asks = read_interrupt(value, schema)
     except InvalidError:
         return
     assert asks
@@ -579,7 +579,7 @@ def test_a_mangled_request_of_another_framework_is_a_question_or_is_refused_with
     schema = {"oneOf": [{"properties": {"type": {"const": "approve"}}}, {"$ref": "#/$defs/a"}], "$defs": changes}
     for told in (None, schema):
         try:
-            _, asks = dialect_of(mangled, told)
+            _, asks = read_interrupt(mangled, told)
         except InvalidError:
             continue
         assert asks

@@ -116,7 +116,7 @@ async def test_the_loop_of_a_store_in_memory_may_be_blocked_for_longer_than_a_le
 ) -> None:
     blocks = Blocks()
     async with opened("memory://", [blocks.agent]) as world, working(world):
-        held = world.runner._held
+        held = world.runner._held_leases
         letting_go = threading.Thread(target=let_go_after_renewals, args=(blocks, held))
         letting_go.start()
         await world.start("stubborn", {})
@@ -129,8 +129,8 @@ async def test_the_loop_of_a_store_in_memory_may_be_blocked_for_longer_than_a_le
 def let_go_after_renewals(blocks: Blocks, held: set[leases.Lease]) -> None:
     blocks.begun.wait(LIMIT)
     (lease,) = held
-    over, give_up = lease.good_until + leases.LEASE_SECONDS, time.monotonic() + LIMIT
-    while lease.good_until < over and time.monotonic() < give_up:
+    over, give_up = lease.valid_until + leases.LEASE_SECONDS, time.monotonic() + LIMIT
+    while lease.valid_until < over and time.monotonic() < give_up:
         threading.Event().wait(0.01)
     blocks.let_go.set()
 
@@ -144,10 +144,10 @@ async def test_nothing_of_the_watch_is_left(file: str) -> None:
 
 def test_what_blocks_is_named_by_the_line_of_the_agent_and_not_by_that_of_a_library() -> None:
     frame = sys._getframe()
-    assert loop_watch.place_of(frame) == f"{__file__}:{frame.f_lineno} in {frame.f_code.co_name}"
-    assert not loop_watch.is_own(threading.__file__)
-    assert not loop_watch.is_own(pytest.__file__)
-    assert not loop_watch.is_own(str(loop_watch.__file__))
+    assert loop_watch.location_of(frame) == f"{__file__}:{frame.f_lineno} in {frame.f_code.co_name}"
+    assert not loop_watch.is_agent_code(threading.__file__)
+    assert not loop_watch.is_agent_code(pytest.__file__)
+    assert not loop_watch.is_agent_code(str(loop_watch.__file__))
 
 
 async def test_a_process_without_another_store_works_as_before() -> None:

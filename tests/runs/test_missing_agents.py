@@ -11,10 +11,10 @@ from tests.runs.world import World, demo, opened, other, until, working
 
 from ringi.connect import open_backend
 from ringi.runs import announcements
-from ringi.runs.agent import by_name
+from ringi.runs.agent import agents_by_name
 
 REFUND = {"order": 1182, "amount": 40}
-SAYS = announcements.written(by_name(demo()))
+SAYS = announcements.serialize(agents_by_name(demo()))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

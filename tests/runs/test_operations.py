@@ -21,7 +21,7 @@ from ringi.errors import NotFoundError
 from ringi.integrations.langgraph import ask
 from ringi.runs import operations
 from ringi.runs.agent import Agent
-from ringi.runs.executor import TRIES
+from ringi.runs.executor import MAX_ATTEMPTS
 from ringi.runs.operations import Trouble
 
 KEY = Key("default", "t1")
@@ -191,12 +191,12 @@ async def has_ended(world: World) -> bool:
 async def test_a_run_whose_workers_died_too_often_may_be_tried_as_often_again(url: str) -> None:
     async with opened(url, [chain(only=Flaky(0))]) as world:
         await world.start("agent", {})
-        died = lambda thread: thread.changed("acquired", "dead", utc_now(), tries=TRIES)  # noqa: E731
+        died = lambda thread: thread.changed("acquired", "dead", utc_now(), tries=MAX_ATTEMPTS)  # noqa: E731
         await change_record(world.backend.store, Thread, KEY, died)
         async with working(world):
             assert (await world.rest()).status == "error"
             (trouble,) = await listed(world)
-            assert (trouble.why, trouble.can_retry) == (f"its worker died {TRIES} times", True)
+            assert (trouble.why, trouble.can_retry) == (f"its worker died {MAX_ATTEMPTS} times", True)
             assert (await retried(world)).status == "done"
             assert await listed(world) == []
 

@@ -15,8 +15,8 @@ from tests.runs.world import at_work
 
 from ringi import Button
 from ringi.errors import InvalidError, SettingError
-from ringi.runs.agent import Agent, by_name
-from ringi.runs.plain_interrupts import listed, words_of
+from ringi.runs.agent import Agent, agents_by_name
+from ringi.runs.plain_interrupts import as_markdown, text_question
 from ringi.server.serialize import request_json
 
 ANY = [
@@ -206,7 +206,7 @@ async def test_each_node_takes_answers_of_its_own(file: str) -> None:
 )
 def test_answers_that_are_no_schema_are_refused_when_the_agent_is_registered(answers: Any, named: str) -> None:
     with pytest.raises(SettingError, match=named):
-        by_name([Agent("agent", two_nodes(), answers=answers)])
+        agents_by_name([Agent("agent", two_nodes(), answers=answers)])
 
 
 @pytest.mark.parametrize(
@@ -221,15 +221,15 @@ def test_answers_that_are_no_schema_are_refused_when_the_agent_is_registered(ans
     ],
 )
 def test_an_object_is_shown_in_words_and_whole(value: Any, title: str, description: str) -> None:
-    ask = words_of(value)
+    ask = text_question(value)
     assert (ask.title, ask.description) == (title, description)
 
 
 def test_what_is_cut_says_so() -> None:
-    ask = words_of("x" * 30_000)
+    ask = text_question("x" * 30_000)
     assert ask.title.endswith("…")
     assert str(ask.description).endswith("… cut: 10100 more characters*")
-    assert listed({}) == ""
+    assert as_markdown({}) == ""
 
 
 async def test_a_text_in_an_agents_store_comes_back_as_a_text(url: str) -> None:

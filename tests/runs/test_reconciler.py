@@ -123,7 +123,7 @@ async def test_answers_that_never_end_keep_no_run_without_a_worker_waiting(
                 waits = Continuation(runner="langgraph", target="refund", key=uuid.uuid4().hex)
                 asked = await world.inbox.submit(Ask(title="Go?", thread_id=waits.key), continuation=waits)
                 ended = await world.inbox.cancel(asked.id, "ann")
-                looking._hear(await world.backend.store.events(record_id=ended.id, tenant=ended.tenant))
+                looking._collect(await world.backend.store.events(record_id=ended.id, tenant=ended.tenant))
 
         monkeypatch.setattr(world.backend.jobs, "submit_all", and_one_more)
         busy = asyncio.create_task(looking.run(world.inbox.feed))

@@ -12,7 +12,7 @@ from tests.runs.test_superseded import shown
 from tests.runs.world import World, at_work, checked, model
 
 from ringi.runs.agent import Agent
-from ringi.runs.repeats import has_all_of, said_of
+from ringi.runs.repeats import contains_text, matched_length
 
 INPUT: dict[str, Any] = {"messages": [{"role": "user", "content": "How many?"}]}
 TORN = [
@@ -52,15 +52,15 @@ WHOLE = [
 
 @pytest.mark.parametrize(("said", "text"), TORN)
 def test_no_word_and_no_number_is_torn(said: str, text: str) -> None:
-    assert (said_of(text, said), has_all_of(text, said)) == (0, False)
-    assert not has_all_of(f"Hm: {text}", said)
+    assert (matched_length(text, said), contains_text(text, said)) == (0, False)
+    assert not contains_text(f"Hm: {text}", said)
 
 
 @pytest.mark.parametrize(("said", "text"), WHOLE)
 def test_whole_words_count(said: str, text: str) -> None:
-    assert (said_of(text, said), has_all_of(text, said)) == (len(said), True)
-    assert has_all_of(f"**Stock**\n\n_{said}_ ({text})", said)
-    assert has_all_of(f"答：「{said}」", said)
+    assert (matched_length(text, said), contains_text(text, said)) == (len(said), True)
+    assert contains_text(f"**Stock**\n\n_{said}_ ({text})", said)
+    assert contains_text(f"答：「{said}」", said)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_whole_words_count(said: str, text: str) -> None:
 def test_of_a_structured_answer_one_text_is_the_result_or_the_longest_is_in_it(
     said: dict[str, Any], text: str, has: bool
 ) -> None:
-    assert has_all_of(text, json.dumps(said)) is has
+    assert contains_text(text, json.dumps(said)) is has
 
 
 @pytest.mark.parametrize(
@@ -112,19 +112,19 @@ def test_of_a_structured_answer_one_text_is_the_result_or_the_longest_is_in_it(
 def test_a_structured_answer_of_another_graph_is_repeated_only_by_more_than_a_few_words(
     said: dict[str, Any], text: str, has: bool
 ) -> None:
-    assert has_all_of(text, json.dumps(said), is_beside=True) is has
-    assert has_all_of(text, json.dumps(said))
+    assert contains_text(text, json.dumps(said), is_unrelated=True) is has
+    assert contains_text(text, json.dumps(said))
 
 
 def test_json_that_is_nested_too_deep_is_no_structured_answer() -> None:
-    assert not has_all_of("Two lamps.", '{"answer": "Two lamps.", "more": ' + "[" * 200_000)
+    assert not contains_text("Two lamps.", '{"answer": "Two lamps.", "more": ' + "[" * 200_000)
 
 
 @pytest.mark.parametrize("part", ["a", "1", "1,", "a'", ".", "-", "\u0301", "a ", "1 000 ", "{"])
 def test_a_long_text_takes_no_long_time(part: str) -> None:
     # Linear in the length: what is quadratic runs into the time limit of each test.
-    assert has_all_of(part * 50_000, part * 49_000 + "z") is False
-    assert said_of(part * 50_000 + "z", part * 49_000) in (0, 49_000 * len(part))
+    assert contains_text(part * 50_000, part * 49_000 + "z") is False
+    assert matched_length(part * 50_000 + "z", part * 49_000) in (0, 49_000 * len(part))
 
 
 def sayer(*parts: tuple[str, bool], answer: str) -> Agent:

@@ -17,7 +17,7 @@ from ringi.domain.record import Key
 from ringi.errors import ThreadBusyError
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
-from ringi.runs.context import host_of
+from ringi.runs.context import find_run_context
 from ringi.testing.model import ScriptedModel
 
 REFUND = {"order": 1182, "amount": 40}
@@ -93,7 +93,7 @@ class Said(TypedDict, total=False):
 
 async def beside(state: Said, config: RunnableConfig) -> Said:
     """Begin a thread beside this one, or stop it."""
-    host = host_of(config)
+    host = find_run_context(config)
     assert host
     side, by = Key(host.key.tenant, f"{host.key.id}~1"), f"thread:{host.key.id}"
     if state["do"] == "stop":

@@ -9,7 +9,7 @@ import pytest
 from tests.runs.test_pitfalls import agent
 
 from ringi.errors import OutdatedError
-from ringi.runs.agent import by_name
+from ringi.runs.agent import agents_by_name
 from ringi.server.serve import running
 
 AGENT = agent(act=lambda state: {})
@@ -41,7 +41,7 @@ async def test_agents_on_a_library_that_is_too_old_are_refused_with_what_to_inst
 ) -> None:
     monkeypatch.setattr(metadata, "version", installed(langgraph=langgraph, langchain=langchain))
     with pytest.raises(OutdatedError, match=said):
-        by_name([AGENT])
+        agents_by_name([AGENT])
     with pytest.raises(OutdatedError, match=said):
         async with running([AGENT], "memory://"):
             pass
@@ -55,10 +55,10 @@ def test_agents_on_newer_libraries_are_taken(
     monkeypatch: pytest.MonkeyPatch, langgraph: str, langchain: str | None
 ) -> None:
     monkeypatch.setattr(metadata, "version", installed(langgraph=langgraph, langchain=langchain))
-    assert list(by_name([AGENT])) == ["agent"]
+    assert list(agents_by_name([AGENT])) == ["agent"]
 
 
 async def test_a_server_without_agents_asks_for_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", installed(langgraph="0.1.0", langchain="0.1.0"))
     async with running([], "memory://"):
-        assert by_name([]) == {}
+        assert agents_by_name([]) == {}

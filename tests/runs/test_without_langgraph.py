@@ -57,4 +57,4 @@ def test_the_graphs_are_the_part_that_needs_langgraph() -> None:
 
 
 def test_a_worker_without_langgraph_waits_if_it_has_no_agents_and_says_what_it_needs_if_it_has() -> None:
-    assert without_langgraph(RUN) == "threads needs an extra: pip install 'ringi[langgraph]'\n"
+    assert without_langgraph(RUN) == "running agents needs an extra: pip install 'ringi[langgraph]'\n"

@@ -23,7 +23,7 @@ from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.inbox.inbox import Inbox
-from ringi.runs.agent import Agent, by_name
+from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 from ringi.testing.model import ModelScript, ScriptedModel
 
@@ -62,7 +62,7 @@ class World:
 
     def __init__(self, backend: Backend, inbox: Inbox, agents: Iterable[Agent]) -> None:
         self.backend, self.inbox = backend, inbox
-        self.runner = Worker(backend, inbox, by_name(agents))
+        self.runner = Worker(backend, inbox, agents_by_name(agents))
 
     async def start(self, agent: str, input: dict[str, Any], id: str = "t1", tenant: str = "default") -> Thread:
         return await self.runner.start(tenant, id, agent, input, by="bot")

@@ -15,7 +15,7 @@ import pytest
 from tests.server.world import SAMPLES, World, open_world, until
 
 from ringi.connect import inbox_on, open_backend
-from ringi.runs.agent import by_name
+from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
 from ringi.server.routes.langgraph_api.routes import EXTENSION
 
@@ -33,7 +33,7 @@ async def worker(url: str) -> AsyncIterator[None]:
     """Let a second process' worker work on the store."""
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         stop = asyncio.Event()
-        working = asyncio.create_task(Worker(backend, inbox, by_name(ELSEWHERE)).work(stop))
+        working = asyncio.create_task(Worker(backend, inbox, agents_by_name(ELSEWHERE)).work(stop))
         try:
             yield
         finally:
@@ -47,7 +47,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     async with open_world(url, extensions=[EXTENSION]) as world, worker(url):
 
         async def is_known() -> bool:
-            return await world.runner.has_offer("elsewhere")
+            return await world.runner.is_available("elsewhere")
 
         await until(is_known)
         yield world

@@ -24,7 +24,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.inbox.inbox import Inbox
-from ringi.runs.agent import Agent, by_name
+from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 from ringi.server import App, Keys, Platform, ServerSettings
 from ringi.server.extension import Extension
@@ -88,7 +88,7 @@ async def open_world(
     async with open_backend(url, poll_interval=0.1) as backend, inbox_on(backend) as inbox:
         more = list(more_agents)
         samples = [agent for agent in SAMPLES() if agent.name not in {each.name for each in more}]
-        runner, keys = Worker(backend, inbox, by_name([*samples, *more])), Keys(SECRET)
+        runner, keys = Worker(backend, inbox, agents_by_name([*samples, *more])), Keys(SECRET)
         deliveries, allowed = Deliveries(backend, inbox, delivery or DeliverySettings()), ServerSettings(**settings)
         app = App(Platform(backend, inbox, runner, keys, allowed, deliveries), extensions)
         world, stop = World(backend, inbox, runner, keys, app, settings=allowed), asyncio.Event()

@@ -89,7 +89,7 @@ class ConversationAccess:
     def agents(self) -> dict[str, EngrammerAgent]:
         """The Engrammers that run here, by name."""
         runner = self._platform.runner
-        offered = runner.offered if runner else {}
+        offered = runner.startable if runner else {}
         return {name: agent for name, agent in offered.items() if isinstance(agent, EngrammerAgent)}
 
     def engrammer(self, named: str | None) -> Engrammer:

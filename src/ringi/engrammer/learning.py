@@ -145,7 +145,7 @@ class Steps:
         failpoint("curate.begun")
         with report_outages():
             # A worker that has not heard yet that its run was cancelled would learn what is withdrawn.
-            playbook = await enter_in(host, self._engrammer.playbook_name, once, first=host.check_held)
+            playbook = await enter_in(host, self._engrammer.playbook_name, once, first=host.check_lease)
         failpoint("curate.entered")
         return playbook
 

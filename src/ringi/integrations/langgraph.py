@@ -18,7 +18,7 @@ from ringi.domain.display import Block
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
 from ringi.forms.form import Form
-from ringi.runs.context import host_of
+from ringi.runs.context import find_run_context
 from ringi.runs.interrupt_formats import ENVELOPE
 
 
@@ -56,7 +56,7 @@ async def attachment(request: Request, field: str) -> bytes:
 
     Raises `NotFoundError` if the answer names no file, and after an erasure.
     """
-    host, data = host_of(get_config()), request.response.data if request.response else None
+    host, data = find_run_context(get_config()), request.response.data if request.response else None
     file = (data or {}).get(field)
     if not host or not isinstance(file, dict):
         raise NotFoundError("attachment", f"{request.id}/{field}")
@@ -80,7 +80,7 @@ def put(question: Ask) -> Request:
         answer = interrupt({ENVELOPE: body}, response_schema=checked)
     except GraphInterrupt:
         config = get_config()
-        if host := host_of(config):
-            host.pauses(str(config["configurable"].get("checkpoint_ns", "")), shown, question.title)
+        if host := find_run_context(config):
+            host.record_pause(str(config["configurable"].get("checkpoint_ns", "")), shown, question.title)
         raise
     return Request.model_validate(answer[ENVELOPE])

@@ -12,17 +12,17 @@ from typing import Any
 from ringi.domain.ask import Ask, parse_body
 from ringi.errors import FieldError, InvalidError, OutdatedError, SettingError
 from ringi.forms import form as forms
-from ringi.runs.answer_schema import EVERY_NODE, Terms, answers_of
+from ringi.runs.answer_schema import EVERY_NODE, AnswerSpec, answer_schemas
 
 State = Mapping[str, Any]
-NEEDED = {"langgraph": "1.2.20", "langchain": "1.4.6"}
+MINIMUM_VERSIONS = {"langgraph": "1.2.20", "langchain": "1.4.6"}
 """The oldest versions that match each answer to its own question and refuse an invalid answer before storing it."""
 ASK_INSTEAD = "compile it without interrupt_before and interrupt_after, and ask in a node"
 COMPILE = "give it what StateGraph(…).compile() returns, or an @entrypoint workflow"
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 
-def as_it_is(input: dict[str, Any]) -> Any:
+def unchanged_input(input: dict[str, Any]) -> Any:
     """Return the run input unchanged, as the graph's input."""
     return input
 
@@ -55,7 +55,7 @@ class Agent:
     description: str = ""
     input_schema: dict[str, Any] = field(default_factory=lambda: ANY_OBJECT)
     """JSON Schema of the run input."""
-    input: Callable[[dict[str, Any]], Any] = as_it_is
+    input: Callable[[dict[str, Any]], Any] = unchanged_input
     """Converts the run input to the graph's input."""
     context: Callable[[dict[str, Any], str | None], Any] = no_context
     """Returns `runtime.context` for the graph's `context_schema`, from the run input and the name of the run's starter.
@@ -88,41 +88,41 @@ class Agent:
     """True if people may attach images to a message; the graph receives them as LangChain content blocks."""
 
     @property
-    def whom(self) -> dict[str, Any]:
+    def ask_defaults(self) -> dict[str, Any]:
         """Return the default assignee and expiry of a question whose graph sets neither."""
         return {"expires_in": self.expires_in, "assignee": self.assignee, "candidate_groups": self.candidate_groups}
 
-    def terms(self, node: str) -> Terms:
+    def answer_spec(self, node: str) -> AnswerSpec:
         """Return the answer schema and rejection value of a plain `interrupt()` in this node."""
-        schemas = answers_of(self.answers, nodes_of(self.graph))
-        return Terms(schemas.get(node, schemas.get(EVERY_NODE)), self.rejected)
+        schemas = answer_schemas(self.answers, nodes_of(self.graph))
+        return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), self.rejected)
 
     def check_input(self, input: dict[str, Any]) -> None:
         """Raise `InvalidError` with a field of `input` if the schema does not allow the input."""
         forms.check_instance(self.input_schema, input, field="input")
 
 
-def by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
+def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
     """Return the agents by name.
 
     Raises `SettingError` if two agents share a name, a graph is not compiled, or a graph has static breakpoints.
     Raises `OutdatedError` if there are agents and a library is too old for them.
     """
-    named: dict[str, Agent] = {}
+    by_name: dict[str, Agent] = {}
     for agent in agents:
-        if agent.name in named:
+        if agent.name in by_name:
             raise SettingError("agents", agent.name, "give each agent its own name")
         forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
-        parse_body(Ask, {"title": agent.name, **agent.whom})
+        parse_body(Ask, {"title": agent.name, **agent.ask_defaults})
         if not is_graph(agent.graph):
             raise SettingError("agents", agent.name, f"{type(agent.graph).__name__} is no compiled graph: {COMPILE}")
         if stops := breakpoints(agent.graph):
             raise SettingError("agents", agent.name, f"it stops at {', '.join(stops)} and asks nothing: {ASK_INSTEAD}")
-        answers_of(agent.answers, nodes_of(agent.graph))
-        named[agent.name] = agent
-    if named:
+        answer_schemas(agent.answers, nodes_of(agent.graph))
+        by_name[agent.name] = agent
+    if by_name:
         check_versions()
-    return named
+    return by_name
 
 
 def nodes_of(graph: Any) -> frozenset[str]:
@@ -154,13 +154,13 @@ def breakpoints(graph: Any) -> list[str]:
 
 def check_versions() -> None:
     """Raise `OutdatedError` if an installed library is too old; another check reports missing libraries."""
-    for name, needed in NEEDED.items():
+    for name, needed in MINIMUM_VERSIONS.items():
         with suppress(metadata.PackageNotFoundError):
             found = metadata.version(name)
-            if numbers(found) < numbers(needed):
+            if version_numbers(found) < version_numbers(needed):
                 raise OutdatedError(name, found, needed)
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
     """Return the first three numbers of a version, for comparison."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

@@ -21,7 +21,7 @@ MISSING_SECONDS = 60.0
 """Seconds for which runs wait for an agent that no worker announces: workers restart one after another."""
 
 
-class Offer(StrictModel):
+class AgentDescription(StrictModel):
     """The description of an agent, as announced by its worker."""
 
     name: str
@@ -33,7 +33,7 @@ class Offer(StrictModel):
     """Omitted when false: a server of an earlier version could not read the announcement."""
 
     @classmethod
-    def of(cls, agent: Agent) -> Offer:
+    def of(cls, agent: Agent) -> AgentDescription:
         """Return the description of an agent."""
         return cls(**{name: getattr(agent, name) for name in cls.model_fields})
 
@@ -42,27 +42,27 @@ class Offer(StrictModel):
         forms.check_instance(self.input_schema, input, field="input")
 
 
-OFFERS: TypeAdapter[list[Offer]] = TypeAdapter(list[Offer])
+DESCRIPTIONS: TypeAdapter[list[AgentDescription]] = TypeAdapter(list[AgentDescription])
 
 
-def written(agents: Mapping[str, Agent]) -> str:
+def serialize(agents: Mapping[str, Agent]) -> str:
     """Serialize the announcement of a worker."""
-    return OFFERS.dump_json([Offer.of(agent) for agent in agents.values()]).decode()
+    return DESCRIPTIONS.dump_json([AgentDescription.of(agent) for agent in agents.values()]).decode()
 
 
-def read(announcements: Iterable[str]) -> Mapping[str, Sequence[Offer]]:
+def parse(announcements: Iterable[str]) -> Mapping[str, Sequence[AgentDescription]]:
     """Return the distinct descriptions of each agent by name, in the order of the announcements.
 
     Announcements of a newer version that this version cannot read are skipped.
     """
-    found: dict[str, list[Offer]] = {}
+    by_name: dict[str, list[AgentDescription]] = {}
     for announcement in announcements:
         try:
-            offers = OFFERS.validate_json(announcement)
+            descriptions = DESCRIPTIONS.validate_json(announcement)
         except ValidationError:
             continue
-        for offer in offers:
-            known = found.setdefault(offer.name, [])
-            if offer not in known:
-                known.append(offer)
-    return found
+        for description in descriptions:
+            versions = by_name.setdefault(description.name, [])
+            if description not in versions:
+                versions.append(description)
+    return by_name

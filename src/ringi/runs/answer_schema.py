@@ -13,13 +13,13 @@ from ringi.forms import form as forms
 
 EVERY_NODE = ""
 """The key of the schema that applies to every node."""
-TELLING = {"type", "enum", "const", "properties", "anyOf", "oneOf", "allOf", "not", "if", "$ref"}
+CONSTRAINTS = {"type", "enum", "const", "properties", "anyOf", "oneOf", "allOf", "not", "if", "$ref"}
 """A JSON Schema has at least one of these keywords, unless it allows any value."""
 REMEDY = "give a JSON Schema or a type, or one for each node"
 Schema: TypeAlias = dict[str, Any]
 
 
-class Terms(NamedTuple):
+class AnswerSpec(NamedTuple):
     """The schema and rejection value of a plain interrupt, which the graph itself does not declare."""
 
     schema: Schema | None = None
@@ -28,28 +28,28 @@ class Terms(NamedTuple):
     """The value that `interrupt` returns for a rejection; None if a rejection is not allowed."""
 
 
-ANYTHING = Terms()
+ANY_ANSWER = AnswerSpec()
 
 
-def answers_of(answers: Any, nodes: Collection[str]) -> dict[str, Schema]:
+def answer_schemas(answers: Any, nodes: Collection[str]) -> dict[str, Schema]:
     """Return the schemas by node from an agent's `answers`; raise `SettingError` if an entry is invalid."""
     if answers is None:
         return {}
     if not isinstance(answers, dict) or not set(nodes) & set(answers):
-        return {EVERY_NODE: schema_of("answers", answers)}
+        return {EVERY_NODE: declared_schema("answers", answers)}
     if unknown := ", ".join(sorted(map(str, set(answers) - set(nodes)))):
         raise SettingError("answers", unknown, f"the graph has no such node, but {', '.join(sorted(nodes))}")
-    return {node: schema_of(f"answers.{node}", each) for node, each in answers.items()}
+    return {node: declared_schema(f"answers.{node}", each) for node, each in answers.items()}
 
 
-def schema_of(name: str, given: Any) -> Schema:
+def declared_schema(name: str, declaration: Any) -> Schema:
     """Return a JSON Schema unchanged, or the schema of a type."""
     try:
-        schema = given if isinstance(given, dict) else TypeAdapter(given).json_schema()
+        schema = declaration if isinstance(declaration, dict) else TypeAdapter(declaration).json_schema()
         forms.check_schema(schema, field=name)
     except (PydanticUserError, InvalidError) as error:
-        raise SettingError(name, given, f"{error}: {REMEDY}") from error
-    if schema and not TELLING & set(schema):
+        raise SettingError(name, declaration, f"{error}: {REMEDY}") from error
+    if schema and not CONSTRAINTS & set(schema):
         # Otherwise a misspelled node name would be taken for a schema that allows any value.
         raise SettingError(name, ", ".join(map(str, schema)), f"neither a schema nor a node of the graph: {REMEDY}")
     return schema

@@ -25,22 +25,22 @@ FAILED = "the run failed"
 
 async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
     """Return the requests that a thread's runs wait for."""
-    return await _found(backend, thread, statuses=("pending",))
+    return await _find_requests(backend, thread, statuses=("pending",))
 
 
 async def requests_of_run(backend: Backend, thread: Thread) -> list[Request]:
     """Return all requests of a thread's newest run, answered or not."""
-    return [request for request in await _found(backend, thread) if request.run_id == thread.run_id]
+    return [request for request in await _find_requests(backend, thread) if request.run_id == thread.run_id]
 
 
 async def stuck_requests(backend: Backend, thread: Thread) -> list[Request]:
     """Return the requests after which a thread's runs cannot continue, answered or not."""
-    return await _found(backend, thread, attention=True)
+    return await _find_requests(backend, thread, attention=True)
 
 
 async def ended_requests(backend: Backend, thread: Thread) -> list[Request]:
     """Return the ended requests that the thread's run has not acknowledged."""
-    return await _found(backend, thread, unacknowledged=True)
+    return await _find_requests(backend, thread, unacknowledged=True)
 
 
 def is_asked_by(thread: Thread, request: Request) -> bool:
@@ -48,17 +48,17 @@ def is_asked_by(thread: Thread, request: Request) -> bool:
     return resumes_run(request) and request.continuation is not None and request.continuation.key == thread.id
 
 
-async def _found(backend: Backend, thread: Thread, **wanted: Any) -> list[Request]:
-    query = Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE, **wanted)
+async def _find_requests(backend: Backend, thread: Thread, **conditions: Any) -> list[Request]:
+    query = Query(tenant=thread.tenant, thread_id=thread.id, limit=PAGE, **conditions)
     # Read every page: otherwise many requests posted by others with this thread's id would hide the run's own.
-    found = [request async for page in record_pages(backend.store, Request, query) for request in page]
-    return [request for request in found if is_asked_by(thread, request)]
+    requests = [request async for page in record_pages(backend.store, Request, query) for request in page]
+    return [request for request in requests if is_asked_by(thread, request)]
 
 
-async def drop_others(backend: Backend, inbox: Inbox, thread: Thread, asked: Container[str]) -> None:
+async def close_other_requests(backend: Backend, inbox: Inbox, thread: Thread, asked: Container[str]) -> None:
     """Cancel the open requests of a thread and acknowledge all, except those that its run still asks."""
     # In parallel: a run that parks or resumes waits for these reads.
-    pending, ended = await asyncio.gather(open_requests(backend, thread), _ended(backend, thread))
+    pending, ended = await asyncio.gather(open_requests(backend, thread), _ended_requests(backend, thread))
     for stale in pending:
         if stale.id not in asked:
             await cancel_quietly(inbox, stale, SYSTEM, "superseded")
@@ -67,12 +67,12 @@ async def drop_others(backend: Backend, inbox: Inbox, thread: Thread, asked: Con
             await inbox.acknowledge(request.id, SYSTEM)
 
 
-async def _ended(backend: Backend, thread: Thread) -> list[Request]:
+async def _ended_requests(backend: Backend, thread: Thread) -> list[Request]:
     ended, stuck = await asyncio.gather(ended_requests(backend, thread), stuck_requests(backend, thread))
     return [*ended, *(request for request in stuck if request.is_final)]
 
 
-async def withdraw(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
+async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
     """Cancel the requests of the thread's newest run; the calls that they gate will not run."""
     for request in await open_requests(backend, thread):
         if request.run_id == thread.run_id:
@@ -82,19 +82,22 @@ async def withdraw(backend: Backend, inbox: Inbox, thread: Thread, by: str, reas
 async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
     """Cancel or acknowledge all remaining requests of an ended run."""
     asked = await open_requests(backend, thread) if thread.status == "error" else []
-    left = [*(request for request in asked if request.run_id == thread.run_id), *await _ended(backend, thread)]
-    now = await backend.store.get(Thread, *thread.key)
-    if not left or now.run != thread.run or now.is_live:
+    remaining = [
+        *(request for request in asked if request.run_id == thread.run_id),
+        *await _ended_requests(backend, thread),
+    ]
+    current = await backend.store.get(Thread, *thread.key)
+    if not remaining or current.run != thread.run or current.is_live:
         # The requests may belong to a newer run, or to this run after an operator retried it.
         return
-    for request in left:
+    for request in remaining:
         await cancel_quietly(inbox, request, SYSTEM, FAILED)
         await inbox.acknowledge(request.id, SYSTEM)
 
 
 async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
     """Close all requests of a run that a person ended, and notify the thread's watchers."""
-    await withdraw(backend, inbox, thread, by, reason)
+    await withdraw_requests(backend, inbox, thread, by, reason)
     await close_orphans(backend, inbox, thread)
     fence, run_id = thread.fence, str(thread.run_id)
     emitter = Emitter(backend.stream, backend.notifier, thread.key, run_id, fence, clock=inbox.clock)
@@ -103,10 +106,10 @@ async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, rea
         await emitter.cancel()
     except FenceError:
         log.info("thread %s has begun anew: its next worker ends the stretch", thread.id)
-    await tell(backend, thread)
+    await notify_watchers(backend, thread)
 
 
-async def tell(backend: Backend, thread: Thread) -> None:
+async def notify_watchers(backend: Backend, thread: Thread) -> None:
     """Notify the watchers of a thread."""
     for topic in (thread.topic, TOPIC, stream_topic(thread.key)):
         await backend.notifier.publish(topic)

@@ -20,20 +20,20 @@ from ringi.runs.agent import Agent
 from ringi.runs.memories import Memories
 from ringi.runs.runner import Runner
 
-HOST = "ringi_host"
+RUN_CONTEXT = "ringi_host"
 """The key of the RunContext in a run's configuration; absent if Ringi does not run the graph."""
-CALL = "tool_call_id"
+TOOL_CALL_ID = "tool_call_id"
 """The key of the tool call id in a question's context."""
 
 
 class RunContext:
     """The context of one run: its audit records, and the threads that it starts."""
 
-    def __init__(self, runner: Runner, held: Thread, run_id: str, by: str | None) -> None:
-        self._runner, self._inbox, self._held, self._run_id, self._by = runner, runner.inbox, held, run_id, by
+    def __init__(self, runner: Runner, thread: Thread, run_id: str, by: str | None) -> None:
+        self._runner, self._inbox, self._thread, self._run_id, self._by = runner, runner.inbox, thread, run_id, by
         self.memories = Memories(runner.inbox, by)
-        self._asked: frozenset[tuple[str, str]] = frozenset()
-        self._pauses: dict[str, tuple[str, str]] = {}
+        self._open_calls: frozenset[tuple[str, str]] = frozenset()
+        self._paused: dict[str, tuple[str, str]] = {}
 
     @property
     def runner(self) -> Runner:
@@ -53,12 +53,12 @@ class RunContext:
     @property
     def key(self) -> Key:
         """The tenant and the id of the run's thread."""
-        return self._held.key
+        return self._thread.key
 
     @property
     def agent(self) -> str:
         """The name of the run's agent."""
-        return self._held.agent
+        return self._thread.agent
 
     @property
     def run_id(self) -> str:
@@ -77,39 +77,41 @@ class RunContext:
             return self.memories
         return stores(self.key.tenant, agent.name) if stores else None
 
-    async def check_held(self) -> None:
+    async def check_lease(self) -> None:
         """Raise `FenceError` if the run was stopped or another worker holds it; call it right before a lasting effect.
 
         A stop between this check and the effect does not prevent the effect.
         """
         with report_outages():
-            thread = await self._runner.backend.store.get(Thread, *self.key)
-        thread.refuse_old(self._held)
+            current = await self._runner.backend.store.get(Thread, *self.key)
+        current.refuse_old(self._thread)
 
-    def pauses(self, place: str, shown: str, title: str) -> None:
+    def record_pause(self, position: str, digest: str, title: str) -> None:
         """Record that a step stops to ask."""
-        self._pauses[shown] = (place, title)
+        self._paused[digest] = (position, title)
 
-    def swallowed_questions(self, shown: Container[str], tasks: Container[str]) -> list[str]:
+    def swallowed_questions(self, open_digests: Container[str], tasks: Container[str]) -> list[str]:
         """Return the titles of questions asked since the last call that neither wait nor belong to a waiting step."""
-        pauses, self._pauses = self._pauses, {}
+        paused, self._paused = self._paused, {}
         # A step asks one question at a time: its other questions follow after the answer.
-        outer = {digest: place.partition("|")[0].rpartition(":")[2] for digest, (place, _) in pauses.items()}
-        return [title for digest, (_, title) in pauses.items() if digest not in shown and outer[digest] not in tasks]
+        outer = {digest: place.partition("|")[0].rpartition(":")[2] for digest, (place, _) in paused.items()}
+        return [
+            title for digest, (_, title) in paused.items() if digest not in open_digests and outer[digest] not in tasks
+        ]
 
     def set_open_questions(self, asks: list[Ask]) -> None:
         """Record the questions that currently wait for a person."""
-        asked = [(ask.context.get(CALL), ask.action) for ask in asks]
-        self._asked = frozenset((str(id), call_digest(action.name, action.args)) for id, action in asked if action)
+        asked = [(ask.context.get(TOOL_CALL_ID), ask.action) for ask in asks]
+        self._open_calls = frozenset((str(id), call_digest(action.name, action.args)) for id, action in asked if action)
 
     def has_asked(self, tool_call_id: str, call: str) -> bool:
         """Return True if people are asked about exactly this call: then they decide, even if the policy has changed."""
-        return (tool_call_id, call) in self._asked
+        return (tool_call_id, call) in self._open_calls
 
     async def approve(self, ask: Ask, rule: str, place: str) -> Request:
         """Record that a rule approves the question at this place of the run; the operation is idempotent."""
-        told = canonical([checkpoint_thread(self.key), place, rule, digest_of(ask)])
-        id = f"p-{hashlib.sha256(told).hexdigest()[:32]}"
+        identity = canonical([checkpoint_thread(self.key), place, rule, digest_of(ask)])
+        id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
         with report_outages():
             return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
@@ -120,13 +122,13 @@ def call_digest(tool: str, args: dict[str, Any]) -> str:
     return digest([tool, args])
 
 
-def host_of(config: Any) -> RunContext | None:
+def find_run_context(config: Any) -> RunContext | None:
     """Return the RunContext in the configuration of a run; None if there is none."""
-    host = ((config or {}).get("configurable") or {}).get(HOST)
-    return host if isinstance(host, RunContext) else None
+    context = ((config or {}).get("configurable") or {}).get(RUN_CONTEXT)
+    return context if isinstance(context, RunContext) else None
 
 
-class NoHostError(RingiError):
+class NoRunContextError(RingiError):
     """Ringi does not run this graph."""
 
     def __init__(self) -> None:
@@ -134,8 +136,8 @@ class NoHostError(RingiError):
 
 
 def run_context(config: Any) -> RunContext:
-    """Return the RunContext in the configuration of a run, or raise `NoHostError`."""
-    host = host_of(config)
-    if host is None:
-        raise NoHostError
-    return host
+    """Return the RunContext in the configuration of a run, or raise `NoRunContextError`."""
+    context = find_run_context(config)
+    if context is None:
+        raise NoRunContextError
+    return context

@@ -25,15 +25,15 @@ from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
 from ringi.errors import AgentError, InvalidError, OutageError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
-from ringi.runs.answer_schema import ANYTHING, Terms
-from ringi.runs.context import HOST, RunContext
-from ringi.runs.interrupt_formats import OWN, REFUSABLE, InterruptFormat, dialect_of, usable
-from ringi.runs.json_values import clean_json, written
-from ringi.runs.model_form import Words, clean_text
+from ringi.runs.answer_schema import ANY_ANSWER, AnswerSpec
+from ringi.runs.context import RUN_CONTEXT, RunContext
+from ringi.runs.interrupt_formats import OWN, REFUSABLE, InterruptFormat, checkable, read_interrupt
+from ringi.runs.json_values import clean_json, json_text
+from ringi.runs.model_form import VisibleText, clean_text
 from ringi.runs.outcome import final_values, output_of
-from ringi.runs.repeats import Message, left_of
+from ringi.runs.repeats import StreamedMessage, unsent_part
 from ringi.runs.stream_writer import SAY, Emitter
-from ringi.runs.tool_arguments import misfit, schema_of, tools_of
+from ringi.runs.tool_arguments import call_schema, refusal_reason, tools_of
 
 RUN = "ringi_run"
 ASKS = "ringi_asks"
@@ -46,7 +46,7 @@ QUIET_CALLS = "ringi_quiet_calls"
 """The tag of a model whose tool calls run no tool and are not shown: they carry structured output."""
 MODEL = "ls_model_type"
 """The metadata key present on model messages and absent on step results."""
-MODES = ["messages", "custom", "debug"]
+STREAM_MODES = ["messages", "custom", "debug"]
 LOOP_TURNS = 50
 """The number of event-loop turns for which a step's results wait for its last messages; LangGraph needs a few."""
 INTERRUPTS = "__interrupt__"
@@ -60,11 +60,11 @@ class Question(NamedTuple):
     node: str
     asks: tuple[Ask, ...]
     """The questions to people; most interrupts ask one."""
-    dialect: InterruptFormat
+    format: InterruptFormat
     schema: dict[str, Any] | None
     digests: tuple[str, ...] = ()
     """The digest of each question as the graph asks it, without the tool's schema."""
-    unfit: Mapping[int, str] = MappingProxyType({})
+    refused_calls: Mapping[int, str] = MappingProxyType({})
     """The calls that their tools refuse, with the reason: the model receives it, and no person is asked."""
     task_id: str = ""
     """The step of the outermost graph that asks."""
@@ -72,12 +72,12 @@ class Question(NamedTuple):
     @property
     def positions(self) -> list[int]:
         """The positions of the questions that people are asked."""
-        return [position for position in range(len(self.asks)) if position not in self.unfit]
+        return [position for position in range(len(self.asks)) if position not in self.refused_calls]
 
     @property
-    def is_particular(self) -> bool:
+    def may_refuse_answers(self) -> bool:
         """True if the graph may refuse an answer that matches the schema."""
-        return self.schema is not None and self.dialect is not OWN
+        return self.schema is not None and self.format is not OWN
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,10 @@ class GraphRun:
         store = agent.graph.store or host.store_of(agent)
         self._graph, self._saver = agent.graph.copy({"checkpointer": saver, "store": store}), saver
         self._run_id, self._tools = run_id, tools_of(agent.graph)
-        given = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, HOST: host}
-        self._config: Any = {"configurable": given, "metadata": {RUN: run_id}}
+        settings = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, RUN_CONTEXT: host}
+        self._config: Any = {"configurable": settings, "metadata": {RUN: run_id}}
 
-    async def place(self) -> GraphPosition:
+    async def position(self) -> GraphPosition:
         """Return the position of the graph, from its newest checkpoint."""
         snapshot: StateSnapshot
         saved: CheckpointTuple | None
@@ -116,15 +116,15 @@ class GraphRun:
         )
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
         questions = tuple(
-            question_of(task.name, interrupt, self._tools, self.agent.terms(task.name))._replace(task_id=task.id)
+            question_of(task.name, interrupt, self._tools, self.agent.answer_spec(task.name))._replace(task_id=task.id)
             for task in snapshot.tasks
             for interrupt in task.interrupts
             if interrupt.id in open_ids
         )
         metadata: Any = snapshot.metadata or {}
         has_begun = metadata.get(RUN) == self._run_id
-        self._decide(metadata.get(ASKS, True) if has_begun else hitl_enabled())
-        lost = lost_of(saved, {task.id for task in snapshot.tasks})
+        self._set_asks(metadata.get(ASKS, True) if has_begun else hitl_enabled())
+        lost = lost_interrupts(saved, {task.id for task in snapshot.tasks})
         # `next` omits steps with saved results: after a crash these results still have to be committed.
         asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
         checkpoint_id = (snapshot.config.get("configurable") or {}).get("checkpoint_id")
@@ -134,52 +134,52 @@ class GraphRun:
         """Return whether the deployed graph still has this node."""
         return name in self._graph.nodes
 
-    def prepared(self, input: dict[str, Any]) -> Any:
+    def graph_input(self, input: dict[str, Any]) -> Any:
         """Return the graph's own input."""
-        with agents_own():
+        with agent_code():
             return self.agent.input(input)
 
-    def shown(self, place: GraphPosition) -> dict[str, Any]:
+    def output(self, position: GraphPosition) -> dict[str, Any]:
         """Return the visible part of the agent's state, or raise `UnfitValuesError`."""
-        with agents_own():
-            given = self._given(place.values)
+        with agent_code():
+            converted = self._convert_output(position.values)
         try:
-            shown = jsonable(given)
-            canonical(shown)
+            output = jsonable(converted)
+            canonical(output)
         except (InvalidError, ValueError) as error:
             raise UnfitValuesError(self.agent.name, str(error).removeprefix("body: ")) from error
-        if not isinstance(shown, dict):
-            raise UnfitValuesError(self.agent.name, f"show a dict, not {type(given).__name__}")
-        return shown
+        if not isinstance(output, dict):
+            raise UnfitValuesError(self.agent.name, f"show a dict, not {type(converted).__name__}")
+        return output
 
-    def _given(self, state: Any) -> Any:
+    def _convert_output(self, state: Any) -> Any:
         if self.agent.output is None:
             return final_values(output_of(state, self._graph.output_channels))
         return self.agent.output(state or {})
 
-    def context(self, input: dict[str, Any], by: str | None) -> Any:
+    def runtime_context(self, input: dict[str, Any], by: str | None) -> Any:
         """Return `runtime.context` for a run with this input."""
-        with agents_own():
-            given = self.agent.context(input, by)
+        with agent_code():
+            context = self.agent.context(input, by)
         schema = getattr(self._graph, "context_schema", None)
-        if given is None and schema is not None:
+        if context is None and schema is not None:
             # If the schema requires values, there is no context, and nodes receive None as without Ringi.
             with suppress(TypeError, ValueError):
                 return schema()
-        return given
+        return context
 
-    async def go(self, input: Any, emitter: Emitter, context: Any = None) -> None:
+    async def run(self, input: Any, emitter: Emitter, context: Any = None) -> None:
         """Run until the graph ends or asks, and pass its output to the emitter."""
         emitter.begin()
-        translation = Translation(emitter)
-        self._saver.before_write = translation.stored
-        how = {"stream_mode": MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
-        with agents_own():
+        translator = StreamTranslator(emitter)
+        self._saver.before_write = translator.flush_step
+        how = {"stream_mode": STREAM_MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
+        with agent_code():
             async for *graphs, mode, part in self._graph.astream(input, self._config, **how):
-                translation.take(mode, part, is_inner=any(graphs))
-        translation.end()
+                translator.translate(mode, part, is_inner=any(graphs))
+        translator.end()
 
-    async def go_back(self, checkpoint_id: str) -> None:
+    async def rewind(self, checkpoint_id: str) -> None:
         """Return the graph to its position at a checkpoint, with all steps of that position pending."""
         place = {**self._config["configurable"], "checkpoint_ns": "", "checkpoint_id": checkpoint_id}
         await self._graph.aupdate_state({**self._config, "configurable": place}, None, as_node="__copy__")
@@ -189,25 +189,25 @@ class GraphRun:
         """The ids of the steps that failed on an answer."""
         return frozenset(self._saver.failed)
 
-    async def forget(self) -> None:
+    async def delete_old_checkpoints(self) -> None:
         """Delete the checkpoints of an ended run that no later run needs."""
         await self._saver.keep_newest(self._config["configurable"]["thread_id"])
 
-    def _decide(self, asks: bool) -> None:
+    def _set_asks(self, asks: bool) -> None:
         # Otherwise a rejected call would run if questions are disabled before its run resumes.
         for part in ("configurable", "metadata"):
             self._config[part][ASKS] = asks
 
 
-def lost_of(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:
+def lost_interrupts(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:
     """Return the interrupts of a checkpoint whose steps are not among these tasks."""
     writes = (saved.pending_writes or []) if saved else []
-    gone = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
-    return frozenset(interrupt.id for interrupts in gone for interrupt in interrupts)
+    values = [value for task, channel, value in writes if channel == INTERRUPTS and task not in tasks]
+    return frozenset(interrupt.id for interrupts in values for interrupt in interrupts)
 
 
 @contextmanager
-def agents_own() -> Iterator[None]:
+def agent_code() -> Iterator[None]:
     """Raise outages in the agent's own code as `AgentError`.
 
     An outage mistaken for one of the run's store would be retried forever.
@@ -224,40 +224,40 @@ def question_of(
     node: str,
     interrupt: Interrupt,
     tools: Mapping[str, BaseTool] = MappingProxyType({}),
-    terms: Terms = ANYTHING,
+    answer_spec: AnswerSpec = ANY_ANSWER,
 ) -> Question:
     """Return an interrupt as a question for people."""
     schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
-    dialect, asks = dialect_of(interrupt.value, schema, terms)
-    question = Question(interrupt.id, node, asks, dialect, schema, tuple(map(digest_of, asks)))
-    return of_tools(question, interrupt.value, tools) if dialect in REFUSABLE else question
+    format, asks = read_interrupt(interrupt.value, schema, answer_spec)
+    question = Question(interrupt.id, node, asks, format, schema, tuple(map(digest_of, asks)))
+    return with_tools(question, interrupt.value, tools) if format in REFUSABLE else question
 
 
-def of_tools(question: Question, value: Any, tools: Mapping[str, BaseTool]) -> Question:
+def with_tools(question: Question, value: Any, tools: Mapping[str, BaseTool]) -> Question:
     """Return a question about calls with their tools' schemas, without the calls that the tools refuse."""
-    asks, unfit = list(question.asks), dict[int, str]()
+    asks, refused_calls = list(question.asks), dict[int, str]()
     for position, ask in enumerate(question.asks):
         action = ask.action
         tool = tools.get(action.name) if action else None
         if action is None or tool is None:
             continue
-        why = misfit(tool, action.args)
+        why = refusal_reason(tool, action.args)
         if why and "reject" in ask.resolved_allowed:
-            unfit[position] = why
+            refused_calls[position] = why
         elif "edit" in ask.resolved_allowed and action.args_schema is None:
-            typed = action.model_copy(update={"args_schema": usable(schema_of(tool))})
+            typed = action.model_copy(update={"args_schema": checkable(call_schema(tool))})
             asks[position] = ask.model_copy(update={"action": typed})
-    return question._replace(asks=tuple(asks), unfit=unfit)
+    return question._replace(asks=tuple(asks), refused_calls=refused_calls)
 
 
 def resume_value(question: Question, requests: Sequence[Request]) -> Any:
     """Return the result of the graph's `interrupt` call once all its requests have ended."""
-    refused = {position: {"type": "reject", "message": why} for position, why in question.unfit.items()}
+    refused = {position: {"type": "reject", "message": why} for position, why in question.refused_calls.items()}
     if not refused:
-        return question.dialect.answer(requests, question.schema)
+        return question.format.answer(requests, question.schema)
     if question.schema is not None:
         return refused[0]
-    decided = iter(question.dialect.answer(requests, None)["decisions"])
+    decided = iter(question.format.answer(requests, None)["decisions"])
     return {"decisions": [refused.get(n) or next(decided) for n in range(len(question.asks))]}
 
 
@@ -267,16 +267,16 @@ def resume_with(answers: dict[str, Any]) -> Command[Any]:
 
 
 @dataclass
-class Translation:
+class StreamTranslator:
     """Translates LangGraph's stream to emitter calls, with ids that are stable across attempts."""
 
     emitter: Emitter
     step: int = 0
-    messages: dict[str, Message] = field(default_factory=dict)
+    messages: dict[str, StreamedMessage] = field(default_factory=dict)
     ordinals: Counter[str] = field(default_factory=Counter)
     running: set[str] = field(default_factory=set)
 
-    def take(self, mode: str, part: Any, *, is_inner: bool = False) -> None:
+    def translate(self, mode: str, part: Any, *, is_inner: bool = False) -> None:
         """Pass one part to the emitter; `is_inner` means that a nested graph produced it."""
         if mode == "debug":
             self._debug(part, is_inner)
@@ -285,7 +285,7 @@ class Translation:
         else:
             self._message(*part)
 
-    async def stored(self, task_id: str | None) -> None:
+    async def flush_step(self, task_id: str | None) -> None:
         """Return once all output of a step is stored in the stream.
 
         Its results are saved next, and the step never runs again to repeat missing output.
@@ -312,7 +312,7 @@ class Translation:
                 self._close(message)
 
     def _custom(self, value: Any) -> None:
-        text = written(value)
+        text = json_text(value)
         plain = clean_json(json.loads(text))
         name = plain.get("name", "custom") if isinstance(plain, dict) else "custom"
         place = f"{self.step}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -331,13 +331,13 @@ class Translation:
         chunk = message if isinstance(message, AIMessageChunk) else None
         text, is_models = clean_text(message.text), chunk is not None or MODEL in metadata
         if not is_models and message.id not in self.messages:
-            text = self._left_of(message, text, place)
-        known = self._known(message, place, is_models)
+            text = self._unsent_part(message, text, place)
+        known = self._streamed_message(message, place, is_models)
         known.has_ended |= chunk is None or chunk.chunk_position == "last"
         if MODEL_FORMS in metadata.get("tags", ()):
-            known.words = known.words or Words()
+            known.visible_text = known.visible_text or VisibleText()
         known.text += text
-        self.emitter.text(known.id, known.words.add(text) if known.words else text)
+        self.emitter.text(known.id, known.visible_text.add(text) if known.visible_text else text)
         if QUIET_CALLS in metadata.get("tags", ()):
             return None
         if chunk is None:
@@ -345,28 +345,28 @@ class Translation:
         elif chunk.tool_call_chunks:
             known.whole = chunk if known.whole is None else known.whole + chunk
 
-    def _left_of(self, message: AIMessage, text: str, place: str) -> str:
+    def _unsent_part(self, message: AIMessage, text: str, place: str) -> str:
         """Return the part of a step's result that is not yet in the stream."""
-        left, known, repeated = left_of(text, place, self.messages.values())
+        unsent, known, repeated = unsent_part(text, place, self.messages.values())
         if known and message.id:
             self.messages[message.id] = known
         for each in repeated:
             self.emitter.supersede(each.id)
             each.text = ""
-        return left
+        return unsent
 
-    def _known(self, message: AIMessage, place: str, is_models: bool) -> Message:
+    def _streamed_message(self, message: AIMessage, place: str, is_models: bool) -> StreamedMessage:
         key = message.id or place
         if key not in self.messages:
             self.ordinals[place] += 1
             id = hashlib.sha256(f"{place}:{self.ordinals[place]}".encode()).hexdigest()[:24]
-            self.messages[key] = Message(f"msg-{id}", place.rpartition(":")[2], place, is_models)
+            self.messages[key] = StreamedMessage(f"msg-{id}", place.rpartition(":")[2], place, is_models)
         return self.messages[key]
 
-    def _close(self, message: Message) -> None:
-        if message.words is not None:
-            self.emitter.text(message.id, message.words.rest())
-            message.words = None
+    def _close(self, message: StreamedMessage) -> None:
+        if message.visible_text is not None:
+            self.emitter.text(message.id, message.visible_text.finish())
+            message.visible_text = None
         self.emitter.end_text(message.id)
         if message.whole is not None:
             self._tool_calls(message.whole)
@@ -375,4 +375,4 @@ class Translation:
 
     def _tool_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:
-            self.emitter.tool_call(clean_text(str(call["id"])), clean_text(call["name"]), written(call["args"]))
+            self.emitter.tool_call(clean_text(str(call["id"])), clean_text(call["name"]), json_text(call["args"]))

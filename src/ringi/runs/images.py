@@ -27,18 +27,18 @@ from ringi.files.images import IMAGES, Images, NewImage, messages_in, named_by, 
 from ringi.forms.field_parts import AttachedFile
 from ringi.runs.message_ids import began_with
 
-TRIES = 10
-ROOM = 128 * 1024 * 1024
+MAX_ATTEMPTS = 10
+IMAGE_BYTES = 128 * 1024 * 1024
 """Maximum bytes of images that the runs of one worker hold in memory together."""
-PATIENCE = 30.0
+WAIT_SECONDS = 30.0
 """Seconds for which a run waits for image memory."""
 
 
-def anybodys(thread: Thread) -> None:
+def allow_anyone(thread: Thread) -> None:
     """Allow any caller to begin a run on an existing thread."""
 
 
-async def begin_with(
+async def begin_run_with_images(
     backend: Backend,
     key: Key,
     agent: str,
@@ -48,7 +48,7 @@ async def begin_with(
     by: str,
     clock: Callable[[], datetime],
     once: bool = False,
-    check: Callable[[Thread], object] = anybodys,
+    check: Callable[[Thread], object] = allow_anyone,
 ) -> Thread:
     """Store images and begin the run whose newest message they belong to, both or neither.
 
@@ -56,8 +56,8 @@ async def begin_with(
     With `once`, a message that began the newest run does not begin another one.
     """
     images, has_reserved = Images(backend.stream), False
-    for _ in range(TRIES):
-        known = await found(backend, key)
+    for _ in range(MAX_ATTEMPTS):
+        known = await find_thread(backend, key)
         if known:
             check(known)
         if known and once and began_with(known, run.input):
@@ -71,7 +71,7 @@ async def begin_with(
             if known is None or known.erased or (others and not has_reserved):
                 known, has_reserved = await reserve(backend, known, key, agent, by=by, now=clock()), True
                 await images.release(key, others, fence=known.fence + 1)
-            return await begin_from(backend, known, agent, run, new, by=by, now=clock())
+            return await store_and_begin(backend, known, agent, run, new, by=by, now=clock())
     raise ConflictError.too_often(Thread.record, key.id)
 
 
@@ -88,7 +88,7 @@ async def reserve(backend: Backend, known: Thread | None, key: Key, agent: str, 
     return thread
 
 
-async def begin_from(
+async def store_and_begin(
     backend: Backend, known: Thread, agent: str, run: Run, new: Sequence[NewImage], *, by: str, now: datetime
 ) -> Thread:
     """Store images and begin their run on the known thread, or raise `ConflictError` or `FenceError`."""
@@ -96,9 +96,9 @@ async def begin_from(
     files = await images.add(key, new, fence=fence, listed=known.images or ())
     failpoint("images.stored")
     numbers = tuple(file["number"] for file in files)
-    told = run.model_copy(update={"input": with_images(run.input, files)})
+    complete = run.model_copy(update={"input": with_images(run.input, files)})
     try:
-        thread, event = known.started(agent, told, by=by, now=now, images=numbers)
+        thread, event = known.started(agent, complete, by=by, now=now, images=numbers)
         await backend.store.put(thread, event)
     except UnavailableError as error:
         if error.is_unwritten:
@@ -106,7 +106,7 @@ async def begin_from(
                 await images.release(key, numbers, fence=fence)
             raise
         # The store may have saved the run, or may still save it: its images stay until the next images are stored.
-        saved = await found(backend, key)
+        saved = await find_thread(backend, key)
         if saved and set(numbers) <= set(saved.images or ()):
             return saved
         raise
@@ -116,7 +116,7 @@ async def begin_from(
     return thread
 
 
-async def found(backend: Backend, key: Key) -> Thread | None:
+async def find_thread(backend: Backend, key: Key) -> Thread | None:
     """Return a thread; None if it does not exist yet."""
     try:
         return await backend.store.get(Thread, *key)
@@ -124,7 +124,7 @@ async def found(backend: Backend, key: Key) -> Thread | None:
         return None
 
 
-async def texts_of(images: Images, key: Key, files: Sequence[AttachedFile]) -> dict[str, bytes]:
+async def encode_images(images: Images, key: Key, files: Sequence[AttachedFile]) -> dict[str, bytes]:
     """Return the images of a thread in base64, by their digests."""
     return {file["sha256"]: base64.b64encode(await images.content(key, file)) for file in files}
 
@@ -134,7 +134,7 @@ async def saver_of(backend: Backend, thread: Thread) -> Any:
     saver = backend.savers(thread)
     if thread.images:
         images = Images(backend.stream)
-        saver.images.know(await texts_of(images, thread.key, await files_of(images, thread)))
+        saver.images.know(await encode_images(images, thread.key, await files_of(images, thread)))
     return saver
 
 
@@ -146,21 +146,21 @@ async def files_of(images: Images, thread: Thread) -> list[AttachedFile]:
         raise UnreadableError("image", error.id, "it is missing") from error
 
 
-class Room:
+class ImageMemory:
     """Bounds the bytes of images that the runs of one worker hold in memory together."""
 
-    def __init__(self, size: int = ROOM) -> None:
+    def __init__(self, size: int = IMAGE_BYTES) -> None:
         self._size = self._free = size
         self._freed = asyncio.Condition()
 
     @asynccontextmanager
-    async def of(self, size: int) -> AsyncIterator[None]:
+    async def reserve(self, size: int) -> AsyncIterator[None]:
         """Reserve `size` bytes for the duration of the block, waiting until they are available."""
         size = min(size, self._size)
         async with self._freed:
             with suppress(TimeoutError):
                 # The wait is bounded: agent code may wait for a person, or for the run that waits here.
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(WAIT_SECONDS):
                     await self._freed.wait_for(lambda: self._free >= size)
             self._free -= size
         try:
@@ -174,11 +174,11 @@ class Room:
 class RunImages:
     """The images of one thread, for the worker that runs it."""
 
-    def __init__(self, stream: Stream, saver: Any, room: Room) -> None:
-        self._images, self._saver, self._room = Images(stream), saver, room
+    def __init__(self, stream: Stream, saver: Any, memory: ImageMemory) -> None:
+        self._images, self._saver, self._memory = Images(stream), saver, memory
         self._texts: dict[str, bytes] = {}
-        self._shown: tuple[object, dict[str, Any]] = None, {}
-        """The last input, and what it was shown as: its images are there once."""
+        self._resolved: tuple[object, dict[str, Any]] = None, {}
+        """The last input, and its resolved form, so that its images are in memory once."""
 
     @asynccontextmanager
     async def loaded(self, thread: Thread) -> AsyncIterator[None]:
@@ -186,22 +186,22 @@ class RunImages:
         if not thread.images:
             yield
             return
-        with failing():
+        with damage_as_agent_error():
             files = await files_of(self._images, thread)
-        async with self._room.of(sum(file["size"] for file in files)):
-            with failing():
-                self._texts = await texts_of(self._images, thread.key, files)
+        async with self._memory.reserve(sum(file["size"] for file in files)):
+            with damage_as_agent_error():
+                self._texts = await encode_images(self._images, thread.key, files)
             self._saver.images.know(self._texts)
             yield
 
-    def shown(self, input: dict[str, Any]) -> dict[str, Any]:
+    def resolve_input(self, input: dict[str, Any]) -> dict[str, Any]:
         """Return a run's input with its images as content blocks of their messages."""
         if not any(named_by(message) for message in messages_in(input)):
             return input
-        if self._shown[0] is not input:
+        if self._resolved[0] is not input:
             messages = [self._with_images(message) for message in messages_in(input)]
-            self._shown = input, {**input, "messages": messages}
-        return self._shown[1]
+            self._resolved = input, {**input, "messages": messages}
+        return self._resolved[1]
 
     def _with_images(self, message: dict[str, Any]) -> dict[str, Any]:
         files = named_by(message)
@@ -210,17 +210,17 @@ class RunImages:
         erased = next((file["number"] for file in files if file["sha256"] not in self._texts), None)
         if erased:
             raise NotFoundError("image", str(erased), f"image {erased} was erased: send it again")
-        words = [{"type": "text", "text": message["content"]}] if message["content"] else []
+        text = [{"type": "text", "text": message["content"]}] if message["content"] else []
         blocks = [
             {"type": "image", "base64": self._texts[file["sha256"]].decode(), "mime_type": file["media_type"]}
             for file in files
         ]
-        left = {name: value for name, value in message.items() if name != IMAGES}
-        return {**left, "content": [*words, *blocks]}
+        rest = {name: value for name, value in message.items() if name != IMAGES}
+        return {**rest, "content": [*text, *blocks]}
 
 
 @contextmanager
-def failing() -> Iterator[None]:
+def damage_as_agent_error() -> Iterator[None]:
     """Raise a damaged image as `AgentError`: a retry would fail in the same way, so the run fails."""
     try:
         yield

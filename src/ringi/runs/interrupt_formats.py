@@ -15,15 +15,15 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, UndecidedError
 from ringi.forms import form as forms
 from ringi.runs import plain_interrupts
-from ringi.runs.answer_schema import ANYTHING, Terms
+from ringi.runs.answer_schema import ANY_ANSWER, AnswerSpec
 from ringi.runs.model_form import clean_text
 
 ENVELOPE = "ringi"
 """The key of a Ringi question, and of its answer, within an interrupt."""
 DEFINITION = re.compile(r'"#/\$defs/([^"/]+)"')
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
-REFUSALS: tuple[Decision, ...] = ("reject", "respond")
-UNFIT = "**This call can only be refused:** {why}. What is shown as text here may be no text in the call.\n\n"
+REFUSING_DECISIONS: tuple[Decision, ...] = ("reject", "respond")
+UNAPPROVABLE = "**This call can only be refused:** {why}. What is shown as text here may be no text in the call.\n\n"
 Schema: TypeAlias = dict[str, Any]
 M = TypeVar("M", bound=BaseModel)
 
@@ -37,14 +37,14 @@ class InterruptFormat(NamedTuple):
     """Returns the result of `interrupt` once all have ended; raises `UndecidedError` if silence has no value."""
 
 
-class Ruling(NamedTuple):
+class CallDecision(NamedTuple):
     """The decision on a call."""
 
     decision: Decision
     name: str
     args: dict[str, Any]
     """The arguments with which an allowed call runs."""
-    words: str | None
+    message: str | None
 
 
 class ActionRequest(BaseModel):
@@ -130,12 +130,12 @@ def answer_own(requests: Sequence[Request], schema: Schema | None) -> Any:
 
 def read_tool_approval(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return the call of LangChain's per-call mode, with the decisions and arguments that its schema allows."""
-    asked = fitting(ToolApproval, value) if schema is not None else None
+    asked = validated(ToolApproval, value) if schema is not None else None
     decisions = decisions_of(schema) if asked and schema else {}
     if not asked or not schema or not decisions:
         return ()
-    edited = within(schema, decisions.get("edit", {}), "edited_action", "args")
-    return (call(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
+    edited = property_schema(schema, decisions.get("edit", {}), "edited_action", "args")
+    return (approval_ask(asked.name, f"Run {asked.name}?", asked.args, decisions, asked.description, edited),)
 
 
 def answer_tool_approval(requests: Sequence[Request], schema: Schema | None) -> Any:
@@ -145,11 +145,11 @@ def answer_tool_approval(requests: Sequence[Request], schema: Schema | None) -> 
 
 def read_batched(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return one question for each call in LangChain's batched mode."""
-    asked = fitting(HitlRequest, value) if schema is None else None
+    asked = validated(HitlRequest, value) if schema is None else None
     if not asked:
         return ()
     calls = enumerate(asked.action_requests)
-    return [call(c.name, f"Run {c.name}?", c.args, asked.allowed(n), c.description) for n, c in calls]
+    return [approval_ask(c.name, f"Run {c.name}?", c.args, asked.allowed(n), c.description) for n, c in calls]
 
 
 def answer_batched(requests: Sequence[Request], schema: Schema | None) -> Any:
@@ -159,7 +159,7 @@ def answer_batched(requests: Sequence[Request], schema: Schema | None) -> Any:
 
 def read_agent_inbox(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return one question for each Agent Inbox request: a graph asks with a single request or a list."""
-    asked = [fitting(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
+    asked = [validated(HumanInterrupt, each) for each in (value if isinstance(value, list) else [value])]
     if schema is not None or not all(each and each.config.allowed for each in asked):
         return ()
     return [inbox_call(each) for each in asked if each]
@@ -172,28 +172,30 @@ def answer_agent_inbox(requests: Sequence[Request], schema: Schema | None) -> An
 
 def read_plain(value: Any, schema: Schema | None) -> Sequence[Ask]:
     """Return a plain interrupt as a question."""
-    return (plain_interrupts.question(value, Terms(schema)),)
+    return (plain_interrupts.question(value, AnswerSpec(schema)),)
 
 
 OWN = InterruptFormat(read_own, answer_own)
 PLAIN = InterruptFormat(read_plain, plain_interrupts.answer)
 REFUSABLE = (InterruptFormat(read_tool_approval, answer_tool_approval), InterruptFormat(read_batched, answer_batched))
 """The formats in which the model receives the reason for a refused call."""
-DIALECTS = (
+FORMATS = (
     OWN,
     *REFUSABLE,
     InterruptFormat(read_agent_inbox, answer_agent_inbox),
 )
 
 
-def dialect_of(value: Any, schema: Schema | None, terms: Terms = ANYTHING) -> tuple[InterruptFormat, tuple[Ask, ...]]:
-    """Return the format and the questions of an interrupt; `terms` of the agent apply to a plain one."""
-    found = ((dialect, tuple(asks)) for dialect in DIALECTS if (asks := dialect.read(value, schema)))
-    own_terms = terms._replace(schema=schema) if schema else terms
-    return next(found, None) or (PLAIN, (plain_interrupts.question(value, own_terms),))
+def read_interrupt(
+    value: Any, schema: Schema | None, answer_spec: AnswerSpec = ANY_ANSWER
+) -> tuple[InterruptFormat, tuple[Ask, ...]]:
+    """Return the format and the questions of an interrupt; `answer_spec` of the agent apply to a plain one."""
+    found = ((format, tuple(asks)) for format in FORMATS if (asks := format.read(value, schema)))
+    own_spec = answer_spec._replace(schema=schema) if schema else answer_spec
+    return next(found, None) or (PLAIN, (plain_interrupts.question(value, own_spec),))
 
 
-def ruling_on(request: Request) -> Ruling:
+def decision_on(request: Request) -> CallDecision:
     """Return the decision on a call; silence is a rejection.
 
     Raises `NotAuthorizedError` unless the call that may run is the authorized call. Raises `UndecidedError` if there
@@ -205,42 +207,42 @@ def ruling_on(request: Request) -> Ruling:
         granted = request.granted
         if granted:
             request.authorize(action.name, granted.args)
-        return Ruling(response.decision, action.name, granted.args if granted else {}, response.message)
+        return CallDecision(response.decision, action.name, granted.args if granted else {}, response.message)
     if "reject" not in request.allowed:
         raise UndecidedError(request.id, request.status)
-    return Ruling("reject", action.name, {}, f"nobody decided: the request was {request.status}")
+    return CallDecision("reject", action.name, {}, f"nobody decided: the request was {request.status}")
 
 
 def langchain_decision(request: Request) -> dict[str, Any]:
     """Return the decision on a call in LangChain's format."""
-    ruling = ruling_on(request)
-    if ruling.decision == "approve":
+    decided = decision_on(request)
+    if decided.decision == "approve":
         return {"type": "approve"}
-    if ruling.decision == "edit":
-        return {"type": "edit", "edited_action": {"name": ruling.name, "args": ruling.args}}
-    return {"type": ruling.decision, **({"message": ruling.words} if ruling.words else {})}
+    if decided.decision == "edit":
+        return {"type": "edit", "edited_action": {"name": decided.name, "args": decided.args}}
+    return {"type": decided.decision, **({"message": decided.message} if decided.message else {})}
 
 
 def inbox_response(request: Request) -> dict[str, Any]:
     """Return the decision on a call in Agent Inbox's format."""
-    ruling = ruling_on(request)
-    if ruling.decision == "reject":
+    decided = decision_on(request)
+    if decided.decision == "reject":
         return {"type": "ignore", "args": None}
-    if ruling.decision == "respond":
-        return {"type": "response", "args": ruling.words}
-    kind = "accept" if ruling.decision == "approve" else "edit"
-    return {"type": kind, "args": {"action": ruling.name, "args": ruling.args}}
+    if decided.decision == "respond":
+        return {"type": "response", "args": decided.message}
+    kind = "accept" if decided.decision == "approve" else "edit"
+    return {"type": kind, "args": {"action": decided.name, "args": decided.args}}
 
 
 def inbox_call(asked: HumanInterrupt) -> Ask:
     """Return one Agent Inbox request as a question; Agent Inbox calls a rejection "ignore"."""
     action = asked.action_request
-    ask = call(action.action, action.action, action.args, asked.config.allowed, asked.description)
+    ask = approval_ask(action.action, action.action, action.args, asked.config.allowed, asked.description)
     labels: dict[Decision, Button] = {"reject": Button(label="Ignore")} if asked.config.allow_ignore else {}
     return ask.model_copy(update={"actions": labels})
 
 
-def call(
+def approval_ask(
     name: str,
     title: str,
     args: dict[str, Any],
@@ -249,19 +251,19 @@ def call(
     args_schema: Schema | None = None,
 ) -> Ask:
     """Return the question that asks for approval of a call."""
-    given, why = portable(jsonable(args))
+    storable, why = storable_args(jsonable(args))
     # Consent covers exactly the arguments shown: a call without a digest can only be rejected.
-    offered = REFUSALS if why else DECISIONS
+    offered = REFUSING_DECISIONS if why else DECISIONS
     decisions = tuple(decision for decision in offered if decision in allowed)
     if not decisions:
-        unfit = f"it cannot be approved ({why})" if why else "nothing can be decided about it"
-        raise InvalidError.of("allowed", f"{name!r}: {unfit}: allow one of {', '.join(offered)}")
-    action = {"name": name, "args": given, "schema": None if why else usable(args_schema)}
-    told = clean_text((UNFIT.format(why=why) if why else "") + (description or ""))[:20_000] or None
-    return parse_body(Ask, {"title": title[:500], "description": told, "action": action, "allowed": decisions})
+        problem = f"it cannot be approved ({why})" if why else "nothing can be decided about it"
+        raise InvalidError.of("allowed", f"{name!r}: {problem}: allow one of {', '.join(offered)}")
+    action = {"name": name, "args": storable, "schema": None if why else checkable(args_schema)}
+    text = clean_text((UNAPPROVABLE.format(why=why) if why else "") + (description or ""))[:20_000] or None
+    return parse_body(Ask, {"title": title[:500], "description": text, "action": action, "allowed": decisions})
 
 
-def portable(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def storable_args(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     """Return storable arguments, and the reason if some were converted to text; None if all are unchanged."""
     try:
         canonical(args)
@@ -283,7 +285,7 @@ def as_text(value: Any) -> Any:
     return value
 
 
-def fitting(model: type[M], value: Any) -> M | None:
+def validated(model: type[M], value: Any) -> M | None:
     """Return the value as this model, or None if it does not validate."""
     try:
         return model.model_validate(value, strict=True)
@@ -295,38 +297,38 @@ def decisions_of(schema: Schema) -> dict[str, Schema]:
     """Return the schema of each decision; empty unless the schema consists of decisions alone."""
     one_of = schema.get("oneOf")
     branches = [resolved(schema, branch) for branch in (one_of if isinstance(one_of, list) else [schema])]
-    decisions = [at(branch, "properties", "type", "const") for branch in branches]
+    decisions = [value_at(branch, "properties", "type", "const") for branch in branches]
     return dict(zip(decisions, branches, strict=True)) if all(each in DECISIONS for each in decisions) else {}
 
 
-def within(root: Schema, part: Schema, *path: str) -> Schema:
+def property_schema(root: Schema, part: Schema, *path: str) -> Schema:
     """Return the schema of a nested property, with the definitions that it uses; empty if there is none."""
     for name in path:
-        part = resolved(root, at(part, "properties", name))
+        part = resolved(root, value_at(part, "properties", name))
     used, texts = dict[str, Any](), [json.dumps(part)]
     for text in texts:
         for name in DEFINITION.findall(text):
             if name not in used:
-                used[name] = at(root, "$defs", name)
+                used[name] = value_at(root, "$defs", name)
                 texts.append(json.dumps(used[name]))
     return {**part, "$defs": used} if used else part
 
 
 def resolved(root: Schema, part: Any) -> Schema:
     """Resolve a reference in a schema; empty if the target is not an object."""
-    reference = at(part, "$ref")
-    found = at(root, "$defs", str(reference).removeprefix("#/$defs/")) if reference else part
+    reference = value_at(part, "$ref")
+    found = value_at(root, "$defs", str(reference).removeprefix("#/$defs/")) if reference else part
     return found if isinstance(found, dict) else {}
 
 
-def at(value: Any, *path: str) -> Any:
+def value_at(value: Any, *path: str) -> Any:
     """Return the value at this path in JSON data; None if there is none."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
-def usable(schema: Schema | None) -> Schema | None:
+def checkable(schema: Schema | None) -> Schema | None:
     """Return a schema that can check arguments here; the graph's own check follows."""
     try:
         forms.check_schema(schema, field="schema")

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from ringi.runs.model_form import clean_text
 
 
-def written(value: Any) -> str:
+def json_text(value: Any) -> str:
     """Return a value of the agent as JSON, without characters that a store refuses."""
     with suppress(ValueError):
         return to_json(value, by_alias=True, inf_nan_mode="null", fallback=str).decode()

@@ -23,10 +23,10 @@ LEASE_SECONDS = 6.0
 class Lease:
     """The right to write to one thread, renewed for the duration of the block."""
 
-    def __init__(self, store: Store, clock: Clock, thread: Thread, good_until: float = 0.0) -> None:
+    def __init__(self, store: Store, clock: Clock, thread: Thread, valid_until: float = 0.0) -> None:
         self._store, self._clock = store, clock
         self.thread = thread
-        self.good_until = good_until
+        self.valid_until = valid_until
         """Until when, by `time.monotonic`, nobody else may take the thread."""
         self.is_cut_off = False
         """Whether the store was away when it was last asked to renew the lease, or to take the thread back."""
@@ -44,11 +44,11 @@ class Lease:
     async def change(self, step: Callable[[Thread], tuple[Thread, Event | None]]) -> Thread:
         """Save the next version of the thread, or raise `FenceError` if another worker holds it."""
 
-        def held(thread: Thread) -> tuple[Thread, Event | None]:
+        def fenced_step(thread: Thread) -> tuple[Thread, Event | None]:
             thread.refuse_old(self.thread)
             return step(thread)
 
-        _, self.thread = await change_record(self._store, Thread, self.key, held)
+        _, self.thread = await change_record(self._store, Thread, self.key, fenced_step)
         return self.thread
 
     async def renew(self, store: Store | None = None) -> None:
@@ -56,7 +56,7 @@ class Lease:
         length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
         renewed = lambda thread: thread.renewed(self.thread, self._clock(), length)  # noqa: E731
         await change_record(store or self._store, Thread, self.key, renewed)
-        self.good_until = began + LEASE_SECONDS
+        self.valid_until = began + LEASE_SECONDS
 
 
 class PendingReleases:
@@ -64,46 +64,50 @@ class PendingReleases:
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
-        self._open: list[tuple[Key, str, Thread | None]] = []
+        self._pending: list[tuple[Key, str, Thread | None]] = []
 
-    def add(self, key: Key, owner: str, held: Thread | None) -> None:
-        """Record a thread and its lease; `held` is None if it is unknown whether the lease was granted."""
-        self._open.append((key, owner, held))
+    def add(self, key: Key, owner: str, leased_thread: Thread | None) -> None:
+        """Record a thread and its lease; `leased_thread` is None if it is unknown whether the lease was granted."""
+        self._pending.append((key, owner, leased_thread))
 
     async def settle(self) -> None:
         """Release all recorded threads; raises `UnavailableError` during a store outage."""
-        while self._open:
+        while self._pending:
             with suppress(NotFoundError, UnreadableError):
-                await self._give_back(*self._open[0])
-            self._open.pop(0)
+                await self._release(*self._pending[0])
+            self._pending.pop(0)
 
-    async def _give_back(self, key: Key, owner: str, held: Thread | None) -> None:
+    async def _release(self, key: Key, owner: str, leased_thread: Thread | None) -> None:
         await change_record(
-            self._store, Thread, key, lambda thread: thread.attempt_refunded(owner, held, self._clock())
+            self._store, Thread, key, lambda thread: thread.attempt_refunded(owner, leased_thread, self._clock())
         )
 
 
 @asynccontextmanager
 async def leased(
-    store: Store, clock: Clock, key: Key, owner: str, debts: PendingReleases, held: set[Lease] | None = None
+    store: Store,
+    clock: Clock,
+    key: Key,
+    owner: str,
+    pending_releases: PendingReleases,
+    held_leases: set[Lease] | None = None,
 ) -> AsyncIterator[Lease]:
     """Hold a thread for the block; if the lease is lost, cancel the block and raise `FenceError`.
 
-    `owner` is unique to the block; `held` contains the lease during the block. Raises `ThreadBusyError` while another
-    worker
-    holds the thread.
+    `owner` is unique to the block; `held_leases` contains the lease during the block.
+    Raises `ThreadBusyError` while another worker holds the thread.
     """
     length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
     try:
         _, thread = await change_record(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
     except (UnavailableError, asyncio.CancelledError):
         # The reply was lost: the lease may be held although no worker works on the thread.
-        debts.add(key, owner, None)
+        pending_releases.add(key, owner, None)
         raise
     lease, holder = Lease(store, clock, thread, began + LEASE_SECONDS), asyncio.current_task()
-    renewing = asyncio.create_task(_keep(lease))
-    held = set() if held is None else held
-    held.add(lease)
+    renewing = asyncio.create_task(_renew_until_lost(lease))
+    held_leases = set() if held_leases is None else held_leases
+    held_leases.add(lease)
     lost: list[FenceError] = []
 
     def stop(task: asyncio.Task[None]) -> None:
@@ -120,23 +124,23 @@ async def leased(
             raise lost[0] from None
         raise
     finally:
-        held.discard(lease)
+        held_leases.discard(lease)
         renewing.remove_done_callback(stop)
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
         if lease.is_cut_off and lease.thread.owner:
-            debts.add(key, owner, thread)
+            pending_releases.add(key, owner, thread)
 
 
-async def _keep(lease: Lease) -> None:
+async def _renew_until_lost(lease: Lease) -> None:
     """Return when the lease is lost."""
     # A slow grant by the store is not the fault of the block.
-    lease.is_cut_off = time.monotonic() >= lease.good_until
-    while time.monotonic() < lease.good_until:
+    lease.is_cut_off = time.monotonic() >= lease.valid_until
+    while time.monotonic() < lease.valid_until:
         await asyncio.sleep(LEASE_SECONDS / 3)
         try:
             # A store that hangs instead of failing would let the block run past its lease.
-            async with asyncio.timeout(lease.good_until - time.monotonic()):
+            async with asyncio.timeout(lease.valid_until - time.monotonic()):
                 await lease.renew()
             lease.is_cut_off = False
         except (UnavailableError, TimeoutError) as error:

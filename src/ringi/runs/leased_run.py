@@ -14,7 +14,7 @@ from ringi.domain.thread import Failure, Run, Thread, words_in
 from ringi.errors import FenceError, RingiError, UnavailableError
 from ringi.files.images import IMAGES, named_by
 from ringi.inbox.inbox import Inbox
-from ringi.runs.cleanup import CANCELLED, close_orphans, tell, withdraw
+from ringi.runs.cleanup import CANCELLED, close_orphans, notify_watchers, withdraw_requests
 from ringi.runs.lease import Lease
 from ringi.runs.message_ids import client_id
 from ringi.runs.stream_writer import Emitter
@@ -22,7 +22,7 @@ from ringi.runs.stream_writer import Emitter
 log = logging.getLogger(__name__)
 
 
-def said_in(run: Run) -> list[UserMessage]:
+def user_messages(run: Run) -> list[UserMessage]:
     """Return the user messages that began a run; empty if the input is not a conversation."""
     own = [(client_id(m.get("id") or f"{run.id}-{n}"), m) for n, m in enumerate(words_in(run.input))]
     return [UserMessage(id=id, content=m["content"], metadata=metadata_of(m)) for id, m in own]
@@ -40,8 +40,10 @@ class LeasedRun:
     def __init__(self, backend: Backend, inbox: Inbox, lease: Lease) -> None:
         assert lease.thread.run
         self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
-        told = (lease.key, self.run.id, lease.fence)
-        self.emitter = Emitter(backend.stream, backend.notifier, *told, clock=inbox.clock, said=said_in(self.run))
+        identity = (lease.key, self.run.id, lease.fence)
+        self.emitter = Emitter(
+            backend.stream, backend.notifier, *identity, clock=inbox.clock, user_messages=user_messages(self.run)
+        )
 
     @property
     def thread(self) -> Thread:
@@ -51,7 +53,7 @@ class LeasedRun:
     async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> None:
         """Save the new version of the thread, and notify its watchers."""
         await self.lease.change(step)
-        await tell(self.backend, self.thread)
+        await notify_watchers(self.backend, self.thread)
 
     async def fail(self, failure: Failure) -> None:
         """End the run with an error, and withdraw its open requests."""
@@ -69,18 +71,18 @@ class LeasedRun:
         await self.mark(why)
         await self.fail(Failure(message=why, code="attention"))
 
-    async def give_back(self, *, is_outage: bool) -> None:
+    async def release(self, *, is_outage: bool) -> None:
         """Release the run to another worker at once; if that fails, it becomes available when the lease expires."""
         try:
             await self.settle(lambda t: t.released(self.thread, self.inbox.clock(), is_outage=is_outage))
         except FenceError:
-            await self.clear_up()
+            await self.withdraw_after_loss()
         except RingiError as error:
             self.lease.is_cut_off = isinstance(error, UnavailableError)
             log.warning("thread %s stays held until its lease ends: %s", self.thread.id, error)
 
-    async def clear_up(self) -> None:
+    async def withdraw_after_loss(self) -> None:
         """After the loss of a canceled thread, withdraw the requests that were created during the cancellation."""
-        now = await self.backend.store.get(Thread, *self.lease.key)
-        if now.run_id != self.run.id or now.status == "idle":
-            await withdraw(self.backend, self.inbox, self.thread, SYSTEM, CANCELLED)
+        current = await self.backend.store.get(Thread, *self.lease.key)
+        if current.run_id != self.run.id or current.status == "idle":
+            await withdraw_requests(self.backend, self.inbox, self.thread, SYSTEM, CANCELLED)

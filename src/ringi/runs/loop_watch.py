@@ -23,14 +23,14 @@ from ringi.runs.lease import Lease
 log = logging.getLogger(__name__)
 TICK = 0.5
 """Seconds between two checks of the event loop."""
-MISSED = 3
+MISSED_TICKS = 3
 """The number of checks without a response after which the event loop counts as blocked."""
-MOST_NAMED = 100
+MAX_LOCATIONS = 100
 """Maximum number of code locations that are logged, each once."""
 LIBRARIES = tuple(f"{Path(sysconfig.get_path(name))}" for name in ("stdlib", "purelib", "platlib"))
 LOOPS = (asyncio.base_events.__file__, asyncio.runners.__file__)
-OURS = str(Path(__file__).parents[1])
-EXAMPLES = str(Path(OURS) / "demo")
+RINGI_FOLDER = str(Path(__file__).parents[1])
+EXAMPLES = str(Path(RINGI_FOLDER) / "demo")
 
 
 class LoopWatch:
@@ -40,104 +40,104 @@ class LoopWatch:
     the interpreter, such as some C extensions, also stops this thread.
     """
 
-    def __init__(self, open_store: Callable[[], AbstractAsyncContextManager[Store]], held: set[Lease]) -> None:
-        self._open_store, self._held = open_store, held
-        self._missed = 0
+    def __init__(self, open_store: Callable[[], AbstractAsyncContextManager[Store]], held_leases: set[Lease]) -> None:
+        self._open_store, self._held_leases = open_store, held_leases
+        self._missed_ticks = 0
         self._ended = threading.Event()
-        self._named: set[str] = set()
+        self._logged: set[str] = set()
 
     async def __aenter__(self) -> Self:
         self._loop, self._loop_thread = asyncio.get_running_loop(), threading.get_ident()
-        self._beating = asyncio.create_task(self._beat())
+        self._resetting = asyncio.create_task(self._reset_ticks())
         self._thread = threading.Thread(target=self._run, name="ringi-loop-watch", daemon=True)
         self._thread.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._ended.set()
-        self._beating.cancel()
-        await asyncio.gather(self._beating, return_exceptions=True)
+        self._resetting.cancel()
+        await asyncio.gather(self._resetting, return_exceptions=True)
         await asyncio.to_thread(self._thread.join)
 
     @property
     def _is_blocked(self) -> bool:
-        return self._missed >= MISSED and not self._ended.is_set()
+        return self._missed_ticks >= MISSED_TICKS and not self._ended.is_set()
 
-    async def _beat(self) -> None:
+    async def _reset_ticks(self) -> None:
         while True:
-            self._missed = 0
+            self._missed_ticks = 0
             await asyncio.sleep(TICK)
 
     def _run(self) -> None:
         while not self._ended.wait(TICK):
-            self._missed += 1
-            if self._is_blocked and self._held:
-                self._name()
+            self._missed_ticks += 1
+            if self._is_blocked and self._held_leases:
+                self._log_blocking_code()
                 try:
-                    asyncio.run(self._stand_in())
+                    asyncio.run(self._renew_while_blocked())
                 except RingiError as error:
                     log.warning("cannot renew leases while the event loop is blocked: %s", error)
                 except Exception:
                     log.exception("cannot renew leases while the event loop is blocked")
 
-    async def _stand_in(self) -> None:
+    async def _renew_while_blocked(self) -> None:
         """Renew the held leases until the event loop responds."""
         async with self._open_store() as store:
             while self._is_blocked:
-                for lease in list(self._held):
+                for lease in list(self._held_leases):
                     await self._renew(lease, store)
                 await asyncio.sleep(TICK)
-                self._missed += 1
+                self._missed_ticks += 1
 
     async def _renew(self, lease: Lease, store: Store) -> None:
-        if lease.good_until - time.monotonic() < leases.LEASE_SECONDS * 2 / 3:
+        if lease.valid_until - time.monotonic() < leases.LEASE_SECONDS * 2 / 3:
             # Its own task detects the lost lease once it runs again.
             with suppress(FenceError, NotFoundError):
                 await lease.renew(store)
 
-    def _name(self) -> None:
+    def _log_blocking_code(self) -> None:
         frame = sys._current_frames().get(self._loop_thread)
         if frame is None:
             return
-        place, agent = place_of(frame), agent_of(frame)
-        if agent is None or place in self._named or len(self._named) >= MOST_NAMED:
+        location, agent = location_of(frame), agent_of(frame)
+        if agent is None or location in self._logged or len(self._logged) >= MAX_LOCATIONS:
             return  # Without an agent it is Ringi or Python, such as a slow first import.
-        self._named.add(place)
+        self._logged.add(location)
         log.warning(
             "agent %r blocks the event loop at %s: nothing else runs in this process meanwhile. "
             "Await there, make the step a plain function, or use asyncio.to_thread",
             agent,
-            place,
+            location,
         )
 
 
-def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def callers(frame: FrameType | None) -> Iterator[FrameType]:
     """Yield a frame and its callers within the event loop."""
     while frame and frame.f_code.co_filename not in LOOPS:
         yield frame
         frame = frame.f_back
 
 
-def place_of(frame: FrameType) -> str:
+def location_of(frame: FrameType) -> str:
     """Return the innermost line outside libraries, else the innermost line."""
-    own = (each for each in outwards(frame) if is_own(each.f_code.co_filename))
-    at = next(own, frame)
-    return f"{at.f_code.co_filename}:{at.f_lineno} in {at.f_code.co_name}"
+    locations = (each for each in callers(frame) if is_agent_code(each.f_code.co_filename))
+    innermost = next(locations, frame)
+    return f"{innermost.f_code.co_filename}:{innermost.f_lineno} in {innermost.f_code.co_name}"
 
 
-def is_own(file: str) -> bool:
+def is_agent_code(file: str) -> bool:
     """Return True if a file is agent code, not to Python, a library or Ringi; Ringi's examples count as such."""
-    return not file.startswith(("<", *LIBRARIES)) and (not file.startswith(OURS) or file.startswith(EXAMPLES))
+    return not file.startswith(("<", *LIBRARIES)) and (not file.startswith(RINGI_FOLDER) or file.startswith(EXAMPLES))
 
 
 def agent_of(frame: FrameType) -> str | None:
     """Return the name of the agent whose code runs in a frame; None outside runs."""
-    from ringi.runs.context import host_of  # Without LangGraph this line is not reached.
+    from ringi.runs.context import find_run_context  # Without LangGraph this line is not reached.
 
-    for each in outwards(frame):
+    for each in callers(frame):
         config: Any = each.f_locals.get("config")
-        if isinstance(config, dict) and (host := host_of(config)):
-            return host.agent
+        if isinstance(config, dict) and (context := find_run_context(config)):
+            return context.agent
         agent = getattr(each.f_locals.get("self"), "agent", None)
         if isinstance(agent, Agent):
             return agent.name

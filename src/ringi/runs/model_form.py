@@ -30,12 +30,12 @@ IN_NO_OBJECT = 'it is in no object: send {"response": …, "hitl_request": {…}
 MAX_BLANKS = 200
 """Maximum consecutive blanks at the start of an object: a model that writes only blanks is held back no longer."""
 
-NAMED = re.compile(rf'"{KEY}"\s*:')
+FORM_NAME = re.compile(rf'"{KEY}"\s*:')
 # Adjacent parts of a pattern never match the same characters: a run of blanks would take quadratic time.
 BLANKS = rf"\s{{0,{MAX_BLANKS}}}+"
 FENCED = rf"```(?:[ \t]{{0,{MAX_BLANKS}}}+json)?{BLANKS}"
 START = re.compile(rf'\{{{BLANKS}"')
-SAID = re.compile(r'"response"\s*:\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
+RESPONSE = re.compile(r'"response"\s*:\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
 FENCE = re.compile(rf"{FENCED}\Z", re.IGNORECASE)
 FENCE_END = re.compile(r"(?<!\s)\s*+```[ \t]*\n?")
 OPENING = re.compile(rf'(?:{FENCED})?(\{{){BLANKS}"', re.IGNORECASE)
@@ -52,25 +52,25 @@ NOTES = ("intent", CATEGORY)
 """The context keys that a model may set; other keys could pass for statements of Ringi or of the agent."""
 
 
-class Found(NamedTuple):
+class ExtractedForm(NamedTuple):
     """A form in an answer, and the text around it."""
 
     before: str
-    said: str
+    response: str
     after: str
     request: Any = None
     why: str | None = None
     """The reason that the form cannot be parsed."""
 
     @property
-    def shown(self) -> str:
+    def visible_text(self) -> str:
         """The visible part of the answer."""
-        return self.before + self.said + self.after
+        return self.before + self.response + self.after
 
 
-def found_in(text: str) -> Found | None:
+def extract_form(text: str) -> ExtractedForm | None:
     """Return the form in an answer; None if there is none."""
-    if not NAMED.search(text):
+    if not FORM_NAME.search(text):
         return None
     if len(text) > MAX_ANSWER:
         return _unread(text, f"it is longer than {MAX_ANSWER} characters")
@@ -86,7 +86,7 @@ def found_in(text: str) -> Found | None:
                 return _read(whole, text[: start.start()], "")
             why, at = f"it is no JSON ({error}): send one whole object", start.end()
             continue
-        if KEY in answer and NAMED.search(text, start.start(), at):
+        if KEY in answer and FORM_NAME.search(text, start.start(), at):
             return _read(answer, text[: start.start()], text[at:])
         why = IN_NO_OBJECT if why == NO_OBJECT else why
     return _unread(text, why)
@@ -103,19 +103,19 @@ def _closed(text: str) -> dict[str, Any] | None:
     return None
 
 
-def _read(answer: dict[str, Any], before: str, after: str) -> Found:
+def _read(answer: dict[str, Any], before: str, after: str) -> ExtractedForm:
     if fence := FENCE.search(before):
         before, after = before[: fence.start()], FENCE_END.sub("", after, count=1)
-    said = answer.get("response")
-    return Found(before, clean_text(said) if isinstance(said, str) else "", after, answer[KEY])
+    response = answer.get("response")
+    return ExtractedForm(before, clean_text(response) if isinstance(response, str) else "", after, answer[KEY])
 
 
-def _unread(text: str, why: str) -> Found:
-    before = Words().add(text)
-    if said := SAID.search(text, len(before)):
+def _unread(text: str, why: str) -> ExtractedForm:
+    before = VisibleText().add(text)
+    if match := RESPONSE.search(text, len(before)):
         with suppress(ValueError):
-            return Found(before, clean_text(json.loads(said[1], strict=False)), "", None, why)
-    return Found(text, "", "", None, why)
+            return ExtractedForm(before, clean_text(json.loads(match[1], strict=False)), "", None, why)
+    return ExtractedForm(text, "", "", None, why)
 
 
 def clean_text(text: str) -> str:
@@ -140,65 +140,65 @@ def ask_of(request: object, *, max_fields: int, expires_in: float | None) -> Mod
     if request.get("type", "form") != "form":
         raise InvalidError.of(f"{KEY}.type", f"{safe_repr(request['type'])} is unknown: use 'form'")
     repaired, changes = repair(request.get("fields")), list[str]()
-    given = {name: request[name] for name in PARTS if name in request}
-    if "actions" in given:
-        given["actions"] = buttons_of(given["actions"], changes)
-    given |= {"context": noted(request.get("context")), "kind": "form", "expires_in": expires_in}
-    ask = Ask.parse({**given, "form": {"fields": repaired.fields}}).checked(max_fields=max_fields)
+    parts = {name: request[name] for name in PARTS if name in request}
+    if "actions" in parts:
+        parts["actions"] = buttons_of(parts["actions"], changes)
+    parts |= {"context": allowed_context(request.get("context")), "kind": "form", "expires_in": expires_in}
+    ask = Ask.parse({**parts, "form": {"fields": repaired.fields}}).checked(max_fields=max_fields)
     digest_of(ask)
     return ModelAsk(ask, repaired._replace(changes=(*repaired.changes, *changes[:MAX_CHANGES])))
 
 
 def buttons_of(actions: object, changes: list[str]) -> Any:
     """Return a model's buttons without nulls and unknown keys."""
-    found = drop_unknown(actions, get_args(Decision), "actions", changes)
-    if not isinstance(found, dict):
-        return found
-    return {decision: drop_unknown(each, BUTTON, f"actions.{decision}", changes) for decision, each in found.items()}
+    buttons = drop_unknown(actions, get_args(Decision), "actions", changes)
+    if not isinstance(buttons, dict):
+        return buttons
+    return {decision: drop_unknown(each, BUTTON, f"actions.{decision}", changes) for decision, each in buttons.items()}
 
 
-def noted(context: object) -> dict[str, str]:
+def allowed_context(context: object) -> dict[str, str]:
     """Return the allowed part of a model's context."""
-    found = context if isinstance(context, dict) else {}
-    notes = {name: found.get(name) for name in NOTES}
+    sent = context if isinstance(context, dict) else {}
+    notes = {name: sent.get(name) for name in NOTES}
     return {name: note for name, note in notes.items() if isinstance(note, str) and len(note) <= LONGEST_CATEGORY}
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
         raise FieldValidationError("", "a name stands twice in one object")
-    return found
+    return values
 
 
-def _no_number(text: str) -> None:
+def _refuse_number(text: str) -> None:
     raise FieldValidationError("", f"{text} is no number")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number, strict=False)
+DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_number, strict=False)
 
 
-class Words:
+class VisibleText:
     """The visible text of a streamed answer, without a form."""
 
     def __init__(self) -> None:
         self._text = ""
-        self._at = self._told = 0
+        self._at = self._sent = 0
         self._object = _Object(0)
 
     def add(self, delta: str) -> str:
         """Return the text that can be shown now; text that may belong to a form is held back."""
         self._text += delta
         safe = self._safe()
-        said, self._told = self._text[self._told : safe], safe
-        return said
+        visible, self._sent = self._text[self._sent : safe], safe
+        return visible
 
-    def rest(self) -> str:
+    def finish(self) -> str:
         """Return the text held back, or the text shown in place of a form."""
-        found = found_in(self._text)
-        if found is None:
-            return self._text[self._told :]
-        return found.before[self._told :] + found.said + found.after
+        form = extract_form(self._text)
+        if form is None:
+            return self._text[self._sent :]
+        return form.before[self._sent :] + form.response + form.after
 
     def _safe(self) -> int:
         while beginning := BEGINNING.search(self._text, self._at):
@@ -215,7 +215,7 @@ class Words:
             if self._object.start != opening.start(1):
                 self._object = _Object(opening.start(1))
             end = self._object.end(self._text)
-            return None if end is None or NAMED.search(self._text, start, end) else end
+            return None if end is None or FORM_NAME.search(self._text, start, end) else end
         return None if HALF_OPENING.match(self._text, start) else start + 1
 
 

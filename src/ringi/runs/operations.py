@@ -15,7 +15,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
-from ringi.runs.cleanup import close_run, stuck_requests, tell
+from ringi.runs.cleanup import close_run, notify_watchers, stuck_requests
 from ringi.runs.reconciler import start_job
 
 ABANDONED = "abandoned"
@@ -55,9 +55,9 @@ async def troubles(
     `visible` names the tenant and selects the visible requests; `deployed` names the agents, if known.
     Raises `InvalidError` if the cursor does not belong to this list.
     """
-    found = await _found(store, visible, limit + 1, cursor)
-    page = found[:limit]
-    next = f"{page[-1].record}:{cursor_of(page[-1])}" if len(found) > limit else None
+    records = await _find_records(store, visible, limit + 1, cursor)
+    page = records[:limit]
+    next = f"{page[-1].record}:{cursor_of(page[-1])}" if len(records) > limit else None
     threads = await _threads_of(store, [record for record in page if isinstance(record, Request)])
     return [trouble for record in page if (trouble := _trouble(record, threads, deployed))], next
 
@@ -69,10 +69,10 @@ async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reas
     is unchanged, so a retry is idempotent. Raises `NotFoundError`.
     """
 
-    def again(thread: Thread) -> tuple[Thread, Event | None]:
+    def retry_run(thread: Thread) -> tuple[Thread, Event | None]:
         return thread.retried(by, inbox.clock(), reason) if thread.needs_attention else (thread, None)
 
-    before, thread = await change_record(backend.store, Thread, Key(inbox.tenant, thread_id), again)
+    before, thread = await change_record(backend.store, Thread, Key(inbox.tenant, thread_id), retry_run)
     failpoint("retry.after_commit")
     for id in before.error.answers if before.error and thread is not before else ():
         await inbox.retry(id, by)
@@ -81,7 +81,7 @@ async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reas
         await inbox.retry(request.id, by)
     if stuck or thread is not before:
         await backend.jobs.submit(start_job(thread))
-        await tell(backend, thread)
+        await notify_watchers(backend, thread)
     return thread
 
 
@@ -92,14 +92,14 @@ async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, 
     is unchanged. Raises `NotFoundError`, and `ConflictError` if the run had received no answer.
     """
 
-    def anew(thread: Thread) -> tuple[Thread, Event | None]:
+    def repeat_questions(thread: Thread) -> tuple[Thread, Event | None]:
         return thread.asked_again(by, inbox.clock(), reason) if thread.status == "error" else (thread, None)
 
-    before, thread = await change_record(backend.store, Thread, Key(inbox.tenant, thread_id), anew)
+    before, thread = await change_record(backend.store, Thread, Key(inbox.tenant, thread_id), repeat_questions)
     failpoint("ask_again.after_commit")
     if thread is not before:
         await backend.jobs.submit(start_job(thread))
-        await tell(backend, thread)
+        await notify_watchers(backend, thread)
     return thread
 
 
@@ -122,20 +122,20 @@ async def abandon(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, re
     return thread
 
 
-async def _found(store: Store, visible: Query, limit: int, cursor: str | None) -> list[Thread | Request]:
-    kind, before = _place(cursor)
-    found: list[Thread | Request] = []
+async def _find_records(store: Store, visible: Query, limit: int, cursor: str | None) -> list[Thread | Request]:
+    kind, before = _parse_cursor(cursor)
+    records: list[Thread | Request] = []
     if kind == Thread.record:
         failed = Query(tenant=visible.tenant, statuses=("error",), before=before, limit=limit)
-        found += await store.find(Thread, failed)
+        records += await store.find(Thread, failed)
         before = None
-    if left := limit - len(found):
-        wanted = {"attention": True, "before": before, "limit": left}
-        found += await store.find(Request, visible.model_copy(update=wanted))
-    return found
+    if remaining := limit - len(records):
+        conditions = {"attention": True, "before": before, "limit": remaining}
+        records += await store.find(Request, visible.model_copy(update=conditions))
+    return records
 
 
-def _place(cursor: str | None) -> tuple[str, str | None]:
+def _parse_cursor(cursor: str | None) -> tuple[str, str | None]:
     if not cursor:
         return Thread.record, None
     kind, _, before = cursor.partition(":")

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ringi.runs.interrupt_formats import as_text
-from ringi.runs.json_values import clean_json, written
+from ringi.runs.json_values import clean_json, json_text
 
-MAX_SHOWN = 64_000
+MAX_OUTPUT = 64_000
 """Maximum characters of JSON shown; an agent with more output selects a part with `output=`."""
 MAX_TEXT = 8_000
 """Maximum characters of one message."""
@@ -27,17 +27,17 @@ def final_values(output: Any) -> dict[str, Any]:
     """Return the messages since the last user message, else the whole output."""
     messages = output.get("messages") if isinstance(output, Mapping) else None
     if isinstance(messages, list) and any(hasattr(message, "type") for message in messages):
-        shown: Any = {"messages": final_messages(messages)}
+        values: Any = {"messages": final_messages(messages)}
     else:
-        shown = as_text(clean_json(json.loads(written(output))))
-    if len(json.dumps(shown)) > MAX_SHOWN:
-        return {"omitted": f"more than {MAX_SHOWN} characters: say by output= what of it is shown"}
-    return shown if isinstance(shown, dict) else {} if shown is None else {"output": shown}
+        values = as_text(clean_json(json.loads(json_text(output))))
+    if len(json.dumps(values)) > MAX_OUTPUT:
+        return {"omitted": f"more than {MAX_OUTPUT} characters: select a part with output="}
+    return values if isinstance(values, dict) else {} if values is None else {"output": values}
 
 
 def final_messages(messages: list[Any]) -> list[dict[str, str]]:
     """Return the text of the messages since the last user message."""
-    said: list[dict[str, str]] = []
+    contents: list[dict[str, str]] = []
     for message in reversed(messages):
         kind = getattr(message, "type", "")
         if kind == "human":
@@ -45,5 +45,5 @@ def final_messages(messages: list[Any]) -> list[dict[str, str]]:
         text = clean_json(str(getattr(message, "text", "") or ""))
         if text and kind in ROLES:
             cut = text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more characters)"
-            said.append({"role": ROLES[kind], "content": cut})
-    return said[::-1]
+            contents.append({"role": ROLES[kind], "content": cut})
+    return contents[::-1]

@@ -12,7 +12,7 @@ from ringi.domain.ask import ANSWER, Ask, Button, Decision
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, UndecidedError
 from ringi.forms import form as forms
-from ringi.runs.answer_schema import Terms
+from ringi.runs.answer_schema import AnswerSpec
 from ringi.runs.model_form import clean_text
 
 OF_ROOTS = ("$schema", "$defs", "definitions")
@@ -26,32 +26,34 @@ FENCES = re.compile(r"`{3,}")
 Schema: TypeAlias = dict[str, Any]
 
 
-def question(value: Any, terms: Terms) -> Ask:
+def question(value: Any, answer_spec: AnswerSpec) -> Ask:
     """Return a plain interrupt as a question; its buttons state the value that the graph receives."""
-    schema = terms.schema or {}
-    sent: dict[Decision, Any] = {"approve": True, "reject": terms.rejected}
-    actions = {each: Button(value=given) for each, given in sent.items() if given is not None and fits(schema, given)}
+    schema = answer_spec.schema or {}
+    sent: dict[Decision, Any] = {"approve": True, "reject": answer_spec.rejected}
+    actions = {
+        each: Button(value=result) for each, result in sent.items() if result is not None and fits(schema, result)
+    }
     allowed: tuple[Decision, ...] = ("approve", "reject", "respond")
-    asked = words_of(value).model_copy(update={"answer_schema": schema, "actions": actions})
+    ask = text_question(value).model_copy(update={"answer_schema": schema, "actions": actions})
     if not schema:
-        return asked.model_copy(update={"allowed": tuple(each for each in allowed if each in (*actions, "respond"))})
+        return ask.model_copy(update={"allowed": tuple(each for each in allowed if each in (*actions, "respond"))})
     # Form data is sent with approve, even if the schema does not allow `true`.
     offered = tuple(each for each in allowed if each in (*actions, "approve", "respond"))
-    wanted = schema if is_object(schema) else wrapped(schema)
-    return asked.model_copy(update={"kind": "form", "data_schema": wanted, "allowed": offered})
+    form_schema = schema if is_object(schema) else wrap_in_object(schema)
+    return ask.model_copy(update={"kind": "form", "data_schema": form_schema, "allowed": offered})
 
 
 def answer(requests: Sequence[Request], schema: Schema | None) -> Any:
     """Return the result of `interrupt`; raise `UndecidedError` if there is no decision."""
     (request,) = requests
-    given = given_in(request)
+    value = answer_value(request)
     # LangGraph treats None as a missing answer.
-    if given is None:
+    if value is None:
         raise UndecidedError(request.id, request.status)
-    return given
+    return value
 
 
-def given_in(request: Request) -> Any:
+def answer_value(request: Request) -> Any:
     """Return the value of a decision; None without a decision or after its erasure."""
     response = request.response
     if response is None or request.erased:
@@ -78,7 +80,7 @@ def is_object(schema: Schema) -> bool:
     return schema.get("type") == "object"
 
 
-def wrapped(schema: Schema) -> Schema:
+def wrap_in_object(schema: Schema) -> Schema:
     """Return the schema of an object whose only field has the given schema."""
     root = {name: schema[name] for name in OF_ROOTS if name in schema}
     field = {name: part for name, part in schema.items() if name not in OF_ROOTS}
@@ -86,20 +88,20 @@ def wrapped(schema: Schema) -> Schema:
     return {**root, "type": "object", **fields}
 
 
-def words_of(value: Any) -> Ask:
+def text_question(value: Any) -> Ask:
     """Return any value as a text question: a title, and the whole value in the description."""
     has_parts = isinstance(value, dict | list) and bool(value)
     title = heading(value) if has_parts else text_of(value)
-    description = listed(value) if has_parts else title
-    return Ask(title=shortened(title) or UNTITLED, description=cut(description), kind="question")
+    description = as_markdown(value) if has_parts else title
+    return Ask(title=shortened(title) or UNTITLED, description=truncate(description), kind="question")
 
 
 def heading(value: Any) -> str:
     """Return the question text of an object, else its content in one line."""
     if not isinstance(value, dict):
         return ", ".join(" ".join(text_of(each).split()) for each in value)
-    said = {name: text for name, text in value.items() if isinstance(text, str) and text.strip()}
-    named = next((said[name] for name in HEADINGS if name in said), None) or next(iter(said.values()), None)
+    texts = {name: text for name, text in value.items() if isinstance(text, str) and text.strip()}
+    named = next((texts[name] for name in HEADINGS if name in texts), None) or next(iter(texts.values()), None)
     return clean_text(named or ", ".join(f"{name}: {' '.join(text_of(each).split())}" for name, each in value.items()))
 
 
@@ -110,15 +112,15 @@ def shortened(title: str) -> str:
     return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1]}…"
 
 
-def cut(text: str) -> str:
+def truncate(text: str) -> str:
     """Return a description of at most 20,000 characters that states the number of omitted characters."""
     if len(text) <= MAX_DESCRIPTION:
         return text
-    kept = MAX_DESCRIPTION - 100
-    return text[:kept] + CUT.format(left=len(text) - kept)
+    length = MAX_DESCRIPTION - 100
+    return text[:length] + CUT.format(left=len(text) - length)
 
 
-def listed(value: Any) -> str:
+def as_markdown(value: Any) -> str:
     """Return an object or a list as Markdown, one part after another."""
     parts = value.items() if isinstance(value, dict) else ((None, each) for each in value)
     return "\n".join(part_of(name, each) for name, each in parts)

@@ -33,11 +33,11 @@ EARLY = 0.8
 
 def start_job(thread: Thread) -> Job:
     """Return the job that starts or continues a thread's newest run."""
-    lane = lane_of(thread.tenant, thread.id)
+    partition_key = lane_of(thread.tenant, thread.id)
     # A retry under the key of the failed attempt would be dropped until that attempt's job is finished.
     attempt = f":{thread.run.attempt}" if thread.run and thread.run.attempt else ""
     payload = {"tenant": thread.tenant, "thread": thread.id}
-    return Job(key=f"run:{lane}:{thread.run_id}{attempt}", kind=RUN, lane=lane, payload=payload)
+    return Job(key=f"run:{partition_key}:{thread.run_id}{attempt}", kind=RUN, lane=partition_key, payload=payload)
 
 
 def resume_job(request: Request) -> Job:
@@ -58,8 +58,8 @@ class Reconciler:
         self._backend, self._clock = backend, clock
         self._every, self._me = backend.notifier.recheck_after, uuid.uuid4().hex
         self._ended: list[Key] = []
-        self._news = Wakeup()
-        self._is_behind, self._due, self._leads = True, 0.0, False
+        self._wakeup = Wakeup()
+        self._is_behind, self._due, self._is_active = True, 0.0, False
 
     async def run(self, feed: Feed) -> None:
         """Process ended requests at once, and check all runs without a worker every interval.
@@ -75,47 +75,47 @@ class Reconciler:
     async def reconcile(self) -> None:
         """Submit the missing jobs once."""
         # Without `jobless` a backlog would grow: each pass would submit all queued work again.
-        asked = Query(unacknowledged=True, jobless=True, limit=PAGE)
-        async for ended in record_pages(self._backend.store, Request, asked):
+        query = Query(unacknowledged=True, jobless=True, limit=PAGE)
+        async for ended in record_pages(self._backend.store, Request, query):
             await self._resume(ended)
         free = Query(unleased_at=self._clock(), jobless=True, limit=PAGE)
         async for stranded in record_pages(self._backend.store, Thread, free):
             await self._backend.jobs.submit_all([start_job(thread) for thread in stranded])
 
     async def _follow(self, feed: Feed) -> None:
-        async with feed.follow(self._hear):
+        async with feed.follow(self._collect):
             while True:
                 try:
-                    await self._look()
+                    await self._check()
                 except RingiError as error:
                     log.warning("cannot look for runs that should go on, trying again: %s", error)
                 except Exception:
                     log.exception("looking for runs that should go on failed, trying again")
-                await self._news.wait(self._due - asyncio.get_running_loop().time())
+                await self._wakeup.wait(self._due - asyncio.get_running_loop().time())
 
-    def _hear(self, events: Sequence[Event]) -> None:
-        if not self._leads:
+    def _collect(self, events: Sequence[Event]) -> None:
+        if not self._is_active:
             return  # Another process receives it too; a process that takes over first checks all runs.
         # Only these: a full scan per event would read a million records for a thousand answers and a thousand open
         # runs.
         ended = [Key(event.tenant, event.record_id) for event in events if event.type in ENDS]
         self._ended += ended
         if ended:
-            self._news.set()
+            self._wakeup.set()
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         now = asyncio.get_running_loop().time()
         is_whole, self._is_behind = self._is_behind or now >= self._due, True
         if is_whole:
             self._due = now + self._every
             wait = await self._backend.jobs.lead(DUTY, self._me, self._every)
-            self._leads, self._due = not wait, now + (wait or self._every * EARLY)
-        if is_whole and self._leads:
+            self._is_active, self._due = not wait, now + (wait or self._every * EARLY)
+        if is_whole and self._is_active:
             await self.reconcile()
-        some, self._ended = self._ended[:PAGE], self._ended[PAGE:]
+        batch, self._ended = self._ended[:PAGE], self._ended[PAGE:]
         if self._ended:  # Next time: continuous answers would block all other checks.
-            self._news.set()
-        await self._resume(await readable(self._backend.store, Request, some))
+            self._wakeup.set()
+        await self._resume(await readable(self._backend.store, Request, batch))
         self._is_behind = False
 
     async def _resume(self, ended: Sequence[Request]) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 from langchain_core.messages import AIMessageChunk
 
 from ringi.domain.record import RUN
-from ringi.runs.model_form import Words
+from ringi.runs.model_form import VisibleText
 
-FEW = 3
+SHORT_LENGTH = 3
 """A text of so few characters in a structured answer matches other texts by chance."""
 FEW_WORDS = 3
 """So few words match the output of another graph by chance."""
@@ -30,7 +30,7 @@ _TOKEN = re.compile(rf"(?:(?<!\w)[-+.\u2212](?=\d))?(?:{_LETTER})+(?:{_JOINT}(?:
 
 
 @dataclass
-class Message:
+class StreamedMessage:
     """A message of the agent that is being streamed."""
 
     id: str
@@ -43,26 +43,26 @@ class Message:
     """True once its model has finished."""
     text: str = ""
     whole: AIMessageChunk | None = None
-    words: Words | None = None
+    visible_text: VisibleText | None = None
 
-    def may_be_in(self, place: str) -> bool:
+    def may_repeat_in(self, place: str) -> bool:
         """Return whether the result of a step at a place may repeat this message.
 
         A message that another graph is still streaming is incomplete and does not count.
         """
         is_below = self.place.startswith(f"{place}|")
-        if self.words is not None or step_of(self.place) != step_of(place):
+        if self.visible_text is not None or step_of(self.place) != step_of(place):
             return False
         if not self.is_models:
             return is_below
         return is_below or self.place == place or self.has_ended or not self.task
 
-    def is_beside(self, place: str) -> bool:
+    def is_unrelated(self, place: str) -> bool:
         """Return whether the message comes neither from within the step at this place nor from around it."""
         one, other = f"{self.place}|", f"{place}|"
         return not (one.startswith(other) or other.startswith(one))
 
-    def goes_on_in(self, place: str) -> bool:
+    def continues_in(self, place: str) -> bool:
         """Return whether the result of a step at a place may continue this message."""
         return bool(self.task) and (self.place == place or self.place.startswith(f"{place}|"))
 
@@ -79,35 +79,35 @@ class _Marks(dict[int, str]):
 _MARKS = _Marks()
 
 
-def said_of(text: str, said: str) -> int:
+def matched_length(text: str, model_text: str) -> int:
     """Return how many leading characters of a text match a model's words; 0 if it begins differently."""
-    if not said.strip():
+    if not model_text.strip():
         return 0
-    if text.split() == said.split():
+    if text.split() == model_text.split():
         return len(text)
-    words = _tokens(said)
-    return len(said) if text.startswith(said) and _tokens(text)[: len(words)] == words else 0
+    words = _tokens(model_text)
+    return len(model_text) if text.startswith(model_text) and _tokens(text)[: len(words)] == words else 0
 
 
-def paragraphs_of(left: str) -> str:
+def separate_paragraphs(unsent: str) -> str:
     """Return the rest of an answer if it is separate, after a blank line; else an empty text."""
-    behind = _BLANK_LINE.match(left)
-    return left[behind.end() :] if behind else ""
+    blank_line = _BLANK_LINE.match(unsent)
+    return unsent[blank_line.end() :] if blank_line else ""
 
 
-def has_all_of(text: str, said: str, *, is_beside: bool = False) -> bool:
+def contains_text(text: str, model_text: str, *, is_unrelated: bool = False) -> bool:
     """Return whether a text repeats the words of a model.
 
     In a structured JSON answer, one string equals the text, or the text contains the longest string. For text of
     another graph only the second rule applies, and the longest string must have more than a few words.
     """
-    words, within = said, _line(text)
-    if said.strip().startswith("{"):
-        found = [each for each in _strings(said) if each.strip()]
-        if not is_beside and any(each.split() == text.split() for each in found):
+    words, within = model_text, _line(text)
+    if model_text.strip().startswith("{"):
+        found = [each for each in _strings(model_text) if each.strip()]
+        if not is_unrelated and any(each.split() == text.split() for each in found):
             return True
-        words = max((each for each in found if len(each.strip()) > FEW), key=len, default="")
-        if is_beside and _words_in(words) <= FEW_WORDS:
+        words = max((each for each in found if len(each.strip()) > SHORT_LENGTH), key=len, default="")
+        if is_unrelated and _count_words(words) <= FEW_WORDS:
             return False
     return bool(words.strip()) and _line(words) in within
 
@@ -117,34 +117,36 @@ def step_of(place: str) -> str:
     return place.partition("|")[0]
 
 
-def left_of(text: str, place: str, messages: Iterable[Message]) -> tuple[str, Message | None, list[Message]]:
+def unsent_part(
+    text: str, place: str, messages: Iterable[StreamedMessage]
+) -> tuple[str, StreamedMessage | None, list[StreamedMessage]]:
     """Return the unsent rest of a step's result, the message that it continues, and the messages that it repeats."""
-    within = [each for each in messages if each.may_be_in(place)]
-    known = max(within, key=lambda each: said_of(text, each.text), default=None)
-    said = said_of(text, known.text) if known else 0
-    if known is None or not said:
-        left, first, goes_on_in = text, None, None
-    elif said == len(text) or known.goes_on_in(place):
-        left, first, goes_on_in = text[said:], known, known
-    elif own := paragraphs_of(text[said:]):
+    within = [each for each in messages if each.may_repeat_in(place)]
+    known = max(within, key=lambda each: matched_length(text, each.text), default=None)
+    matched = matched_length(text, known.text) if known else 0
+    if known is None or not matched:
+        unsent, first, continues_in = text, None, None
+    elif matched == len(text) or known.continues_in(place):
+        unsent, first, continues_in = text[matched:], known, known
+    elif own := separate_paragraphs(text[matched:]):
         later = within[within.index(known) + 1 :]
-        is_said = any(said_of(own, each.text) == len(own) for each in later)
-        left, first, goes_on_in = "" if is_said else own, known, None
+        is_sent = any(matched_length(own, each.text) == len(own) for each in later)
+        unsent, first, continues_in = "" if is_sent else own, known, None
     else:
-        left, first, goes_on_in = text, None, None
-    return left, goes_on_in, [each for each in within if each is not first and repeats(left, each, place)]
+        unsent, first, continues_in = text, None, None
+    return unsent, continues_in, [each for each in within if each is not first and repeats(unsent, each, place)]
 
 
-def repeats(text: str, message: Message, place: str) -> bool:
+def repeats(text: str, message: StreamedMessage, place: str) -> bool:
     """Return whether the result of a step at a place repeats a message."""
-    return has_all_of(text, message.text, is_beside=message.is_beside(place))
+    return contains_text(text, message.text, is_unrelated=message.is_unrelated(place))
 
 
 def _tokens(text: str) -> list[str]:
     return [text[found.start() : found.end()] for found in _TOKEN.finditer(text.translate(_MARKS))]
 
 
-def _words_in(text: str) -> int:
+def _count_words(text: str) -> int:
     """Return the number of words in a text; without word boundaries, two characters count as one word."""
     words = [token for token in _tokens(text) if any(map(str.isalnum, token))]
     return sum(max(1, len("".join(RUN.findall(word))) // 2) for word in words)
@@ -154,9 +156,9 @@ def _line(text: str) -> str:
     return "\n".join(["", *_tokens(text), ""])
 
 
-def _strings(said: str) -> Iterator[str]:
+def _strings(model_text: str) -> Iterator[str]:
     try:
-        parts: list[Any] = [json.loads(said)]
+        parts: list[Any] = [json.loads(model_text)]
     except (ValueError, RecursionError):
         return
     for part in parts:

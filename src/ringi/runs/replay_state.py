@@ -43,7 +43,7 @@ class ReplayState:
         if handler:
             handler(self, item.event)
 
-    def fits(self, message_id: str, text: str) -> bool:
+    def may_be_message(self, message_id: str, text: str) -> bool:
         """Return True if a message with this beginning may be the one with this id."""
         if message_id in self.superseded:
             return False
@@ -92,21 +92,21 @@ def superseded_by(event: dict[str, Any]) -> str | None:
     return str(event["value"]["messageId"]) if is_this else None
 
 
-async def read_ledger(stream: Stream, key: Key) -> ReplayState:
+async def read_replay_state(stream: Stream, key: Key) -> ReplayState:
     """Return the replay state of the newest run in the stream; empty for an empty stream."""
-    ledger, after = ReplayState(""), 0
+    state, after = ReplayState(""), 0
     while True:
         items = await stream.read(key, after, PAGE)
         for item in items:
-            if item.event["type"] == "RUN_STARTED" and not belongs(item.event["runId"], ledger.run_id):
-                ledger = ReplayState(item.event["runId"])
-            ledger.add(item)
+            if item.event["type"] == "RUN_STARTED" and not belongs_to_run(item.event["runId"], state.run_id):
+                state = ReplayState(item.event["runId"])
+            state.add(item)
         if len(items) < PAGE:
-            return ledger
+            return state
         after = items[-1].number
 
 
-def belongs(stretch: str, run_id: str) -> bool:
+def belongs_to_run(stretch: str, run_id: str) -> bool:
     """Return True if an AG-UI run is the run itself or a continuation after one of its pauses."""
     return run_of(stretch) == run_id
 

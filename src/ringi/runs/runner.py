@@ -21,9 +21,9 @@ from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
-from ringi.runs.announcements import Offer
+from ringi.runs.announcements import AgentDescription
 from ringi.runs.cleanup import CANCELLED, close_run, open_requests
-from ringi.runs.images import anybodys, begin_with
+from ringi.runs.images import allow_anyone, begin_run_with_images
 from ringi.runs.message_ids import began_with
 from ringi.runs.reconciler import start_job
 
@@ -35,26 +35,28 @@ class Runner:
         self.backend, self.inbox, self.agents = backend, inbox, agents
 
     @property
-    def offered(self) -> dict[str, Agent]:
+    def startable(self) -> dict[str, Agent]:
         """The agents that people and programs may start, by name."""
         return {name: agent for name, agent in self.agents.items() if not agent.is_internal}
 
-    async def announced(self) -> Mapping[str, Sequence[Offer]]:
+    async def announced_agents(self) -> Mapping[str, Sequence[AgentDescription]]:
         """The agents of all workers on the store, by name: each description in use, the newest worker's first."""
-        return announcements.read(await self.backend.jobs.announced())
+        return announcements.parse(await self.backend.jobs.announced())
 
-    async def offers(self) -> dict[str, Offer]:
+    async def available_agents(self) -> dict[str, AgentDescription]:
         """The agents that people and programs may start, by name: those of this process and those announced by workers.
 
         If workers describe an agent differently, the description of the newest worker applies.
         """
-        elsewhere = {name: found[0] for name, found in (await self.announced()).items() if name not in self.agents}
-        here = {name: Offer.of(agent) for name, agent in self.agents.items()}
+        elsewhere = {
+            name: found[0] for name, found in (await self.announced_agents()).items() if name not in self.agents
+        }
+        here = {name: AgentDescription.of(agent) for name, agent in self.agents.items()}
         return {name: offer for name, offer in (here | elsewhere).items() if not offer.is_internal}
 
-    async def has_offer(self, agent: str) -> bool:
+    async def is_available(self, agent: str) -> bool:
         """Return whether people and programs may start this agent."""
-        return agent in self.offered or (agent not in self.agents and agent in await self.offers())
+        return agent in self.startable or (agent not in self.agents and agent in await self.available_agents())
 
     async def start(
         self,
@@ -66,7 +68,7 @@ class Runner:
         by: str,
         images: Sequence[NewImage] = (),
         once: bool = False,
-        check: Callable[[Thread], object] = anybodys,
+        check: Callable[[Thread], object] = allow_anyone,
     ) -> Thread:
         """Begin a run and return its thread at once; a worker executes it. The images belong to its newest message.
 
@@ -114,8 +116,8 @@ class Runner:
     async def _check_input(self, agent: str, input: dict[str, Any], images: Sequence[NewImage]) -> None:
         # Any worker may take the run: the input has to match each deployed version.
         here = self.agents.get(agent)
-        elsewhere = () if here and not images else (await self.announced()).get(agent, ())
-        versions: Sequence[Agent | Offer] = [here] if here else elsewhere
+        elsewhere = () if here and not images else (await self.announced_agents()).get(agent, ())
+        versions: Sequence[Agent | AgentDescription] = [here] if here else elsewhere
         if not versions:
             raise NotFoundError("agent", agent)
         refuse_names(input)
@@ -143,7 +145,9 @@ class Runner:
         run = run.model_copy(update={"traceparent": span.traceparent})
         if images:
             clock = self.inbox.clock
-            thread = await begin_with(self.backend, key, agent, run, images, by=by, clock=clock, once=once, check=check)
+            thread = await begin_run_with_images(
+                self.backend, key, agent, run, images, by=by, clock=clock, once=once, check=check
+            )
         else:
             thread = await self._begin_without(key, agent, run, by, once=once, check=check)
         if thread.run_id == run.id:

@@ -11,7 +11,7 @@ from ringi.runs.images import saver_of
 
 async def graph_state(backend: Backend, thread: Thread) -> dict[str, Any]:
     """Return the state of a thread's graph as of its newest step; empty if the thread was erased."""
-    place = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
+    config = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
     saver = await saver_of(backend, thread)
-    saved = await saver.aget_tuple({"configurable": place})
+    saved = await saver.aget_tuple({"configurable": config})
     return saved.checkpoint["channel_values"] if saved else {}

@@ -39,7 +39,7 @@ from ringi.base.clock import Clock
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
-from ringi.runs.replay_state import CUT, SUPERSEDED, ReplayState, read_ledger
+from ringi.runs.replay_state import CUT, SUPERSEDED, ReplayState, read_replay_state
 
 FLUSH_SECONDS = 0.05
 """Seconds for which tokens are collected before they are stored as one event."""
@@ -47,7 +47,7 @@ FLUSH_CHARACTERS = 4096
 
 SAY = "ringi_say"
 """The only key of a custom event whose text is a message to people and not part of the state."""
-AGAIN = "again"
+REPEATED = "again"
 """The mark of an interrupt that an earlier pause of the run has shown."""
 
 
@@ -56,9 +56,9 @@ def stream_topic(key: Key) -> str:
     return f"stream/{key.tenant}/{key.id}"
 
 
-def with_mark(interrupt: Interrupt) -> Interrupt:
+def mark_repeated(interrupt: Interrupt) -> Interrupt:
     """Return an interrupt marked as open since an earlier pause."""
-    return interrupt.model_copy(update={"metadata": {**(interrupt.metadata or {}), AGAIN: True}})
+    return interrupt.model_copy(update={"metadata": {**(interrupt.metadata or {}), REPEATED: True}})
 
 
 class Emitter:
@@ -73,16 +73,16 @@ class Emitter:
         fence: int,
         *,
         clock: Clock,
-        said: Sequence[UserMessage] = (),
+        user_messages: Sequence[UserMessage] = (),
     ) -> None:
         self._stream, self._notifier, self._key, self._clock = stream, notifier, key, clock
-        self._run_id, self._fence, self._said = run_id, fence, said
-        self._told = ReplayState(run_id)
-        self._now: dict[str, str] = {}
-        self._shown_as: dict[str, str] = {}
+        self._run_id, self._fence, self._user_messages = run_id, fence, user_messages
+        self._state = ReplayState(run_id)
+        self._texts: dict[str, str] = {}
+        self._stream_ids: dict[str, str] = {}
         self._pending: list[StreamItem] = []
-        self._gathered = 0
-        self._alarm: asyncio.TimerHandle | None = None
+        self._pending_characters = 0
+        self._flush_timer: asyncio.TimerHandle | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._writing = asyncio.Lock()
         self._failure: Exception | None = None
@@ -90,12 +90,12 @@ class Emitter:
     async def take_over(self) -> None:
         """Fence off older workers, read their output of this run, and close messages left open by the previous run."""
         await self._stream.append(self._key, [], fence=self._fence)
-        told = await read_ledger(self._stream, self._key)
-        if told.run_id != self._run_id:
-            self._told = told
+        state = await read_replay_state(self._stream, self._key)
+        if state.run_id != self._run_id:
+            self._state = state
             await self.cancel()
-            told = ReplayState(self._run_id)
-        self._told = told
+            state = ReplayState(self._run_id)
+        self._state = state
 
     async def open(self) -> None:
         """Open a stretch unless one is open: a dead worker may have left it open.
@@ -103,48 +103,48 @@ class Emitter:
         Steps whose messages a failure cut off run again: these messages are superseded.
         """
         self._open()
-        for message_id in sorted(self._told.cut):
+        for message_id in sorted(self._state.cut):
             self._supersede(message_id)
         await self.flush()
 
     def has_shown(self, request_id: str) -> bool:
         """Return whether an earlier pause of the run has shown this request."""
-        return request_id in self._told.asked
+        return request_id in self._state.asked
 
     def begin(self) -> None:
         """Match each message from its first word: steps are about to run, some of them again."""
-        self._now.clear()
-        self._shown_as.clear()
+        self._texts.clear()
+        self._stream_ids.clear()
 
     def text(self, message_id: str, delta: str) -> None:
         """Append to a message of the agent; text from an earlier attempt of the step is not repeated."""
-        now = self._now[message_id] = self._now.get(message_id, "") + delta
-        shown = self._shown_as.get(message_id, message_id)
-        if not self._told.fits(shown, now):
-            shown = self._another(message_id, lambda id: self._told.fits(id, now))
-        self._say(shown, now[len(self._told.texts.get(shown, "")) :])
+        text_now = self._texts[message_id] = self._texts.get(message_id, "") + delta
+        stream_id = self._stream_ids.get(message_id, message_id)
+        if not self._state.may_be_message(stream_id, text_now):
+            stream_id = self._unused_id(message_id, lambda id: self._state.may_be_message(id, text_now))
+        self._write_text(stream_id, text_now[len(self._state.texts.get(stream_id, "")) :])
 
     def end_text(self, message_id: str) -> None:
         """Close a message."""
-        now, shown = self._now.pop(message_id, ""), self._shown_as.get(message_id, message_id)
-        told = self._told
-        if now and told.texts.get(shown, "") != now:
-            shown = self._another(
-                message_id, lambda id: id not in told.superseded and told.texts.get(id, "") in ("", now)
+        text_now, stream_id = self._texts.pop(message_id, ""), self._stream_ids.get(message_id, message_id)
+        state = self._state
+        if text_now and state.texts.get(stream_id, "") != text_now:
+            stream_id = self._unused_id(
+                message_id, lambda id: id not in state.superseded and state.texts.get(id, "") in ("", text_now)
             )
-            self._say(shown, now[len(told.texts.get(shown, "")) :])
-        if not now:
+            self._write_text(stream_id, text_now[len(state.texts.get(stream_id, "")) :])
+        if not text_now:
             # The step writes no text here now: it may only call tools.
-            self._take_back(shown)
-        self._end_message(shown)
+            self._discard_message(stream_id)
+        self._end_message(stream_id)
 
     def supersede(self, message_id: str) -> None:
         """Supersede a message: the next message repeats its content."""
-        shown = self._shown_as.get(message_id, message_id)
-        if shown in self._told.open:
-            self._take_back(shown)
-        elif shown in self._told.ended - self._told.superseded:
-            self._supersede(shown)
+        stream_id = self._stream_ids.get(message_id, message_id)
+        if stream_id in self._state.open:
+            self._discard_message(stream_id)
+        elif stream_id in self._state.ended - self._state.superseded:
+            self._supersede(stream_id)
 
     def whole_text(self, origin: str, text: str) -> None:
         """Add a complete message, once per place in the run."""
@@ -171,8 +171,8 @@ class Emitter:
 
     async def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
         """Close the stretch at a pause for people; interrupts shown by an earlier pause are marked."""
-        again = [with_mark(interrupt) if self.has_shown(interrupt.id) else interrupt for interrupt in interrupts]
-        await self._close(values, RunFinishedInterruptOutcome(interrupts=again))
+        repeated = [mark_repeated(interrupt) if self.has_shown(interrupt.id) else interrupt for interrupt in interrupts]
+        await self._close(values, RunFinishedInterruptOutcome(interrupts=repeated))
 
     async def finish(self, values: dict[str, Any]) -> None:
         """Close the stretch: the run has ended."""
@@ -191,51 +191,55 @@ class Emitter:
 
     def stop(self) -> None:
         """Discard output that is not stored yet: the next worker repeats it."""
-        if self._alarm:
-            self._alarm.cancel()
+        if self._flush_timer:
+            self._flush_timer.cancel()
 
     async def flush(self) -> None:
         """Store the collected events; raises any error of background storage."""
         if self._failure:
             raise self._failure
         async with self._writing:
-            items, self._pending, self._gathered = self._pending, [], 0
-            if self._alarm:
-                self._alarm.cancel()
-                self._alarm = None
+            items, self._pending, self._pending_characters = self._pending, [], 0
+            if self._flush_timer:
+                self._flush_timer.cancel()
+                self._flush_timer = None
             if items:
                 await self._stream.append(self._key, items, fence=self._fence)
                 await self._notifier.publish(stream_topic(self._key))
 
     def _open(self) -> None:
-        if self._told.stretch is not None:
+        if self._state.stretch is not None:
             return
-        n = self._told.stretches
+        n = self._state.stretches
         stretch = f"{self._run_id}.{n}" if n else self._run_id
-        about = {"thread_id": self._key.id, "run_id": stretch}
+        ids = {"thread_id": self._key.id, "run_id": stretch}
         # AG-UI before 1.0 refuses an input without these; CopilotKit 1.75 still ships such a client.
-        whole: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwarded_props": {}}
-        input = RunAgentInput(**about, messages=list(self._said), **whole) if self._said and not n else None
-        self._add(RunStartedEvent(**about, protocol_version="1.0", input=input))
+        defaults: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwarded_props": {}}
+        input = (
+            RunAgentInput(**ids, messages=list(self._user_messages), **defaults)
+            if self._user_messages and not n
+            else None
+        )
+        self._add(RunStartedEvent(**ids, protocol_version="1.0", input=input))
 
     async def _close(self, values: dict[str, Any] | None, outcome: Any) -> None:
-        if self._told.stretch:
+        if self._state.stretch:
             if values is None:
                 self._cut_messages()
             else:
                 # An ended step has ended its messages: open ones belong to a worker that died.
-                for message_id in sorted(self._told.open):
-                    self._take_back(message_id)
+                for message_id in sorted(self._state.open):
+                    self._discard_message(message_id)
                 self._add(StateSnapshotEvent(snapshot=values))
-            self._add(RunFinishedEvent(thread_id=self._key.id, run_id=self._told.stretch, outcome=outcome))
+            self._add(RunFinishedEvent(thread_id=self._key.id, run_id=self._state.stretch, outcome=outcome))
         await self.flush()
 
     def _cut_messages(self) -> None:
-        for message_id in sorted(self._told.open):
+        for message_id in sorted(self._state.open):
             self._add(TextMessageEndEvent(message_id=message_id), f"{CUT}{message_id}")
 
-    def _take_back(self, message_id: str) -> None:
-        if message_id in self._told.open:
+    def _discard_message(self, message_id: str) -> None:
+        if message_id in self._state.open:
             # Before its end, so that a reader can mark it in the part that ends it.
             self._supersede(message_id)
             self._end_message(message_id)
@@ -244,46 +248,48 @@ class Emitter:
         self._add(CustomEvent(name=SUPERSEDED, value={"messageId": message_id}))
 
     def _end_message(self, message_id: str) -> None:
-        if message_id in self._told.open:
+        if message_id in self._state.open:
             self._add(TextMessageEndEvent(message_id=message_id))
 
-    def _another(self, message_id: str, is_this: Callable[[str], bool]) -> str:
+    def _unused_id(self, message_id: str, is_this: Callable[[str], bool]) -> str:
         # A nondeterministic model produces different text the second time: that is another message.
-        found, n = message_id, count(1)
-        while not is_this(found):
-            self._take_back(found)
-            found = f"{message_id}~{next(n)}"
-        self._shown_as[message_id] = found
-        return found
+        candidate, n = message_id, count(1)
+        while not is_this(candidate):
+            self._discard_message(candidate)
+            candidate = f"{message_id}~{next(n)}"
+        self._stream_ids[message_id] = candidate
+        return candidate
 
-    def _say(self, message_id: str, delta: str) -> None:
+    def _write_text(self, message_id: str, delta: str) -> None:
         if not delta:
             return
-        if message_id not in self._told.open:
+        if message_id not in self._state.open:
             self._add(TextMessageStartEvent(message_id=message_id, role="assistant"))
         last = self._pending[-1].event if self._pending else {}
         if last.get("type") == "TEXT_MESSAGE_CONTENT" and last["messageId"] == message_id:
             last["delta"] += delta
-            self._told.texts[message_id] += delta
+            self._state.texts[message_id] += delta
         else:
             self._add(TextMessageContentEvent(message_id=message_id, delta=delta))
-        self._gathered += len(delta)
-        if self._gathered > FLUSH_CHARACTERS:
+        self._pending_characters += len(delta)
+        if self._pending_characters > FLUSH_CHARACTERS:
             self._flush_soon()
 
     def _once(self, origin: str, event: BaseEvent) -> None:
-        if origin not in self._told.origins:
+        if origin not in self._state.origins:
             self._add(event, origin)
 
     def _add(self, event: BaseEvent, origin: str | None = None) -> None:
         event.timestamp = int(self._clock().timestamp() * 1000)
         item = StreamItem(event.model_dump(mode="json", by_alias=True), origin)
-        self._told.add(item)
+        self._state.add(item)
         self._pending.append(item)
-        if not self._alarm:
+        if not self._flush_timer:
             # All threads of a process flush at the same moments, so their events need few transactions.
             loop = asyncio.get_running_loop()
-            self._alarm = loop.call_at(loop.time() // FLUSH_SECONDS * FLUSH_SECONDS + FLUSH_SECONDS, self._flush_soon)
+            self._flush_timer = loop.call_at(
+                loop.time() // FLUSH_SECONDS * FLUSH_SECONDS + FLUSH_SECONDS, self._flush_soon
+            )
 
     def _flush_soon(self) -> None:
         task = asyncio.create_task(self._flush_quietly())

@@ -18,8 +18,8 @@ from ringi.errors import FieldError, InvalidError
 from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown
 
 Args = dict[str, Any]
-MORE = "additionalProperties"
-MISFIT = "the call does not fit the schema of its tool ({error}). Nobody was asked; correct it and call again"
+ADDITIONAL = "additionalProperties"
+REFUSED_CALL = "the call does not fit the schema of its tool ({error}). Nobody was asked; correct it and call again"
 
 
 def injected(tool: BaseTool) -> frozenset[str]:
@@ -29,7 +29,7 @@ def injected(tool: BaseTool) -> frozenset[str]:
     return frozenset(name for name in names if name)
 
 
-def schema_of(tool: BaseTool | None) -> dict[str, Any] | None:
+def call_schema(tool: BaseTool | None) -> dict[str, Any] | None:
     """Return the JSON Schema of the arguments that the model may set; None for an unknown tool."""
     if tool is None:
         return None
@@ -39,11 +39,11 @@ def schema_of(tool: BaseTool | None) -> dict[str, Any] | None:
     if not issubclass(schema, BaseModel):
         return schema.schema()
     found = schema.model_json_schema()
-    more = more_of(tool, found)
-    return found if more is None else {**found, MORE: more}
+    more = extra_arguments_schema(tool, found)
+    return found if more is None else {**found, ADDITIONAL: more}
 
 
-def more_of(tool: BaseTool, schema: Mapping[str, Any]) -> Any:
+def extra_arguments_schema(tool: BaseTool, schema: Mapping[str, Any]) -> Any:
     """Return the schema of a tool's additional arguments; None if it accepts none.
 
     LangChain's `tool_call_schema` omits whether a model allows extra fields, and names `**kwargs` as an argument.
@@ -56,12 +56,12 @@ def more_of(tool: BaseTool, schema: Mapping[str, Any]) -> Any:
     function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
     parameters = inspect.signature(function).parameters.values() if function else ()
     variable = next((each.name for each in parameters if each.kind is each.VAR_KEYWORD), None)
-    return schema.get("properties", {}).get(variable, {}).get(MORE) if variable else None
+    return schema.get("properties", {}).get(variable, {}).get(ADDITIONAL) if variable else None
 
 
 def check_tool(tool: BaseTool | None, args: Args) -> None:
     """Raise `InvalidError` for arguments that a tool's own schema refuses, and for those that it does not name."""
-    schema = schema_of(tool)
+    schema = call_schema(tool)
     if tool is None or schema is None:
         return
     model = tool.args_schema
@@ -77,28 +77,28 @@ def check_tool(tool: BaseTool | None, args: Args) -> None:
         # Tools convert some text to numbers. A value with dropped parts would run as a different call.
         refuse_dropped(tool, args)
         unnamed = {name: value for name, value in args.items() if name not in schema.get("properties", {})}
-        check_call({"type": "object", MORE: schema.get(MORE, False)}, unnamed)
+        check_call({"type": "object", ADDITIONAL: schema.get(ADDITIONAL, False)}, unnamed)
 
 
-def taking(tool: BaseTool, args: Args) -> BaseTool:
+def accept_all_arguments(tool: BaseTool, args: Args) -> BaseTool:
     """Return the tool as one that receives all of these arguments: LangChain drops those meant for `**kwargs`."""
     model = tool.args_schema
     if not (isinstance(model, type) and issubclass(model, BaseModel)) or args.keys() <= model.model_fields.keys():
         return tool
-    if model.model_config.get("extra") == "allow" or more_of(tool, schema_of(tool) or {}) is None:
+    if model.model_config.get("extra") == "allow" or extra_arguments_schema(tool, call_schema(tool) or {}) is None:
         return tool
     whole = type(model.__name__, (model,), {"model_config": ConfigDict(extra="allow"), "__doc__": model.__doc__})
     return tool.model_copy(update={"args_schema": whole})
 
 
-def check_model(model: type[BaseModel], args: Args, own: frozenset[str]) -> None:
+def check_model(model: type[BaseModel], args: Args, injected_names: frozenset[str]) -> None:
     """Raise `InvalidError` for arguments that the tool's model refuses."""
     try:
         model.model_validate(copy.deepcopy(args))
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
+        problems = error.errors(include_url=False, include_input=False)
         # The arguments that the agent's code injects are not set yet.
-        wrong = [each for each in found if not each["loc"] or each["loc"][0] not in own]
+        wrong = [each for each in problems if not each["loc"] or each["loc"][0] not in injected_names]
         if wrong:
             raise InvalidError([FieldError(path_of("args", e["loc"]), e["msg"]) for e in wrong[:MAX_ERRORS]]) from error
 
@@ -107,42 +107,42 @@ def refuse_dropped(tool: BaseTool, args: Args) -> None:
     """Raise `InvalidError` for each part of the arguments that the tool would drop."""
     model: Any = tool.tool_call_schema
     try:
-        taken = model.model_validate(copy.deepcopy(args)).model_dump(mode="json", by_alias=True, fallback=str)
+        converted = model.model_validate(copy.deepcopy(args)).model_dump(mode="json", by_alias=True, fallback=str)
     except (ValidationError, PydanticSerializationError, ValueError, TypeError) as error:
         raise InvalidError.of("args", f"does not fit the schema: {type(error).__name__}") from error
     # Fields that a schema allows but does not name are missing in the model made from it.
-    known = {name: value for name, value in args.items() if name in taken}
-    told = [FieldError(path, UNKNOWN) for path in dropped(known, taken, "args")]
-    if told:
-        raise InvalidError(told[:MAX_ERRORS])
+    named_arguments = {name: value for name, value in args.items() if name in converted}
+    errors = [FieldError(path, UNKNOWN) for path in dropped_paths(named_arguments, converted, "args")]
+    if errors:
+        raise InvalidError(errors[:MAX_ERRORS])
 
 
-def dropped(given: Any, taken: Any, path: str) -> Iterator[str]:
+def dropped_paths(original: Any, converted: Any, path: str) -> Iterator[str]:
     """Yield the paths of a value that are missing in the converted value."""
-    if isinstance(given, dict) and isinstance(taken, dict):
-        for name, value in given.items():
-            if name in taken:
-                yield from dropped(value, taken[name], path_of(path, [name]))
+    if isinstance(original, dict) and isinstance(converted, dict):
+        for name, value in original.items():
+            if name in converted:
+                yield from dropped_paths(value, converted[name], path_of(path, [name]))
             else:
                 yield path_of(path, [name])
-    elif isinstance(given, list) and isinstance(taken, list) and len(given) == len(taken):
-        for place, value in enumerate(given):
-            yield from dropped(value, taken[place], path_of(path, [place]))
+    elif isinstance(original, list) and isinstance(converted, list) and len(original) == len(converted):
+        for place, value in enumerate(original):
+            yield from dropped_paths(value, converted[place], path_of(path, [place]))
 
 
 def tools_of(graph: Any) -> dict[str, BaseTool]:
     """Return the tools that a graph and its subgraphs run, by name; a shared name is left out."""
-    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
-    nodes = [node.bound for each in (graph, *within) for node in getattr(each, "nodes", {}).values()]
+    subgraphs = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    nodes = [node.bound for each in (graph, *subgraphs) for node in getattr(each, "nodes", {}).values()]
     found = [tool for node in nodes if isinstance(node, ToolNode) for tool in node.tools_by_name.values()]
     by_name = {tool.name: tool for tool in found}
     return {tool.name: tool for tool in found if all(by_name[t.name] is t for t in found if t.name == tool.name)}
 
 
-def misfit(tool: BaseTool, args: Args) -> str | None:
+def refusal_reason(tool: BaseTool, args: Args) -> str | None:
     """Return the validation error of a tool call; None if it is valid."""
     try:
         check_tool(tool, args)
     except InvalidError as error:
-        return MISFIT.format(error=error)
+        return REFUSED_CALL.format(error=error)
     return None

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
 from itertools import count
 
+from ringi.base.extras import missing
 from ringi.base.settings import VARIABLE, hitl_enabled
 from ringi.connect import Backend, repeat
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
@@ -20,7 +21,6 @@ from ringi.domain.thread import Thread
 from ringi.errors import (
     FenceError,
     LaterError,
-    MissingExtraError,
     RingiError,
     ThreadBusyError,
 )
@@ -29,7 +29,7 @@ from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
 from ringi.runs.cleanup import close_orphans, ended_requests
-from ringi.runs.images import Room
+from ringi.runs.images import ImageMemory
 from ringi.runs.lease import Lease, PendingReleases, leased
 from ringi.runs.loop_watch import LoopWatch
 from ringi.runs.reconciler import KINDS, Reconciler
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 CONCURRENCY = 256
 """Threads that one process runs at once: they wait for models, not for the CPU."""
 
-ELSEWHERE = (0.3, 0.6, 1.2, 2.4)
+DEFER_SECONDS = (0.3, 0.6, 1.2, 2.4)
 """Seconds for which a worker leaves a run to another worker with its agent, by the number of earlier deferrals."""
 
 
@@ -48,78 +48,84 @@ class Worker(Runner):
 
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         super().__init__(backend, inbox, agents)
-        self._debts = PendingReleases(backend.store, inbox.clock)
-        self._held, self._began, self._room = set[Lease](), time.monotonic(), Room()
-        self._owner, self._turns = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
+        self._pending_releases = PendingReleases(backend.store, inbox.clock)
+        self._held_leases, self._began, self._image_memory = set[Lease](), time.monotonic(), ImageMemory()
+        self._owner, self._lease_numbers = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}", count(1)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Run threads until `stop` is set; the next process continues unfinished runs.
 
-        Without agents it leaves all runs to processes that have some. Raises `MissingExtraError` if there are agents
-        and no
-        runtime library for them.
+        Without agents it leaves all runs to processes that have some.
+
+        Args:
+            stop: Set it to end the work.
+
+        Raises:
+            MissingExtraError: There are agents, and LangGraph is not installed.
         """
         if not self.agents:
             # If it took jobs, it would fail runs whose agent is loaded only in another worker.
             await stop.wait()
             return
-        advancing()
+        load_advance()
         if not hitl_enabled():
             log.warning(
                 "%s is off: agents run without asking anybody, and calls that need consent run as they are", VARIABLE
             )
         reconciler = Reconciler(self.backend, self.inbox.clock)
-        settling = repeat(self._debts.settle, self.backend.notifier.recheck_after)
+        settling = repeat(self._pending_releases.settle, self.backend.notifier.recheck_after)
         announcing = repeat(self._announce, ANNOUNCED_SECONDS / 3)
-        beside = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling, announcing)]
+        background = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling, announcing)]
         try:
             another = self.backend.another_store
-            async with LoopWatch(another, self._held) if another else nullcontext():
+            async with LoopWatch(another, self._held_leases) if another else nullcontext():
                 await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
         finally:
-            for task in beside:
+            for task in background:
                 task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
+            await asyncio.gather(*background, return_exceptions=True)
             with suppress(RingiError):
-                await self.backend.jobs.announce(self._owner, announcements.written(self.agents), 0)
+                await self.backend.jobs.announce(self._owner, announcements.serialize(self.agents), 0)
 
     async def _announce(self) -> None:
-        await self.backend.jobs.announce(self._owner, announcements.written(self.agents), ANNOUNCED_SECONDS)
+        await self.backend.jobs.announce(self._owner, announcements.serialize(self.agents), ANNOUNCED_SECONDS)
 
     async def _handle(self, job: Job) -> None:
         key = Key(job.payload["tenant"], job.payload["thread"])
         inbox = self.inbox.of(key.tenant)
         if not await self._has_work(key, inbox, job.tries):
             return
-        advance, turn = advancing(), f"{self._owner}.{next(self._turns)}"
+        advance, lease_owner = load_advance(), f"{self._owner}.{next(self._lease_numbers)}"
         try:
-            async with leased(self.backend.store, self.inbox.clock, key, turn, self._debts, self._held) as lease:
-                await advance(self.backend, inbox, self.agents, lease, self._room)
+            async with leased(
+                self.backend.store, self.inbox.clock, key, lease_owner, self._pending_releases, self._held_leases
+            ) as lease:
+                await advance(self.backend, inbox, self.agents, lease, self._image_memory)
         except (FenceError, ThreadBusyError) as error:
             # Not a failure: the holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
 
-    async def _has_work(self, key: Key, inbox: Inbox, tries: int) -> bool:
+    async def _has_work(self, key: Key, inbox: Inbox, attempts: int) -> bool:
         thread = await self.backend.store.get(Thread, *key)
         if thread.is_live:
-            if thread.agent not in self.agents and await self._may_come_back(thread.agent):
-                raise LaterError(random.uniform(0.5, 1) * ELSEWHERE[min(tries, len(ELSEWHERE) - 1)])
+            if thread.agent not in self.agents and await self._may_return(thread.agent):
+                raise LaterError(random.uniform(0.5, 1) * DEFER_SECONDS[min(attempts, len(DEFER_SECONDS) - 1)])
             return thread.status == "running" or bool(await ended_requests(self.backend, thread))
         await close_orphans(self.backend, inbox, thread)
         return False
 
-    async def _may_come_back(self, agent: str) -> bool:
+    async def _may_return(self, agent: str) -> bool:
         """Return True if a worker announces the agent, or announced it recently and may be restarting or blocked."""
         # After an outage of all workers the first one waits for the others, regardless of its length.
         is_new = time.monotonic() - self._began < MISSING_SECONDS
         since = ANNOUNCEMENT_KEPT_SECONDS if is_new else MISSING_SECONDS
-        return agent in announcements.read(await self.backend.jobs.announced(since))
+        return agent in announcements.parse(await self.backend.jobs.announced(since))
 
 
-def advancing() -> Callable[[Backend, Inbox, Mapping[str, Agent], Lease, Room], Awaitable[None]]:
-    """Return the function that runs graphs, or raise `MissingExtraError`: an inbox-only server needs none."""
+def load_advance() -> Callable[[Backend, Inbox, Mapping[str, Agent], Lease, ImageMemory], Awaitable[None]]:
+    """Return the function that executes runs, or raise `MissingExtraError`. It is imported only when it is needed."""
     try:
         from ringi.runs.executor import advance
     except ModuleNotFoundError as error:
-        raise MissingExtraError("threads", "langgraph") from error
+        missing("running agents", error)
     return advance

@@ -23,7 +23,7 @@ from ringi.delivery.deliveries import delivering
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import SettingError, UnsupportedError
 from ringi.inbox.inbox import Limits
-from ringi.runs.agent import Agent, by_name
+from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 from ringi.server.app import App
 from ringi.server.auth.authenticator import Keys, Principal, seal_key
@@ -111,7 +111,7 @@ async def running(
     stop = asyncio.Event()
     reached = reaching(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
     async with reached as backend, inbox_on(backend, limits=limits) as inbox:
-        runner = Worker(backend, inbox, by_name(agents))
+        runner = Worker(backend, inbox, agents_by_name(agents))
         if runner.agents and not backend.runs_agents:
             raise UnsupportedError.of_agents(str(urlsplit(backend.url).scheme))
         worker = asyncio.create_task(runner.work(stop))

@@ -28,11 +28,11 @@ from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC
 from ringi.inbox.inbox import Inbox
 from ringi.privacy.erasure import Eraser
-from ringi.runs.agent import Agent, State, by_name
+from ringi.runs.agent import Agent, State, agents_by_name
 from ringi.runs.cleanup import is_asked_by
 from ringi.runs.images import saver_of
 from ringi.runs.reconciler import record_pages
-from ringi.runs.worker import Worker, advancing
+from ringi.runs.worker import Worker, load_advance
 from ringi.testing.clock import Clock
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError
 
@@ -193,7 +193,7 @@ class TestHarness:
         stores = agent_stores(AsyncExitStack(), memory_agent_stores)
         self.backend = Backend("memory://", *parts, clock=self.clock, agent_stores=stores)
         self.inbox = HarnessInbox(self)
-        self._agents = by_name(agents)
+        self._agents = agents_by_name(agents)
         self._answers: Counter[str | None] = Counter()
         self._last_request_at = self.clock() - MICROSECOND
         self._wait_ends: list[datetime] = []
@@ -234,7 +234,7 @@ class TestHarness:
             RunFailedError: The agent raised an error.
         """
         registered = agent if isinstance(agent, Agent) else self._agent_of(agent)
-        by_name({**self._agents, registered.name: registered}.values())
+        agents_by_name({**self._agents, registered.name: registered}.values())
         # In the same dict: the workers of other threads, which may take this run, need it too.
         self._agents[registered.name] = registered
         runner = Worker(self.backend, self.inbox, self._agents)
@@ -360,7 +360,7 @@ class TestHarness:
         # The feed of an inbox belongs to one event loop, and synchronous tests use a new loop for each call.
         inbox = OrderedInbox(self)
         runner, stop = Worker(self.backend, inbox, self._agents), asyncio.Event()
-        advancing()
+        load_advance()
         async with inbox.feed, self.backend.notifier.subscribe(TOPIC) as notifications, asyncio.TaskGroup() as group:
             group.create_task(runner.work(stop))
             while thread_id not in self._jobs.failed and await self._has_work(thread_id):

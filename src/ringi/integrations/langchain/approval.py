@@ -14,7 +14,7 @@ from langgraph.types import Command
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.tool_gate import Call, ToolGate, gated
 from ringi.policy.rules import Policy
-from ringi.runs.tool_arguments import injected, schema_of
+from ringi.runs.tool_arguments import call_schema, injected
 
 Result = ToolMessage | Command[Any]
 Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
@@ -71,5 +71,5 @@ def arguments_of(given: BaseTool | Callable[..., Any] | str) -> tuple[str, froze
     if isinstance(given, str):
         return given, None
     made = given if isinstance(given, BaseTool) else tool(given)
-    schema = schema_of(made) or {}
+    schema = call_schema(made) or {}
     return made.name, None if schema.get("additionalProperties") else frozenset(schema.get("properties", {}))

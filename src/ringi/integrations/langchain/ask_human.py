@@ -21,7 +21,7 @@ from ringi.forms.repair import RepairResult, repair
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, talk_of
 from ringi.integrations.langgraph import put
-from ringi.runs.context import CALL
+from ringi.runs.context import TOOL_CALL_ID
 from ringi.runs.graph_run import MAX_FIELDS
 from ringi.runs.model_form import MAX_FORM_BYTES, MAX_FORM_DEPTH
 
@@ -109,10 +109,10 @@ class AskHuman(BaseTool):
         if isinstance(runtime, ToolRuntime):
             is_unheard, talk = was_silence(runtime.state), talk_of(messages_of(runtime.state), self.name)
             del said[RUNTIME]
-        return {**said, CALL: call.get(CALL), IS_UNHEARD: is_unheard, TALK: talk}
+        return {**said, TOOL_CALL_ID: call.get(TOOL_CALL_ID), IS_UNHEARD: is_unheard, TALK: talk}
 
     def _run(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
-        call, is_unheard, talk = given.get(CALL), given.pop(IS_UNHEARD), given.pop(TALK)
+        call, is_unheard, talk = given.get(TOOL_CALL_ID), given.pop(IS_UNHEARD), given.pop(TALK)
         if not asks():
             return NOBODY
         if is_unheard:
@@ -133,8 +133,8 @@ class AskHuman(BaseTool):
         return self._run(config=config, **given)
 
     def _question(self, given: dict[str, Any], config: RunnableConfig) -> tuple[Ask, RepairResult]:
-        call = given.get(CALL)
-        said = {name: value for name, value in given.items() if value is not None and name != CALL}
+        call = given.get(TOOL_CALL_ID)
+        said = {name: value for name, value in given.items() if value is not None and name != TOOL_CALL_ID}
         unknown = [FieldError(name, "is no argument: remove it") for name in said if name not in SCHEMA["properties"]]
         if unknown:
             raise InvalidError(unknown)
@@ -142,7 +142,7 @@ class AskHuman(BaseTool):
         repaired = repair(said.pop("fields", None) or None)
         form = form_of(repaired.fields) if repaired.fields else None
         own = {"assignee": self.assignee, "candidate_groups": self.candidate_groups, "expires_in": self.expires_in}
-        context = {CALL: call} if call else {}
+        context = {TOOL_CALL_ID: call} if call else {}
         limit = min(self.max_fields, config.get("configurable", {}).get(MAX_FIELDS, self.max_fields))
         return parse_body(Ask, {**said, **own, "form": form, "context": context}).checked(max_fields=limit), repaired
 

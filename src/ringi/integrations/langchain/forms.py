@@ -48,7 +48,7 @@ from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, s
 from ringi.integrations.langchain.tool_gate import with_note
 from ringi.integrations.langgraph import ask
 from ringi.runs.graph_run import MAX_FIELDS, MODEL_FORMS
-from ringi.runs.model_form import KEY, NO_OBJECT, Found, ModelAsk, ask_of, found_in
+from ringi.runs.model_form import KEY, NO_OBJECT, ExtractedForm, ModelAsk, ask_of, extract_form
 from ringi.runs.stream_writer import SAY
 
 log = logging.getLogger(__name__)
@@ -170,7 +170,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         *earlier, answer = state["messages"]
         if not isinstance(answer, AIMessage) or not asks():
             return None
-        found = found_in(answer.text)
+        found = extract_form(answer.text)
         if found is None:
             return self._cut_off(answer, earlier)
         if why := unasked(found, answer, earlier):
@@ -220,7 +220,7 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
                 results.append(refused_call(refusal(why, talk, None), KEY, call["id"]))
         return {"messages": results, **({} if answer.tool_calls else {"jump_to": "model"})} if results else None
 
-    def _refusal(self, error: InvalidError, found: Found, answer: AIMessage, talk: Talk) -> dict[str, Any]:
+    def _refusal(self, error: InvalidError, found: ExtractedForm, answer: AIMessage, talk: Talk) -> dict[str, Any]:
         """Let the model correct its form once; then inform the person."""
         if not talk.refused:
             why = HumanMessage(told(error, talk), id=str(uuid.uuid4()), additional_kwargs={REFUSED: True})
@@ -261,7 +261,7 @@ def is_ours(request: ToolCallRequest) -> bool:
     return request.tool_call["name"] == KEY and request.tool in (None, TOOL) and asks()
 
 
-def unasked(found: Found, answer: AIMessage, earlier: list[AnyMessage]) -> str | None:
+def unasked(found: ExtractedForm, answer: AIMessage, earlier: list[AnyMessage]) -> str | None:
     """Return the reason that a form is neither asked nor corrected, even if it is valid."""
     if found.why == NO_OBJECT:
         return NO_OBJECT
@@ -321,12 +321,12 @@ def poses(text: str) -> bool:
     return "hitlresponse" in re.sub(r"[\W_]+", "", plain).casefold()
 
 
-def in_words(answer: AIMessage, found: Found, otherwise: str = "") -> list[BaseMessage]:
+def in_words(answer: AIMessage, found: ExtractedForm, otherwise: str = "") -> list[BaseMessage]:
     """Return the replacement of an answer whose form is not asked: its text, or `otherwise` if it has none."""
     if not isinstance(answer.content, str):
         return []
-    if found.shown.strip():
-        return [answer.model_copy(update={"content": found.shown})]
+    if found.visible_text.strip():
+        return [answer.model_copy(update={"content": found.visible_text})]
     # It was held back from people: its replacement reaches them as a separate message.
     words = {"id": f"{answer.id}-words", "content": otherwise or answer.content}
     return [RemoveMessage(str(answer.id)), answer.model_copy(update=words)]

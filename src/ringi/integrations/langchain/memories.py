@@ -12,7 +12,7 @@ from langchain_core.runnables import ensure_config
 
 from ringi.domain.memories import Memory
 from ringi.errors import SettingError
-from ringi.runs.context import host_of
+from ringi.runs.context import find_run_context
 from ringi.runs.memories import Memories
 
 BEGINNING = (
@@ -64,7 +64,7 @@ class Remember(AgentMiddleware[Any, Any, Any]):
 
 def memories() -> Memories | None:
     """Return the memories of the person who started the run; None if Ringi does not run the agent."""
-    host = host_of(ensure_config())
+    host = find_run_context(ensure_config())
     return host.memories if host else None
 
 

@@ -20,8 +20,8 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langgraph import put
 from ringi.policy.rules import Policy, Rule
-from ringi.runs.context import CALL, call_digest, host_of
-from ringi.runs.tool_arguments import check_tool, injected, schema_of, taking
+from ringi.runs.context import TOOL_CALL_ID, call_digest, find_run_context
+from ringi.runs.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
 
 LONGEST = 20_000
 EDITED = (
@@ -73,7 +73,7 @@ class ToolGate:
     def __init__(self, policy: Policy, request: ToolCallRequest) -> None:
         self._policy, self._config = policy, request.runtime.config
         self._id, self._words = str(request.tool_call["id"]), words_of(request)
-        self._host = host_of(self._config)
+        self._host = find_run_context(self._config)
         self._permitted: dict[str, Grant] = {}
         self._refused: dict[str, ToolMessage] = {}
         self._gate: Rule | None = None
@@ -137,12 +137,16 @@ class ToolGate:
 
     def _question(self, call: Call, tool: BaseTool | None, rule: Rule) -> Ask:
         check_tool(tool, call.args)
-        said = {"title": rule.title or f"Run {call.tool}?", "description": self._words, "context": {CALL: self._id}}
+        said = {
+            "title": rule.title or f"Run {call.tool}?",
+            "description": self._words,
+            "context": {TOOL_CALL_ID: self._id},
+        }
         whom = rule.model_dump(include={"allowed", "assignee", "candidate_groups", "priority", "expires_in"})
         action = Action(call.tool, copy.deepcopy(call.args))
         question = parse_body(Ask, {**said, **whom, "action": action})
         try:
-            typed = action.model_copy(update={"args_schema": schema_of(tool)})
+            typed = action.model_copy(update={"args_schema": call_schema(tool)})
             return question.model_copy(update={"action": typed}).checked(max_fields=0, may_be_derived=True)
         except InvalidError:
             # A schema may be too large to check a person's edit: then the tool checks it, as always.
@@ -193,7 +197,9 @@ class Guard(BaseTool):
         if isinstance(permit, ToolMessage):
             return permit
         self._begin()
-        return permit.noted(taking(self.inner, permit.args).invoke(self._with(input, permit), config, **kwargs))
+        return permit.noted(
+            accept_all_arguments(self.inner, permit.args).invoke(self._with(input, permit), config, **kwargs)
+        )
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with the authorized call, or return a message to the model instead."""
@@ -202,7 +208,9 @@ class Guard(BaseTool):
         if isinstance(permit, ToolMessage):
             return permit
         self._begin()
-        return permit.noted(await taking(self.inner, permit.args).ainvoke(self._with(input, permit), config, **kwargs))
+        return permit.noted(
+            await accept_all_arguments(self.inner, permit.args).ainvoke(self._with(input, permit), config, **kwargs)
+        )
 
     def _begin(self) -> None:
         # The guard of another gate may still ask.

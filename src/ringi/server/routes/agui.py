@@ -23,7 +23,7 @@ from ringi.domain.ask import ANSWER, parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
-from ringi.runs.leased_run import said_in
+from ringi.runs.leased_run import user_messages
 from ringi.runs.replay_state import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import may_read, require_person
@@ -89,7 +89,7 @@ class AguiRoutes:
         who = self._door.caller(http.scope)
         turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
         agent = str(http.path_params["agent"])
-        if not await self._conversations.runner(agent).has_offer(agent):
+        if not await self._conversations.runner(agent).is_available(agent):
             raise NotFoundError("agent", agent)
         try:
             thread = await self._conversations.thread(who, turn.thread_id)
@@ -105,7 +105,7 @@ class AguiRoutes:
         agent = str(http.path_params["agent"])
         thread = await self._conversations.thread(who, turn.thread_id)
         if not turn.resume:
-            known = (await self._conversations.runner(agent).offers()).get(agent)
+            known = (await self._conversations.runner(agent).available_agents()).get(agent)
             if known is None:
                 raise NotFoundError("agent", agent)
             spoken = Spoken("")
@@ -209,7 +209,7 @@ class AguiRoutes:
         runs = (await newest_runs(self._backend.stream, thread.key, self._settings.max_list, None))[0] if thread else []
         is_live = thread is not None and thread.is_live
         if thread and thread.run and is_live:
-            said = [message.model_dump() for message in said_in(thread.run)]
+            said = [message.model_dump() for message in user_messages(thread.run)]
             runs = [*(run for run in runs if run.id != thread.run_id), Run(thread.run.id, said)]
         begin = RunStartedEvent(**about, protocol_version="1.0")
         values = [wire(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []

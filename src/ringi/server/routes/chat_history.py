@@ -15,7 +15,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.files.images import named_by
-from ringi.runs.leased_run import said_in
+from ringi.runs.leased_run import user_messages
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of
 from ringi.server.auth.permissions import may_read, require_readable_thread
 from ringi.server.message_parts import file_part
@@ -51,7 +51,7 @@ class ChatHistoryRoutes:
         runs, next = await newest_runs(self._backend.stream, thread.key, size, before)
         if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
             # No worker has started it yet; the sender must see that the message arrived.
-            runs.append(Run(thread.run.id, [message.model_dump() for message in said_in(thread.run)]))
+            runs.append(Run(thread.run.id, [message.model_dump() for message in user_messages(thread.run)]))
         requests = await self._requests(who, [id for run in runs for id in run.asked])
         told = [told_of(run, thread, requests, base_of(http.scope)) for run in runs]
         return json_response(dump_json({"id": id, "agent": thread.agent, "runs": told, "next": next and str(next)}))

@@ -47,7 +47,7 @@ class OperationRoutes:
         who = self._door.caller(http.scope)
         require_person(who)
         size, runner = min(limit, self._platform.settings.max_list), self._platform.runner
-        deployed = {*runner.agents, *await runner.announced()} if runner else set()
+        deployed = {*runner.agents, *await runner.announced_agents()} if runner else set()
         found, next = await operations.troubles(
             self._platform.backend.store,
             visible_query(who),

@@ -76,7 +76,7 @@ class ThreadRoutes:
     async def agents(self, http: HttpRequest) -> HttpResponse:
         """List the agents that callers can start."""
         self._door.caller(http.scope)
-        agents = (await self._platform.runner.offers()).values() if self._platform.runner else ()
+        agents = (await self._platform.runner.available_agents()).values() if self._platform.runner else ()
         names = ("name", "title", "description", "input_schema", "images")
         return json_response(
             page_json([dump_json({name: getattr(agent, name) for name in names}) for agent in agents], None)
@@ -88,7 +88,7 @@ class ThreadRoutes:
         thread_id = parse_body(ThreadName, {"thread_id": id}).thread_id
         run = parse_body(NewRun, await json_body(http, max_depth=self._settings.max_depth))
         runner = self._platform.runner
-        if runner is None or not await runner.has_offer(run.agent):
+        if runner is None or not await runner.is_available(run.agent):
             raise NotFoundError("agent", run.agent)
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)

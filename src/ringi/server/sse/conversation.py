@@ -18,7 +18,7 @@ from ringi.domain.thread import Thread, words_in
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
 from ringi.files.images import Images, NewImage
 from ringi.runs.agent import Agent
-from ringi.runs.announcements import Offer
+from ringi.runs.announcements import AgentDescription
 from ringi.runs.message_ids import began_with, own_id
 from ringi.runs.runner import Runner
 from ringi.server.auth.authenticator import Principal
@@ -68,7 +68,7 @@ class Conversations:
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
         runner = self.runner(agent)
-        if not await runner.has_offer(agent):
+        if not await runner.is_available(agent):
             raise NotFoundError("agent", agent)
         images = await images_of(self._images, thread, sent)
         until = time.monotonic() + PATIENCE
@@ -126,7 +126,7 @@ def is_silent(thread: Thread) -> bool:
     return thread.status != "interrupted" and not (thread.run and words_in(thread.run.input))
 
 
-def takes_messages(agent: Agent | Offer) -> bool:
+def takes_messages(agent: Agent | AgentDescription) -> bool:
     """Return whether an agent accepts messages."""
     return "messages" in agent.input_schema.get("properties", {})
 
@@ -138,7 +138,7 @@ async def taking_messages(runner: Runner, named: str | None, thread: Thread | No
     """
     if named:
         return named
-    known: dict[str, Agent | Offer] = {**await runner.offers(), **runner.agents}
+    known: dict[str, Agent | AgentDescription] = {**await runner.available_agents(), **runner.agents}
     talkers = [name for name, agent in known.items() if takes_messages(agent)]
     if thread and thread.agent in talkers:
         return thread.agent

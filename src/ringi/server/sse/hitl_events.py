@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ringi.contracts.stream import StreamItem
 from ringi.domain.request import Request
-from ringi.runs.stream_writer import AGAIN
+from ringi.runs.stream_writer import REPEATED
 from ringi.server.serialize import dump_json, request_json
 from ringi.server.sse.run_output import open_interrupts
 
@@ -12,7 +12,7 @@ from ringi.server.sse.run_output import open_interrupts
 def asked_in(item: StreamItem) -> list[str]:
     """Return the ids of requests that this item asks first; empty for most items."""
     interrupts = open_interrupts(item.event)
-    return [interrupt["id"] for interrupt in interrupts if AGAIN not in (interrupt.get("metadata") or {})]
+    return [interrupt["id"] for interrupt in interrupts if REPEATED not in (interrupt.get("metadata") or {})]
 
 
 def hitl_event(request: Request) -> bytes:

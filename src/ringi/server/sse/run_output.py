@@ -13,7 +13,7 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
-from ringi.runs.replay_state import belongs, superseded_by
+from ringi.runs.replay_state import belongs_to_run, superseded_by
 from ringi.runs.stream_writer import stream_topic
 
 PAGE = 500
@@ -105,7 +105,7 @@ class Place:
     def _is_own(self, item: StreamItem) -> bool:
         self.after = item.number
         if item.event["type"] == "RUN_STARTED":
-            is_own = belongs(item.event["runId"], self._run_id)
+            is_own = belongs_to_run(item.event["runId"], self._run_id)
             self.is_past = self.is_past or (self._is_inside and not is_own)
             self._is_inside = is_own
         self.is_at_end = self._is_inside and is_end(item.event)

@@ -12,7 +12,7 @@ from ringi.domain.record import Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import FinalError, NotFoundError
-from ringi.runs.announcements import Offer
+from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of
 from ringi.server.auth.permissions import (
     inbox_for,
@@ -83,9 +83,9 @@ class Access:
         # A page session or a proxied person has no individual token to distinguish.
         self._token = known.issued.mark if known.issued else known.principal.actor
 
-    async def offers(self) -> dict[str, Offer]:
+    async def offers(self) -> dict[str, AgentDescription]:
         """Return the agents that people and programs may start, including those of workers, by name."""
-        return await self._platform.runner.offers() if self._platform.runner else {}
+        return await self._platform.runner.available_agents() if self._platform.runner else {}
 
     async def graph(self, named: str) -> str:
         """Return the name of an assistant from its name or id, or raise `NotFoundError`."""

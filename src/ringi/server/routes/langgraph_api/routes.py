@@ -20,7 +20,7 @@ from ringi.domain.ask import parse_body
 from ringi.domain.thread import Thread
 from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import NewImage
-from ringi.runs.announcements import Offer
+from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
 from ringi.server.body import json_body
@@ -228,7 +228,7 @@ def with_bearer(scope: Scope) -> Scope:
     return {**scope, "headers": [*scope["headers"], bearer]}
 
 
-def input_of(agent: Offer, input: Json) -> tuple[Json, Sequence[NewImage | str]]:
+def input_of(agent: AgentDescription, input: Json) -> tuple[Json, Sequence[NewImage | str]]:
     """Return the client's input as a run input: only the newest message counts, as a user message."""
     if not takes_messages(agent):
         return input, ()

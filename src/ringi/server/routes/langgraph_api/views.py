@@ -10,7 +10,7 @@ from typing import Any
 from ringi.base.canonical_json import jsonable
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
-from ringi.runs.announcements import Offer
+from ringi.runs.announcements import AgentDescription
 from ringi.server.routes.langgraph_api.interrupts import human_interrupt, interrupt, review_request
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ def assistant_json(graph_id: str, title: str, description: str, at: str) -> Json
     }
 
 
-def assistants(agents: Mapping[str, Offer], at: str) -> list[Json]:
+def assistants(agents: Mapping[str, AgentDescription], at: str) -> list[Json]:
     """Return the assistants of a server: its agents, and the assistant of all requests."""
     told = "All requests that you may answer, each as a thread of its own"
     mine = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents.values()]
