@@ -23,23 +23,23 @@ LOCK = ROOT / "requirements.lock"
 UI = ROOT / "ui"
 PROCESSORS = os.cpu_count() or 1
 AT_ONCE = ["-n", str(min(8, 2 * PROCESSORS)), "--dist", "loadfile", "--no-loadscope-reorder"]
-"""How to run many tests: two for each processor, since they often wait, but in `fast`; a file stays in one process,
-since its tests share servers.
+"""The options for many tests: two processes for each processor, because tests often wait, except in `fast`. Each file
+stays in one process, because its tests share servers.
 
-In the order of the folders, the slow files are not left for the end: a few tests of a file can be its slowest.
+Files run in the order of the folders, so that slow files do not come last: one file may have the slowest tests.
 """
 
 
 AGAIN = ROOT / ".pytest_cache/v/ringi/again"
-"""Where a run of pytest leaves the tests that are judged once more."""
+"""The file with the failed tests of a run, which run once more alone."""
 
 
 class StepError(Exception):
-    """A step failed; the message is all that the caller needs."""
+    """A step failed; the message is enough for the caller."""
 
 
 def main(arguments: list[str]) -> None:
-    """Run one command with the arguments that follow it."""
+    """Run one command with its arguments."""
     if sys.version_info < (3, 11):
         raise StepError(f"Ringi needs Python >= 3.11; {sys.executable} is {sys.version.split()[0]}")
     command = COMMANDS.get(arguments[0]) if arguments else usage
@@ -55,10 +55,10 @@ def usage(_: list[str]) -> None:
 
 
 def setup(_: list[str]) -> None:
-    """Make .venv what requirements.lock and pyproject.toml say."""
+    """Update .venv to requirements.lock and pyproject.toml."""
     create_environment()
     once("packages", [LOCK], [UV, "pip", "sync", "--quiet", "--require-hashes", str(LOCK)])
-    # A sync removes what the lock does not name, ringi first of all.
+    # A sync removes packages that the lock does not name, such as ringi.
     install = [UV, "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", "."]
     once("ringi", [LOCK, ROOT / "pyproject.toml"], install, RINGI_SKIP_UI="1")
 
@@ -71,14 +71,14 @@ def demo(arguments: list[str]) -> None:
 
 
 def cluster(_: list[str]) -> None:
-    """Open the demo as many machines would: PostgreSQL, Redis, two servers, three workers."""
+    """Open the demo in its distributed form: PostgreSQL, Redis, two servers, three workers."""
     setup([])
     page("--build")
     replace([PYTHON, "-m", "scripts.cluster"])
 
 
 def test(arguments: list[str]) -> None:
-    """Run the page's tests and all others on one store; `fast`: what needs no server; else pytest's arguments."""
+    """Run the page's tests and the quick tests on one store; `fast` needs no server; other arguments go to pytest."""
     if arguments == ["fast"]:
         setup([])
         tier("fast", "-n", str(PROCESSORS))
@@ -91,7 +91,7 @@ def test(arguments: list[str]) -> None:
 
 
 def stores_tier(_: list[str]) -> None:
-    """Run what guards fences, streams, jobs, delivery and faults on PostgreSQL and Redis."""
+    """Run the tests of fences, streams, jobs, delivery and faults on PostgreSQL and Redis."""
     prepare_browser()
     tier("stores")
 
@@ -103,7 +103,7 @@ def every_tier(_: list[str]) -> None:
 
 
 def prepare_browser() -> None:
-    """Set up what a test needs that opens the page."""
+    """Install what a test of the page needs."""
     setup([])
     page("--install")
     page("--build")
@@ -111,7 +111,7 @@ def prepare_browser() -> None:
 
 
 def with_page(name: str) -> None:
-    """Run the page's own tests and a tier, and name what failed."""
+    """Run the page's own tests and a tier, and name the failures."""
     is_page_right = not has_page() or passes("ui: test", npm("test"))
     tier(name)
     if not is_page_right:
@@ -119,7 +119,7 @@ def with_page(name: str) -> None:
 
 
 def tier(name: str, *arguments: str) -> None:
-    """Run the tests of a tier; tests/tiers.py says which they are, and which failures are judged once more, alone."""
+    """Run the tests of a tier; tests/tiers.py lists them, and which failures run once more alone."""
     command = [PYTHON, "-m", "pytest", "--tier", name]
     AGAIN.unlink(missing_ok=True)
     try:
@@ -133,7 +133,7 @@ def tier(name: str, *arguments: str) -> None:
 
 
 def check(_: list[str]) -> None:
-    """Run every check that needs no server, and name all that fail."""
+    """Run every check that needs no server, and name the failures."""
     setup([])
     page("--install")
     failed = [title for title, command in checks() if not passes(title, command)]
@@ -142,7 +142,7 @@ def check(_: list[str]) -> None:
 
 
 def docs(_: list[str]) -> None:
-    """Build the docs into site/; a link or a name that leads nowhere fails."""
+    """Build the docs into site/; fail on a link or a name without a target."""
     setup([])
     run([PYTHON, "-m", "scripts.docs"])
 
@@ -159,7 +159,7 @@ def dist(_: list[str]) -> None:
 
 
 def bench(arguments: list[str]) -> None:
-    """Measure against floors and peers."""
+    """Measure Ringi against floors and peers."""
     setup([])
     run([PYTHON, "-m", "benchmarks", *arguments])
 
@@ -171,7 +171,7 @@ def bench_learning(arguments: list[str]) -> None:
 
 
 def lock(arguments: list[str]) -> None:
-    """Write requirements.lock anew; `--upgrade` takes newer versions."""
+    """Write a new requirements.lock; `--upgrade` takes newer versions."""
     setup([])
     options = "--universal --all-extras --group dev --generate-hashes --no-header --no-annotate"
     compile_ = [UV, "pip", "compile", "--quiet", "pyproject.toml", "-o", LOCK.name, *options.split()]
@@ -195,7 +195,7 @@ COMMANDS = {
 
 
 def create_environment() -> None:
-    """Create .venv with the locked uv in it, unless it is there and fit."""
+    """Create .venv with the locked uv, unless it exists and works."""
     if fits(PYTHON) and fits(UV):
         return
     shutil.rmtree(VENV, ignore_errors=True)
@@ -207,7 +207,7 @@ def create_environment() -> None:
 
 
 def fits(program: str) -> bool:
-    """Tell whether a program of .venv runs; after a move or an upgrade of Python it may not."""
+    """Return whether a program of .venv runs; after a move or an upgrade of Python it may not."""
     try:
         return subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0
     except OSError:
@@ -221,7 +221,7 @@ def locked(package: str) -> str:
 
 
 def once(title: str, sources: list[Path], command: list[str], **variables: str) -> None:
-    """Run a step unless it was done for these very sources."""
+    """Run a step unless it was done for exactly these sources."""
     stamp = VENV / f"{title}.stamp"
     wanted = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     if not stamp.exists() or stamp.read_text() != wanted:
@@ -230,18 +230,18 @@ def once(title: str, sources: list[Path], command: list[str], **variables: str) 
 
 
 def has_page() -> bool:
-    """Tell whether this checkout has the sources of the web page."""
+    """Return whether this checkout has the sources of the web page."""
     return (UI / "package.json").exists()
 
 
 def page(task: str) -> None:
-    """Bring the page's packages (`--install`) or its bundle (`--build`) up to date."""
+    """Update the page's packages (`--install`) or its bundle (`--build`)."""
     if has_page():
         run([PYTHON, "hatch_build.py", task])
 
 
 def npm(name: str) -> list[str]:
-    """Return the command for one of the page's own scripts."""
+    """Return the command for one of the page's scripts."""
     return [str(BIN / "npm"), "--prefix", str(UI), "run", "--silent", name]
 
 
@@ -264,12 +264,12 @@ def checks() -> list[tuple[str, list[str]]]:
 
 
 def conforms(schema: str, *files: str) -> list[str]:
-    """Return the command that checks files by a published schema, which the checker brings with it."""
+    """Return the command that checks files against a published schema, which the checker contains."""
     return [str(BIN / "check-jsonschema"), "--quiet", "--builtin-schema", f"vendor.{schema}", *files]
 
 
 def passes(title: str, command: list[str]) -> bool:
-    """Run one check and tell whether it is content."""
+    """Run one check and return whether it passed."""
     try:
         step(title, command)
     except StepError:
@@ -278,7 +278,7 @@ def passes(title: str, command: list[str]) -> bool:
 
 
 def step(title: str, command: list[str], **variables: str) -> None:
-    """Run a command under a title and say how long it took."""
+    """Run a command under a title and print its duration."""
     started = time.monotonic()
     print(f"· {title}", file=sys.stderr, flush=True)
     try:
@@ -298,7 +298,7 @@ def run(command: list[str], **variables: str) -> None:
 
 
 def replace(command: list[str]) -> None:
-    """Become that command, so that signals reach it as they come."""
+    """Replace this process by the command, so that the command gets all signals."""
     if os.name == "nt":
         run(command)
         return
@@ -306,11 +306,11 @@ def replace(command: list[str]) -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return the variables under which .venv's programs find each other."""
+    """Return the environment variables for the programs of .venv."""
     path = f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
     own = {"PATH": path, "VIRTUAL_ENV": str(VENV), "UV_PYTHON": PYTHON, "PYTHONDONTWRITEBYTECODE": ""}
     if not os.access(Path.home(), os.W_OK):
-        # An account without a home, as in many containers, has nowhere to keep a cache.
+        # An account without a home, as in many containers, has no place for a cache.
         own["HOME"] = str(VENV / "home")
     return os.environ | own
 

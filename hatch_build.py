@@ -1,7 +1,7 @@
-"""Build the web page into the package, so that whoever installs Ringi needs no Node.
+"""Build the web page into the package, so that users of Ringi need no Node.js.
 
-The build takes Node from the package index, or a recent one from PATH. In a checkout,
-`python hatch_build.py` builds the page when its sources have changed.
+The build takes Node.js from the package index, or a recent one from PATH. In a checkout,
+`python hatch_build.py` builds the page if its sources have changed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PageError(Exception):
 
     @classmethod
     def of_node(cls) -> PageError:
-        """Return the error for a machine without Node."""
+        """Return the error for a machine without Node.js."""
         oldest = ".".join(map(str, OLDEST_NODE))
         return cls(f"the page needs Node: pip install '{NODE_WHEEL}', or put Node >= {oldest} on PATH")
 
@@ -49,13 +49,13 @@ class Page:
         self.stamp = self.bundle / ".stamp"
 
     def is_fresh(self) -> bool:
-        """Tell whether the bundle came from the sources as they are."""
+        """Return whether the bundle was built from the current sources."""
         if not (self.bundle / "index.html").exists():
             return False
         return not (self.ui / "package.json").exists() or _read(self.stamp) == self.fingerprint()
 
     def fingerprint(self) -> str:
-        """Return a digest of everything that goes into the bundle."""
+        """Return a digest of all sources of the bundle."""
         digest = hashlib.sha256()
         for path in sorted(set(self._sources())):
             digest.update(f"{path.relative_to(self.ui).as_posix()}\0".encode())
@@ -71,20 +71,20 @@ class Page:
                     yield path
 
     def build(self) -> None:
-        """Write the bundle anew, or raise `PageError`."""
-        wanted = self.fingerprint()
+        """Write a new bundle, or raise `PageError`."""
+        fingerprint = self.fingerprint()
         self.stamp.unlink(missing_ok=True)
         self.install()
         self._npm("run", "build")
-        self.stamp.write_text(wanted)
+        self.stamp.write_text(fingerprint)
 
     def install(self) -> None:
-        """Make `ui/node_modules` what the lock file says, or raise `PageError`."""
+        """Update `ui/node_modules` to the lock file, or raise `PageError`."""
         lock, stamp = self.ui / "package-lock.json", self.ui / "node_modules/.stamp"
-        wanted = hashlib.sha256(lock.read_bytes()).hexdigest()
-        if _read(stamp) != wanted:
+        fingerprint = hashlib.sha256(lock.read_bytes()).hexdigest()
+        if _read(stamp) != fingerprint:
             self._npm("ci", "--no-audit", "--no-fund")
-            stamp.write_text(wanted)
+            stamp.write_text(fingerprint)
 
     def _npm(self, *arguments: str) -> None:
         node, npm = find_node() or _no_node()
@@ -114,7 +114,7 @@ def _no_node() -> tuple[Path, Path]:
 
 
 def find_node() -> tuple[Path, Path] | None:
-    """Return the Node to use and its npm-cli.js: the installed wheel's, or PATH's if fit."""
+    """Return Node.js and its npm-cli.js: the installed wheel's, or PATH's if it is recent."""
     return _node_of_wheel() or _node_of_path()
 
 
@@ -137,23 +137,23 @@ def _node_of_path() -> tuple[Path, Path] | None:
 
 
 def _version(node: str) -> tuple[int, ...]:
-    told = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    return tuple(int(part) for part in told.strip().lstrip("v").split(".") if part.isdigit())
+    output = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    return tuple(int(part) for part in output.strip().lstrip("v").split(".") if part.isdigit())
 
 
 class PageHook(BuildHookInterface[Any]):
-    """Puts the bundle into wheel and sdist; `RINGI_SKIP_UI=1` leaves it out."""
+    """A hook that adds the bundle to wheel and sdist; `RINGI_SKIP_UI=1` leaves it out."""
 
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Ask for Node's wheel only when it will be used."""
+        """Require the wheel of Node.js only if it is needed."""
         if _is_skipped() or Page(Path(self.root)).is_fresh() or find_node():
             return []
         return [NODE_WHEEL]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the page when it is stale; only an editable install may go on without it."""
+        """Build the page if it is out of date; only an editable install may continue without it."""
         page = Page(Path(self.root))
         if _is_skipped() or page.is_fresh():
             return
@@ -170,7 +170,7 @@ def _is_skipped() -> bool:
 
 
 def main() -> int:
-    """Bring the bundle of this checkout up to date, or with `--install` only its packages."""
+    """Update the bundle of this checkout, or only its packages with `--install`."""
     page = Page(Path(__file__).resolve().parent)
     try:
         if "--install" in sys.argv:

@@ -44,7 +44,7 @@ def main(names: list[str]) -> int:
 
 
 def measured(name: str) -> list[Row]:
-    """Run one bench in a process of its own and show its rows."""
+    """Run one bench in a separate process and print its rows."""
     began = time.monotonic()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
@@ -54,7 +54,7 @@ def measured(name: str) -> list[Row]:
 
 
 def environment() -> str:
-    """Say on what this was measured."""
+    """Return the versions and the machine of the measurement."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     machine = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, load {load}"

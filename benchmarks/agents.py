@@ -26,7 +26,7 @@ class State(TypedDict, total=False):
 
 
 class ClockModel(BaseChatModel):
-    """Says the time, a word each 20 ms: a reader sees by each word how late it comes."""
+    """A model that emits the time as a word every 20 ms, so that a reader can measure the delay of each word."""
 
     words: int
 

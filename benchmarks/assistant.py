@@ -1,4 +1,4 @@
-"""What the core of an assistant costs a turn: computing what is possible, its memory, and what is looked up."""
+"""The cost of an assistant's core for each turn: availability, memory and fetched values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ConversationState(TypedDict, total=False):
 
 
 async def core() -> list[Row]:
-    """Availability in a large assistant, and the memory's share of a turn."""
+    """Measure availability in a large assistant, and the memory's share of a turn."""
     return [*availability(), *await turns(), *await crowds()]
 
 
@@ -62,14 +62,14 @@ def availability() -> list[Row]:
 
 
 def timed(definitions: Definitions, memory: ContextMemory) -> float:
-    # The processor's time: what else runs on the machine is not the core's.
+    # CPU time, because other load of the machine is not the core's.
     began = time.thread_time()
     availability_of_all(definitions, memory, NOW)
     return (time.thread_time() - began) * 1e3
 
 
 class Slow:
-    """A service that takes a millisecond, and counts."""
+    """A service that takes a millisecond, and counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -92,7 +92,7 @@ async def timed_crowd(waits: list[Awaitable[Any]]) -> float:
 
 
 def large() -> Definitions:
-    """Return infos of all kinds, each fifth derived from two others, and pairs of plan and apply beside the rest."""
+    """Return infos of all kinds, with every fifth derived from two others, and pairs of plan and apply."""
     infos = [info(number) for number in range(INFOS)]
     pairs = [each for number in range(ACTIONS // 4) for each in pair(number)]
     others = [
@@ -147,7 +147,7 @@ def planned(definitions: Definitions, memory: ContextMemory) -> ContextMemory:
 
 
 async def turns() -> list[Row]:
-    """Load, change and dump a memory with a full history, beside a whole turn of LangGraph with its SQLite saver."""
+    """Load, change and dump a memory with a full history; compare it with a turn of LangGraph and its SQLite saver."""
     definitions = Definitions(tuple(Info(f"fact-{number}", schema={"type": "string"}) for number in range(FACTS)))
     stored = memories.memory_to_json(talked(definitions))
     ours, bare, carried = list[float](), list[float](), list[float]()
@@ -168,7 +168,7 @@ async def turns() -> list[Row]:
 
 
 async def crowds() -> list[Row]:
-    """Let a thousand ask one handler at once, and as many wait for one bare task that takes as long."""
+    """Let a thousand callers use one handler at once, compared with as many that wait for one bare task."""
     calls, ours, bare = list[float](), list[float](), list[float]()
     for _ in range(ROUNDS):
         source = Slow()
@@ -185,7 +185,7 @@ async def crowds() -> list[Row]:
 
 
 async def talk(graph: Any, state: dict[str, Any]) -> float:
-    """Return what a turn takes in a conversation of its own, the median of some."""
+    """Return the median time of a turn in a separate conversation."""
     config = {"configurable": {"thread_id": uuid.uuid4().hex}}
     await graph.ainvoke({"messages": [], **state}, config)
     return percentile([await one_turn(graph, config) for _ in range(TURNS)], 50)
@@ -202,7 +202,7 @@ def talked(definitions: Definitions) -> ContextMemory:
 
 def ops(turn: int) -> list[MemoryOp]:
     keys = (f"fact-{(turn + step) % FACTS}" for step in range(2))
-    return [MemoryOp(op="set", key=key, value=f"what was said in turn {turn}") for key in keys]
+    return [MemoryOp(op="set", key=key, value=f"the text of turn {turn}") for key in keys]
 
 
 def one_memory(definitions: Definitions, stored: dict[str, Any], turn: int) -> float:

@@ -1,5 +1,8 @@
-"""A course as the product runs it: an Engrammer on SQLite is taught question by question, a person decides on each
-insight in the inbox, and then it is examined on other questions and learns nothing from them."""
+"""A course that uses the product itself.
+
+An Engrammer on SQLite learns question by question, and a person decides on each insight in the inbox. Then it is
+examined on other questions, from which it learns nothing.
+"""
 
 from __future__ import annotations
 
@@ -28,43 +31,43 @@ from ringi.engrammer.turns import Turn
 from ringi.testing.model import ScriptedModel
 
 BUDGET = 80_000
-"""As many tokens as the authors allow a playbook."""
+"""The token limit that the authors set for a playbook."""
 AT_ONCE = 4
 PATIENCE = 600.0
-"""Seconds for one question; a provider may be slow."""
+"""The limit for one question, in seconds; a provider may be slow."""
 TEACHER, REVIEWER = "teacher", "reviewer"
 Rule = Callable[[str], bool]
-"""From the text of an insight to whether the reviewer approves it."""
+"""A function from the text of an insight to the reviewer's approval."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """What is done with what the agent proposes to learn."""
+    """The rules for the insights of one course."""
 
     name: str
     approves: Rule | None
-    """None where nothing is taught at all."""
+    """None if nothing is taught."""
     poison_every: int = 0
-    """Every so-manieth insight is poisoned; 0 for none."""
+    """Poison every n-th insight; 0 for none."""
 
 
 @dataclass
 class Report:
-    """How a course ended."""
+    """The result of a course."""
 
     name: str
     asked: int = 0
     right: int = 0
     failed: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    """How many insights were learned, rejected, suppressed and so on."""
-    slipped_in: int = 0
+    """The number of insights by outcome: learned, rejected, suppressed and so on."""
+    poison_count: int = 0
     wrong_bullets: int = 0
-    """How many bullets give a formula that is not the book's."""
+    """The number of bullets whose formula differs from the book's."""
     unapproved: int = 0
-    """How many bullets do not say what a person approved, to the letter: 0, or the product is broken."""
+    """The number of bullets that differ from the approved text; if it is not 0, the product is broken."""
     findings: int = 0
-    """What `ringi verify` finds."""
+    """The findings of `ringi verify`."""
     bullets: int = 0
     tokens: int = 0
     lessons: list[Turn] = field(default_factory=list)
@@ -73,15 +76,15 @@ class Report:
 
 @dataclass(frozen=True)
 class Material:
-    """What is taught, what is examined, and the formulas that a reviewer looks up."""
+    """The questions to teach and to examine, and the formulas that a reviewer looks up."""
 
     lessons: Sequence[Question]
     exams: Sequence[Question]
     book: dict[str, str]
 
 
-async def taken(course: Course, material: Material, model: BaseChatModel, path: Path) -> Report:
-    """Take a course with a playbook of its own, and return how it ended."""
+async def run_course(course: Course, material: Material, model: BaseChatModel, path: Path) -> Report:
+    """Run a course with its own playbook, and return its report."""
     every = [*material.lessons, *material.exams]
     poisoner = Poisoner(model, every, course.poison_every) if course.poison_every else None
     common: dict[str, Any] = {"prompt": PROMPT, "grade": is_right, "budget": BUDGET, "playbook": "formula"}
@@ -92,46 +95,46 @@ async def taken(course: Course, material: Material, model: BaseChatModel, path: 
     async with desk_at(f"sqlite:///{path / 'ringi.db'}", [*pupil.agents(), *examinee.agents()]) as desk:
         if course.approves:
             for number, question in enumerate(material.lessons):
-                thread = await taught(desk, question, f"lesson-{number}", course.approves)
+                thread = await teach(desk, question, f"lesson-{number}", course.approves)
                 report.failed += thread.status == "error"
                 report.lessons += await turns_of(desk.backend, thread)
-        await examined(desk, material.exams, report)
-        await weighed(desk, material, report)
-    report.slipped_in = poisoner.slipped_in if poisoner else 0
+        await examine(desk, material.exams, report)
+        await assess(desk, material, report)
+    report.poison_count = poisoner.poison_count if poisoner else 0
     return report
 
 
-async def taught(desk: Desk, question: Question, id: str, approves: Rule) -> Thread:
-    """Ask a question whose answer is told, and decide as a person on what is proposed for it."""
+async def teach(desk: Desk, question: Question, id: str, approves: Rule) -> Thread:
+    """Ask a question together with its answer, and decide on each proposed insight as a person."""
     await desk.runner.start(
         DEFAULT_TENANT, id, "pupil", {"query": question.asked, "expected": question.target}, by=TEACHER
     )
-    thread = await settled(desk, id)
+    thread = await wait_until_idle(desk, id)
     while waiting := await desk.runner.pending(thread):
         for request in waiting:
             await decide(desk, request, approves)
-        thread = await settled(desk, id)
+        thread = await wait_until_idle(desk, id)
     return thread
 
 
 async def decide(desk: Desk, request: Request, approves: Rule) -> None:
-    """Answer an insight as a person does: with the digest of what was shown."""
+    """Answer an insight as a person does, with the digest of the display."""
     assert request.action
-    # What is proposed again was learned otherwise meanwhile.
+    # A repeated proposal: another thread has learned it meanwhile.
     is_new = not request.context["learning"]["renewed"]
     decision: Any = "approve" if is_new and approves(request.action.args["text"]) else "reject"
     await desk.inbox.respond(request.id, decision, digest=request.digest, responder=REVIEWER)
 
 
-async def examined(desk: Desk, questions: Sequence[Question], report: Report) -> None:
-    """Ask each question in a conversation of its own, some at a time, and count the right answers."""
+async def examine(desk: Desk, questions: Sequence[Question], report: Report) -> None:
+    """Ask each question in a separate conversation, several at a time, and count the right answers."""
     turnstile = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int, question: Question) -> list[Turn]:
         async with turnstile:
             id = f"exam-{number}"
             await desk.runner.start(DEFAULT_TENANT, id, "examinee", {"query": question.asked}, by=TEACHER)
-            return await turns_of(desk.backend, await settled(desk, id))
+            return await turns_of(desk.backend, await wait_until_idle(desk, id))
 
     for question, turns in zip(
         questions, await asyncio.gather(*map(one, range(len(questions)), questions)), strict=True
@@ -143,8 +146,8 @@ async def examined(desk: Desk, questions: Sequence[Question], report: Report) ->
         report.right += response is not None and is_right(question.target, response)
 
 
-async def settled(desk: Desk, id: str) -> Thread:
-    """Return a thread once nothing is left for a worker to do on it."""
+async def wait_until_idle(desk: Desk, id: str) -> Thread:
+    """Return a thread when no work is left for a worker."""
     query, topic = (
         Query(tenant=DEFAULT_TENANT, thread_id=id, unacknowledged=True),
         topic_of(Thread.record, Key(DEFAULT_TENANT, id)),
@@ -152,15 +155,15 @@ async def settled(desk: Desk, id: str) -> Thread:
     async with asyncio.timeout(PATIENCE), desk.backend.notifier.subscribe(topic) as wakeup:
         while True:
             is_left = await desk.backend.store.count(Request, query)
-            # In this order: what was taken up meanwhile shows as running.
+            # The order matters: a run that was taken up meanwhile appears as running.
             thread = await desk.runner.get(DEFAULT_TENANT, id)
             if not is_left and thread.status != "running":
                 return thread
             await wakeup.wait(0.2)
 
 
-async def weighed(desk: Desk, material: Material, report: Report) -> None:
-    """Say what the playbook has come to, and whether a person approved each of its bullets."""
+async def assess(desk: Desk, material: Material, report: Report) -> None:
+    """Report the state of the playbook, and whether a person approved each of its bullets."""
     store = desk.backend.store
     playbook = await read(store, DEFAULT_TENANT, "formula")
     texts = [bullet.content.text for bullet in playbook.active]
@@ -174,20 +177,20 @@ async def weighed(desk: Desk, material: Material, report: Report) -> None:
 
 
 async def approved_in(desk: Desk, playbook: Playbook) -> int:
-    """Return how many active bullets say, to the letter, what a person approved in a request."""
+    """Return how many active bullets equal a text that a person approved in a request."""
     approved = Counter[tuple[str, str]]()
     for written in await entries(desk.backend.store, DEFAULT_TENANT, "formula"):
         if not written.entry.changes:
             continue
         request = await desk.inbox.get(str(written.entry.request_id))
-        said = request.response
-        if said and said.responder == REVIEWER and said.decision == "approve" and request.granted:
+        response = request.response
+        if response and response.responder == REVIEWER and response.decision == "approve" and request.granted:
             approved.update((change.bullet, request.granted.args["text"]) for change in written.entry.changes)
     return sum((bullet.id, bullet.content.text) in approved for bullet in playbook.active)
 
 
-def spent(turns: Iterable[Turn], role: str) -> Counter[str]:
-    """Return what a role's model calls of some turns cost."""
+def usage_of(turns: Iterable[Turn], role: str) -> Counter[str]:
+    """Return the cost of a role's model calls in some turns."""
     total = Counter[str]()
     for turn in turns:
         total.update(turn["usage"].get(role, {}))

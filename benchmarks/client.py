@@ -1,4 +1,4 @@
-"""A client that costs little: raw sockets, so that what is measured is the server."""
+"""A client with little overhead: it uses raw sockets, so that the bench measures the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MARK = b"\ndata: "
 
 
 class Caller:
-    """One kept connection that makes one call after another."""
+    """A persistent connection that makes one call after another."""
 
     def __init__(self, server: Served, role: str = "person") -> None:
         self._server, self._role = server, role
@@ -47,7 +47,7 @@ def head(method: str, path: str, server: Served, role: str, more: str = "") -> b
 
 
 class Listener(asyncio.Protocol):
-    """One reader of a stream that counts its events."""
+    """A reader of a stream that counts its events."""
 
     __slots__ = ("_call", "_tail", "_transport", "audience", "is_open")
 
@@ -61,10 +61,10 @@ class Listener(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if not self.is_open:
             self.is_open = True
-            self.audience.heard(opened=1)
+            self.audience.on_event(opened=1)
         text = self._tail + data
         if events := text.count(MARK):
-            self.audience.heard(events=events)
+            self.audience.on_event(events=events)
         self._tail = text[1 - len(MARK) :]
 
     def connection_lost(self, _: Exception | None) -> None:
@@ -93,11 +93,11 @@ class Audience:
             self._listeners += [listener for _, listener in made]
             await self._until(lambda: self.opened >= len(self._listeners))
 
-    async def hear(self, events: int) -> None:
-        """Return when so many events have arrived in all."""
+    async def wait_for_events(self, events: int) -> None:
+        """Return when the given number of events has arrived in total."""
         await self._until(lambda: self.events >= events)
 
-    def heard(self, *, events: int = 0, opened: int = 0) -> None:
+    def on_event(self, *, events: int = 0, opened: int = 0) -> None:
         self.events += events
         self.opened += opened
         self._changed.set()

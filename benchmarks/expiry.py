@@ -1,4 +1,4 @@
-"""A hundred thousand requests whose time is over in one moment: how long it takes to end them, and who waits for it."""
+"""A hundred thousand requests expire in one moment: the time until all have ended, and the delay of other calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VERBS = ("ask", "list", "respond", "wake")
 
 
 async def hundred_thousand() -> list[Row]:
-    """End them in one process that others use meanwhile, on each store."""
+    """Expire them in one process that others use meanwhile, on each store."""
     with folder() as path:
         rows = await on_store("SQLite", f"sqlite:///{path / 'due.db'}", f"sqlite:///{path / 'due.db'}")
     with mortal_postgres() as server:
@@ -45,7 +45,7 @@ async def hundred_thousand() -> list[Row]:
 
 @asynccontextmanager
 async def hurried(url: str) -> AsyncIterator[None]:
-    """Let a Redis write to its disk later, for the block."""
+    """Let Redis write to its disk later, for the block."""
     redis = Redis.from_url(url)
     await redis.config_set("appendfsync", "everysec")
     yield
@@ -80,7 +80,7 @@ async def on_store(name: str, url: str, filling: str | None) -> list[Row]:
 
 @dataclass
 class Times:
-    """What one who uses the inbox waited for, by verb."""
+    """The wait times of a user of the inbox, by method."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {verb: [] for verb in VERBS})
 
@@ -95,7 +95,7 @@ class Times:
 
 
 async def used(inbox: Inbox, until: asyncio.Task[object]) -> Times:
-    """Ask, list, answer and wait, again and again, until a task is done."""
+    """Ask, list, answer and wait in a loop until a task is done."""
     times = Times()
     while not until.done():
         with times.of("ask"):
@@ -122,7 +122,7 @@ async def ended_after(inbox: Inbox, request: Request, began: float) -> float:
 
 
 async def overdue(inbox: Inbox, tenant: str) -> Request:
-    """Ask something of another tenant that is due just now, so later than all that is there."""
+    """Ask for another tenant, due now and therefore after all other requests."""
     return await inbox.of(tenant).submit(Ask.parse({"title": "Late?", "expires_at": utc_now().isoformat()}))
 
 
@@ -142,7 +142,7 @@ async def fill(url: str) -> None:
 
 
 async def put_copy(store: Store, asked: Request, created: Event, n: int) -> None:
-    """Store a request like another; what it is asked for has no part in how it ends."""
+    """Store a copy of a request; its content does not affect how it expires."""
     id = f"due-{n}"
     at = asked.created_at + timedelta(microseconds=n)
     request = asked.model_copy(update={"id": id, "created_at": at})

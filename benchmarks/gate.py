@@ -1,4 +1,4 @@
-"""What a gate costs a tool's call that a rule of its policy approves, beside one small transaction."""
+"""The cost of a gate for a tool call that a rule of its policy approves, compared with one small transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RUNS = 20
 COUNTED = 15
 POLICY = {"rules": [{"tools": ["refund"], "auto_approve": [{"name": "small", "where": {"amount": {"at_most": 50}}}]}]}
 marks: list[float] = []
-"""When the model of the run was called."""
+"""The time when the model of the run was called."""
 
 
 @tool
@@ -35,7 +35,7 @@ async def refund(order: int, amount: float) -> str:
 
 
 def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
-    """Call the tool once, then say what came of it."""
+    """Call the tool once, then report its result."""
     marks.append(time.perf_counter())
     if isinstance(messages[-1], ToolMessage):
         return messages[-1].text
@@ -53,16 +53,16 @@ def offices() -> list[Agent]:
 
 
 async def auto_approved() -> list[Row]:
-    """What the gate adds to a run, on SQLite and on PostgreSQL."""
+    """Measure the time that the gate adds to a run, on SQLite and on PostgreSQL."""
     with folder() as path, mortal_postgres() as server:
         return [
             await commits(path / "commits.db"),
-            *await added("SQLite", f"sqlite:///{path / 'gate.db'}"),
-            *await added("PostgreSQL", server.url),
+            *await gate_cost("SQLite", f"sqlite:///{path / 'gate.db'}"),
+            *await gate_cost("PostgreSQL", server.url),
         ]
 
 
-async def added(store: str, url: str) -> list[Row]:
+async def gate_cost(store: str, url: str) -> list[Row]:
     bare, gated, puts = list[float](), list[float](), list[float]()
     async with desk_at(url, offices()) as desk:
         await one_round(desk)
@@ -79,7 +79,7 @@ async def added(store: str, url: str) -> list[Row]:
 
 
 async def commits(path: Path) -> Row:
-    """How many transactions more a run takes; of some runs, for two may share one."""
+    """Return how many transactions the gate adds to a run, measured over several runs because two may share one."""
     counts: dict[str, list[float]] = defaultdict(list)
     async with counting_desk(path, offices()) as (desk, noted):
         for _ in range(COUNTED):
@@ -101,9 +101,9 @@ async def one_round(desk: Desk) -> tuple[list[float], list[float], list[float]]:
 
 
 async def run(desk: Desk, agent: str) -> float:
-    """Return the seconds from the model's call of the tool until the model has its result."""
+    """Return the seconds from the model's tool call until the model has the result."""
     marks.clear()
     thread = await desk.runner.start("default", uuid.uuid4().hex, agent, {}, by="bench")
     await desk.until(thread, "done")
-    called, told = marks
-    return told - called
+    called_at, answered_at = marks
+    return answered_at - called_at

@@ -1,4 +1,4 @@
-"""Answers over HTTP, beside a bare FastAPI endpoint that stores as much as durably."""
+"""Answers over HTTP, compared with a bare FastAPI endpoint that stores the same number of bytes as durably."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANSWERS = 1_500
 
 
 async def respond() -> list[Row]:
-    """Calls a second of `POST …/respond` at 64 connections."""
+    """Measure the calls a second of `POST …/respond` at 64 connections."""
     floors: list[float] = []
     ours: list[float] = []
     floor_costs: list[float] = []
@@ -44,7 +44,7 @@ async def respond() -> list[Row]:
 
 
 async def calls_a_second(server: Served, requests: list[Request], path: str) -> tuple[float, float]:
-    """Return the calls a second, and the server's processor microseconds for each."""
+    """Return the calls a second, and the server's CPU time for each in microseconds."""
     left = iter(requests)
 
     async def answer_some(caller: Caller) -> None:

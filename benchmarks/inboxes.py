@@ -1,4 +1,4 @@
-"""Questions and answers as the benchmarks make them."""
+"""Questions and answers for the benchmarks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def approve(inbox: Inbox, request: Request) -> Request:
 
 
 async def spread(items: Iterable[T], call: Callable[[T], Awaitable[R]], callers: int = CALLERS) -> list[R]:
-    """Call for each item, so many at a time, and return the results."""
+    """Call a function for each item, a limited number at a time, and return the results."""
     left, results = iter(items), []
 
     async def caller() -> None:

@@ -1,7 +1,7 @@
-"""What approval is worth: the Formula questions of the ACE authors, learned with and without a person who looks.
+"""The value of approval: the Formula questions of the ACE authors, learned with and without a person who checks.
 
-`python -m benchmarks.learning --data FOLDER [--model PROVIDER:NAME]`. Without a model it is a script that answers, and
-all that it shows is that the mechanics work.
+`python -m benchmarks.learning --data FOLDER [--model PROVIDER:NAME]`. Without a model, a script answers, and the
+result shows only that the mechanics work.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from benchmarks.classroom import Course, Material, Report, spent, taken
-from benchmarks.formula import TEST, TRAIN, FormatError, book_of, contradicts, dealt, read
+from benchmarks.classroom import Course, Material, Report, run_course, usage_of
+from benchmarks.formula import TEST, TRAIN, FormatError, book_of, contradicts, read, select
 from benchmarks.measure import folder
 from benchmarks.playbooks import Cost, costs
 from benchmarks.pupil import Pupil
@@ -43,20 +43,20 @@ PAPER = {
 }
 """Formula, accuracy in %, DeepSeek-V3.1: the table of arXiv 2510.04618."""
 HARMFUL = {"never": 78.3, "100": 78.2, "25": 77.8, "10": 77.0, "5": 76.1, "1": 66.7}
-"""FiNER, not Formula: harmful reflection in every k-th step; the base model has 70.7. The paper's appendix."""
+"""FiNER, not Formula: harmful reflection in every k-th step; the base model has 70.7. From the paper's appendix."""
 
 
-def main(words: Sequence[str]) -> int:
-    options = parsed(words)
+def main(arguments: Sequence[str]) -> int:
+    options = parse_arguments(arguments)
     try:
         lessons, exams = (read(options.data, name) for name in (TRAIN, TEST))
     except FormatError as error:
         print(error, file=sys.stderr)
         return 2
     book = book_of([*lessons, *exams])
-    material = Material(dealt(lessons, options.questions), dealt(exams, options.questions), book)
+    material = Material(select(lessons, options.questions), select(exams, options.questions), book)
     try:
-        model = named(options.model) if options.model else Pupil([*material.lessons, *material.exams]).model
+        model = load_model(options.model) if options.model else Pupil([*material.lessons, *material.exams]).model
     except (ImportError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -67,7 +67,7 @@ def main(words: Sequence[str]) -> int:
     return 1 if broken else 0
 
 
-def parsed(words: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="make bench-learning", description="Learn formulas, with a person who approves."
     )
@@ -75,13 +75,13 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--model", help="PROVIDER:NAME as init_chat_model takes it; without it a script answers")
     parser.add_argument("--questions", type=int, default=QUESTIONS, help="lessons, and as many exam questions")
     parser.add_argument("--poison-every", type=int, default=POISON_EVERY, help="which insight is poisoned: every K-th")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     if options.questions < 1 or options.poison_every < 1:
         parser.error("--questions and --poison-every are 1 or more")
     return options
 
 
-def named(name: str) -> BaseChatModel:
+def load_model(name: str) -> BaseChatModel:
     """Return the model of a provider."""
     from langchain.chat_models import init_chat_model
 
@@ -90,7 +90,7 @@ def named(name: str) -> BaseChatModel:
 
 
 def courses(material: Material, every: int) -> list[Course]:
-    """Return what is compared."""
+    """Return the courses to compare."""
     return [
         Course("base: nothing is taught", None),
         Course("all insights approved", lambda _: True),
@@ -101,31 +101,31 @@ def courses(material: Material, every: int) -> list[Course]:
 
 
 async def run(model: BaseChatModel, material: Material, every: int, *, is_script: bool) -> bool:
-    """Take every course, tell of each as it ends, and return whether the product broke a promise."""
+    """Run every course, report each at its end, and return whether the product broke a promise."""
     reports = []
     for course in courses(material, every):
         with folder() as path:
             began = time.monotonic()
-            reports.append(await taken(course, material, model, path))
+            reports.append(await run_course(course, material, model, path))
         print(f"- {course.name}: {time.monotonic() - began:.0f} s", flush=True)
-    print(f"\n{learned(reports)}\n\n{spent_on(reports)}")
+    print(f"\n{outcome_table(reports)}\n\n{cost_table(reports)}")
     with folder() as path:
-        print(f"\n{grown(await costs(path))}")
+        print(f"\n{growth_table(await costs(path))}")
     if not is_script:
         print(f"\n{paper()}")
     return any(each.unapproved or each.findings or (is_script and each.failed) for each in reports)
 
 
 def head(model: str | None, material: Material) -> str:
-    """Say what is run, on what."""
+    """Return a description of the run."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("ringi", "langgraph", "langchain-core"))
     what = f"{len(material.lessons)} lessons, one after another, once; {len(material.exams)} exam questions"
     formulas = len({question.name for question in material.lessons})
-    told = SCRIPT if model is None else f"Model: {model}. An answer is right if its number is, to the last digit."
-    return f"{time.strftime('%Y-%m-%d')}, {packages}\n{what}; {formulas} formulas\n{told}\n"
+    method = SCRIPT if model is None else f"Model: {model}. An answer is right if its number is, to the last digit."
+    return f"{time.strftime('%Y-%m-%d')}, {packages}\n{what}; {formulas} formulas\n{method}\n"
 
 
-def learned(reports: Sequence[Report]) -> str:
+def outcome_table(reports: Sequence[Report]) -> str:
     """Return the table of the courses."""
     head = ["", "right", "of", "%", "no answer", "learned", "rejected", "suppressed", "other", "poison offered"]
     lines: list[list[object]] = [[*head, "poison learned", "bullets", "tokens", "not approved", "audit"]]
@@ -133,34 +133,34 @@ def learned(reports: Sequence[Report]) -> str:
         ends, share = each.outcomes, f"{100 * each.right / each.asked:.1f}"
         other = ends.total() - ends["learned"] - ends["rejected"] - ends["suppressed"]
         exam = [each.right, each.asked, share, each.failed]
-        insights = [ends["learned"], ends["rejected"], ends["suppressed"], other, each.slipped_in, each.wrong_bullets]
+        insights = [ends["learned"], ends["rejected"], ends["suppressed"], other, each.poison_count, each.wrong_bullets]
         lines.append([each.name, *exam, *insights, each.bullets, each.tokens, each.unapproved, each.findings])
     return table(lines)
 
 
-def spent_on(reports: Sequence[Report]) -> str:
-    """Return what a question costs, by course and role."""
-    costs = ["model calls", "tokens read", "of them cached", "tokens said"]
+def cost_table(reports: Sequence[Report]) -> str:
+    """Return the cost of a question, by course and role."""
+    costs = ["model calls", "tokens read", "of them cached", "tokens written"]
     lines = [["a question costs", *(f"{what}: {cost}" for what in ("lesson", "exam") for cost in costs)]]
     for each in reports:
-        lesson = spent(each.lessons, "answer") + spent(each.lessons, "reflect")
-        exam = shares(spent(each.exams, "answer"), len(each.exams))
-        lines.append([each.name, *shares(lesson, len(each.lessons)), *exam])
+        lesson = usage_of(each.lessons, "answer") + usage_of(each.lessons, "reflect")
+        exam = average_costs(usage_of(each.exams, "answer"), len(each.exams))
+        lines.append([each.name, *average_costs(lesson, len(each.lessons)), *exam])
     return table(lines)
 
 
-def shares(total: Counter[str], number: int) -> list[str]:
-    """Return what each of so many questions cost; providers that count no tokens say 0 of them."""
+def average_costs(total: Counter[str], number: int) -> list[str]:
+    """Return the cost of each of a number of questions; providers that count no tokens report 0."""
     if not number:
         return [""] * 4
     tokens = [
-        f"{total[name] / number:,.1f}" if total["input"] else "not told" for name in ("input", "cached", "output")
+        f"{total[name] / number:,.1f}" if total["input"] else "not counted" for name in ("input", "cached", "output")
     ]
     return [f"{total['calls'] / number:,.1f}", *tokens]
 
 
-def grown(found: Sequence[Cost]) -> str:
-    """Return what one more bullet costs, by the size of the playbook."""
+def growth_table(found: Sequence[Cost]) -> str:
+    """Return the cost of one more bullet, by the size of the playbook."""
     head = ["one more bullet in a playbook of", "model calls to curate", "tokens read to curate", "a model would read"]
     times = ["proposal, processor ms", "curation, processor ms", "curation and storing, ms"]
     lines = [[*head, *times, "prompt that stays cached", "after an edit in the middle"]]
@@ -172,7 +172,7 @@ def grown(found: Sequence[Cost]) -> str:
 
 
 def paper() -> str:
-    """Return the numbers that the paper tells: none of them is ours."""
+    """Return the paper's numbers; Ringi measured none of them."""
     lines = [("the paper's numbers, not ours: Formula, 500 lessons in up to 5 epochs, 200 questions", "%")]
     lines += [(name, f"{value:.1f}") for name, value in PAPER.items()]
     harmful = [("the paper's numbers, not ours: FiNER, harmful reflection in every k-th step", "%")]

@@ -1,6 +1,7 @@
-"""The least that can store what agents say and send it: no numbering under a fence, no tenants, no HTTP, no restart.
+"""A minimal program that stores and sends the output of agents: no fence, no tenants, no HTTP, no restart.
 
-Each 50 ms what all of them said is one transaction on SQLite at full durability, and one write to a socket for each.
+Every 50 ms it stores the output of all threads in one transaction on SQLite at full durability, and writes it to one
+socket for each thread.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ asyncio.run(all_of_them())
 """
 
 
-class Least:
-    """Takes words, stores them, sends them."""
+class MinimalStore:
+    """A writer that collects, stores and sends text."""
 
     def __init__(self, path: Path, writers: list[asyncio.StreamWriter]) -> None:
         self._loop, self._writers = asyncio.get_running_loop(), writers
-        self._said: dict[int, str] = {}
+        self._texts: dict[int, str] = {}
         self._last = [0] * len(writers)
         self._queue: SimpleQueue[list[Row]] = SimpleQueue()
         self._stored = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -43,25 +44,25 @@ class Least:
         self._thread = threading.Thread(target=self._store)
         self._thread.start()
 
-    def take(self, talk: int, words: str) -> None:
-        """Take what one of them says."""
-        if not self._said:
+    def add(self, thread: int, text: str) -> None:
+        """Add text of one thread."""
+        if not self._texts:
             self._loop.call_at(self._loop.time() // EVERY * EVERY + EVERY, self._flush)
-        self._said[talk] = self._said.get(talk, "") + words
+        self._texts[thread] = self._texts.get(thread, "") + text
 
     def close(self) -> None:
-        """Store the rest."""
+        """Store and send the rest."""
         self._queue.put([])
         self._thread.join()
         self._stored.close()
 
     def _flush(self) -> None:
-        said, self._said = self._said, {}
+        texts, self._texts = self._texts, {}
         rows = []
-        for talk, words in said.items():
-            self._last[talk] += 1
-            event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": f"m{talk}", "delta": words}
-            rows.append((talk, self._last[talk], json.dumps(event)))
+        for thread, text in texts.items():
+            self._last[thread] += 1
+            event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": f"m{thread}", "delta": text}
+            rows.append((thread, self._last[thread], json.dumps(event)))
         self._queue.put(rows)
 
     def _store(self) -> None:
@@ -72,25 +73,25 @@ class Least:
             self._loop.call_soon_threadsafe(self._send, rows)
 
     def _send(self, rows: list[Row]) -> None:
-        for talk, number, event in rows:
-            self._writers[talk].write(f"id: {number}\ndata: {event}\n\n".encode())
+        for thread, number, event in rows:
+            self._writers[thread].write(f"id: {number}\ndata: {event}\n\n".encode())
 
 
-TABLE = "CREATE TABLE items (talk, number, event, PRIMARY KEY (talk, number)) WITHOUT ROWID"
+TABLE = "CREATE TABLE items (thread, number, event, PRIMARY KEY (thread, number)) WITHOUT ROWID"
 
 
 @asynccontextmanager
-async def read_by(readers: int) -> AsyncIterator[list[asyncio.StreamWriter]]:
-    """Yield the connections of so many readers in a process of their own."""
+async def open_readers(readers: int) -> AsyncIterator[list[asyncio.StreamWriter]]:
+    """Yield connections to a number of readers in a separate process."""
     writers: list[asyncio.StreamWriter] = []
     all_there = asyncio.Event()
 
-    def come(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def accept(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writers.append(writer)
         if len(writers) == readers:
             all_there.set()
 
-    async with await asyncio.start_server(come, "127.0.0.1", 0) as server:
+    async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
         script = READ.format(port=server.sockets[0].getsockname()[1], readers=readers)
         process = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
         await all_there.wait()

@@ -1,4 +1,4 @@
-"""Rounds, their spread, and the table in which they are shown."""
+"""Rounds of a measurement, their spread, and the table of results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Spread(NamedTuple):
-    """What several rounds of one measurement gave."""
+    """The results of several rounds of one measurement."""
 
     least: float
     median: float
@@ -24,12 +24,12 @@ class Spread(NamedTuple):
         return cls(min(rounds), statistics.median(rounds), max(rounds))
 
     def __str__(self) -> str:
-        return shown(self.median) if self.least == self.most else " / ".join(map(shown, self))
+        return format_number(self.median) if self.least == self.most else " / ".join(map(format_number, self))
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: the floor's rounds and ours, paired, and what the ratio or our own number must not pass."""
+    """One measurement: paired rounds of the floor and of Ringi, and bounds of the ratio or of Ringi's number."""
 
     what: str
     unit: str
@@ -38,7 +38,7 @@ class Row:
     at_most: float | None = None
     at_least: float | None = None
     of_ratio: bool = True
-    """Whether the bound is one of the ratio to the floor, rather than of our own number."""
+    """Whether the bound applies to the ratio to the floor, not to Ringi's own number."""
     note: str = ""
 
     @property
@@ -61,7 +61,7 @@ class Row:
     def target(self) -> str:
         bounds = (("≤", self.at_most), ("≥", self.at_least))
         times = " ×" if self.of_ratio and self.floor else ""
-        return ", ".join(f"{sign} {shown(bound)}{times}" for sign, bound in bounds if bound is not None)
+        return ", ".join(f"{sign} {format_number(bound)}{times}" for sign, bound in bounds if bound is not None)
 
     def cells(self) -> list[str]:
         floor = str(Spread.of(self.floor)) if self.floor else ""
@@ -84,27 +84,27 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join([texts[0], rule, *texts[1:], *(["", *notes] if notes else [])])
 
 
-def shown(value: float) -> str:
-    """Return three digits of a number."""
+def format_number(value: float) -> str:
+    """Return a number with three digits."""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Return the value that so many percent do not exceed."""
+    """Return a percentile."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
 def resident() -> int:
-    """Return the bytes of memory that this process holds."""
+    """Return the memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGESIZE")
 
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """Give a folder for the files of one measurement, on a real disk where there is one."""
+    """Yield a folder for the files of one measurement, on a real disk if there is one."""
     with tempfile.TemporaryDirectory(prefix="ringi-bench-") as path:
         yield Path(path)

@@ -33,7 +33,7 @@ FEW, MANY = 1_000, 1_000_000
 BATCH, COMMITTED, AHEAD = 1_000, 50, 6
 ROUNDS, LOADS = 7, 15
 RESTING, REST_SECONDS = 0.1, 3.0
-"""How much of a processor an idle server uses at most."""
+"""The largest share of a processor that an idle server uses."""
 WHOLE, CPU = "first load, p50", "first load, server CPU"
 MIDNIGHT = quote(datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0).isoformat())
 PENDING = "/v1/requests?status=pending"
@@ -52,21 +52,21 @@ PEOPLE = {"ann": ("most", "few"), "eve": ("few",)}
 
 
 class Side(NamedTuple):
-    """One of the two servers, and people who call it."""
+    """One of the two servers, and its callers."""
 
     server: Served
     callers: dict[str, Caller]
 
 
 class Home(NamedTuple):
-    """A server's folder, and where its store is."""
+    """A server's folder and the URL of its store."""
 
     path: Path
     url: str = ""
 
 
 async def first_load() -> list[Row]:
-    """Loads from two SQLite files."""
+    """Measure loads from two SQLite files."""
     with ExitStack() as stack:
         homes = [Home(stack.enter_context(folder())) for _ in (FEW, MANY)]
         for home, count in zip(homes, (FEW, MANY), strict=True):
@@ -75,7 +75,7 @@ async def first_load() -> list[Row]:
 
 
 async def loads(what: str, homes: list[Home]) -> list[Row]:
-    """Load the whole page, and its parts, in turns from the server with few requests and from that with many."""
+    """Load the page and its parts from both servers in turns."""
     async with AsyncExitStack() as stack:
         sides = []
         for home in homes:
@@ -91,7 +91,7 @@ async def loads(what: str, homes: list[Home]) -> list[Row]:
 
 
 async def at_rest(servers: list[Served]) -> None:
-    """Return when the servers have read the million events that were there before they began."""
+    """Return when the servers have read the million events from before their start."""
     used = [0.0]
     while sum(server.processor_seconds() for server in servers) - used[-1] > RESTING * REST_SECONDS:
         used.append(sum(server.processor_seconds() for server in servers))
@@ -104,11 +104,11 @@ def row(what: str, rounds: list[list[dict[str, float]]], part: str) -> Row:
 
 
 async def one_round(sides: list[Side]) -> list[dict[str, float]]:
-    """Return for each side the median of each part's seconds, of the whole page, and the server's CPU for it."""
-    taken: list[dict[str, list[float]]] = [{part: [] for part in PARTS} for _ in sides]
+    """Return for each side the median seconds of each part and of the whole page, and the server's CPU time."""
+    timings: list[dict[str, list[float]]] = [{part: [] for part in PARTS} for _ in sides]
     before = [side.server.processor_seconds() for side in sides]
     for n in range(LOADS):
-        turns = list(zip(sides, taken, strict=True))
+        turns = list(zip(sides, timings, strict=True))
         for side, times in turns if n % 2 else reversed(turns):
             for part, calls in PARTS.items():
                 began = time.perf_counter()
@@ -116,10 +116,10 @@ async def one_round(sides: list[Side]) -> list[dict[str, float]]:
                     await found(side.callers[name], path)
                 times[part].append(time.perf_counter() - began)
     used = [(side.server.processor_seconds() - cpu) / LOADS for side, cpu in zip(sides, before, strict=True)]
-    whole = [median(map(sum, zip(*times.values(), strict=True))) for times in taken]
+    whole = [median(map(sum, zip(*times.values(), strict=True))) for times in timings]
     return [
         {part: median(each) for part, each in times.items()} | {WHOLE: all_of_it, CPU: cpu}
-        for times, all_of_it, cpu in zip(taken, whole, used, strict=True)
+        for times, all_of_it, cpu in zip(timings, whole, used, strict=True)
     ]
 
 
@@ -138,7 +138,7 @@ def with_people(server: Served, path: Path) -> Served:
 
 
 async def fill(path: Path, count: int) -> None:
-    """Write pending requests as the store writes them, many in one transaction."""
+    """Write pending requests with the store's own statements, many in one transaction."""
     async with Database(path) as database:
         with closing(database.connect()) as connection:
             await asyncio.to_thread(fill_on, connection, count)
@@ -147,7 +147,7 @@ async def fill(path: Path, count: int) -> None:
 def fill_on(connection: sqlite3.Connection, count: int) -> None:
     began, written = time.monotonic(), 0
     connection.execute("PRAGMA synchronous = OFF")
-    for changes in made(count, some_changes):
+    for changes in make_batches(count, some_changes):
         connection.execute("BEGIN IMMEDIATE")
         for n, change in enumerate(changes, 1):
             save(connection, change)
@@ -161,8 +161,8 @@ def fill_on(connection: sqlite3.Connection, count: int) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def made(count: int, some: Callable[[int, int], T]) -> Iterator[T]:
-    """Yield so many requests in batches, made by processes that are no more than a few batches ahead."""
+def make_batches(count: int, some: Callable[[int, int], T]) -> Iterator[T]:
+    """Yield a number of requests in batches, made by processes that are only a few batches ahead."""
     left = iter(range(0, count, BATCH))
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         ahead = deque(pool.submit(some, start, count) for start in islice(left, AHEAD))
@@ -177,14 +177,14 @@ def some_changes(start: int, count: int) -> list[Change]:
 
 
 def some_requests(start: int, count: int) -> Iterator[tuple[Request, Event]]:
-    """Yield the next requests, a millisecond apart, the last of all as of now."""
+    """Yield the next requests, a millisecond apart; the last one is from now."""
     now = datetime.now(UTC)
     for n in range(start, min(start + BATCH, count)):
         yield a_request(n, count, now + timedelta(milliseconds=n - count))
 
 
 def a_request(n: int, count: int, at: datetime) -> tuple[Request, Event]:
-    """Return one of many: each names a refund, a tenth say so in Japanese, a tenth is of another kind, ten are rare."""
+    """Return a refund request: a tenth is in Japanese, a tenth is of another kind, ten are rare."""
     title = f"注文{n}の返金 (refund)" if n % 10 == 3 else f"Refund order {n}?"
     chance = random.Random(n)
     words = ["perfume"] if n % (count // 10) == 5 else []

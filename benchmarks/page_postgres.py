@@ -12,7 +12,7 @@ from typing import Any
 from tests.servers import mortal_postgres
 
 from benchmarks.measure import Row, folder
-from benchmarks.page import FEW, MANY, Home, a_request, loads, made, some_requests
+from benchmarks.page import FEW, MANY, Home, a_request, loads, make_batches, some_requests
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import EVENT_COLUMNS, TEXT_COLUMNS, PostgresStore, columns_of, event_row, text_row
 from ringi.base.clock import EPOCH
@@ -24,11 +24,11 @@ SAMPLE = 100
 LONG = 3600.0
 COLUMNS = tuple(columns_of(a_request(0, SAMPLE, EPOCH)[0]))
 TABLES = {"requests": "tenant, id", "shown": "tenant, audience, shelf, id", "texts": "tenant, id", "events": "number"}
-"""The tables that are filled, and an order of their rows."""
+"""The tables to fill, each with an order of its rows."""
 
 
 async def first_load() -> list[Row]:
-    """Loads from two schemas of one server."""
+    """Measure loads from two schemas of one server."""
     with ExitStack() as stack:
         server = stack.enter_context(mortal_postgres())
         await compare(server.url)
@@ -40,7 +40,7 @@ async def first_load() -> list[Row]:
 
 
 async def compare(url: str) -> None:
-    """Fail unless what is filled in is what Ringi itself writes."""
+    """Fail unless the copied rows equal the rows that Ringi writes."""
     asked = list(some_requests(0, SAMPLE))
     async with Database(f"{url}?schema=bulk") as bulk, Database(f"{url}?schema=written") as written:
         store = PostgresStore(written)
@@ -55,26 +55,26 @@ async def compare(url: str) -> None:
 
 
 async def fill(url: str, count: int) -> None:
-    """Write pending requests into the tables, past the statements of the store but not past the triggers."""
+    """Write pending requests into the tables, without the store's statements but with the triggers."""
     async with Database(url) as database:
         began, written = time.monotonic(), 0
-        # An index of terms that is made at the end is the same, and sooner there.
+        # It is faster to create the index of terms at the end.
         ((index,),) = await database.fetch("SELECT pg_get_indexdef('texts_terms'::regclass)")
         await database.write("DROP INDEX texts_terms")
-        for some in made(count, partial(write, url)):
+        for some in make_batches(count, partial(write, url)):
             written += some
             if written % 50_000 == 0:
                 print(f"  {written:,} of {count:,} requests written, {time.monotonic() - began:.0f} s", flush=True)
         connection = await database.connect(maintenance_work_mem="512MB")
         await connection.execute(index, timeout=LONG)
-        # As a server does by itself within a minute.
+        # A server does this by itself within a minute.
         await connection.execute("VACUUM ANALYZE", timeout=LONG)
         await connection.close()
         print(f"  {count:,} requests written and indexed, {time.monotonic() - began:.0f} s", flush=True)
 
 
 def write(url: str, start: int, count: int) -> int:
-    """Write a batch, in a process beside others, and return how many requests it has."""
+    """Write a batch, in one of several processes, and return its number of requests."""
     return asyncio.run(write_some(url, start, count))
 
 
@@ -95,7 +95,7 @@ async def copy(database: Database, rows: Rows) -> None:
 
 
 def rows_of(asked: Iterable[tuple[Request, Event]], numbered: int) -> Rows:
-    """Return requests and their events as rows, numbered on."""
+    """Return requests and their events as numbered rows."""
     rows: Rows = {"requests": [], "texts": [], "events": []}
     for number, (request, event) in enumerate(asked, numbered + 1):
         rows["requests"].append(tuple(columns_of(request).values()))

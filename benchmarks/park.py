@@ -1,4 +1,4 @@
-"""What it costs to park a run on a question, and to have it go on, over LangGraph with its own saver."""
+"""The cost to park a run at a question and to resume it, compared with LangGraph and its own saver."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ROUNDS = 5
 CYCLES = 20
 WHAT = {"park": "a step asks → its run is parked", "resume": "answered → the step goes on"}
 asked: dict[str, float] = {}
-"""When the step of each run asked."""
+"""The time when the step of each run asked."""
 went_on: dict[str, float] = {}
-"""When it had its answer."""
+"""The time when the step got its answer."""
 
 
 class State(TypedDict, total=False):
@@ -33,7 +33,7 @@ class State(TypedDict, total=False):
 
 
 class Cycle(NamedTuple):
-    """When one question was asked, its run parked, its answer given, and when its step went on."""
+    """The times when one question was asked, its run parked, its answer given, and its step resumed."""
 
     asked: float
     parked: float
@@ -57,15 +57,15 @@ async def step(state: State) -> State:
 
 
 def graph() -> StateGraph[State]:
-    made = StateGraph(State)
-    made.add_node("step", step)
-    made.add_edge(START, "step")
-    made.add_edge("step", END)
-    return made
+    builder = StateGraph(State)
+    builder.add_node("step", step)
+    builder.add_edge(START, "step")
+    builder.add_edge("step", END)
+    return builder
 
 
 async def park_and_resume() -> list[Row]:
-    """From the interrupt to the parked run, and from the answer to the step that goes on."""
+    """Measure from the interrupt to the parked run, and from the answer to the resumed step."""
     times: dict[str, list[float]] = defaultdict(list)
     with folder() as path:
         async with desk_at(f"sqlite:///{path / 'ringi.db'}", agents()) as desk, saver_at(path / "bare.db") as saver:
@@ -78,7 +78,7 @@ async def park_and_resume() -> list[Row]:
 
 
 async def one_round(bare_graph: Any, desk: Desk) -> dict[str, list[float]]:
-    """Return the seconds of each part, the two sides in turns."""
+    """Return the seconds of each part; the two sides take turns."""
     times: dict[str, list[float]] = defaultdict(list)
     for _ in range(CYCLES):
         for side, cycle in (("bare", await bare_cycle(bare_graph)), ("ours", await our_cycle(desk))):
@@ -140,7 +140,7 @@ async def our_cycle(desk: Desk) -> Cycle:
 
 
 async def commits() -> list[Row]:
-    """How many transactions the same takes."""
+    """Count the transactions of the same work."""
     bare = list[float]()
     with folder() as path:
         async with saver_at(path / "bare.db") as saver:
@@ -157,6 +157,6 @@ async def commits() -> list[Row]:
 
 
 def within(noted: list[float], cycle: Cycle, part: str) -> int:
-    """Return how many of the times fall into a part of a cycle."""
+    """Return how many of the times are within a part of a cycle."""
     since, until = (cycle.asked, cycle.parked) if part == "park" else (cycle.answered, cycle.went_on)
     return sum(since <= at <= until for at in noted)

@@ -1,4 +1,4 @@
-"""From an answer to the step that waited for it: LangGraph with its saver and a poll, and Ringi."""
+"""From an answer to the waiting step: LangGraph with its saver and a poll, and Ringi."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ringi.runs.worker import Worker
 ROUNDS = 3
 ANSWERS = 12
 went_on: dict[str, float] = {}
-"""When the step of each run went on after its answer."""
+"""The time when the step of each run resumed after its answer."""
 
 
 class State(TypedDict, total=False):
@@ -55,7 +55,7 @@ def graph_of(step: Any) -> Any:
 
 
 async def answer_to_node() -> list[Row]:
-    """Milliseconds from the stored answer until the node goes on, p50."""
+    """Measure the milliseconds from the stored answer until the node resumes, p50."""
     floors: list[float] = []
     ours: list[float] = []
     with folder() as path:
@@ -66,7 +66,7 @@ async def answer_to_node() -> list[Row]:
 
 
 async def polled(path: Path) -> list[float]:
-    """Store answers in a table that a poller looks into every 0.5 s."""
+    """Store answers in a table that a loop polls every 0.5 s."""
     async with (
         aiosqlite.connect(path, isolation_level=None) as table,
         AsyncSqliteSaver.from_conn_string(str(path)) as saver,

@@ -1,4 +1,4 @@
-"""What learning one thing more costs as a playbook grows: the curator, which is code, and the prompt behind it."""
+"""The cost of one more lesson as a playbook grows: the curator, which is code, and the prompt behind it."""
 
 from __future__ import annotations
 
@@ -29,52 +29,52 @@ QUESTION = "What does a bank earn on 4 million at 3 percent?"
 
 
 class Cost(NamedTuple):
-    """What one more bullet costs in a playbook of this size."""
+    """The cost of one more bullet in a playbook of this size."""
 
     bullets: int
     tokens: int
-    """Of the playbook: what a curator that is a model would have to read each time."""
+    """The tokens of the playbook, which a model as curator would read each time."""
     proposal_ms: float
-    """Laying an insight beside the playbook, with what is like it, for a person to see: the processor's time."""
+    """CPU time to compare an insight with the playbook for display to a person."""
     curation_ms: float
-    """Checking what was approved and making its entry: the processor's time."""
+    """CPU time to check an approved operation and to make its entry."""
     stored_ms: float
-    """From the approved operation until its entry and the new playbook are on the disk."""
+    """The time from the approved operation until its entry and the new playbook are on the disk."""
     prefix: float
-    """The share of the generator's prompt, its question included, that begins as before the bullet was learned."""
+    """The share of the generator's prompt, with its question, that is unchanged after the bullet was learned."""
     edited: float
-    """The same where the bullet in the middle is edited instead: what stands after it is read again."""
+    """The same share if the bullet in the middle is edited: everything after it is read again."""
 
 
 async def costs(path: Path) -> list[Cost]:
-    """Return what one more bullet costs, by size."""
+    """Return the cost of one more bullet, by size."""
     async with open_backend(f"sqlite:///{path / 'costs.db'}") as backend:
         return [await cost(backend, bullets) for bullets in SIZES]
 
 
 async def cost(backend: Backend, bullets: int) -> Cost:
-    """Return what one more bullet costs in a playbook of so many, the median of some rounds."""
-    name, playbook = f"of-{bullets}", grown(bullets)
+    """Return the median cost of one more bullet in a playbook of this size over several rounds."""
+    name, playbook = f"of-{bullets}", make_playbook(bullets)
     state = playbook.model_dump(mode="json")
     await backend.store.put(*Journal.begun(journal_id(name), APPLICATION, state, by=SYSTEM, now=NOW))
     proposals, curations, stored = list[float](), list[float](), list[float]()
     for number in range(ROUNDS):
-        proposal = offered(number, playbook)
-        proposals.append(timed(partial(offered, number, playbook)))
-        curations.append(timed(partial(curated, proposal, playbook)))
+        proposal = propose(number, playbook)
+        proposals.append(timed(partial(propose, number, playbook)))
+        curations.append(timed(partial(curate, proposal, playbook)))
         began = time.perf_counter()
-        await enter(backend, DEFAULT_TENANT, name, partial(curated, proposal), by=SYSTEM, now=NOW)
+        await enter(backend, DEFAULT_TENANT, name, partial(curate, proposal), by=SYSTEM, now=NOW)
         stored.append((time.perf_counter() - began) * 1e3)
     assert len((await read(backend.store, DEFAULT_TENANT, name)).active) == bullets + ROUNDS
-    after = playbook.entered(curated(offered(0, playbook), playbook), NOW)
+    after = playbook.entered(curate(propose(0, playbook), playbook), NOW)
     middle = playbook.active[bullets // 2].id
     edited = playbook.entered(playbook.edited(middle, text="It says something else now."), NOW)
     prefixes = [shared_prefix(prompt(playbook), prompt(other)) for other in (after, edited)]
     return Cost(bullets, size(playbook), median(proposals), median(curations), median(stored), *prefixes)
 
 
-def offered(number: int, playbook: Playbook) -> Proposal:
-    """Lay an insight beside a playbook, as the product does before it asks a person."""
+def propose(number: int, playbook: Playbook) -> Proposal:
+    """Compare an insight with a playbook, as the product does before it asks a person."""
     insight = Insight(
         id=f"i-{number}",
         type="new_strategy",
@@ -89,14 +89,14 @@ def offered(number: int, playbook: Playbook) -> Proposal:
     return proposal
 
 
-def curated(proposal: Proposal, playbook: Playbook) -> Entry:
-    """Check what a person approved and return its entry, as the product does then."""
+def curate(proposal: Proposal, playbook: Playbook) -> Entry:
+    """Check an approved operation and return its entry, as the product does."""
     assert refused(proposal.operation, playbook, BUDGET) is None
     return entry_of(proposal.operation, proposal.insight, f"request-{proposal.insight.id}", playbook)
 
 
-def grown(bullets: int) -> Playbook:
-    """Return a playbook of so many bullets."""
+def make_playbook(bullets: int) -> Playbook:
+    """Return a playbook with a number of bullets."""
     playbook = Playbook()
     for number in range(bullets):
         playbook = playbook.entered(playbook.added("formulas", text(number)), NOW)
@@ -104,17 +104,17 @@ def grown(bullets: int) -> Playbook:
 
 
 def text(number: int) -> str:
-    """Return a bullet of some 120 characters."""
+    """Return a bullet of about 120 characters."""
     return f"Rule {number}: divide what flows in a year by what stands at its end, with {number % 7} digits."
 
 
 def prompt(playbook: Playbook) -> str:
-    """Return all that the generator is told, in the order in which a provider reads it."""
+    """Return the generator's whole prompt, in the order in which a provider reads it."""
     return "\n\n".join(message.text for message in told_generator(PROMPT, playbook, [], QUESTION))
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return the milliseconds of the processor that some work takes: what else runs on the machine does not count."""
+    """Return the CPU time of some work in milliseconds, without other load of the machine."""
     began = time.thread_time()
     work()
     return (time.thread_time() - began) * 1e3

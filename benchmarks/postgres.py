@@ -1,4 +1,4 @@
-"""The same on PostgreSQL, beside what the driver alone does with as many connections."""
+"""The same measurements on PostgreSQL, compared with the driver alone on as many connections."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ WATCHED_SECONDS = 10.0
 Connection = Any
 Pool = Any
 Lend = Callable[[Pool], AbstractAsyncContextManager[Connection]]
-KEPT: list[Connection] = []
+CONNECTION_CACHE: list[Connection] = []
 
 
 async def on_postgres() -> list[Row]:
-    """Wake-ups between two processes, answers at 16 connections, and what open waits cost the server."""
+    """Measure wake-ups between two processes, answers at 16 connections, and the cost of open waits for the server."""
     with mortal_postgres() as server:
         return [*await wakes(server.url), *await answers(server.url), *await waits(server.url), *await many(server.url)]
 
@@ -53,20 +53,20 @@ async def wakes(url: str) -> list[Row]:
 
 
 async def bare_notify(url: str) -> float:
-    """Tell by a prepared statement, and take the time in the very call of the listener."""
+    """Notify by a prepared statement, and take the time in the listener's callback."""
     teller, listener = await asyncpg.connect(url), await asyncpg.connect(url)
-    heard, times = asyncio.Event(), list[float]()
+    notified, times = asyncio.Event(), list[float]()
 
-    def hear(*_: object) -> None:
+    def on_notification(*_: object) -> None:
         times.append(time.perf_counter() - began)
-        heard.set()
+        notified.set()
 
-    await listener.add_listener("bare", hear)
+    await listener.add_listener("bare", on_notification)
     for _ in range(WAKES):
-        heard.clear()
+        notified.clear()
         began = time.perf_counter()
         await teller.execute("SELECT pg_notify('bare', $1)", "request/default/0123456789abcdef0123456789abcdef")
-        await heard.wait()
+        await notified.wait()
     await asyncio.gather(teller.close(), listener.close())
     return percentile(times, 50) * 1e6
 
@@ -84,34 +84,34 @@ async def published(one: Inbox, other: Inbox) -> float:
 
 
 async def answers(url: str) -> list[Row]:
-    kept, pooled, ours, followed = list[float](), list[float](), list[float](), list[float]()
+    dedicated, pooled, ours, followed = list[float](), list[float](), list[float](), list[float]()
     async with postgres_inbox(url) as inbox, postgres_inbox(url) as follower:
         request = await approve(inbox, await ask(inbox))
         record, event = request.model_dump_json(), (await inbox.events(request_id=request.id))[-1].model_dump_json()
         for _ in range(ROUNDS):
-            kept.append(await transactions_a_second(url, record, event, own))
+            dedicated.append(await transactions_a_second(url, record, event, own))
             pooled.append(await transactions_a_second(url, record, event, asyncpg.Pool.acquire))
             ours.append(await answers_a_second(inbox))
             async with follower.feed.follow():
                 followed.append(await answers_a_second(inbox))
     what = f"PostgreSQL: respond, {CONNECTIONS} callers, against a transaction of one UPDATE and one INSERT"
     return [
-        Row(f"{what}, each caller with a connection of its own", "1/s", ours, kept, at_least=0.6),
+        Row(f"{what}, each caller with a connection of its own", "1/s", ours, dedicated, at_least=0.6),
         Row(f"{what}, with asyncpg's pool", "1/s", ours, pooled),
-        Row(f"{what}, while another process numbers and reads the events", "1/s", followed, kept),
+        Row(f"{what}, while another process numbers and reads the events", "1/s", followed, dedicated),
     ]
 
 
 @asynccontextmanager
 async def own(pool: Pool) -> AsyncIterator[Connection]:
-    """Lend a connection that is kept from one use to the next: a pool that costs nothing."""
-    connection = KEPT.pop() if KEPT else await pool.acquire()
+    """Lend a connection that is reused, as a pool without any cost."""
+    connection = CONNECTION_CACHE.pop() if CONNECTION_CACHE else await pool.acquire()
     yield connection
-    KEPT.append(connection)
+    CONNECTION_CACHE.append(connection)
 
 
 async def transactions_a_second(url: str, record: str, event: str, lend: Lend) -> float:
-    """Change a row and add one, with as many bytes as an answer stores."""
+    """Update a row and insert one, with as many bytes as an answer stores."""
     async with asyncpg.create_pool(url, min_size=CONNECTIONS, max_size=CONNECTIONS) as pool:
         await pool.execute("DROP TABLE IF EXISTS bare_records, bare_events")
         await pool.execute("CREATE TABLE bare_records (id int PRIMARY KEY, version int, body text)")
@@ -128,8 +128,8 @@ async def transactions_a_second(url: str, record: str, event: str, lend: Lend) -
         began = time.perf_counter()
         await spread(range(ANSWERS), one, callers=CONNECTIONS)
         seconds = time.perf_counter() - began
-        while KEPT:
-            await pool.release(KEPT.pop())
+        while CONNECTION_CACHE:
+            await pool.release(CONNECTION_CACHE.pop())
         return ANSWERS / seconds
 
 
@@ -177,7 +177,7 @@ async def many(url: str) -> list[Row]:
 
 
 async def all_have_read(watcher: asyncpg.Connection[asyncpg.Record]) -> None:
-    """Return when no wait has read its request for two seconds: ten thousand first reads take a while."""
+    """Return when no wait has read its request for two seconds, because ten thousand first reads take a while."""
     recent = "query LIKE '%tenant = $1 AND id = $2%' AND query_start > now() - interval '2 seconds'"
     while await watcher.fetchval(f"SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND {recent}"):
         await asyncio.sleep(0.2)
@@ -190,7 +190,7 @@ async def commits_a_second(watcher: asyncpg.Connection[asyncpg.Record]) -> float
 
 
 async def transactions(watcher: asyncpg.Connection[asyncpg.Record]) -> int:
-    # A session that does nothing tells its figures up to ten seconds late.
+    # An idle session reports its statistics up to ten seconds late.
     await asyncio.sleep(11)
     sql = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
     return int(await watcher.fetchval(sql))

@@ -1,4 +1,4 @@
-"""Two models for the Formula questions: a script that shows the mechanics, and one that slips poison in."""
+"""Two models for the Formula questions: a script that shows the mechanics, and a reflector that adds poison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ASKED = "## Question\n"
 
 
 class Pupil:
-    """Knows every second formula by heart, and of the others what its playbook says, right or wrong."""
+    """A script that knows every second formula, and takes the others from its playbook, right or wrong."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self._questions = {question.asked: question for question in questions}
@@ -32,18 +32,18 @@ class Pupil:
         return ScriptedModel(script=self.say)
 
     def say(self, messages: Sequence[BaseMessage]) -> AIMessage:
-        """Answer, or look back; with the tokens of it as a provider tells them."""
-        told, system = "\n".join(message.text for message in messages), messages[0].text
+        """Answer or reflect, with token counts like a provider's."""
+        prompt, system = "\n".join(message.text for message in messages), messages[0].text
         if REFLECTING in system:
-            reflection = self._looked_back(asked_in(messages), system)
-            said = calls(Reflection.__name__, **reflection.model_dump(mode="json"))
-            spoken = reflection.model_dump_json()
+            reflection = self._reflect(question_in(messages), system)
+            message = calls(Reflection.__name__, **reflection.model_dump(mode="json"))
+            output = reflection.model_dump_json()
         else:
-            said = AIMessage(self._answered(messages[-1].text, system))
-            spoken = said.text
-        return said.model_copy(update={"usage_metadata": usage(tokens(told), tokens(spoken))})
+            message = AIMessage(self._answer(messages[-1].text, system))
+            output = message.text
+        return message.model_copy(update={"usage_metadata": usage(tokens(prompt), tokens(output))})
 
-    def _answered(self, asked: str, system: str) -> str:
+    def _answer(self, asked: str, system: str) -> str:
         question = self._questions[asked]
         taught = [line for line in system.splitlines() if f") {question.name}: work it out as " in line]
         if not taught:
@@ -52,7 +52,7 @@ class Pupil:
         is_true = taught[-1].endswith(lesson(question.name, question.body))
         return f"By [{id}].\n\nAnswer: {question.target if is_true else '-1.0'}"
 
-    def _looked_back(self, asked: str, system: str) -> Reflection:
+    def _reflect(self, asked: str, system: str) -> Reflection:
         question = self._questions[asked]
         text = lesson(question.name, question.body)
         if f") {text}" in system:
@@ -63,43 +63,45 @@ class Pupil:
 
 
 class Poisoner:
-    """A reflector whose every so-manieth insight is another formula under the right name."""
+    """A reflector whose every n-th insight is another formula under the right name."""
 
     def __init__(self, model: BaseChatModel, questions: Sequence[Question], every: int) -> None:
         self._model, self._every, self._count = model, every, 0
         self._names = {question.asked: question.name for question in questions}
         self._book = book_of(questions)
-        self.slipped_in = 0
+        self.poison_count = 0
 
     def with_structured_output(self, schema: dict[str, Any], **options: Any) -> Any:
-        """Return the model's own, poisoned."""
+        """Return the model's own structured output, poisoned."""
 
-        async def told(messages: Sequence[BaseMessage]) -> Any:
+        async def invoke(messages: Sequence[BaseMessage]) -> Any:
             answer = await self._model.with_structured_output(schema, **options).ainvoke(messages)
-            return self._poisoned(answer, asked_in(messages))
+            return self._poison_answer(answer, question_in(messages))
 
-        return RunnableLambda(told)
+        return RunnableLambda(invoke)
 
-    def _poisoned(self, answer: Any, asked: str) -> Any:
+    def _poison_answer(self, answer: Any, asked: str) -> Any:
         if answer["parsed"]:
-            insights = [self._passed_on(each, asked) for each in answer["parsed"].get("insights", ())]
+            insights = [self._poison_insight(each, asked) for each in answer["parsed"].get("insights", ())]
             answer["parsed"] = {**answer["parsed"], "insights": insights}
         return answer
 
-    def _passed_on(self, insight: dict[str, Any], asked: str) -> dict[str, Any]:
+    def _poison_insight(self, insight: dict[str, Any], asked: str) -> dict[str, Any]:
         self._count += 1
         if self._count % self._every:
             return insight
-        self.slipped_in += 1
+        self.poison_count += 1
         return {**insight, "type": "new_strategy", "description": poison(self._names[asked], self._book)}
 
 
-def asked_in(messages: Sequence[BaseMessage]) -> str:
-    """Return the question that a reflector is told of."""
+def question_in(messages: Sequence[BaseMessage]) -> str:
+    """Return the question in a reflector's prompt."""
     lines = messages[1].text.partition(ASKED)[2].partition("\n\n## ")[0].splitlines()
     return "\n".join(line.removeprefix("> ") for line in lines)
 
 
-def usage(read: int, said: int) -> UsageMetadata:
-    """Return what a call costs, as a provider tells it."""
-    return UsageMetadata(input_tokens=read, output_tokens=said, total_tokens=read + said)
+def usage(input_tokens: int, output_tokens: int) -> UsageMetadata:
+    """Return the token counts of a call in a provider's format."""
+    return UsageMetadata(
+        input_tokens=input_tokens, output_tokens=output_tokens, total_tokens=input_tokens + output_tokens
+    )

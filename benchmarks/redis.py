@@ -1,4 +1,4 @@
-"""The same on Redis, beside what the driver alone does at the same durability: each write on the disk first."""
+"""The same measurements on Redis, compared with the driver alone at the same durability."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRITE = "redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) redis.call('XADD', KEYS[2
 
 
 async def on_redis() -> list[Row]:
-    """Wake-ups between two processes, answers of 16 callers, and what open waits cost the server."""
+    """Measure wake-ups between two processes, answers of 16 callers, and the cost of open waits for the server."""
     with mortal_redis(redis_program()) as server:
         return [*await wakes(server.url), *await answers(server.url), *await waits(server.url), *await many(server.url)]
 
@@ -85,7 +85,7 @@ async def answers(url: str) -> list[Row]:
 
 
 async def bare_writes(url: str, record: str, event: str) -> float:
-    """Store as many bytes as an answer does, by one script."""
+    """Store as many bytes as an answer, by one script."""
     async with bare(url) as redis:
         script = redis.register_script(WRITE)
 
@@ -130,7 +130,7 @@ async def many(url: str) -> list[Row]:
 
 
 async def all_have_read(watcher: Any) -> None:
-    """Return when the server has got less than a hundred commands within half a second."""
+    """Return when the server has received fewer than a hundred commands within half a second."""
     before = await commands(watcher)
     while True:
         await asyncio.sleep(0.5)

@@ -1,4 +1,4 @@
-"""A server in a process of its own, Ringi's or the bare one beside it: `python -m benchmarks.serving KIND FOLDER`."""
+"""A server in a separate process, Ringi's or the bare one: `python -m benchmarks.serving KIND FOLDER`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SSE_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-
 
 @dataclass(frozen=True)
 class Served:
-    """A running server, seen from outside."""
+    """A running server, observed from outside."""
 
     port: int
     tokens: dict[str, str]
@@ -44,7 +44,7 @@ class Served:
 
 @contextlib.contextmanager
 def served(kind: str, path: Path, url: str = "") -> Iterator[Served]:
-    """Run a server for the block, on a folder, and on a store of its own in it unless a URL names another."""
+    """Run a server for the block, with a folder and its own store there, unless a URL names another store."""
     env = {**os.environ, "RINGI_HOME": str(path), "RINGI_URL": url or f"sqlite:///{path / 'ringi.db'}"}
     command = [sys.executable, "-m", "benchmarks.serving", kind, str(path)]
     with Popen(command, env=env, stdin=DEVNULL, stdout=PIPE, text=True) as process:
@@ -53,8 +53,8 @@ def served(kind: str, path: Path, url: str = "") -> Iterator[Served]:
             line = process.stdout.readline()
             if not line:
                 raise RuntimeError(f"the {kind} server did not start")
-            told = json.loads(line)
-            yield Served(told["port"], told["tokens"], psutil.Process(process.pid))
+            announced = json.loads(line)
+            yield Served(announced["port"], announced["tokens"], psutil.Process(process.pid))
         finally:
             process.kill()
 
@@ -68,7 +68,7 @@ class Answer(BaseModel):
 
 
 class Bare:
-    """A POST that stores what an answer of ours stores, and a stream with a queue for each reader."""
+    """A POST that stores as many bytes as an answer of Ringi, and a stream with a queue for each reader."""
 
     def __init__(self, database: Database, text: str) -> None:
         self._database, self._text = database, text

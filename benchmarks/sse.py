@@ -1,4 +1,4 @@
-"""Events to many readers, beside a bare ASGI endpoint with a queue for each."""
+"""Events to many readers, compared with a bare ASGI endpoint with a queue for each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TICK_SECONDS = {1_000: 0.06, 5_000: 0.3}
 
 @dataclass
 class Costs:
-    """Per round, the processor microseconds of one delivery; and the KiB of one idle connection."""
+    """The CPU time of one delivery in microseconds for each round, and the KiB of one idle connection."""
 
     floor: list[float] = field(default_factory=list)
     events: list[float] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Costs:
 
 
 async def delivery() -> list[Row]:
-    """Server CPU of one delivery at 1,000 and 5,000 readers, and memory of an idle connection."""
+    """Measure server CPU of one delivery at 1,000 and 5,000 readers, and memory of an idle connection."""
     rows: list[Row] = []
     for size in SIZES:
         with folder() as path:
@@ -51,13 +51,13 @@ async def measured(bare: Served, ringi: Served, size: int) -> Costs:
     costs = Costs()
     listeners, followers, viewers = Audience(), Audience(), Audience()
     await started(ringi, 1, 0.01)
-    costs.floor_memory = await seated(listeners, bare, "/events", size)
-    costs.memory = await seated(followers, ringi, "/v1/events", size)
-    await seated(viewers, ringi, "/v1/threads/ticking/stream", size)
+    costs.floor_memory = await open_connections(listeners, bare, "/events", size)
+    costs.memory = await open_connections(followers, ringi, "/v1/events", size)
+    await open_connections(viewers, ringi, "/v1/threads/ticking/stream", size)
     for _ in range(ROUNDS):
         costs.floor.append(await cost(bare, listeners, lambda: one_by_one(bare, bare_event, listeners, size)))
         costs.events.append(await cost(ringi, followers, lambda: one_by_one(ringi, our_event, followers, size)))
-        costs.thread.append(await cost(ringi, viewers, lambda: ticked(ringi, viewers, size)))
+        costs.thread.append(await cost(ringi, viewers, lambda: emit_event(ringi, viewers, size)))
     lost = listeners.lost + followers.lost + viewers.lost
     for audience in (listeners, followers, viewers):
         audience.close()
@@ -66,8 +66,8 @@ async def measured(bare: Served, ringi: Served, size: int) -> Costs:
     return costs
 
 
-async def seated(audience: Audience, server: Served, path: str, size: int) -> float:
-    """Open the connections and return the KiB that each takes of the server."""
+async def open_connections(audience: Audience, server: Served, path: str, size: int) -> float:
+    """Open the connections and return the server's memory for each in KiB."""
     await asyncio.sleep(SETTLE_SECONDS)
     before = server.resident()
     await audience.open(server, path, size)
@@ -77,9 +77,9 @@ async def seated(audience: Audience, server: Served, path: str, size: int) -> fl
 
 async def cost(server: Served, audience: Audience, publish: Callable[[], Awaitable[None]]) -> float:
     await asyncio.sleep(SETTLE_SECONDS)
-    heard, before = audience.events, server.processor_seconds()
+    before_events, before = audience.events, server.processor_seconds()
     await publish()
-    return (server.processor_seconds() - before) / (audience.events - heard) * 1e6
+    return (server.processor_seconds() - before) / (audience.events - before_events) * 1e6
 
 
 async def one_by_one(
@@ -89,7 +89,7 @@ async def one_by_one(
         for _ in range(EVENTS[size]):
             due = audience.events + size
             await publish(caller)
-            await audience.hear(due)
+            await audience.wait_for_events(due)
 
 
 async def bare_event(caller: Caller) -> None:
@@ -111,8 +111,8 @@ def refused(status: int, reply: bytes, wanted: int) -> None:
         raise RuntimeError(f"status {status}: {reply[:300]!r}")
 
 
-async def ticked(server: Served, audience: Audience, size: int) -> None:
-    """Let the agent tick; its run also tells that it begins, shows its values and ends."""
+async def emit_event(server: Served, audience: Audience, size: int) -> None:
+    """Let the agent emit an event; its run also reports its start, its values and its end."""
     due = audience.events + size * (EVENTS[size] + 3)
     await started(server, EVENTS[size], TICK_SECONDS[size])
-    await audience.hear(due)
+    await audience.wait_for_events(due)

@@ -1,4 +1,4 @@
-"""A server dies, and all its readers come back to the next one."""
+"""A server dies, and all its readers reconnect to the next one."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ RETRY = re.compile(rb"\nretry: (\d+)\n")
 
 
 class Reader(asyncio.Protocol):
-    """A browser's `EventSource`: it comes again when it was told to, with the last id that it saw."""
+    """A browser's `EventSource`: it reconnects after the requested delay, with the last id that it received."""
 
     def __init__(self, storm: Storm) -> None:
         self._storm, self._tail, self._hint = storm, b"", 1.0
         self.seen: list[str] = []
 
-    async def come(self) -> None:
-        """Connect, or try again later."""
+    async def connect(self) -> None:
+        """Connect, or retry later."""
         try:
             await asyncio.get_running_loop().create_connection(lambda: self, "127.0.0.1", self._storm.server.port)
         except OSError:
-            self._come_later()
+            self._reconnect_later()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Say where it was."""
+        """Send the request with the last id."""
         self._tail = b""
         last = self.seen[-1] if self.seen else "0"
         call = head("GET", "/v1/events", self._storm.server, "person", f"last-event-id: {last}\r\n")
         transport.write(call)  # type: ignore[attr-defined]
 
     def data_received(self, data: bytes) -> None:
-        """Take what came whole."""
+        """Parse the complete events."""
         if data.startswith(b"HTTP/1.1 ") and not data.startswith(b"HTTP/1.1 200"):
             self._storm.refused += 1
         whole, mark, self._tail = (self._tail + data).rpartition(b"\n\n")
@@ -51,17 +51,17 @@ class Reader(asyncio.Protocol):
         self.seen += [id.decode() for id in EVENT.findall(text)]
 
     def connection_lost(self, _: Exception | None) -> None:
-        """Come again."""
-        self._come_later()
+        """Reconnect later."""
+        self._reconnect_later()
 
-    def _come_later(self) -> None:
+    def _reconnect_later(self) -> None:
         if not self._storm.is_over:
             loop = asyncio.get_running_loop()
-            loop.call_later(self._hint, lambda: self._storm.tasks.append(loop.create_task(self.come())))
+            loop.call_later(self._hint, lambda: self._storm.tasks.append(loop.create_task(self.connect())))
 
 
 class Storm:
-    """All readers, and the server that they look for."""
+    """All readers, and the address of their server."""
 
     def __init__(self, server: Served) -> None:
         self.server = server
@@ -70,50 +70,50 @@ class Storm:
         self.refused = 0
         self.is_over = False
 
-    async def begin(self) -> None:
-        """Let all come, some at a time."""
+    async def connect_all(self) -> None:
+        """Connect all readers, a limited number at a time."""
         for n in range(0, READERS, 100):
-            await asyncio.gather(*(reader.come() for reader in self.readers[n : n + 100]))
+            await asyncio.gather(*(reader.connect() for reader in self.readers[n : n + 100]))
 
-    async def all_saw(self, count: int) -> None:
-        """Return when every reader has so many events."""
+    async def wait_for_events(self, count: int) -> None:
+        """Return when every reader has a number of events."""
         async with asyncio.timeout(60):
             while any(len(reader.seen) < count for reader in self.readers):
                 await asyncio.sleep(0.05)
 
 
 async def after_a_restart() -> list[Row]:
-    """Kill a server with 5,000 readers, start another one, and use it while they come back."""
+    """Kill a server with 5,000 readers, start another one, and use it while the readers reconnect."""
     with folder() as path:
         with served("ringi", path) as server:
             storm = Storm(server)
-            await storm.begin()
-            await asked(server, BEFORE)
-            await storm.all_saw(BEFORE)
+            await storm.connect_all()
+            await time_asks(server, BEFORE)
+            await storm.wait_for_events(BEFORE)
         await ask_behind(path, BETWEEN)
         with served("ringi", path) as server:
             storm.server, began = server, time.perf_counter()
-            calling = asyncio.create_task(looked(server, storm))
-            times = await asked(server, AFTER)
-            await storm.all_saw(BEFORE + BETWEEN + AFTER)
+            calling = asyncio.create_task(time_lists(server, storm))
+            times = await time_asks(server, AFTER)
+            await storm.wait_for_events(BEFORE + BETWEEN + AFTER)
             seconds = time.perf_counter() - began
             storm.is_over = True
-            looks = await calling
-        told = await positions(path)
-    whole = sum(reader.seen == told for reader in storm.readers)
+            list_times = await calling
+        expected = await positions(path)
+    whole = sum(reader.seen == expected for reader in storm.readers)
     what = f"{READERS:,} readers come back after a restart"
     return [
         Row(f"{what}: those that were told everything, once and in order", "", [whole], at_least=READERS),
         Row(f"{what}: those that were refused", "", [storm.refused], at_most=0),
         Row(f"{what}: until they have everything", "s", [seconds]),
         Row(f"{what}: meanwhile an ask over HTTP, the slowest of {AFTER}", "ms", [max(times) * 1e3], at_most=1_000),
-        Row(f"{what}: meanwhile a list over HTTP, p50", "ms", [percentile(looks, 50) * 1e3]),
-        Row(f"{what}: meanwhile a list over HTTP, p99", "ms", [percentile(looks, 99) * 1e3], at_most=1_000),
+        Row(f"{what}: meanwhile a list over HTTP, p50", "ms", [percentile(list_times, 50) * 1e3]),
+        Row(f"{what}: meanwhile a list over HTTP, p99", "ms", [percentile(list_times, 99) * 1e3], at_most=1_000),
     ]
 
 
-async def asked(server: Served, count: int) -> list[float]:
-    """Ask one after the other and return the seconds that each took."""
+async def time_asks(server: Served, count: int) -> list[float]:
+    """Ask in sequence and return the seconds of each ask."""
     times = list[float]()
     async with Caller(server, "agent") as caller:
         for n in range(count):
@@ -126,8 +126,8 @@ async def asked(server: Served, count: int) -> list[float]:
     return times
 
 
-async def looked(server: Served, storm: Storm) -> list[float]:
-    """List requests again and again until the storm is over, and return the seconds that each list took."""
+async def time_lists(server: Served, storm: Storm) -> list[float]:
+    """List requests in a loop until the storm is over, and return the seconds of each list."""
     times = list[float]()
     async with Caller(server) as caller:
         while not storm.is_over:
@@ -139,7 +139,7 @@ async def looked(server: Served, storm: Storm) -> list[float]:
 
 
 async def ask_behind(path: Path, count: int) -> None:
-    """Ask while there is no server."""
+    """Ask while no server is running."""
     async with sqlite_inbox(path / "ringi.db") as inbox:
         for n in range(count):
             await ask(inbox, n)

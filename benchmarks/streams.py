@@ -1,4 +1,4 @@
-"""What the CPU pays for each token that agents say at 50 a second, stored and read over SSE, beside bare LangGraph."""
+"""The CPU cost of each token at 50 tokens a second, stored and read over SSE, compared with bare LangGraph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import uvloop
 
 from benchmarks.agents import TOKEN_SECONDS, graph_of, talk
 from benchmarks.client import Caller
-from benchmarks.least import Least, read_by
+from benchmarks.least import MinimalStore, open_readers
 from benchmarks.measure import Row, folder
 from benchmarks.park import saver_at
 from benchmarks.serving import served
@@ -24,7 +24,7 @@ ROUNDS = 3
 
 
 async def fifty_a_second() -> list[Row]:
-    """Processor time of whole runs, threads of the process and sockets included; start and end of each run too."""
+    """Measure CPU time of whole runs, with all threads of the process and sockets, from start to end of each run."""
     ours, bare, least = list[float](), list[float](), list[float]()
     for _ in range(ROUNDS):
         ours.append(await served_cpu())
@@ -55,13 +55,13 @@ async def served_cpu() -> float:
 
 
 def bare_cpu() -> float:
-    """Run the same graph on the server's kind of loop, with LangGraph's own saver, and look at nothing of it."""
+    """Run the same graph on the server's kind of loop, with LangGraph's own saver, and discard its output."""
     with folder() as path:
         return uvloop.run(bare_streams(path))
 
 
 def least_cpu() -> float:
-    """Run it with the least that stores what is said and sends it to a reader for each."""
+    """Run the graph with the minimal program that stores the output and sends it to a reader for each."""
     with folder() as path:
         return uvloop.run(least_streams(path))
 
@@ -71,25 +71,25 @@ async def bare_streams(path: Path) -> float:
 
 
 async def least_streams(path: Path) -> float:
-    async with read_by(THREADS) as writers:
-        least = Least(path / "least.db", writers)
-        cpu = await streams_cpu(path, least.take)
+    async with open_readers(THREADS) as writers:
+        least = MinimalStore(path / "least.db", writers)
+        cpu = await streams_cpu(path, least.add)
         least.close()
         return cpu
 
 
-async def streams_cpu(path: Path, take: Callable[[int, str], None]) -> float:
+async def streams_cpu(path: Path, add: Callable[[int, str], None]) -> float:
     async with saver_at(path / "bare.db") as saver:
         graph = graph_of(talk).copy({"checkpointer": saver})
         before = time.process_time()
-        await asyncio.gather(*(stream(graph, n, take) for n in range(THREADS)))
+        await asyncio.gather(*(stream(graph, n, add) for n in range(THREADS)))
         return each(time.process_time() - before)
 
 
-async def stream(graph: Any, n: int, take: Callable[[int, str], None]) -> None:
+async def stream(graph: Any, n: int, add: Callable[[int, str], None]) -> None:
     config: Any = {"configurable": {"thread_id": f"talk-{n}"}}
     async for message, _ in graph.astream({"count": TOKENS}, config, stream_mode="messages"):
-        take(n, message.content)
+        add(n, message.content)
 
 
 def each(cpu: float) -> float:

@@ -60,11 +60,11 @@ LONGER = {
     "expiry": 1_800.0,
     "verify": 7_200.0,
 }
-"""A million requests have to be written first, or a hundred thousand three times; a server has to be made."""
+"""Some benches first write a million requests, or a hundred thousand three times, or start a server."""
 
 
 def run(name: str) -> list[Row]:
-    """Run one bench on a loop of its own."""
+    """Run one bench on its own event loop."""
     return asyncio.run(_limited(BENCHES[name], LONGER.get(name, LIMIT_SECONDS)))
 
 

@@ -1,4 +1,4 @@
-"""Agents' threads in this process, beside one small transaction on the same store."""
+"""Agents' threads in this process, compared with one small transaction on the same store."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ LIMIT = 20.0
 
 
 class Desk(NamedTuple):
-    """A store with a worker at work on it."""
+    """A store with a running worker."""
 
     backend: Backend
     inbox: Inbox
     runner: Worker
 
     async def until(self, thread: Thread, status: str) -> Thread:
-        """Return the thread as soon as it is so."""
+        """Return the thread when a condition holds."""
         async with asyncio.timeout(LIMIT), self.backend.notifier.subscribe(thread.topic) as wakeup:
             while (now := await self.runner.get(*thread.key)).status != status:
                 await wakeup.wait(1)
         return now
 
     async def put_one(self, thread_id: str) -> float:
-        """Return the seconds that one small transaction takes: a request of a thread, and its event."""
+        """Return the seconds of one small transaction: a request of a thread, and its event."""
         ask = Ask(title="Run refund?", action=Action("refund", {"order": 1182, "amount": 40}), thread_id=thread_id)
         waits = Continuation(runner="langgraph", target="office", key=thread_id, args={})
         record = Request.asked(ask, id=f"small-{thread_id}", now=self.inbox.clock(), by="bench", continuation=waits)
@@ -53,14 +53,14 @@ class Desk(NamedTuple):
 
 @asynccontextmanager
 async def desk_at(url: str, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
-    """Open a store and work on its threads for the block."""
+    """Open a store and run a worker on it for the block."""
     async with open_backend(url, poll_interval=POLL) as backend, desk_on(backend, agents) as desk:
         yield desk
 
 
 @asynccontextmanager
 async def desk_on(backend: Backend, agents: Iterable[Agent]) -> AsyncIterator[Desk]:
-    """Work on the threads of a store that is open."""
+    """Run a worker on an open store."""
     async with inbox_on(backend) as inbox:
         runner, stop = Worker(backend, inbox, agents_by_name(agents)), asyncio.Event()
         working = asyncio.create_task(runner.work(stop))
@@ -70,7 +70,7 @@ async def desk_on(backend: Backend, agents: Iterable[Agent]) -> AsyncIterator[De
 
 
 class CommitsDatabase(Database):
-    """Notes when each transaction was committed."""
+    """A database that records the time of each commit."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -88,7 +88,7 @@ def noting(times: list[float]) -> Any:
 
 @asynccontextmanager
 async def counting_desk(path: Path, agents: Iterable[Agent]) -> AsyncIterator[tuple[Desk, list[float]]]:
-    """Do the same on a new SQLite file, and note when each transaction was committed."""
+    """Run a worker on a new SQLite file, and record the time of each commit."""
     async with CommitsDatabase(path) as database, SqliteNotifier(database, POLL) as notifier:
         parts = replace(parts_on(database, notifier), savers=lambda held: FencedSqliteSaver(database, held))
         async with desk_on(parts, agents) as desk:

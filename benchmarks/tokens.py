@@ -1,4 +1,4 @@
-"""A hundred agents that talk at once, each to a reader of its own."""
+"""A hundred agents that stream at once, each to its own reader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 60.0
 
 @dataclass
 class Reader:
-    """Follows one thread and remembers the numbers and how late each token came."""
+    """A reader of one thread that records the numbers and the delay of each token."""
 
     thread: str
     numbers: list[int] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Reader:
 
 
 async def hundred_threads() -> list[Row]:
-    """100 threads × 50 tokens a second, read over SSE without a gap."""
+    """Measure 100 threads × 50 tokens a second, read over SSE without a gap."""
     with folder() as path, served("ringi", path) as ringi:
         readers = [Reader(f"talk-{n}") for n in range(THREADS)]
         async with Caller(ringi) as caller:
@@ -84,7 +84,7 @@ async def hundred_threads() -> list[Row]:
 
 
 def alone() -> tuple[float, float]:
-    """Return the tokens a second, and the CPU of each, that LangGraph alone makes of the same graphs."""
+    """Return the tokens a second of the same graphs with LangGraph alone, and the CPU time of each."""
     graph = graph_of(talk)
 
     async def stream() -> None:

@@ -1,4 +1,4 @@
-"""How much memory and time `ringi verify` takes, and how both grow with the store."""
+"""The memory and time of `ringi verify`, and their growth with the store."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
 
 SIZES = [int(size) for size in os.environ.get("BENCH_VERIFY_SIZES", "10000,100000").split(",")]
-"""Requests, each asked and answered; set it to 10000,1000000 for an hour's run."""
+"""Numbers of requests, each asked and answered; 10000,1000000 runs for an hour."""
 LIMIT_MIB = 512.0
 
 
 async def memory() -> list[Row]:
-    """The most memory that a check takes, at several sizes, in a process of its own."""
+    """Measure the largest memory of a check at several sizes, each in a separate process."""
     with folder() as path:
         async with sqlite_inbox(path / "ringi.db") as inbox:
             most, seconds, size = list[float](), list[float](), 0
@@ -63,7 +63,7 @@ def check(path: Path) -> tuple[float, float]:
 
 
 def most_resident() -> float:
-    """Return the most MiB that this program held; `getrusage` would count what its parent held."""
+    """Return the largest memory of this program in MiB; `getrusage` would include its parent's."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0]) / 1024
 

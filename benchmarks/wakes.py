@@ -1,4 +1,4 @@
-"""From a publication, or an acknowledged answer, to the one who waits for it."""
+"""From a publication or an acknowledged answer to the waiting caller."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WATCHED_SECONDS = 3.0
 
 
 async def in_process() -> list[Row]:
-    """Publish to awake, beside a bare `asyncio.Event`."""
+    """Measure publish to awake, compared with a bare `asyncio.Event`."""
     floors: list[float] = []
     ours: dict[str, list[float]] = {"memory": [], "SQLite": []}
     with folder() as path:
@@ -88,7 +88,7 @@ async def published(notifier: Notifier) -> float:
 
 
 async def thousand_waits() -> list[Row]:
-    """Answer a thousand requests that are waited for, one after another and all at once."""
+    """Answer a thousand awaited requests, one after another and all at once."""
     single, some, burst = list[float](), list[float](), list[float]()
     with folder() as path:
         async with sqlite_inbox(path / "waits.db") as inbox:
@@ -104,9 +104,9 @@ async def thousand_waits() -> list[Row]:
 
 
 async def answered(inbox: Inbox, *, callers: int, count: int = WAITS, answering: Inbox | None = None) -> list[float]:
-    """Return the milliseconds from each acknowledgement until its waiter has the response.
+    """Return the milliseconds from each acknowledgment until its wait has the response.
 
-    With `answering`, the answers come through another opening of the store, as from another process.
+    With `answering`, the answers come through another open inbox, as from another process.
     """
     requests = await ask_many(inbox, WAITS)
     acknowledged: dict[str, float] = {}
@@ -142,7 +142,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 class CountedDatabase(Database):
-    """Counts every statement that its connections run."""
+    """A database that counts every statement of its connections."""
 
     statements = 0
 
@@ -166,7 +166,7 @@ async def statements_a_second(database: CountedDatabase) -> float:
 
 
 async def ten_thousand_waits() -> list[Row]:
-    """What a wait costs while nothing happens: memory, and statements on the store."""
+    """Measure the cost of an idle wait: memory, and statements on the store."""
     async with AsyncExitStack() as stack:
         path = stack.enter_context(folder()) / "many.db"
         database = await stack.enter_async_context(CountedDatabase(path))

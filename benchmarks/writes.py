@@ -1,4 +1,4 @@
-"""Durable writes: of one process, of three on one file, and how one process hears of another's."""
+"""Durable writes of one process and of three on one file, and wake-ups across processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Insert = Callable[[aiosqlite.Connection, int, str], Awaitable[None]]
 
 
 async def respond() -> list[Row]:
-    """Answers a second at 64 callers, beside one-row transactions of aiosqlite at the same durability."""
+    """Measure the answers a second at 64 callers, compared with equally durable one-row transactions of aiosqlite."""
     spelt_out, committed, autocommitted, ours, rows, flushes = (list[float]() for _ in range(6))
     with folder() as path:
         async with sqlite_inbox(path / "ringi.db") as inbox:
@@ -53,7 +53,7 @@ async def respond() -> list[Row]:
 
 
 async def begin_insert_commit(connection: aiosqlite.Connection, n: int, text: str) -> None:
-    """The transaction as one writes it out: three ways to the connection's thread and back."""
+    """An explicit transaction: three trips to the connection's thread and back."""
     await connection.execute("BEGIN IMMEDIATE")
     await insert(connection, n, text)
     await connection.execute("COMMIT")
@@ -117,7 +117,7 @@ async def grouped_rows(path: Path, text: str) -> float:
 
 
 async def answers_a_second(inbox: Inbox) -> float:
-    """Answer 2,000 requests and keep none of them, as a server does: what is kept, the garbage collector looks at."""
+    """Answer 2,000 requests and keep no objects, like a server, because the garbage collector visits kept objects."""
 
     async def answer(request: Request) -> None:
         await approve(inbox, request)
@@ -129,7 +129,7 @@ async def answers_a_second(inbox: Inbox) -> float:
 
 
 async def three_processes() -> list[Row]:
-    """Three processes that answer as fast as they can, on one file: how long the unlucky wait."""
+    """Measure the tail latency of three processes that answer as fast as they can on one file."""
     asks: list[float] = []
     answers: list[float] = []
     for _ in range(3):
@@ -180,7 +180,7 @@ async def ask_and_answer(path: Path) -> tuple[list[float], list[float]]:
 
 
 async def across_processes() -> list[Row]:
-    """From an answer acknowledged in another process to the waiter here."""
+    """Measure from an answer acknowledged in another process to the wait in this one."""
     with folder() as path:
         async with sqlite_inbox(path / "across.db") as inbox:
             requests = await ask_many(inbox, PASSED_ON)
@@ -193,9 +193,9 @@ async def across_processes() -> list[Row]:
             waits = [asyncio.create_task(wait(request)) for request in requests]
             with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
                 loop = asyncio.get_running_loop()
-                told = await loop.run_in_executor(pool, answer_slowly, path / "across.db", requests)
+                acknowledged = await loop.run_in_executor(pool, answer_slowly, path / "across.db", requests)
             await asyncio.gather(*waits)
-    times = [(awake[id] - at) * 1e3 for id, at in told.items()]
+    times = [(awake[id] - at) * 1e3 for id, at in acknowledged.items()]
     what = "answered in another process (poll interval 0.5 s) → awake"
     return [Row(f"{what}, p{p}", "ms", [percentile(times, p)], at_most=most) for p, most in ((50, None), (99, 500.0))]
 
@@ -205,10 +205,10 @@ def answer_slowly(path: Path, requests: list[Request]) -> dict[str, float]:
 
 
 async def answer_one_by_one(path: Path, requests: list[Request]) -> dict[str, float]:
-    told: dict[str, float] = {}
+    acknowledged: dict[str, float] = {}
     async with sqlite_inbox(path) as inbox:
         for request in requests:
             await approve(inbox, request)
-            told[request.id] = time.time()
+            acknowledged[request.id] = time.time()
             await asyncio.sleep(0.083)  # Out of step with the looks of the other process.
-    return told
+    return acknowledged

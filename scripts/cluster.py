@@ -1,4 +1,4 @@
-"""Two servers and three workers on a PostgreSQL and a Redis of their own: `make cluster`. Kill what you like."""
+"""Two servers and three workers with a private PostgreSQL and Redis, for `make cluster`. Kill any of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ringi.server.auth.links import mint_link
 
 SERVERS, WORKERS = 2, 3
 agents = demo_agents()
-"""What `ringi serve --agents scripts.cluster` runs."""
+"""The agents for `ringi serve --agents scripts.cluster`."""
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def running(arguments: list[str], environment: Mapping[str, str]) -> Iterator[su
 
 
 def link_of(server: subprocess.Popen[bytes], home: str) -> str:
-    """Return a link for the local person once a server serves."""
+    """Return a link for the local person when a server is ready."""
     assert server.stdout
     line = server.stdout.readline()
     if not line:
@@ -46,7 +46,7 @@ def link_of(server: subprocess.Popen[bytes], home: str) -> str:
 
 
 def main() -> None:
-    """Start all, say where they are, and end them with Ctrl-C."""
+    """Start all processes, print their addresses, and stop them on Ctrl-C."""
     with ExitStack() as stack:
         print("starting PostgreSQL, Redis, two servers and three workers …", flush=True)
         home = stack.enter_context(tempfile.TemporaryDirectory(prefix="ringi-cluster-"))

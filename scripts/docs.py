@@ -1,6 +1,6 @@
-"""Build the docs into `site/`: the pages of `docs/`, with the references that the code says itself.
+"""Build the docs into `site/`: the pages of `docs/`, and the reference pages generated from the code.
 
-Fails on a link, an anchor or a name that leads nowhere.
+Fail on a link, an anchor or a name without a target.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class DocsError(Exception):
-    """The docs cannot be built as they are."""
+    """The docs cannot be built."""
 
 
 def main() -> int:
-    """Write the site anew; return 1 and leave the old one when a page is wrong."""
+    """Write a new site; return 1 and keep the old one if a page has an error."""
     site = ROOT / "site"
     try:
         built = build(DOCS, ROOT / "build/docs")
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def build(docs: Path, stage: Path) -> Path:
-    """Return the folder of the site, built within the stage from nothing, or raise `DocsError`."""
+    """Build the site from scratch in the stage and return its folder, or raise `DocsError`."""
     shutil.rmtree(stage, ignore_errors=True)
     shutil.copytree(docs, stage / "docs")
     (stage / "zensical.toml").write_text((ROOT / "zensical.toml").read_text().replace('"src"', f'"{ROOT / "src"}"'))
@@ -48,7 +48,7 @@ def build(docs: Path, stage: Path) -> Path:
     zensical = Path(sys.executable).with_name("zensical")
     done = subprocess.run([zensical, "build", "--strict"], cwd=stage, capture_output=True, text=True, check=False)
     if done.returncode:
-        # What follows is only zensical's own stack; its colours break a log.
+        # The rest is only zensical's own stack; its colors break a log.
         raise DocsError(COLOUR.sub("", done.stdout + done.stderr).partition("Traceback")[0])
     return stage / "site"
 

@@ -32,7 +32,7 @@ BANNED = {
     "soonest": 2,
     "told": 24,
 }
-"""Banned names, each with the number of uses that exist today. Lower a number when a use goes; never raise one."""
+"""Banned names, each with its number of uses today. Lower a number when a use goes; never raise one."""
 
 SUBJECT_LIMIT = 72
 SINCE = "9357d22a0a4635df3b8135ce45d5e3994bb8027e"
@@ -124,9 +124,9 @@ def banned_names(found: Iterable[Name], allowed: dict[str, int]) -> Iterator[str
 
 
 def subjects(root: Path, since: str) -> list[str]:
-    """Return the subjects of the commits after `since`; none without git or its history.
+    """Return the subjects of the commits after `since`, or none without git or its history.
 
-    A shallow clone that does not reach back to `since` gives all commits that it has.
+    In a shallow clone without `since`, return all available commits.
     """
     has_since = _git(root, "cat-file", "-e", f"{since}^{{commit}}") is not None
     is_shallow = _git(root, "rev-parse", "--is-shallow-repository") == "true\n"
@@ -138,7 +138,7 @@ def subjects(root: Path, since: str) -> list[str]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    # A checkout inside of another repository must not find that one.
+    # A checkout inside another repository must not find the outer one.
     environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(root.parent)}
     command = ["git", "-C", str(root), *arguments]
     try:
@@ -158,7 +158,7 @@ def long_subjects(found: Iterable[str]) -> list[str]:
 
 
 def report(root: Path, *, is_full: bool) -> Iterator[str]:
-    """Yield what is only reported: sentences over the limit, and docstrings that begin with a relative clause."""
+    """Yield the lines of the report: sentences over the limit, and docstrings that begin with a relative clause."""
     pages = [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
     written = [text for page in pages for text in paragraphs(page, root)]
     docs = [text for path in sorted((root / "src").rglob("*.py")) for text in docstrings(path, root)]

@@ -1,4 +1,4 @@
-"""The parts of the reference that the code says itself, as Markdown."""
+"""The parts of the reference that are generated from the code, as Markdown."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ LIMITS = {
 
 
 def http_api() -> str:
-    """Return every call and every shape, from the server's own description."""
+    """Return every route and every schema, from the server's own description."""
     document = asyncio.run(description())
     calls = [(path, method, call) for path, of in document["paths"].items() for method, call in of.items()]
     calls.sort(key=lambda found: list(GROUPS).index(_group(found[2])))  # Fails for a group that has no title here.
@@ -143,19 +143,19 @@ def _type(schema: Json) -> str:
 
 
 def command_line() -> str:
-    """Return every command with its arguments and options, as typer describes it."""
+    """Return every command with its arguments and options, from typer's description."""
     typer = [str(Path(sys.executable).with_name("typer")), "ringi.cli.app", "utils", "docs", "--name", "ringi"]
-    told = subprocess.run(typer, stdout=subprocess.PIPE, text=True, check=True).stdout
-    # The page has a title of its own, and the list of commands cuts their descriptions short.
+    typer_docs = subprocess.run(typer, stdout=subprocess.PIPE, text=True, check=True).stdout
+    # The page has its own title, and the list of commands truncates their descriptions.
     return (
-        told[told.index("\n## ") :]
+        typer_docs[typer_docs.index("\n## ") :]
         .replace("**Usage**:\n\n", "")
         .replace("* `--help`: Show this message and exit.\n", "")
     )
 
 
 def form_fields() -> str:
-    """Return the fields of a form with what each takes besides its name."""
+    """Return the fields of a form, each with its options besides its name."""
     common = set.intersection(*(set(field.model_fields) for field in FIELDS))
     rows = [(f"`{field.__name__}`", _first_line(field), ", ".join(_own(field, common))) for field in FIELDS]
     return "\n".join(_table(("field", "", "takes besides"), rows))
@@ -166,13 +166,13 @@ def _own(field: type[BaseModel], common: set[str]) -> list[str]:
 
 
 def error_classes() -> str:
-    """Return every error that Ringi raises on purpose, with the kind that it belongs to."""
+    """Return every error that Ringi raises, with its base class."""
     rows = [(f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", _first_line(kind)) for kind in errors_of_ringi()]
     return "\n".join(_table(("error", "is a", ""), rows))
 
 
 def errors_of_ringi() -> list[type[Exception]]:
-    """Return the errors that a caller may meet, all importable from `ringi`."""
+    """Return the errors that `ringi` exports."""
     return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.RingiError)]
 
 
@@ -183,7 +183,7 @@ def problem_codes() -> str:
     internal = [(problems.INTERNAL[1], problems.INTERNAL[0], "Something failed here; it was logged.")]
     rows: dict[str, tuple[str, ...]] = {}
     for code, status, meaning in (*known, *http, *internal):
-        # Two errors may share a code: the broader one, which comes first, explains it.
+        # Two errors may share a code; the broader one comes first and explains it.
         rows.setdefault(code, (f"`{code}`", str(status), meaning))
     return "\n".join(_table(("code", "status", ""), sorted(rows.values(), key=lambda row: (row[1], row[0]))))
 
@@ -201,7 +201,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "errors": error_classes,
     "problems": problem_codes,
 }
-"""What stands in a page for `<!-- generated: NAME -->`."""
+"""The content of a page for `<!-- generated: NAME -->`."""
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

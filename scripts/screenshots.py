@@ -1,6 +1,6 @@
-"""Take the pictures of the docs anew: `python -m scripts.screenshots` (needs the built page, `make demo`).
+"""Take new pictures for the docs: `python -m scripts.screenshots` (needs the built page, `make demo`).
 
-A demo of its own is asked, answered in part, and looked at in a real browser.
+The script starts a demo, asks and answers some requests, and opens the page in a real browser.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PHONE = {"width": 390, "height": 780}
 
 
 def main() -> int:
-    """Write every picture, and return 1 when one is too large for a page."""
+    """Write every picture, and return 1 if one is too large for a page."""
     os.environ["LOGNAME"] = "ann"  # Who sits at this machine is no part of the docs.
     with tempfile.TemporaryDirectory() as folder, DemoServer(Path(folder)) as demo, sync_playwright() as playwright:
         asked(demo)
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def asked(demo: DemoServer) -> None:
-    """Fill the inbox as on a usual day."""
+    """Fill the inbox with the requests of a usual day."""
     run(demo, "refund-1180", "refund", {"order": 1180, "amount": 15})
     answer(demo, "refund-1180")
     demo.until("refund-1180", "done")
@@ -49,7 +49,7 @@ def asked(demo: DemoServer) -> None:
 
 
 def run(demo: DemoServer, thread: str, agent: str, input: dict[str, Any]) -> None:
-    """Start an agent in the name of a program, and return when it asks."""
+    """Start an agent with an agent's token, and return when it asks."""
     token = Keys.load(demo.folder).mint(role="agent", name="shop")
     with httpx.Client(base_url=demo.url, headers={"authorization": f"Bearer {token}"}) as client:
         client.post(f"/v1/threads/{thread}/runs", json={"agent": agent, "input": input}).raise_for_status()
@@ -57,7 +57,7 @@ def run(demo: DemoServer, thread: str, agent: str, input: dict[str, Any]) -> Non
 
 
 def answer(demo: DemoServer, thread: str) -> None:
-    """Approve what a thread asks."""
+    """Approve the open request of a thread."""
     (request,) = demo.thread(thread)["pending"]
     with demo.client() as client:
         body = {"decision": "approve", "digest": request["digest"]}
@@ -85,7 +85,7 @@ def take(browser: Browser, demo: DemoServer) -> None:
 
 
 def around(page: Page) -> FloatRect:
-    """Return where the request stands on the page, with some air around it."""
+    """Return the place of the request on the page, with a margin."""
     box = page.get_by_test_id("request-detail").bounding_box()
     assert box
     air = 20.0
@@ -98,7 +98,7 @@ def around(page: Page) -> FloatRect:
 
 
 def opened(page: Page, demo: DemoServer, path: str) -> None:
-    """Sign in, go there, and return when the page is at rest."""
+    """Sign in, open a path, and return when the page is idle."""
     page.goto(demo.link)
     page.get_by_test_id("session-name").or_(page.get_by_test_id("open-menu")).first.wait_for()
     page.goto(demo.url + path)

@@ -1,4 +1,4 @@
-"""Measure the shape of src/ringi against the limits of the house; exit 1 and name each offender."""
+"""Measure the shape of src/ringi against the limits; exit 1 and name each offender."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Measured:
-    """One function: where it is, its lines without the docstring, whether its result is typed."""
+    """A function: its place, its lines without the docstring, and whether its result is typed."""
 
     place: str
     lines: int
@@ -28,7 +28,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Source:
-    """One file: its lines by kind, and its functions."""
+    """A file: its lines by kind, and its functions."""
 
     name: str
     lines: int
@@ -39,7 +39,7 @@ class Source:
 
 
 def main() -> int:
-    """Print the table, then what breaks a limit."""
+    """Print the table and the broken limits."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else SOURCE
     sources = [measure(path, root) for path in sorted(root.rglob("*.py"))]
     functions = [function for source in sources for function in source.functions]
@@ -69,13 +69,13 @@ def measure(path: Path, root: Path) -> Source:
 
 
 def measure_function(node: Function, name: str) -> Measured:
-    """Return the measures of one function; `def` counts, its docstring and decorators do not."""
+    """Return the measures of one function, from its `def`, without docstring and decorators."""
     lines = (node.end_lineno or node.lineno) - node.lineno + 1 - docstring_lines(node)
     return Measured(f"{name}:{node.lineno} {node.name}", lines, node.returns is not None)
 
 
 def docstring_lines(node: ast.AST) -> int:
-    """Return how many lines the docstring of that node takes."""
+    """Return the number of lines of the node's docstring."""
     if not isinstance(node, ast.Module | ast.ClassDef | Function) or not node.body:
         return 0
     first = node.body[0]
@@ -86,7 +86,7 @@ def docstring_lines(node: ast.AST) -> int:
 
 
 def comment_lines(text: str) -> int:
-    """Return how many lines are only a comment."""
+    """Return the number of lines with only a comment."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return sum(t.type == tokenize.COMMENT and t.line.lstrip().startswith("#") for t in tokens)
 
@@ -127,12 +127,12 @@ def offences(sources: list[Source], functions: list[Measured]) -> Iterator[str]:
 
 
 def p90(values: list[int]) -> int:
-    """Return the least value that nine tenths of them do not exceed."""
+    """Return the smallest value that nine tenths of the values do not exceed."""
     return sorted(values)[math.ceil(len(values) * 0.9) - 1]
 
 
 def share(part: int, whole: int) -> float:
-    """Return a part in percent."""
+    """Return a share in percent."""
     return 100 * part / whole if whole else 0.0
 
 

@@ -1,4 +1,4 @@
-"""A headless Chromium for tests, without root: `python -m tests.browser` finds or fetches it."""
+"""A headless Chromium for tests, without root: `python -m tests.browser` finds or downloads it."""
 
 from __future__ import annotations
 

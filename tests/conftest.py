@@ -1,4 +1,4 @@
-"""Real servers and a real browser for the tests; one that is missing fails the test."""
+"""Real servers and a real browser for the tests; a missing one fails the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Redis with a disk of its own that can be killed and started again."""
+"""A Redis with its own disk that a test can kill and restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The version after this one, made of a copy: new columns, new fields, a new sort of event."""
+"""The version after this one, made from a copy: new columns, new fields, a new event type."""
 
 from __future__ import annotations
 

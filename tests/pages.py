@@ -1,13 +1,13 @@
-"""The pages of the docs as a reader works through them: every block is typed, saved or run.
+"""The pages of the docs, run as a reader would run them: every block is typed, saved or run.
 
 - A block with `title="name"` is a file, saved under that name in the page's folder.
 - `python` without a title runs by itself; `npm install` finds the packages of Ringi's page.
-- `bash` is typed into the page's one terminal and must end well. So is each line after `$ ` of a `console` block,
-  whose other lines are what is printed; `…` stands for anything.
-- `<!-- another terminal -->` before a block: it is typed into a terminal of its own, with the variables that the page
-  has exported so far, and goes on to the end of the page, or to `<!-- ctrl-c -->`, which stops the newest that runs.
-- `<!-- meanwhile: command -->` is what the reader does elsewhere, such as on Ringi's page.
-- `<!-- until: command -->` is what the reader waits for: it is tried until it ends well.
+- `bash` is typed into the page's one terminal and must succeed. So must each line after `$ ` of a `console` block.
+  The other lines are the expected output; `…` stands for anything.
+- `<!-- another terminal -->` before a block opens a separate terminal, with the variables that the page
+  has exported so far. It runs to the end of the page, or to `<!-- ctrl-c -->`, which stops the newest one.
+- `<!-- meanwhile: command -->` is an action of the reader elsewhere, for example on Ringi's page.
+- `<!-- until: command -->` is a condition: the command is repeated until it succeeds.
 - `text` is not run.
 """
 

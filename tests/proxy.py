@@ -1,4 +1,4 @@
-"""A way to a server that can be cut, blocked or made to lose replies."""
+"""A proxy to a server that a test can cut, block, or let lose replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A notifier that does not answer is named as what it is: the store is well."""
+"""The server reports a notifier that does not answer, and the store as healthy."""
 
 from __future__ import annotations
 

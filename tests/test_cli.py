@@ -1,4 +1,4 @@
-"""The command, run as a person runs it: as a process of its own."""
+"""The command line, run in a separate process as a person runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that run Ringi in containers and under systemd say what the docs promise."""
+"""The files for containers and systemd match the docs."""
 
 from __future__ import annotations
 

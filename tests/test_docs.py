@@ -1,4 +1,4 @@
-"""Every block of the README and the docs runs, every link leads somewhere, every public thing is described."""
+"""Every block of the README and the docs runs, every link has a target, every public name is described."""
 
 from __future__ import annotations
 

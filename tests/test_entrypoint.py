@@ -1,4 +1,4 @@
-"""The command `ringi` of the container image: credentials that are made once, and settings that come from files."""
+"""The command `ringi` of the container image: credentials are made once, and settings come from files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Without an extra, the part that needs it says which one to install, and the rest works."""
+"""Without an extra, an error names the extra to install, and the rest works."""
 
 from __future__ import annotations
 

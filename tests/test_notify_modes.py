@@ -1,4 +1,4 @@
-"""The four ways to be woken: each without messages, and those that have some without the poll."""
+"""The four values of `notify`, each without notifications, and those with notifications also without the poll."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns of Ringi's own meet the longest text that a request can carry: each takes linear time."""
+"""Ringi's own patterns take linear time on the longest text of a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the explanations and `--help` promise, compared with what is built."""
+"""The promises of the explanations and of `--help`, compared with the code."""
 
 from __future__ import annotations
 

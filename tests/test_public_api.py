@@ -1,6 +1,6 @@
-"""The public names and their signatures are those in `public_api.txt`: whoever changes one sees it in the diff.
+"""The public names and their signatures equal `public_api.txt`, so that the diff of a change shows them.
 
-`python -m tests.test_public_api` writes the file anew.
+`python -m tests.test_public_api` rewrites the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a program meets at once: arguments in Python's own types, short representations, one tree of errors."""
+"""The Python API: arguments in Python's own types, short representations, one tree of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which failures of a run are judged once more."""
+"""The choice of failures that run once more."""
 
 from __future__ import annotations
 

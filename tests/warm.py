@@ -1,4 +1,4 @@
-"""Processes of their own that start at once: they are forked from one that has imported everything.
+"""Processes that start at once, because they are forked from one that has imported everything.
 
 `python -c "from ringi.cli import main; main()"` spends seconds on imports, and the tests start hundreds of those.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import playbooks
-from benchmarks.classroom import Material, Report, taken
+from benchmarks.classroom import Material, Report, run_course
 from benchmarks.formula import (
     TEST,
     TRAIN,
@@ -17,11 +17,11 @@ from benchmarks.formula import (
     Question,
     book_of,
     contradicts,
-    dealt,
     is_right,
     lesson,
     poison,
     read,
+    select,
 )
 from benchmarks.learning import PAPER, courses, main
 from benchmarks.pupil import Pupil
@@ -63,7 +63,7 @@ def spoken_by(pupil: Pupil) -> Callable[[list[Answer]], Answer]:
 
 def material(data: Path) -> Material:
     lessons, exams = read(data, TRAIN), read(data, TEST)
-    return Material(dealt(lessons, 4), exams, book_of(lessons))
+    return Material(select(lessons, 4), exams, book_of(lessons))
 
 
 def test_a_question_is_asked_without_its_formula(data: Path) -> None:
@@ -85,7 +85,7 @@ def test_data_of_another_form_is_refused_with_its_place(data: Path) -> None:
 
 
 def test_each_formula_is_taught_once_before_one_is_taught_twice(data: Path) -> None:
-    names = [question.name for question in dealt(read(data, TRAIN), 6)]
+    names = [question.name for question in select(read(data, TRAIN), 6)]
 
     assert names == [*OF, *list(OF)[:2]]
 
@@ -121,13 +121,13 @@ async def test_what_was_approved_is_used_and_what_was_rejected_is_not(data: Path
     for number, course in enumerate(courses(taught, EVERY)):
         path = tmp_path / str(number)
         path.mkdir()
-        reports[course.name] = await taken(course, taught, model, path)
+        reports[course.name] = await run_course(course, taught, model, path)
     base, approved, rejected, guarded, poisoned = reports.values()
 
     assert [each.right for each in (base, approved, rejected)] == [2, 4, 2]
     assert (approved.bullets, rejected.bullets, rejected.outcomes["rejected"]) == (4, 0, 4)
-    assert (guarded.slipped_in, guarded.wrong_bullets) == (2, 0)
-    assert (poisoned.slipped_in, poisoned.wrong_bullets, poisoned.bullets) == (2, 2, 4)
+    assert (guarded.poison_count, guarded.wrong_bullets) == (2, 0)
+    assert (poisoned.poison_count, poisoned.wrong_bullets, poisoned.bullets) == (2, 2, 4)
     assert poisoned.right == 2
     assert [(each.unapproved, each.findings, each.failed) for each in reports.values()] == [(0, 0, 0)] * 5
     assert not base.lessons
@@ -162,7 +162,7 @@ def test_a_provider_over_http_is_taught_and_examined_unchanged_and_the_papers_nu
     rights = [line.split("|")[2].strip() for line in said.splitlines() if line.startswith(("| base", "| all"))][:3]
     assert rights == ["1", "2", "1"]
     assert "MECHANICS" not in said
-    assert "not told" in said
+    assert "not counted" in said
     assert "the paper's numbers, not ours" in said
     assert "85.5" in said
     assert {"response_format" in asked for asked in server.asked} == {True, False}
