@@ -121,7 +121,7 @@ def test_a_file_is_attached_with_the_answer(desk: Desk, tmp_path: Path) -> None:
     answer = ("respond", asked.id, "approve", "--name", "ann", "--data", '{"note": "n"}', "--file")
     assert "say FIELD=PATH" in refused(desk, 2, *answer, "receipt")
     assert "cannot read" in refused(desk, 2, *answer, f"receipt={tmp_path}/none.csv")
-    assert "'bill' is no field for a file" in refused(desk, 1, *answer, f"bill={tmp_path}/taxi.csv")
+    assert "'bill' is not a file field" in refused(desk, 1, *answer, f"bill={tmp_path}/taxi.csv")
     data = printed(desk, *answer, f"receipt={tmp_path}/taxi.csv")["response"]["data"]
     assert (data["note"], data["receipt"]["name"], data["receipt"]["media_type"]) == ("n", "taxi.csv", "text/csv")
 
@@ -383,7 +383,7 @@ def test_a_sweep_only_counts_until_it_is_told_yes(desk: Desk, rule: tuple[str, s
         ((), "say what to erase"),
         (("x", "--person", "ann"), "say what to erase"),
         (("--before", "soon"), "'soon' is no day"),
-        (("--person", "system"), "is no person"),
+        (("--person", "system"), "is not a person"),
         (("nowhere",), "no request 'nowhere'"),
     ],
 )

@@ -208,7 +208,7 @@ def test_a_question_is_not_answered_with_nothing(desk: Desk) -> None:
         screen.press("a")
         screen.until("Your answer")
         screen.press("enter")
-        screen.until("✗ say something")
+        screen.until("✗ is required: write a message")
     assert desk.get(asked).status == "pending"
 
 

@@ -100,11 +100,11 @@ REFUSED: list[tuple[Any, str, str]] = [
     (PurePath("x"), "value", "is not JSON"),
     (object(), "value", "object is not JSON"),
     (1 + 2j, "value", "complex is not JSON"),
-    ({1: "one"}, "value", "the key 1 is no text"),
-    ({"\ud83d": "x"}, "value", "is no text in Unicode"),
+    ({1: "one"}, "value", "the key 1 is not Unicode text"),
+    ({"\ud83d": "x"}, "value", "is not Unicode text"),
     ([{"price": Decimal(1)}], "value.0.price", "send str(value)"),
     (Order(7, datetime(2026, 1, 2)), "value.at", "give it a time zone"),  # noqa: DTZ001
-    (float("nan"), "value", "no such number"),
+    (float("nan"), "value", "not a JSON number"),
 ]
 
 

@@ -95,12 +95,12 @@ def test_python_and_json_say_the_same() -> None:
 
 
 WRONG: dict[str, dict[str, Any]] = {
-    "display.0.url: 'javascript:alert(1)' is no link": {"type": "link", "url": "javascript:alert(1)"},
-    "'data:text/html,x' is no link": {"type": "link", "url": "data:text/html,x"},
-    "'https://a.example\\n.evil' is no link": {"type": "link", "url": "https://a.example\n.evil"},
-    "'//evil.example' is no link": {"type": "link", "url": "//evil.example"},
-    "'https://bаnk.example' is no link": {"type": "link", "url": "https://bаnk.example"},
-    r".bank.example/' is no link": {"type": "link", "url": "https://evil.example\\.bank.example/"},
+    "display.0.url: 'javascript:alert(1)' is not a link": {"type": "link", "url": "javascript:alert(1)"},
+    "'data:text/html,x' is not a link": {"type": "link", "url": "data:text/html,x"},
+    "'https://a.example\\n.evil' is not a link": {"type": "link", "url": "https://a.example\n.evil"},
+    "'//evil.example' is not a link": {"type": "link", "url": "//evil.example"},
+    "'https://bаnk.example' is not a link": {"type": "link", "url": "https://bаnk.example"},
+    r".bank.example/' is not a link": {"type": "link", "url": "https://evil.example\\.bank.example/"},
     "looks like another address": {"type": "link", "url": "https://bank.example@evil.example/"},
     "is no base64": {"type": "image", "data": "https://example.com/x.png", "alt": "x"},
     "is no PNG, JPEG, GIF or WebP": {"type": "image", "data": text(b"<svg onload='x()'/>"), "alt": "x"},

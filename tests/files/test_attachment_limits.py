@@ -127,7 +127,7 @@ async def test_what_one_person_attaches_keeps_nobody_else_from_answering() -> No
         content = b"x" * MAX_FILE
         for n in range(4):
             await inbox.attach(request.id, f"f{n}", "a", content, by="mallory")
-        with pytest.raises(InvalidError, match=f"over {MAX_TOTAL} bytes"):
+        with pytest.raises(InvalidError, match=f"exceed {MAX_TOTAL} bytes"):
             await inbox.attach(request.id, "f4", "a", b"x", by="mallory")
         await inbox.attach(request.id, "f0", "a", content, by="mallory")
         file = await inbox.attach(request.id, "f4", "a", content, by="ann")
@@ -141,7 +141,7 @@ async def test_what_one_person_attaches_keeps_nobody_else_from_answering() -> No
         ([("ben", 1)] * (MAX_FILES * PEOPLE - 1), ""),
         ([("ben", 1)] * (MAX_FILES * PEOPLE), f"{MAX_FILES * PEOPLE} files"),
         ([("ann", 1)] * MAX_FILES, f"{MAX_FILES} files"),
-        ([("ben", MAX_TOTAL)] * PEOPLE, f"over {MAX_TOTAL * PEOPLE} bytes"),
+        ([("ben", MAX_TOTAL)] * PEOPLE, f"exceed {MAX_TOTAL * PEOPLE} bytes"),
         ([("ann", 0)] * (MAX_UPLOADS - 1), ""),
         ([("ann", 0)] * MAX_UPLOADS, f"{MAX_UPLOADS} files"),
         ([("ben", 0)] * MAX_UPLOADS * PEOPLE, f"{MAX_UPLOADS * PEOPLE} files"),

@@ -164,7 +164,7 @@ def test_what_is_left_out_of_a_checkpoint_comes_back_and_nothing_else() -> None:
 async def test_who_names_images_in_a_message_is_refused(agent: dict[str, Any]) -> None:
     named: dict[str, Any] = {IMAGES: [stored.file_of(1, photo())]}
     async with talk("memory://", looker(**agent)) as here:
-        with pytest.raises(InvalidError, match=r"input.messages\[0\].ringi_images: is Ringi's own"):
+        with pytest.raises(InvalidError, match=r"input.messages\[0\].ringi_images: is reserved"):
             await here.runner.start("default", "t1", "looker", said("look", **named), by="ann")
         assert await here.backend.store.get_many(Thread, [KEY]) == []
 
@@ -178,13 +178,16 @@ async def test_an_agent_that_takes_no_images_refuses_them_and_begins_nothing() -
 
 
 UNFIT: dict[str, tuple[Sequence[NewImage], str]] = {
-    "svg": ([photo(b"<svg onload='x()'/>")], "'a.png' is text/plain by its bytes: send a PNG, JPEG, GIF or WebP image"),
-    "html": ([photo(b"<!doctype html><script>x()</script>")], "'a.png' is text/plain by its bytes"),
-    "pdf": ([photo(b"%PDF-1.7\n")], "'a.png' is application/pdf by its bytes"),
+    "svg": (
+        [photo(b"<svg onload='x()'/>")],
+        "'a.png' is text/plain by its content: send a PNG, JPEG, GIF or WebP image",
+    ),
+    "html": ([photo(b"<!doctype html><script>x()</script>")], "'a.png' is text/plain by its content"),
+    "pdf": ([photo(b"%PDF-1.7\n")], "'a.png' is application/pdf by its content"),
     "empty": ([photo(b"")], f"'a.png' has 0 bytes: send an image of 1 to {MAX_IMAGE} bytes"),
     "large": ([photo(png() + b"x" * MAX_IMAGE)], f"send an image of 1 to {MAX_IMAGE} bytes"),
     "bomb": ([photo(png(40_000, 40_000))], "'a.png' is 40000 × 40000 pixels: send a smaller image"),
-    "many": ([photo()] * (MAX_IMAGES + 1), f"a message takes {MAX_IMAGES} images"),
+    "many": ([photo()] * (MAX_IMAGES + 1), f"a message accepts at most {MAX_IMAGES} images"),
 }
 
 
@@ -207,13 +210,13 @@ async def test_a_thread_has_a_limit_and_refused_images_do_not_count(monkeypatch:
             files = await images.add(KEY, [photo(SAMPLES["image/gif"][0])] * MAX_IMAGES, fence=1, listed=listed)
             listed += [file["number"] for file in files]
         remedy = "send the message without images, or begin another conversation"
-        with pytest.raises(InvalidError, match=f"a conversation takes {MAX_OF_THREAD} images: {remedy}"):
+        with pytest.raises(InvalidError, match=f"a conversation accepts at most {MAX_OF_THREAD} images: {remedy}"):
             await images.add(KEY, [photo()], fence=1, listed=listed)
         monkeypatch.setattr(stored, "MAX_TOTAL", 3 * len(PHOTO))
         other = Key("default", "t2")
         for _ in range(9):
             await images.add(other, [photo()], fence=1)
-        with pytest.raises(InvalidError, match=f"would be over {3 * len(PHOTO)} bytes: {remedy}"):
+        with pytest.raises(InvalidError, match=f"would exceed {3 * len(PHOTO)} bytes: {remedy}"):
             await images.add(other, [photo()], fence=1, listed=[7, 8, 9])
         assert await images.add(other, [photo()], fence=1, listed=[8, 9])
 

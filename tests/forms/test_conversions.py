@@ -178,9 +178,9 @@ class Nested(BaseModel):
         (Any, "", "anything does not fit"),
         (Annotated[str, Field(pattern="^a+$")], ".pattern", "check it after the answer"),
         (Annotated[float, Field(gt=0)], ".exclusiveMinimum", "ge in pydantic"),
-        (Annotated[int, Field(ge=1, multiple_of=5)], ".minimum", "1 is no multiple of 5"),
+        (Annotated[int, Field(ge=1, multiple_of=5)], ".minimum", "1 is not a multiple of 5"),
         (Annotated[list[Literal["a"]], Field(min_length=2)], ".minItems", "remove it"),
-        (Annotated[str, Field(json_schema_extra={"widget": "slider"})], ".x-widget", "'slider' does not show this"),
+        (Annotated[str, Field(json_schema_extra={"widget": "slider"})], ".x-widget", "'slider' cannot show this type"),
         (Annotated[int, Field(json_schema_extra={"widget": "radio"})], ".x-widget", "use 'number' or 'slider'"),
     ],
     ids=range(13),
@@ -205,7 +205,7 @@ def test_a_recursive_model_is_refused() -> None:
     class Node(BaseModel):
         child: Node | None = None
 
-    assert "recurses" in " ".join(errors_of(Form.of, Node).values())
+    assert "is recursive" in " ".join(errors_of(Form.of, Node).values())
 
 
 def test_a_slider_of_a_model_needs_bounds() -> None:
@@ -314,7 +314,7 @@ def test_a_property_becomes_a_field(schema: Any, field: Any) -> None:
     [
         (5, "schema", "must be a JSON Schema object, not 5"),
         ({}, "schema.type", "use 'object'"),
-        ({"type": "array", "items": {}}, "schema.type", "'array' is no form"),
+        ({"type": "array", "items": {}}, "schema.type", "'array' is not a form"),
         ({"type": "object", "properties": {"a": {"type": "object"}}}, "schema.properties.a", "an object does not fit"),
         ({"type": "object", "properties": {"a": True}}, "schema.properties.a", "must be an object, not true"),
         (
@@ -322,7 +322,11 @@ def test_a_property_becomes_a_field(schema: Any, field: Any) -> None:
             "schema.properties.a",
             "anything",
         ),
-        ({"type": "object", "properties": {"a": {"type": "strin"}}}, "schema.properties.a.type", "no JSON Schema"),
+        (
+            {"type": "object", "properties": {"a": {"type": "strin"}}},
+            "schema.properties.a.type",
+            "not a valid JSON Schema",
+        ),
         ({"type": "object", "properties": {"a": {"type": "string"}}, "if": {}}, "schema.if", "remove it"),
         ({"type": "object", "additionalProperties": {"type": "string"}}, "schema.additionalProperties", "use false"),
         ({"type": "object", "properties": {}}, "form.fields", "send at least 1"),
@@ -335,7 +339,7 @@ def test_a_property_becomes_a_field(schema: Any, field: Any) -> None:
                 "$defs": {"b": {"minimum": 5}},
             },
             "schema.properties.a.minimum",
-            "is there twice",
+            "is set twice",
         ),
     ],
     ids=range(13),

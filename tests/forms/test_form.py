@@ -101,13 +101,13 @@ def test_a_form_cannot_be_changed() -> None:
 BAD_DEFINITIONS: list[tuple[object, str, str]] = [
     ({"type": "select", "name": "a", "options": []}, ".options", "has no entries: send at least 1"),
     ({"type": "select", "name": "a"}, ".options", "is missing"),
-    ({"type": "select", "name": "a", "options": ["x", "x"]}, ".options", "'x' is there twice"),
+    ({"type": "select", "name": "a", "options": ["x", "x"]}, ".options", "'x' is a duplicate"),
     ({"type": "radio", "name": "a", "options": [True]}, ".options[0].value", "not true"),
     ({"type": "radio", "name": "a", "options": ["b", 1.5]}, ".options[1].value", "not 1.5"),
     ({"type": "radio", "name": "a", "options": [{"value": "b", "text": "B"}]}, ".options[0].text", "remove it"),
     ({"type": "radio", "name": "a", "options": [""]}, ".options[0].value", "is empty"),
     ({"type": "checkbox", "name": "a", "options": ["b"], "default": ["c"]}, ".default", "choose from 'b'"),
-    ({"type": "checkbox", "name": "a", "options": ["b"], "default": ["b", "b"]}, ".default", "twice"),
+    ({"type": "checkbox", "name": "a", "options": ["b"], "default": ["b", "b"]}, ".default", "duplicate"),
     ({"type": "select", "name": "a", "options": ["b"], "default": "c"}, ".default", "choose from 'b'"),
     ({"type": "select", "name": "a", "options": [f"o{i}" for i in range(1001)]}, ".options", "at most 1000"),
     ({"type": "number", "name": "a", "min": 5, "max": 3}, ".min", "5 is above max 3"),
@@ -131,18 +131,18 @@ BAD_DEFINITIONS: list[tuple[object, str, str]] = [
     ({"type": "text", "name": "a", "choices": None}, ".choices", "remove it"),
     ({"type": "select", "name": "a", "options": None}, ".options", "is missing"),
     ({"type": "slider", "name": "a", "min": 1, "max": None}, ".max", "needs min and max"),
-    ({"type": [], "name": "a"}, ".type", "a list is no field type"),
+    ({"type": [], "name": "a"}, ".type", "a list is not a field type"),
     (Option(value="a"), ".type", "is missing"),
     ({"type": "text", "name": "a", "label": ""}, ".label", "at least 1"),
     ({"type": "text", "name": "a", "label": "x" * 501}, ".label", "at most 500"),
     ({"type": "text", "name": "a", "help": "\ud800"}, ".help", "surrogate"),
     ({"type": "text", "name": "a", "help": "\0"}, ".help", "NUL"),
-    ({"type": "text", "name": "a b"}, ".name", "'a b' is no field name"),
+    ({"type": "text", "name": "a b"}, ".name", "'a b' is not a field name"),
     ({"type": "text", "name": "a" * 65}, ".name", "1-64"),
-    ({"type": "text", "name": "a\n"}, ".name", "no field name"),
+    ({"type": "text", "name": "a\n"}, ".name", "not a field name"),
     ({"type": "text", "name": 5}, ".name", "must be text, not 5"),
     ({"type": "text"}, ".name", "is missing"),
-    ({"type": "colour", "name": "a"}, ".type", "'colour' is no field type: use one of text,"),
+    ({"type": "colour", "name": "a"}, ".type", "'colour' is not a field type: use one of text,"),
     ({"name": "a"}, ".type", "use one of text,"),
     (5, "", "must be an object, not 5"),
 ]
@@ -176,7 +176,7 @@ def test_a_form_takes_a_hundred_fields_and_no_more() -> None:
 
 
 def test_two_fields_cannot_share_a_name() -> None:
-    assert "'a' is there twice" in errors_of(Form, [Text("a"), Number("a")])["form.fields[1].name"]
+    assert "'a' is the name of two fields" in errors_of(Form, [Text("a"), Number("a")])["form.fields[1].name"]
 
 
 def test_a_bad_field_in_python_is_told_when_it_is_made() -> None:
@@ -240,24 +240,24 @@ REFUSED: list[tuple[Any, list[Any], str]] = [
     (Radio("x", options=[f"o{i}" for i in range(12)]), ["z"], "'o9' or 2 others"),
     (MultiSelect("x", options=["a", "b"]), ["a", {"a": 1}, 1], "must be a list, not"),
     (MultiSelect("x", options=["a", "b"]), [["c"], ["a", 1], [None], [["a"]]], "is not an option"),
-    (MultiSelect("x", options=["a", "b"]), [["a", "b", "a"]], "'a' is there twice"),
+    (MultiSelect("x", options=["a", "b"]), [["a", "b", "a"]], "'a' is a duplicate"),
     (Checkbox("x", options=["a"], required=True), [[], None], "is required"),
     (Number("x"), ["5", True, False, [], "", {}], "must be a number, not"),
-    (Number("x"), [float("nan"), float("inf"), -float("inf")], "no JSON number"),
+    (Number("x"), [float("nan"), float("inf"), -float("inf")], "not a JSON number"),
     (Number("x"), [2**53, -(2**53), 10**5000], "as text"),
     (Number("x", min=1, max=5), [0, 0.999, -1], "below 1: send at least 1"),
     (Number("x", min=1, max=5), [6, 5.001], "above 5: send at most 5"),
     (Number("x", min=1, step=2), [2, 1.5, 4], "steps of 2 from 1"),
     (Number("x", step=0.1), [0.25, 0.1001], "steps of 0.1"),
-    (Number("x", step=5e-324), [1e308], "between the steps"),
+    (Number("x", step=5e-324), [1e308], "not on a step"),
     (Slider("x", min=0, max=1, step=0.25), [0.3], "steps of 0.25"),
     (Slider("x", min=0, max=1, required=True), [None], "is required"),
     (
         Date("x"),
         ["2026-02-29", "2026-13-01", "20260131", "2026-W01-1", "2026-1-1", "", "2026-01-01T00:00"],
-        "is no day",
+        "is not a valid date",
     ),
-    (Date("x"), [20260101, True, "２０２６-01-01", "0000-01-01"], "is no day"),
+    (Date("x"), [20260101, True, "２０２６-01-01", "0000-01-01"], "is not a valid date"),
     (Date("x", min="2026-01-01", max="2026-01-31"), ["2025-12-31"], "2026-01-01 or later"),
     (Date("x", min="2026-01-01", max="2026-01-31"), ["2026-02-01"], "2026-01-31 or earlier"),
     (Boolean("x"), [0, 1, "true", "", []], "must be true or false"),
@@ -296,7 +296,7 @@ def test_every_wrong_field_is_told_at_once() -> None:
     form = Form([Select("reason", options=["late"], required=True), Number("amount"), Text("note")])
     told = errors_of(form.check, {"amount": "5", "note": "ok", "extra": 1})
     assert list(told) == ["reason", "amount", "extra"]
-    assert told["extra"] == "is no field of this form: remove it"
+    assert told["extra"] == "is not a field of this form: remove it"
 
 
 def test_fields_without_an_answer_are_left_out_even_with_a_default() -> None:
@@ -322,7 +322,7 @@ def test_an_unknown_field_with_a_hostile_name_can_be_printed(name: str) -> None:
 
 def test_a_million_wrong_entries_end_at_the_first() -> None:
     many = Form([MultiSelect("x", options=[f"o{i}" for i in range(1000)])])
-    assert "is there twice" in errors_of(many.check, {"x": ["o999"] * 1_000_000})["x"]
+    assert "is a duplicate" in errors_of(many.check, {"x": ["o999"] * 1_000_000})["x"]
 
 
 def test_the_public_names_are_all_there() -> None:

@@ -71,7 +71,7 @@ def test_options_that_a_model_repeats_are_asked_once() -> None:
 
 def test_options_of_a_field_without_options_are_not_dropped_unless_empty() -> None:
     assert repaired({"name": "a", "type": "text", "options": []})[0]["type"] == "text"
-    with pytest.raises(InvalidError, match=re.escape("fields[0].options: is unknown here")):
+    with pytest.raises(InvalidError, match=re.escape("fields[0].options: is not a known field")):
         repaired({"name": "a", "type": "text", "options": ["x"]})
 
 

@@ -98,7 +98,7 @@ async def test_a_model_corrects_its_form_and_people_read_nothing_of_it(file: str
         thread = await world.answer(await world.one(), "approve", {"x": "a"})
         assert thread.status == "done"
     first, second = results(talk)
-    assert "fields[0].type: 'dropdown' is no field type: use one of text, textarea, select" in first
+    assert "fields[0].type: 'dropdown' is not a field type: use one of text, textarea, select" in first
     assert "Correct it and send it again, once." in first
     assert '"data": {"x": "a"}' in second
 

@@ -76,7 +76,7 @@ async def test_what_is_named_png_and_is_none_is_told_by_its_bytes(world: World, 
     request = await asked(world, media_types=["image/*"])
     refused = await attach(ann, request, content=content, name="photo.png")
     assert (refused.status_code, refused.json()["errors"]) == (
-        422, [{"field": "file", "message": f"is {media_type} by its bytes: send image/*"}],
+        422, [{"field": "file", "message": f"is {media_type} by its content: send image/*"}],
     )  # fmt: skip
     anything = await asked(world)
     file = (await attach(ann, anything, content=content, name="photo.png")).json()
@@ -139,11 +139,11 @@ async def test_an_answer_names_only_what_its_sender_attached_to_this_field(world
     ]  # fmt: skip
     for file in forged:
         reply = await send(ann, request, file)
-        said = [{"field": "file", "message": "names no file that you attached here: attach it again"}]
+        said = [{"field": "file", "message": "is not a file that you attached here: attach it again"}]
         assert (reply.status_code, reply.json()["errors"]) == (422, said)
     for file in ({}, [1], "1", 1, {**mine, "html": "<b>"}, {**mine, "number": True}, {**mine, "number": "1"}, [mine]):
         reply = await send(ann, request, file)
-        assert "is no attached file" in reply.json()["errors"][0]["message"], file
+        assert "is not an attached file" in reply.json()["errors"][0]["message"], file
     assert (await world.inbox.get(request.id)).status == "pending"
     assert (await send(ann, request, mine)).status_code == 200
     assert (await send(ann, request, mine)).status_code == 200

@@ -44,7 +44,7 @@ async def test_of_too_many_images_none_is_read_or_decoded(
     monkeypatch.setattr(Images, "content", lambda *args: touched.append(args))
     monkeypatch.setattr(message_parts, "decoded", touched.append)
     reply = await send(ann, [part] * 40)
-    message = f"a message takes {MAX_IMAGES} images: send the other images in the next one"
+    message = f"a message accepts at most {MAX_IMAGES} images: send the others in the next message"
     assert (reply.status_code, reply.json()["errors"]) == (422, [{"field": "messages", "message": message}])
     assert touched == []
 
@@ -103,7 +103,7 @@ async def test_a_conversation_at_the_limit_goes_on_for_a_client_that_sends_the_h
     refused = await send([{"type": "text", "text": "more"}, *[image()] * MAX_IMAGES])
     assert (refused.status_code, refused.json()["errors"]) == (422, [{
         "field": "messages",
-        "message": f"the images of this conversation would be over {MAX_TOTAL} bytes: "
+        "message": f"the images of this conversation would exceed {MAX_TOTAL} bytes: "
                    "send the message without images, or begin another conversation",
     }])  # fmt: skip
     # A stock client leaves the refused message in its history.

@@ -204,8 +204,8 @@ REFUSED = {
     "/v1/threads/t1/images/7": "names an image that is not in this conversation",
     "data:image/png;base64,…": "an image is no base64",
     "data:image/svg+xml,%3Csvg/%3E": "an image at an address is not fetched",
-    "data:image/png;base64,PHN2Zy8+": "'a.png' is text/plain by its bytes: send a PNG, JPEG, GIF or WebP image",
-    "data:image/png;base64,PCFkb2N0eXBlIGh0bWw+": "'a.png' is text/plain by its bytes",
+    "data:image/png;base64,PHN2Zy8+": "'a.png' is text/plain by its content: send a PNG, JPEG, GIF or WebP image",
+    "data:image/png;base64,PCFkb2N0eXBlIGh0bWw+": "'a.png' is text/plain by its content",
     "data:image/png;base64,": "'a.png' has 0 bytes",
     "": "an image at an address is not fetched",
 }
@@ -258,7 +258,7 @@ async def test_the_largest_message_is_taken_and_nothing_larger(world: World) -> 
     assert (await say(ann, *[ai_file(url)] * MAX_IMAGES)).status_code == 200
     await answer(world)
     over = f"data:image/png;base64,{base64.b64encode(full + b'12').decode()}"
-    for parts, says in (([ai_file(over)], "bytes"), ([ai_file()] * (MAX_IMAGES + 1), "takes 4 images")):
+    for parts, says in (([ai_file(over)], "bytes"), ([ai_file()] * (MAX_IMAGES + 1), "accepts at most 4 images")):
         reply = await say(ann, *parts, text="more")
         assert reply.status_code == 422
         assert says in reply.json()["errors"][0]["message"]

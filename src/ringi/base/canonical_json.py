@@ -33,7 +33,7 @@ def canonical(value: Any) -> bytes:
         text = PLAIN.encode(value)
         return text.encode() if is_plain(value) else rfc8785.dumps(value)
     except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidError.of("", f"not portable JSON: {error}; send such a value as text") from error
+        raise InvalidError.of("", f"is not portable JSON ({error}): send the value as text") from error
 
 
 def is_plain(value: Any) -> bool:

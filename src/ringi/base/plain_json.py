@@ -17,7 +17,7 @@ from ringi.errors import FieldError, InvalidError
 
 DEEPEST = 200
 REMEDIES: tuple[tuple[type | tuple[type, ...], str], ...] = (
-    (Decimal, "send str(value), or float(value) if its digits may change"),
+    (Decimal, "send str(value), or float(value) if rounding is acceptable"),
     ((set, frozenset), "a set has no order: send sorted(value)"),
     ((bytes, bytearray, memoryview), "send text, such as base64.b64encode(value).decode()"),
     (datetime, "give it a time zone, such as datetime.now(UTC)"),
@@ -35,7 +35,7 @@ class PlainJsonConverter:
         if value is None or type(value) in (str, bool, int, float):
             return value
         if depth > DEEPEST:
-            return self._refuse(path, "it is nested too deeply, or contains itself")
+            return self._refuse(path, "is nested too deeply, or contains itself")
         if isinstance(value, Enum):
             return self.convert(value.value, path, depth + 1)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -65,7 +65,7 @@ class PlainJsonConverter:
     def _key(self, key: object, path: str) -> str:
         if isinstance(key, str) and _is_unicode(key):
             return str.__str__(key.value if isinstance(key, Enum) else key)
-        self._refuse(path, f"the key {key!r} is no text in Unicode: write it as str(key)")
+        self._refuse(path, f"the key {key!r} is not Unicode text: use str(key)")
         return ""
 
     def _remedy(self, value: object) -> str:

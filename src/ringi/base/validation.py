@@ -89,24 +89,26 @@ def check_whole(value: int) -> None:
     """Raise FieldValidationError for a whole number that other JSON readers would round."""
     if abs(value) > MAX_WHOLE_NUMBER:
         raise FieldValidationError(
-            "", f"{safe_repr(value)} is beyond ±{MAX_WHOLE_NUMBER}, where JSON loses digits: send it as text"
+            "", f"{safe_repr(value)} is outside ±{MAX_WHOLE_NUMBER}, where JSON loses precision: send it as text"
         )
 
 
 def check_finite(value: float) -> None:
     """Raise FieldValidationError for NaN and the infinities."""
     if not math.isfinite(value):
-        raise FieldValidationError("", f"{value!r} is no JSON number: send a finite one")
+        raise FieldValidationError("", f"{value!r} is not a JSON number: send a finite number")
 
 
 def check_text(value: str) -> int:
     """Return the length in UTF-8 bytes; raise FieldValidationError for text that no store can save."""
     if "\x00" in value:
-        raise FieldValidationError("", "holds a NUL character: remove it")
+        raise FieldValidationError("", "contains a NUL character: remove it")
     try:
         return len(value.encode())
     except UnicodeEncodeError as error:
-        raise FieldValidationError("", f"holds half a surrogate pair at {error.start}: send whole characters") from None
+        raise FieldValidationError(
+            "", f"contains an unpaired surrogate at index {error.start}: send valid Unicode text"
+        ) from None
 
 
 def check_number(value: object) -> int | float:
@@ -125,7 +127,7 @@ def check_day(value: object) -> str:
             return value
     except ValueError:
         pass
-    raise FieldValidationError("", f"{safe_repr(value)} is no day: send one that exists, as YYYY-MM-DD")
+    raise FieldValidationError("", f"{safe_repr(value)} is not a valid date: send an existing day as YYYY-MM-DD")
 
 
 def check_moment(value: object) -> datetime:
@@ -137,7 +139,8 @@ def check_moment(value: object) -> datetime:
     except (ValueError, OverflowError):
         pass
     raise FieldValidationError(
-        "", f"{safe_repr(value)} is no moment: send one with its offset, as 2026-11-24T09:30:00+09:00"
+        "",
+        f"{safe_repr(value)} is not a valid date-time: send one with a UTC offset, such as 2026-11-24T09:30:00+09:00",
     )
 
 
@@ -176,7 +179,7 @@ def _field_error(detail: Any, root: str) -> FieldError:
             return FieldError(path_of(path, [part]) if (part := getattr(cause, "part", "")) else path, str(cause))
         case "union_tag_invalid", value:
             kind = value["type"] if isinstance(value, dict) else context["tag"]
-            return FieldError(f"{path}.type", f"{safe_repr(kind)} is no field type: {_USE}")
+            return FieldError(f"{path}.type", f"{safe_repr(kind)} is not a field type: {_USE}")
         case "union_tag_not_found", _:
             return FieldError(f"{path}.type", f"is missing: {_USE}")
         case kind, value:
@@ -187,11 +190,11 @@ def _field_error(detail: Any, root: str) -> FieldError:
 
 def _message(kind: str, value: object, context: dict[str, Any]) -> str | None:
     if kind == "extra_forbidden":
-        return "is unknown here: remove it"
+        return "is not a known field: remove it"
     if kind == "missing" or value is None:
         return "is missing: add it"
     if kind == "string_unicode":
-        return "holds half a surrogate pair: send whole characters"
+        return "contains an unpaired surrogate: send valid Unicode text"
     if kind in ("string_too_long", "string_too_short"):
         return f"has {len(str(value))} characters: send {_limit(context)}"
     if kind in ("too_long", "too_short"):

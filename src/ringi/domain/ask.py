@@ -54,7 +54,7 @@ def utc_time(at: datetime) -> datetime:
     try:
         return at.astimezone(UTC)
     except OverflowError:
-        raise PydanticCustomError("time", "this is no time that a calendar knows: give a nearer one") from None
+        raise PydanticCustomError("time", "this time is outside the calendar's range: give a nearer one") from None
 
 
 Time = Annotated[datetime, BeforeValidator(reject_number_time), AfterValidator(utc_time)]
@@ -168,7 +168,7 @@ class Ask(StrictModel):
             size > max_fields, "form.fields", f"{size} fields are more than {max_fields}: ask in two steps"
         )
         is_taken = not may_be_derived and DERIVED.fullmatch(self.id or "")
-        why = f"{self.id!r} has the form of the ids that Ringi derives for questions of runs: choose another"
+        why = f"{self.id!r} looks like an id that Ringi derives for questions of runs: choose another id"
         derived = error_if(is_taken, "id", why)
         errors = [error for error in (too_long, derived, *self._contradictions(), *unstorable_numbers(self)) if error]
         if errors:
@@ -207,7 +207,7 @@ class Ask(StrictModel):
             error_if(
                 self.action and self.answer_schema is not None,
                 "answer_schema",
-                "an action takes a decision: give action or answer_schema, not both",
+                "give action or answer_schema, not both: an action is answered with a decision",
             ),
             *(
                 error_if(
@@ -217,14 +217,18 @@ class Ask(StrictModel):
                 )
                 for decision in buttons_with_values(self.actions)
             ),
-            error_if(self.id in RESERVED, "id", f"{self.id!r} is a part of addresses: choose another id"),
+            error_if(self.id in RESERVED, "id", f"{self.id!r} is reserved: choose another id"),
             error_if(self.expires_in and self.expires_at, "expires_at", "give expires_in or expires_at, not both"),
             error_if(
                 self.fallback is not None and gated,
                 "fallback",
-                "nothing may run unasked: an action and this kind have none",
+                "remove it: a request that authorizes an action or a decision of this kind has no fallback",
             ),
-            error_if(self.resolved_kind == "approval" and not self.action, "action", "an approval needs one"),
+            error_if(
+                self.resolved_kind == "approval" and not self.action,
+                "action",
+                "is missing: an approval needs an action",
+            ),
             error_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
         ]
 
@@ -253,9 +257,7 @@ def buttons_with_values(actions: Mapping[Decision, Button]) -> dict[Decision, Bu
 
 def unstorable_numbers(model: StrictModel) -> list[FieldError]:
     """Return an error for each number that would be stored as null."""
-    return [
-        FieldError(".".join(path), "JSON has no such number: send text, or None") for path in non_finite_paths(model)
-    ]
+    return [FieldError(".".join(path), "is not a JSON number: send text or None") for path in non_finite_paths(model)]
 
 
 def error_if(is_wrong: object, field: str, message: str) -> FieldError | None:
@@ -284,7 +286,7 @@ class Answer(StrictModel):
             forms.check_instance(schema, self.message, field="message")
             return None
         if self.message:
-            raise InvalidError.of("message", "send words as message or JSON as data, not both")
+            raise InvalidError.of("message", "send text as message or JSON as data, not both")
         if set(self.data) != {ANSWER} or self.data[ANSWER] is None:
             raise InvalidError.of("data", f'send {{"{ANSWER}": …}} with any JSON but null')
         forms.check_instance(schema, self.data[ANSWER], field=f"data.{ANSWER}")
@@ -348,5 +350,5 @@ def _readable(model: type[StrictModel], error: Any) -> FieldError:
     field = ".".join(map(str, steps))
     if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
         known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items()))
-        return FieldError(field, f"no such field; known are {known}")
+        return FieldError(field, f"is not a known field: use one of {known}")
     return FieldError(field, error["msg"])

@@ -46,7 +46,7 @@ def _url(value: str) -> str:
     except ValueError:
         is_fit = False
     if not is_fit:
-        raise FieldValidationError("", f"{safe_repr(value)} is no link: give https://… or http://…, in ASCII")
+        raise FieldValidationError("", f"{safe_repr(value)} is not a link: give https://… or http://…, in ASCII")
     if parts.username is not None:
         raise FieldValidationError("", "a link with a user looks like another address: leave the user out")
     return value

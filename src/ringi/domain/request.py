@@ -314,7 +314,7 @@ class Request(Record):
     def _checked(self, answer: Answer) -> dict[str, Any] | None:
         if answer.decision not in self.allowed:
             raise InvalidError.of(
-                "decision", f"{answer.decision!r} is not allowed here; choose {', '.join(self.allowed)}"
+                "decision", f"{answer.decision!r} is not allowed here: choose {', '.join(self.allowed)}"
             )
         errors = [error for error in self._misfits(answer) if error]
         if errors:
@@ -331,17 +331,25 @@ class Request(Record):
             error_if(
                 answer.args is not None and not (edits and self.action),
                 "args",
-                "only decision edit on an action takes arguments",
+                "are accepted only with the decision edit on an action: remove them",
             ),
             error_if(
                 edits and self.action and not has_form and answer.args is None,
                 "args",
-                "send the whole edited arguments",
+                "are missing: send all arguments, as edited",
             ),
-            error_if(edits and not self.action and not answer.data, "data", "send the edited data"),
-            error_if(answer.decision == "reject" and answer.data, "data", "a reject takes a message, not data"),
-            error_if(says_nothing, "message", "say something"),
-            error_if(self.kind == "finish" and edits and not _task(answer), "data.task", "name the new task as text"),
+            error_if(edits and not self.action and not answer.data, "data", "is missing: send the edited data"),
+            error_if(
+                answer.decision == "reject" and answer.data,
+                "data",
+                "is not accepted with a rejection: send a message instead",
+            ),
+            error_if(says_nothing, "message", "is required: write a message"),
+            error_if(
+                self.kind == "finish" and edits and not _task(answer),
+                "data.task",
+                "is required: enter the new task as text",
+            ),
         ]
 
     def _checked_data(self, answer: Answer) -> dict[str, Any] | None:
@@ -361,7 +369,7 @@ class Request(Record):
             forms.check_instance(self.data_schema, answer.data or {}, field="data")
             return answer.data or {}
         if answer.data and (answer.decision != "edit" or self.action):
-            raise InvalidError.of("data", "this request has no form: send none")
+            raise InvalidError.of("data", "is not accepted: this request has no form")
         return answer.data
 
 

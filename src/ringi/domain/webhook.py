@@ -33,7 +33,7 @@ def fit_url(url: str) -> str:
     if not is_fit:
         raise PydanticCustomError("url", "give an address such as https://example.com/hook")
     if parts.username is not None or parts.fragment:
-        raise PydanticCustomError("url", "give an address without a user and without #: send secrets as headers")
+        raise PydanticCustomError("url", "give an address without user and fragment: send secrets as headers")
     return url
 
 
@@ -43,7 +43,7 @@ def fit_headers(headers: dict[str, str]) -> dict[str, str]:
         if not HEADER.fullmatch(name) or not VALUE.fullmatch(value):
             raise PydanticCustomError("header", "a header has a name and one line of ASCII text")
         if name.lower() in OURS or name.lower().startswith("webhook-"):
-            raise PydanticCustomError("header", "{name} is set by the delivery itself: drop it", {"name": name})
+            raise PydanticCustomError("header", "{name} is set by the delivery itself: remove it", {"name": name})
     return {name.lower(): value for name, value in headers.items()}
 
 

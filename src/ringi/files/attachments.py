@@ -53,8 +53,8 @@ CHUNK = 192 * 1024
 PAGE = 8
 REPLACED, SENT, ERASED = 1, 2, 3
 """Fences of a file. It is written with fence 0; a higher fence keeps a file in an answer from being replaced."""
-NOT_ATTACHED = "names no file that you attached here: attach it again"
-NO_STREAM = "this inbox has no stream to keep files in: open it with ringi.open"
+NOT_ATTACHED = "is not a file that you attached here: attach it again"
+NO_STREAM = "this inbox has no stream for files: open it with ringi.open"
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories to remove: control characters, text direction marks, and code points without a character."""
 
@@ -329,7 +329,7 @@ def field_of(request: Request, name: str) -> Attachment:
     fields = fields_of(request)
     if name not in fields:
         known = ", ".join(fields) or "there is none"
-        raise InvalidError.of("field", f"{safe_repr(name)} is no field for a file: choose one of the form's ({known})")
+        raise InvalidError.of("field", f"{safe_repr(name)} is not a file field: choose one of the form's ({known})")
     return fields[name]
 
 
@@ -375,9 +375,9 @@ def refuse_beyond(uploads: Sequence[Upload], field: str, by: str, size: int) -> 
         sizes = [upload.size for upload in some if not upload.is_gone]
         for count, most in ((len(sizes), MAX_FILES * people), (len(some), MAX_UPLOADS * people)):
             if count >= most:
-                raise InvalidError.of(field, f"{most} files were attached to this request: it takes no more")
+                raise InvalidError.of(field, f"{most} files were attached to this request: it accepts no more")
         if sum(sizes) + size > (most := MAX_TOTAL * people):
-            raise InvalidError.of(field, f"the files of this request would be over {most} bytes: send a smaller one")
+            raise InvalidError.of(field, f"the files of this request would exceed {most} bytes: send a smaller file")
 
 
 def clean_name(name: str) -> str:

@@ -174,7 +174,9 @@ def file_of(number: int, image: NewImage) -> AttachedFile:
 def refuse_many(count: int) -> None:
     """Raise `InvalidError` for more images than one message may have."""
     if count > MAX_IMAGES:
-        raise InvalidError.of(FIELD, f"a message takes {MAX_IMAGES} images: send the other images in the next one")
+        raise InvalidError.of(
+            FIELD, f"a message accepts at most {MAX_IMAGES} images: send the others in the next message"
+        )
 
 
 def check(images: Sequence[NewImage]) -> None:
@@ -186,7 +188,7 @@ def check(images: Sequence[NewImage]) -> None:
             raise InvalidError.of(FIELD, f"{name!r} has {size} bytes: send an image of 1 to {MAX_IMAGE} bytes")
         if picture is None:
             found = media_type_of(image.content, name, None)
-            raise InvalidError.of(FIELD, f"{name!r} is {found} by its bytes: send a PNG, JPEG, GIF or WebP image")
+            raise InvalidError.of(FIELD, f"{name!r} is {found} by its content: send a PNG, JPEG, GIF or WebP image")
         if picture.is_too_large:
             what = f"{name!r} is {picture.width} × {picture.height} pixels: send a smaller image"
             raise InvalidError.of(FIELD, what)
@@ -196,9 +198,9 @@ def refuse_beyond(known: Sequence[int], sizes: Sequence[int]) -> None:
     """Raise `InvalidError` if a thread with images of the known sizes cannot take more images of these sizes."""
     remedy = "send the message without images, or begin another conversation"
     if len(known) + len(sizes) > MAX_OF_THREAD:
-        raise InvalidError.of(FIELD, f"a conversation takes {MAX_OF_THREAD} images: {remedy}")
+        raise InvalidError.of(FIELD, f"a conversation accepts at most {MAX_OF_THREAD} images: {remedy}")
     if sum(known) + sum(sizes) > MAX_TOTAL:
-        raise InvalidError.of(FIELD, f"the images of this conversation would be over {MAX_TOTAL} bytes: {remedy}")
+        raise InvalidError.of(FIELD, f"the images of this conversation would exceed {MAX_TOTAL} bytes: {remedy}")
 
 
 def messages_in(input: Mapping[str, Any]) -> list[Any]:
@@ -228,7 +230,7 @@ def refuse_names(input: Mapping[str, Any]) -> None:
     """Raise `InvalidError` for an input that names images: the sender must send the images themselves."""
     for n, message in enumerate(messages_in(input)):
         if isinstance(message, dict) and IMAGES in message:
-            raise InvalidError.of(f"input.messages[{n}].{IMAGES}", "is Ringi's own: send the images themselves")
+            raise InvalidError.of(f"input.messages[{n}].{IMAGES}", "is reserved: send the images themselves")
 
 
 def check_newest(input: Mapping[str, Any]) -> None:

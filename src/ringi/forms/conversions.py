@@ -109,7 +109,7 @@ def fields_of(schema: object, *, field: str, within: str = "properties") -> list
     check_schema(schema, field=field)
     assert isinstance(schema, dict)
     if schema.get("type") != "object":
-        raise InvalidError.of(f"{field}.type", f"{safe_repr(schema.get('type'))} is no form: use 'object'")
+        raise InvalidError.of(f"{field}.type", f"{safe_repr(schema.get('type'))} is not a form: use 'object'")
     errors = _misfits(field, schema, _ROOT)
     if not isinstance(schema.get("additionalProperties", False), bool):
         errors.append(FieldError(f"{field}.additionalProperties", "does not fit a form: use false"))
@@ -229,7 +229,7 @@ class _Reader:
     def _unwrap(self, schema: object) -> tuple[Json, bool]:
         """Return the keywords with references resolved, and whether null is also an answer."""
         if not isinstance(schema, dict):
-            self._refuse("", f"must be an object, not {safe_repr(schema)}: say what it holds")
+            self._refuse("", f"must be an object, not {safe_repr(schema)}: give a JSON Schema")
         rest, optional = dict(schema), False
         while True:
             if "$ref" in rest:
@@ -243,7 +243,7 @@ class _Reader:
             else:
                 break
             for key in sorted(inner.keys() & rest.keys() - {"title", "description", "default"}):
-                self._refuse(key, "is there twice: merge the two")
+                self._refuse(key, "is set twice: merge the two")
             rest = inner | rest
         return _without_null(rest, optional)
 
@@ -301,9 +301,9 @@ class _Reader:
         found |= self._take(_BOUNDS)
         step = self.rest.pop("multipleOf", None)
         if step is not None and not _aligned(found.get("min"), step):
-            self._refuse("minimum", f"{safe_repr(found['min'])} is no multiple of {safe_repr(step)}: make it one")
+            self._refuse("minimum", f"{safe_repr(found['min'])} is not a multiple of {safe_repr(step)}: make it one")
         if whole and step is not None and step % 1:
-            self._refuse("multipleOf", f"{safe_repr(step)} is no whole number: use one with integers")
+            self._refuse("multipleOf", f"{safe_repr(step)} is not a whole number: use one with integers")
         step = self.rest.pop("x-step", 1 if whole and step is None else step)
         found |= {} if step is None else {"step": step}
 
@@ -312,7 +312,9 @@ class _Reader:
         if widget is None:
             return str(found.get("type", allowed[0]))
         if widget not in allowed:
-            self._refuse("x-widget", f"{safe_repr(widget)} does not show this: use {' or '.join(map(repr, allowed))}")
+            self._refuse(
+                "x-widget", f"{safe_repr(widget)} cannot show this type: use {' or '.join(map(repr, allowed))}"
+            )
         return str(widget)
 
     def _refuse(self, keyword: str, message: str) -> NoReturn:

@@ -44,7 +44,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 def _name(value: object) -> object:
     if isinstance(value, str) and not NAME.fullmatch(value):
         raise FieldValidationError(
-            "", f"{safe_repr(value)} is no field name: use 1-64 letters, digits and _, no digit first"
+            "", f"{safe_repr(value)} is not a field name: use 1-64 letters, digits and _, and no digit first"
         )
     return value
 
@@ -72,7 +72,7 @@ def _short(value: str) -> str:
 def _media_type(value: str) -> str:
     if value not in MEDIA_TYPES and value not in GROUPS:
         raise FieldValidationError(
-            "", f"{safe_repr(value)} is no known type: use one of {', '.join((*GROUPS, *MEDIA_TYPES))}"
+            "", f"{safe_repr(value)} is not a known media type: use one of {', '.join((*GROUPS, *MEDIA_TYPES))}"
         )
     return value
 
@@ -164,7 +164,7 @@ def attached_file(value: object) -> AttachedFile:
         return _ATTACHED.validate_python(value, strict=True)
     except ValidationError:
         raise FieldValidationError(
-            "", "is no attached file: attach it to this request, send what that returned"
+            "", "is not an attached file: attach it to this request and send the returned reference"
         ) from None
 
 

@@ -102,7 +102,7 @@ class _Writing(_Field):
 
     def _check_parts(self) -> None:
         if self.max_length == 0:
-            raise FieldValidationError("max_length", "0 leaves no room for an answer: use at least 1")
+            raise FieldValidationError("max_length", "0 allows no answer: use at least 1")
         _check_order("min_length", self.min_length, "max_length", self.max_length)
 
 
@@ -143,7 +143,7 @@ class _Options(_Field):
         seen: set[str | int] = set()
         for option in self.options:
             if option.value in seen:
-                raise FieldValidationError("options", f"{safe_repr(option.value)} is there twice: remove one")
+                raise FieldValidationError("options", f"{safe_repr(option.value)} is a duplicate: remove one")
             seen.add(option.value)
 
 
@@ -185,7 +185,7 @@ class _Many(_Options):
         seen: set[str | int] = set()
         for item in value:
             if (member := self.member(item)) in seen:
-                raise FieldValidationError("", f"{safe_repr(item)} is there twice: send each option once")
+                raise FieldValidationError("", f"{safe_repr(item)} is a duplicate: send each option once")
             seen.add(member)
         return value
 
@@ -224,9 +224,7 @@ class _Numeric(_Field):
             raise FieldValidationError("", f"{safe_repr(number)} is above {self.max}: send at most {self.max}")
         if self.step is not None and not is_on_step(number, self.min or 0, self.step):
             start = f" from {self.min}" if self.min else ""
-            raise FieldValidationError(
-                "", f"{safe_repr(number)} is between the steps: count in steps of {self.step}{start}"
-            )
+            raise FieldValidationError("", f"{safe_repr(number)} is not on a step: use steps of {self.step}{start}")
         return self._whole(number)
 
     def _whole(self, number: int | float) -> int | float:
@@ -237,7 +235,7 @@ class _Numeric(_Field):
 
     def _check_parts(self) -> None:
         if self.step is not None and self.step <= 0:
-            raise FieldValidationError("step", f"{self.step} is no step: use a number above 0")
+            raise FieldValidationError("step", f"{self.step} is not a valid step: use a number above 0")
         _check_order("min", self.min, "max", self.max)
 
 
@@ -373,7 +371,7 @@ class Attachment(_Field):
         if not 0 < size <= self.max_size:
             raise FieldValidationError("", f"has {size} bytes: send a file of 1 to {self.max_size} bytes")
         if self.media_types and not {media_type, f"{media_type.partition('/')[0]}/*"} & set(self.media_types):
-            raise FieldValidationError("", f"is {media_type} by its bytes: send {', '.join(self.media_types)}")
+            raise FieldValidationError("", f"is {media_type} by its content: send {', '.join(self.media_types)}")
 
 
 Field: TypeAlias = Annotated[

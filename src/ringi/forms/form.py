@@ -94,7 +94,7 @@ class Form(StrictModel):
         for position, field in enumerate(self.fields):
             if field.name in seen:
                 raise FieldValidationError(
-                    f"fields[{position}].name", f"{safe_repr(field.name)} is there twice: rename one"
+                    f"fields[{position}].name", f"{safe_repr(field.name)} is the name of two fields: rename one"
                 )
             seen.add(field.name)
         return self
@@ -170,7 +170,9 @@ class Form(StrictModel):
             except FieldValidationError as error:
                 errors.append(FieldError(field.name, str(error)))
         unknown = [name for name in data or {} if name not in {field.name for field in self.fields}]
-        errors += [FieldError(path_of("", [n]), "is no field of this form: remove it") for n in unknown[:MAX_UNKNOWN]]
+        errors += [
+            FieldError(path_of("", [n]), "is not a field of this form: remove it") for n in unknown[:MAX_UNKNOWN]
+        ]
         if errors:
             raise InvalidError(errors)
         return answers

@@ -190,7 +190,9 @@ def _length(item: object, path: str) -> int:
                 return len(repr(item))
     except FieldValidationError as error:
         raise InvalidError.of(path, str(error)) from None
-    raise InvalidError.of(path, f"is {safe_repr(item)}, no JSON value: send text, numbers, lists and objects")
+    raise InvalidError.of(
+        path, f"is {safe_repr(item)}, which is not a JSON value: send text, numbers, lists or objects"
+    )
 
 
 def _members(item: object, path: str) -> Iterator[tuple[object, object]]:
@@ -215,17 +217,14 @@ def _compile(schema: object, field: str) -> tuple[jsonschema_rs.Validator, _Weig
     except jsonschema_rs.ValidationError as error:
         raise InvalidError.of(path_of(field, error.instance_path), _refusal(error)) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise InvalidError.of(field, f"is no JSON Schema ({_clipped(str(error))}): correct it") from None
+        raise InvalidError.of(field, f"is not a valid JSON Schema ({_clipped(str(error))}): correct it") from None
     return validator, weight
 
 
 def _refusal(error: jsonschema_rs.ValidationError) -> str:
     if error.kind.name == "format":
-        return (
-            f"{_clipped(error.message)} that a linear-time engine takes: write it shorter,"
-            " without look-around (?=…) and back-references \\1"
-        )
-    return f"is no JSON Schema ({_clipped(error.message)}): correct it"
+        return f"{_clipped(error.message)}: use a shorter pattern without look-around (?=…) and back-references \\1"
+    return f"is not a valid JSON Schema ({_clipped(error.message)}): correct it"
 
 
 def _weigh(schema: dict[str, Any], field: str) -> _Weight:
@@ -237,9 +236,9 @@ def _weigh(schema: dict[str, Any], field: str) -> _Weight:
             parts[f"#/{section}/{name}"] = _part(part, path_of(field, [section, name]))
     weight = _unfold(parts, field)
     if weight.keywords > MAX_KEYWORDS:
-        raise InvalidError.of(field, f"unfolds to {safe_repr(weight.keywords)} keywords: keep at most {MAX_KEYWORDS}")
+        raise InvalidError.of(field, f"expands to {safe_repr(weight.keywords)} keywords: use at most {MAX_KEYWORDS}")
     if weight.patterns > MAX_PATTERNS:
-        raise InvalidError.of(field, f"unfolds to {safe_repr(weight.patterns)} patterns: keep at most {MAX_PATTERNS}")
+        raise InvalidError.of(field, f"expands to {safe_repr(weight.patterns)} patterns: use at most {MAX_PATTERNS}")
     return weight
 
 
@@ -248,7 +247,9 @@ def _unfold(parts: dict[str, _Part], field: str) -> _Weight:
     try:
         for name in TopologicalSorter({name: part.references for name, part in parts.items()}).static_order():
             if name not in parts:
-                raise InvalidError.of(field, f"$ref {safe_repr(name)} leads nowhere: define it or remove the reference")
+                raise InvalidError.of(
+                    field, f"$ref {safe_repr(name)} has no definition: define it or remove the reference"
+                )
             own, used = parts[name].weight, [weights[reference] for reference in parts[name].references]
             weights[name] = _Weight(
                 own.keywords + sum(weight.keywords for weight in used),
@@ -256,7 +257,7 @@ def _unfold(parts: dict[str, _Part], field: str) -> _Weight:
             )
     except CycleError as error:
         loop = " → ".join(safe_name(name) for name in error.args[1][:5])
-        raise InvalidError.of(field, f"$ref recurses ({loop}): unroll it to the depth you need") from None
+        raise InvalidError.of(field, f"$ref is recursive ({loop}): write out the levels that you need") from None
     return weights["#"]
 
 
@@ -320,7 +321,7 @@ def _explain(
 ) -> Iterator[FieldError]:
     # iter_errors copies the data for every error before it returns the first: without a limit, this takes minutes.
     if weight.keywords * size.nodes > _EXPLAINED_CHECKS or weight.keywords * size.bytes > _EXPLAINED_BYTES:
-        yield FieldError(field, "does not fit the schema, and is too large to say where: send less")
+        yield FieldError(field, "does not match the schema and is too large to locate the error: send less")
         return
     count = 0
     for error in validator.iter_errors(data):

@@ -62,7 +62,7 @@ class Condition(PolicyData):
     @model_validator(mode="after")
     def _has_condition(self) -> Self:
         if not self.model_fields_set:
-            raise FieldValidationError("", f"says nothing: set one of {', '.join(type(self).model_fields)}")
+            raise FieldValidationError("", f"has no condition: set one of {', '.join(type(self).model_fields)}")
         # Only `equals` can be null: a comparison without a limit or a pattern would hold for nothing, or for anything.
         if empty := sorted(name for name in self.model_fields_set - {"equals"} if getattr(self, name) is None):
             raise FieldValidationError(empty[0], "is null: set it or remove it")
@@ -101,10 +101,10 @@ class Rule(PolicyData):
     def _consistent(self) -> Self:
         if self.auto_approve and "approve" not in self.allowed:
             raise FieldValidationError(
-                "auto_approve", "approves what nobody may approve: add approve to allowed, or remove it"
+                "auto_approve", "needs the decision approve: add it to allowed, or remove auto_approve"
             )
         if len(set(self.allowed)) < len(self.allowed):
-            raise FieldValidationError("allowed", "has a decision twice: name each once")
+            raise FieldValidationError("allowed", "has a duplicate decision: list each once")
         return self
 
     def covers(self, tool: str, args: Args) -> bool:
@@ -129,7 +129,7 @@ class Policy(PolicyData):
                 if auto.name in seen:
                     place = path_of("", ["rules", position, "auto_approve", number, "name"])
                     raise FieldValidationError(
-                        place, f"{safe_repr(auto.name)} is there twice: the trail could not tell them apart"
+                        place, f"{safe_repr(auto.name)} is the name of two rules: give each rule its own name"
                     )
                 seen.add(auto.name)
         return self
@@ -145,10 +145,12 @@ class Policy(PolicyData):
         """
         for place, tool, where in self._named():
             if tool not in arguments:
-                raise InvalidError.of(f"{place}.tools", f"{safe_repr(tool)} is no tool here: use {_names(arguments)}")
+                raise InvalidError.of(
+                    f"{place}.tools", f"{safe_repr(tool)} is not a tool of this agent: use {_names(arguments)}"
+                )
             has = arguments[tool]
             for argument in [name for name in where if has is not None and name.partition(".")[0] not in has]:
-                wrong = f"{safe_repr(argument)} is no argument of {tool}: use {_names(has or ())}"
+                wrong = f"{safe_repr(argument)} is not an argument of {tool}: use {_names(has or ())}"
                 raise InvalidError.of(f"{place}.where", wrong)
 
     def _named(self) -> Iterable[tuple[str, str, Where]]:

@@ -90,12 +90,14 @@ class Sweep(StrictModel):
     def checked(self, by: str) -> Self:
         """Return the sweep itself, or raise `InvalidError` if the caller cannot erase this."""
         if (self.person is None) == (self.before is None):
-            raise InvalidError.of("person", "name a person, or a time in `before`: one of them")
+            raise InvalidError.of("person", "give either a person or a time in `before`")
         nobody = self.person in ("", SYSTEM, ERASED_PERSON) or (self.person or "").startswith((AGENT, POLICY))
         if nobody:
-            raise InvalidError.of("person", f"{self.person!r} is no person: name one as the trail does")
+            raise InvalidError.of("person", f"{self.person!r} is not a person: use a name from the audit trail")
         if self.person == by:
-            raise InvalidError.of("person", f"{by!r} would stand in the trail again: let another administrator do it")
+            raise InvalidError.of(
+                "person", f"{by!r} would be recorded again: another administrator must erase your data"
+            )
         return self
 
 

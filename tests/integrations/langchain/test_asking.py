@@ -104,7 +104,10 @@ async def test_five_minutes_of_silence_are_an_expiry(file: str) -> None:
         ({"title": " "}, "title: "),
         ({"title": 5}, "title: "),
         ({"title": "t" * 501}, "title: String should have at most 500 characters"),
-        ({"title": "Which?", "fields": [{**SPORT, "type": "dropdown"}]}, "fields[0].type: 'dropdown' is no field type"),
+        (
+            {"title": "Which?", "fields": [{**SPORT, "type": "dropdown"}]},
+            "fields[0].type: 'dropdown' is not a field type",
+        ),
         ({"title": "Which?", "fields": [{**SPORT, "options": []}]}, "fields[0].options: has no entries"),
         ({"title": "Which?", "fields": [{**SPORT, "default": "chess"}]}, "fields[0].default: 'chess' is not an option"),
         ({"title": "Which?", "fields": [{"name": 5, "type": "text"}]}, "fields[0].name: must be text, not 5"),

@@ -116,25 +116,34 @@ def test_a_value_inside_of_an_argument_is_compared() -> None:
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ({"rules": [{"tools": ["refnud"]}]}, r"rules\[0\]\.tools: 'refnud' is no tool here: use refund, send"),
+        (
+            {"rules": [{"tools": ["refnud"]}]},
+            r"rules\[0\]\.tools: 'refnud' is not a tool of this agent: use refund, send",
+        ),
         ({"rules": [{"tools": ["refund"], "allowed": ["aprove"]}]}, r"rules\[0\]\.allowed\[0\]: .*'approve'"),
-        ({"rules": [{"tools": ["refund"], "alowed": ["approve"]}]}, r"rules\[0\]\.alowed: is unknown here: remove it"),
+        (
+            {"rules": [{"tools": ["refund"], "alowed": ["approve"]}]},
+            r"rules\[0\]\.alowed: is not a known field: remove it",
+        ),
         (
             {"rules": [{"tools": ["send"]}, {"tools": ["refund"], "where": {"amonut": {"above": 1}}}]},
-            r"rules\[1\]\.where: 'amonut' is no argument of refund: use amount, order",
+            r"rules\[1\]\.where: 'amonut' is not an argument of refund: use amount, order",
         ),
         (
             {"rules": [{"tools": ["refund"], "auto_approve": [{"name": "a", "where": {"to": {"equals": 1}}}]}]},
-            r"rules\[0\]\.auto_approve\[0\]\.where: 'to' is no argument of refund",
+            r"rules\[0\]\.auto_approve\[0\]\.where: 'to' is not an argument of refund",
         ),
-        ({"rules": [{"tools": ["refund"], "where": {"amount": {}}}]}, "says nothing: set one of equals"),
+        ({"rules": [{"tools": ["refund"], "where": {"amount": {}}}]}, "has no condition: set one of equals"),
         ({"rules": [{"tools": ["refund"], "where": {"amount": {"above": "x"}}}]}, r"where\.amount\.above"),
         ({"rules": [{"tools": ["send"], "where": {"to": {"matches": "("}}}]}, r"matches: '\(' is not a supported"),
         (
             {"rules": [{"tools": ["send"], "allowed": ["reject"], "auto_approve": [{"name": "a"}]}]},
-            "auto_approve: approves what nobody may approve",
+            "auto_approve: needs the decision approve",
         ),
-        ({"rules": [{"tools": ["send"], "auto_approve": [{"name": "a"}, {"name": "a"}]}]}, "'a' is there twice"),
+        (
+            {"rules": [{"tools": ["send"], "auto_approve": [{"name": "a"}, {"name": "a"}]}]},
+            "'a' is the name of two rules",
+        ),
         ({"rules": []}, r"rules: has no entries: send at least 1"),
         ({"rules": [{"tools": "send"}]}, r"rules\[0\]\.tools: must be a list"),
         ({"rules": [{"tools": ["send"], "expires_in": 0}]}, r"rules\[0\]\.expires_in"),
@@ -153,5 +162,5 @@ def test_a_tool_of_another_middleware_is_named() -> None:
 def test_a_tool_that_runs_at_the_models_provider_cannot_be_gated() -> None:
     search = {"type": "web_search"}
     Approval({"rules": [{"tools": ["refund"]}]}, [refund, search])
-    with pytest.raises(InvalidError, match="'web_search' is no tool here: use refund"):
+    with pytest.raises(InvalidError, match="'web_search' is not a tool of this agent: use refund"):
         Approval({"rules": [{"tools": ["web_search"]}]}, [refund, search])

@@ -51,7 +51,7 @@ async def test_an_approval_and_a_form_of_the_model_by_the_client_of_openai(file:
             assert thread.status == "done"
             assert thread.values["said"].strip().endswith("refunded 30, because late.")
             status, text = thread.values["results"]["call-2"]
-            assert (status, "'dropdown' is no field type" in text) == ("error", True)
+            assert (status, "'dropdown' is not a field type" in text) == ("error", True)
             await world.verified()
         offered = {tool["function"]["name"]: tool["function"]["parameters"] for tool in server.asked[0]["tools"]}
         assert set(offered) == {"refund", "send", "ask_human"}

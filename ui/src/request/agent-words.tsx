@@ -9,6 +9,7 @@ import { Loading } from "../widgets/loading";
 import { Capped, showRestKey } from "./capped";
 import { atTheGate } from "./gate";
 import { useWords } from "./words";
+import type { Strings } from "../strings";
 
 const places = new Set(["assistant", "conversation", "info", "plan", "version", "memory_category"]);
 const isName = (value: Json | undefined) => typeof value === "number" || (typeof value === "string" && value.length <= 200);
@@ -22,14 +23,15 @@ function withoutPlace(context: JsonObject): JsonObject {
 const DisplayBlocks = later(() => import("./display-blocks"));
 
 /** What an agent says of its own work is no fact; the task that would end is shown as one elsewhere. */
-function wordsOf(request: Request): { summary?: string; rest: JsonObject } {
+function wordsOf(request: Request, strings: Strings): { summary?: string; rest: JsonObject } {
   const { kind, context } = request;
   if (askedBy(request)) {
     const { learning: _shownAsFacts, ...rest } = context;
     return { rest };
   }
   if (kind !== "finish") return { rest: withoutPlace(context) };
-  const { task: _shownAsFact, summary, ...rest } = context;
+  const { task: _shownAsFact, summary, ...others } = context;
+  const rest = typeof others.reason === "string" ? { ...others, reason: atTheGate(others.reason, request, strings) } : others;
   return typeof summary === "string" ? { summary, rest } : { rest: { ...rest, ...(summary !== undefined && { summary }) } };
 }
 
@@ -37,7 +39,7 @@ function wordsOf(request: Request): { summary?: string; rest: JsonObject } {
 export function AgentWords({ request }: { request: Request }) {
   const strings = useWords();
   const [whole, setWhole] = useState(false);
-  const { summary, rest } = wordsOf(request);
+  const { summary, rest } = wordsOf(request, strings);
   const show = () => setWhole(true);
   const box = { whole, onShow: show };
   useKeys(strings.keysOfRequest, whole ? [] : [{ key: showRestKey, label: strings.showRest, run: show }]);

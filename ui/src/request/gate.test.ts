@@ -18,6 +18,7 @@ const asked: [text: string, inCode: string[]][] = [
   [`“maybe” is no decision here. ${howTo}`, ["” is no decision here. {HOW_TO}", howTo]],
   ["It was sent on 50 times: complete it, or reject it for good.", ["It was sent on {", "} times: complete it, or reject it for good."]],
   ["Nobody decided: the question before this one was expired.", ["Nobody decided: the question before this one was {"]],
+  ["the limit of steps of one run was reached", ["the limit of steps of one run was reached"]],
   ["Then this begins, with nothing but its hand-over:\n\nもっと", ["Then this begins, with nothing but its hand-over:\\n\\n"]],
 ];
 /** The words of consent stand in every language. */

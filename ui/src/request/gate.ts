@@ -13,6 +13,7 @@ const sentences: [RegExp, (words: Gate, found: string) => string][] = [
   [/It was sent on (\d+) times: complete it, or reject it for good\.$/, (words, times) => words.lastRound(times)],
   [/^Nobody decided: the question before this one was (?:cancelled|expired)\.$/, (words) => words.nobodyDecided],
   [/^Then this begins, with nothing but its hand-over:$/m, (words) => words.thenBegins],
+  [/^the limit of steps of one run was reached$/, (words) => words.stepLimit],
 ];
 
 /** What the title of a proposal says around its words. */

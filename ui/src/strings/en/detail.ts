@@ -7,6 +7,11 @@ const finishDecisions: Record<Decision, string> = {
   approve: "Complete", edit: "Change the task", reject: "Not finished", respond: "Answer in words",
 };
 
+/** The types of JSON, as a person calls them. */
+const types: Record<string, string> = {
+  integer: "a whole number", number: "a number", string: "text", boolean: "true or false", array: "a list", object: "an object", null: "nothing",
+};
+
 /** What the page of one request says; it is loaded with it. */
 export const detail = {
   decisions, finishDecisions,
@@ -50,6 +55,22 @@ export const detail = {
     fileAgain: "Attach the file again.",
     imageTooLarge: "This image has too many pixels: attach a smaller one.",
     tooManyFiles: "This request takes no more files.",
+    noUnicode: "Remove the broken characters.",
+    greater: (min: string) => `Give more than ${min}.`,
+    less: (max: string) => `Give less than ${max}.`,
+    atLeastLong: (least: string) => `Write at least ${least} characters.`,
+    atMostLong: (most: string) => `Write at most ${most} characters.`,
+    noMatch: (pattern: string) => `This must match the pattern ${pattern}`,
+    expected: (value: string) => `Only ${value} is accepted here.`,
+    wrongType: (kinds: string[]) => `Give ${kinds.map((kind) => types[kind] ?? kind).join(" or ")}.`,
+    wrongFormat: (format: string) => `This is not valid (${format}).`,
+    fewItems: (least: string) => `Give at least ${least} entries.`,
+    manyItems: (most: string) => `Give at most ${most} entries.`,
+    unknown: "This is not expected here: remove it.",
+    messageRequired: "Please write an answer.",
+    taskRequired: "Please enter the new task.",
+    tooMuch: "This is too large: shorten it.",
+    noFit: "This value is not accepted here.",
   },
   yes: "Yes",
   no: "No",

@@ -47,5 +47,6 @@ export const request = {
     lastRound: (times: string) => `It was sent on ${times} times: complete it, or reject it for good.`,
     nobodyDecided: "Nobody decided the question before this one.",
     thenBegins: "Then this begins, with nothing but its hand-over:",
+    stepLimit: "the limit of steps of one run was reached",
   },
 };

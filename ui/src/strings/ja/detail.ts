@@ -8,6 +8,11 @@ const finishDecisions: Record<Decision, string> = {
   approve: "完了する", edit: "タスクを変更", reject: "まだ終わっていない", respond: "言葉で答える",
 };
 
+/** The types of JSON, as a person calls them. */
+const types: Record<string, string> = {
+  integer: "整数", number: "数値", string: "文字列", boolean: "真偽値", array: "リスト", object: "オブジェクト", null: "空の値",
+};
+
 export const detail: Detail = {
   decisions, finishDecisions,
   calledByAgent: (own: string, given: string) => `${own}「${given}」`,
@@ -50,6 +55,22 @@ export const detail: Detail = {
     fileAgain: "ファイルをもう一度添付してください。",
     imageTooLarge: "画像の画素数が多すぎます。小さい画像を添付してください。",
     tooManyFiles: "この依頼にはこれ以上ファイルを添付できません。",
+    noUnicode: "壊れた文字を取り除いてください。",
+    greater: (min: string) => `${min} より大きい値を入力してください。`,
+    less: (max: string) => `${max} より小さい値を入力してください。`,
+    atLeastLong: (least: string) => `${least} 文字以上で入力してください。`,
+    atMostLong: (most: string) => `${most} 文字以内で入力してください。`,
+    noMatch: (pattern: string) => `次の形式に合わせてください：${pattern}`,
+    expected: (value: string) => `ここでは ${value} だけが使えます。`,
+    wrongType: (kinds: string[]) => `${kinds.map((kind) => types[kind] ?? kind).join("または")}を入力してください。`,
+    wrongFormat: (format: string) => `形式（${format}）が正しくありません。`,
+    fewItems: (least: string) => `${least} 件以上指定してください。`,
+    manyItems: (most: string) => `${most} 件以内で指定してください。`,
+    unknown: "ここでは使えない項目です。取り除いてください。",
+    messageRequired: "回答を入力してください。",
+    taskRequired: "新しいタスクを入力してください。",
+    tooMuch: "大きすぎます。短くしてください。",
+    noFit: "この値はここでは使えません。",
   },
   yes: "はい",
   no: "いいえ",

@@ -45,5 +45,6 @@ export const request: typeof en = {
     lastRound: (times: string) => `すでに ${times} 回続行されました。完了するか、最終的に却下してください。`,
     nobodyDecided: "前の質問には誰も決定しませんでした。",
     thenBegins: "その後、引き継ぎ事項だけを渡して次のタスクを始めます：",
+    stepLimit: "1 回の実行のステップ数の上限に達しました",
   },
 };

@@ -8,6 +8,11 @@ const finishDecisions: Record<Decision, string> = {
   approve: "确认完成", edit: "更改任务", reject: "尚未完成", respond: "用文字回答",
 };
 
+/** The types of JSON, as a person calls them. */
+const types: Record<string, string> = {
+  integer: "整数", number: "数字", string: "文本", boolean: "真或假", array: "列表", object: "对象", null: "空值",
+};
+
 export const detail: Detail = {
   decisions, finishDecisions,
   calledByAgent: (own: string, given: string) => `${own}“${given}”`,
@@ -50,6 +55,22 @@ export const detail: Detail = {
     fileAgain: "请重新添加文件。",
     imageTooLarge: "图片像素过多，请添加较小的图片。",
     tooManyFiles: "此请求不能再添加文件。",
+    noUnicode: "请删除损坏的字符。",
+    greater: (min: string) => `请输入大于 ${min} 的值。`,
+    less: (max: string) => `请输入小于 ${max} 的值。`,
+    atLeastLong: (least: string) => `请至少输入 ${least} 个字符。`,
+    atMostLong: (most: string) => `请最多输入 ${most} 个字符。`,
+    noMatch: (pattern: string) => `请符合以下格式：${pattern}`,
+    expected: (value: string) => `此处只接受 ${value}。`,
+    wrongType: (kinds: string[]) => `请输入${kinds.map((kind) => types[kind] ?? kind).join("或")}。`,
+    wrongFormat: (format: string) => `格式（${format}）不正确。`,
+    fewItems: (least: string) => `请至少提供 ${least} 项。`,
+    manyItems: (most: string) => `请最多提供 ${most} 项。`,
+    unknown: "此处不需要此项，请删除。",
+    messageRequired: "请输入回答。",
+    taskRequired: "请输入新任务。",
+    tooMuch: "内容过大，请缩短。",
+    noFit: "此处不接受该值。",
   },
   yes: "是",
   no: "否",

@@ -45,5 +45,6 @@ export const request: typeof en = {
     lastRound: (times: string) => `已经继续了 ${times} 次：请完成，或最终拒绝。`,
     nobodyDecided: "前一个问题没有人作出决定。",
     thenBegins: "然后只带着交接内容开始下一个任务：",
+    stepLimit: "已达到单次运行的步数上限",
   },
 };
