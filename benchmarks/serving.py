@@ -106,12 +106,12 @@ class Bare:
 
 
 async def serve_bare(path: Path) -> None:
-    from ringi.server.serve import listening
+    from ringi.server.serve import listen
 
     text = (path / "row.txt").read_text()
     async with Database(path / "bare.db") as database:
         await database.write(lambda c: c.execute("CREATE TABLE bare (id TEXT PRIMARY KEY, body TEXT)"))
-        with listening("127.0.0.1", 0) as listener:
+        with listen("127.0.0.1", 0) as listener:
             config = uvicorn.Config(Bare(database, text), log_level="warning", lifespan="off")
             announce(listener.getsockname()[1], {})
             await uvicorn.Server(config).serve(sockets=[listener])

@@ -22,7 +22,7 @@ from ringi.delivery.settings import DeliverySettings
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.server import problems, refusals
 from ringi.server.app import App
-from ringi.server.auth.authenticator import SHORTEST_SECRET, Keys
+from ringi.server.auth.authenticator import MIN_SECRET_BYTES, Keys
 from ringi.server.platform import Platform
 from ringi.server.settings import ServerSettings
 
@@ -76,7 +76,7 @@ def http_api() -> str:
 async def description() -> Json:
     """Return the description of the whole API, with all applications."""
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
-        keys = Keys("x" * SHORTEST_SECRET)
+        keys = Keys("x" * MIN_SECRET_BYTES)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
         platform = Platform(backend, inbox, None, keys, ServerSettings(), deliveries)
         return App(platform, [ASSISTANTS, ENGRAMMERS]).api.openapi()

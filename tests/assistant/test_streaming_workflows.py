@@ -18,7 +18,7 @@ from tests.runs.world import World, at_work, checked, opened, until, working
 from ringi.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob
 from ringi.assistant.front_model import DECLARE
 from ringi.server.sse.run_pages import runs_in
-from ringi.server.sse.transcript import Place, messages_of
+from ringi.server.sse.transcript import ImageLocation, messages_of
 from ringi.testing.model import ScriptedModel, calls, together
 
 URL = "memory://"
@@ -148,7 +148,9 @@ async def test_what_a_workflow_adds_to_its_models_words_is_said_after_them() -> 
 
 async def shown(world: World) -> list[str]:
     """Return the texts of the conversation that a view shows."""
-    return [str(message["content"]) for message in messages_of(runs_in(await world.items(CHAT)), Place("", CHAT))]
+    return [
+        str(message["content"]) for message in messages_of(runs_in(await world.items(CHAT)), ImageLocation("", CHAT))
+    ]
 
 
 @pytest.mark.parametrize(

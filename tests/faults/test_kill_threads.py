@@ -21,7 +21,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.server.sse.run_pages import runs_in
-from ringi.server.sse.transcript import Place, messages_of
+from ringi.server.sse.transcript import ImageLocation, messages_of
 
 LEASE = 0.5
 UNDISTURBED = [thread_worker.EXPLANATION, thread_worker.FAREWELL]
@@ -236,7 +236,7 @@ async def test_the_half_message_of_a_killed_worker_is_superseded_by_the_whole_on
 
 def shown(items: Sequence[StreamItem]) -> list[str]:
     """Return the words that readers see."""
-    return [message["content"] for message in messages_of(runs_in(items), Place("", "t1"))]
+    return [message["content"] for message in messages_of(runs_in(items), ImageLocation("", "t1"))]
 
 
 async def has_said(shop: Shop, word: str) -> bool:

@@ -19,7 +19,7 @@ from ringi.contracts.stream import StreamItem
 from ringi.runs.replay_state import SUPERSEDED, superseded_by
 from ringi.runs.stream_writer import Emitter
 from ringi.server.sse.run_pages import runs_in
-from ringi.server.sse.transcript import Place, messages_of
+from ringi.server.sse.transcript import ImageLocation, messages_of
 
 ASKED = Interrupt(id="q1", reason="confirmation")
 HALF = ("One ", "two ", "three ")
@@ -38,7 +38,9 @@ def superseded(told: Sequence[StreamItem]) -> list[str]:
 def shown(told: Sequence[StreamItem]) -> list[str]:
     """Return what a reader sees of the agent's words."""
     return [
-        message["content"] for message in messages_of(runs_in(told), Place("", "t1")) if message["role"] == "assistant"
+        message["content"]
+        for message in messages_of(runs_in(told), ImageLocation("", "t1"))
+        if message["role"] == "assistant"
     ]
 
 
@@ -104,7 +106,9 @@ async def test_a_step_that_says_nothing_the_second_time_takes_its_fragment_back(
     await (worker.finish({}) if how == "finish" else worker.pause({}, [ASKED]))
     assert superseded(await items(stream)) == ["One two three "]
     assert [
-        message for message in messages_of(runs_in(await items(stream)), Place("", "t1")) if message.get("content")
+        message
+        for message in messages_of(runs_in(await items(stream)), ImageLocation("", "t1"))
+        if message.get("content")
     ] == []
 
 

@@ -10,7 +10,7 @@ from tests.runs.test_pitfalls import agent
 
 from ringi.errors import OutdatedError
 from ringi.runs.agent import agents_by_name
-from ringi.server.serve import running
+from ringi.server.serve import open_platform
 
 AGENT = agent(act=lambda state: {})
 
@@ -43,7 +43,7 @@ async def test_agents_on_a_library_that_is_too_old_are_refused_with_what_to_inst
     with pytest.raises(OutdatedError, match=said):
         agents_by_name([AGENT])
     with pytest.raises(OutdatedError, match=said):
-        async with running([AGENT], "memory://"):
+        async with open_platform([AGENT], "memory://"):
             pass
 
 
@@ -60,5 +60,5 @@ def test_agents_on_newer_libraries_are_taken(
 
 async def test_a_server_without_agents_asks_for_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", installed(langgraph="0.1.0", langchain="0.1.0"))
-    async with running([], "memory://"):
+    async with open_platform([], "memory://"):
         assert agents_by_name([]) == {}

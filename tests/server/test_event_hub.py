@@ -23,7 +23,7 @@ from ringi.server import Principal
 from ringi.server.auth.authenticator import VerifiedToken
 from ringi.server.serialize import request_json
 from ringi.server.sse.event_hub import ALL, PAGE, EventHub
-from ringi.server.sse.sse import AT_ONCE, Connection
+from ringi.server.sse.sse import MAX_LOADING, Connection
 
 ANN = VerifiedToken(Principal("default", "admin", "ann"), None)
 Between = Callable[[], Awaitable[None]]
@@ -164,9 +164,9 @@ async def crowded(ids: Sequence[str]) -> AsyncIterator[tuple[SlowStore, EventHub
 
 
 async def test_who_comes_back_to_the_same_place_at_once_is_served_by_the_same_reads() -> None:
-    turns = asyncio.Semaphore(AT_ONCE)
+    turns = asyncio.Semaphore(MAX_LOADING)
     async with crowded(["a", "b"]) as (store, hub), asyncio.timeout(LIMIT):
-        readers = [Reader(turns) for _ in range(3 * AT_ONCE)]
+        readers = [Reader(turns) for _ in range(3 * MAX_LOADING)]
         feeding = [asyncio.create_task(hub.feed(reader.connection, ALL, START)) for reader in readers]
         await until(lambda: store.reads == 1 and turns.locked())
         store.gate.set()
@@ -176,17 +176,17 @@ async def test_who_comes_back_to_the_same_place_at_once_is_served_by_the_same_re
 
 
 async def test_of_thousands_who_read_different_histories_only_some_do_so_at_once() -> None:
-    turns, ids = asyncio.Semaphore(AT_ONCE), [f"r{n}" for n in range(3 * AT_ONCE)]
+    turns, ids = asyncio.Semaphore(MAX_LOADING), [f"r{n}" for n in range(3 * MAX_LOADING)]
     async with crowded(ids) as (store, hub), asyncio.timeout(LIMIT):
         readers = [Reader(turns) for _ in ids]
         feeding = [
             asyncio.create_task(hub.feed(reader.connection, id, START)) for reader, id in zip(readers, ids, strict=True)
         ]
-        await until(lambda: store.under_way == AT_ONCE)
+        await until(lambda: store.under_way == MAX_LOADING)
         store.gate.set()
         await asyncio.gather(*feeding)
     assert [reader.ids for reader in readers] == [[id] for id in ids]
-    assert store.most == AT_ONCE
+    assert store.most == MAX_LOADING
 
 
 class Stuck(Reader):

@@ -39,8 +39,8 @@ class Echo(BaseModel):
 class EchoRoutes:
     """One route."""
 
-    def __init__(self, platform: Platform, door: Authenticator, limits: AskLimits) -> None:
-        self._door, self._settings = door, platform.settings
+    def __init__(self, platform: Platform, auth: Authenticator, limits: AskLimits) -> None:
+        self._auth, self._settings = auth, platform.settings
 
     def add_to(self, api: FastAPI) -> None:
         told = route_docs("Echo", body="Greeting")
@@ -48,7 +48,7 @@ class EchoRoutes:
 
     async def echo(self, http: HttpRequest, id: str) -> HttpResponse:
         """Say it again."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         given = parse_body(Greeting, await json_body(http, max_depth=self._settings.max_depth))
         return json_response(dump_json({"words": given.words, "by": who.actor}))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ringi.server.auth.provider import person_of
-from ringi.server.identity import Oidc, Roster
+from ringi.server.identity import GroupRoles, Oidc
 
 CLAIMS = {"email": "ann@example.com", "email_verified": True}
 
@@ -25,6 +25,6 @@ CLAIMS = {"email": "ann@example.com", "email_verified": True}
     ],
 )
 def test_only_what_is_a_list_of_names_gives_groups(groups: Any, understood: tuple[str, ...]) -> None:
-    oidc = Oidc("https://id.example", "ringi", roster=Roster(admins=frozenset({"root"})))
+    oidc = Oidc("https://id.example", "ringi", group_roles=GroupRoles(admins=frozenset({"root"})))
     person = person_of(oidc, {**CLAIMS, "groups": groups})
     assert (person.role, person.groups) == ("person", understood)

@@ -46,7 +46,7 @@ async def test_of_two_servers_that_get_a_link_at_once_one_takes_it(store_url: st
     link = mint_link(keys, ORIGIN, Principal("default", "person", "ann")).partition("#token=")[2]
     async with open_backend(store_url) as one, open_backend(store_url) as two:
         both = [Links(keys, backend) for backend in (one, two)]
-        known = [links.known(link) for links in both]
+        known = [links.verify(link) for links in both]
         await both[0].refuse_used(known[0])
         await both[1].refuse_used(known[1])
         await both[0].use(known[0])

@@ -17,7 +17,7 @@ from tests.tiers import WIDE
 from ringi.domain.ask import Answer
 from ringi.domain.record import Query
 from ringi.domain.thread import Thread
-from ringi.server.identity import Roster, TrustedProxy, network
+from ringi.server.identity import GroupRoles, TrustedProxy, network
 
 ROLES = ("agent", "person", "admin")
 OWNERS = ("own", "other", "elsewhere", "random")
@@ -155,7 +155,7 @@ ENGRAMMERS = {place: Row(*told) for place, told in (CONVERSATIONS | PLAYBOOKS).i
 ROWS = REQUESTS | THREADS | PLAIN | MEMORIES | ASSISTANTS | ENGRAMMERS
 
 
-PROXY = TrustedProxy((network("127.0.0.1"),), roster=Roster(admins=frozenset({"admin"})))
+PROXY = TrustedProxy((network("127.0.0.1"),), group_roles=GroupRoles(admins=frozenset({"admin"})))
 
 
 def routes_of(world: World) -> set[tuple[str, str]]:

@@ -18,7 +18,7 @@ from tests.server.world import World, open_world
 from tests.servers import free_port
 
 from ringi.errors import SettingError
-from ringi.server.identity import Oidc, Roster
+from ringi.server.identity import GroupRoles, Oidc
 from ringi.server.problems import SPREAD_SECONDS
 from ringi.server.routes.sign_in import COOKIE, local_path
 
@@ -125,18 +125,18 @@ async def test_the_page_is_told_whether_there_is_a_provider(world: World, store_
 
 
 @pytest.mark.parametrize(
-    ("person", "roster", "session"),
+    ("person", "group_roles", "session"),
     [
-        ({"groups": ["ops"]}, Roster(admins=frozenset({"ops"})), {"role": "admin", "groups": ["ops"]}),
-        ({"groups": "ops"}, Roster(people=frozenset({"ops"})), {"role": "person", "groups": ["ops"]}),
-        ({"groups": None}, Roster(), {"role": "person", "groups": []}),
+        ({"groups": ["ops"]}, GroupRoles(admins=frozenset({"ops"})), {"role": "admin", "groups": ["ops"]}),
+        ({"groups": "ops"}, GroupRoles(people=frozenset({"ops"})), {"role": "person", "groups": ["ops"]}),
+        ({"groups": None}, GroupRoles(), {"role": "person", "groups": []}),
     ],
 )
 async def test_groups_decide_what_somebody_is(
-    provider: Provider, person: Claims, roster: Roster, session: Claims
+    provider: Provider, person: Claims, group_roles: GroupRoles, session: Claims
 ) -> None:
     provider.person |= person
-    async with open_world("memory://", oidc=configured(provider, roster=roster)) as world:
+    async with open_world("memory://", oidc=configured(provider, group_roles=group_roles)) as world:
         browser, _ = await signed_in(world, provider)
 
         assert session.items() <= (await browser.get("/v1/session")).json().items()
@@ -155,7 +155,7 @@ async def test_claims_of_other_names_say_name_groups_and_tenant(provider: Provid
 @pytest.mark.parametrize(
     ("person", "settings", "why", "status"),
     [
-        ({"groups": ["sales"]}, {"roster": Roster(people=frozenset({"ops"}))}, "none of the groups", 403),
+        ({"groups": ["sales"]}, {"group_roles": GroupRoles(people=frozenset({"ops"}))}, "none of the groups", 403),
         ({"email_verified": False}, {}, "does not vouch", 403),
         ({"email_verified": "true"}, {}, "does not vouch", 403),
         ({}, {"tenant_claim": "org"}, "names no tenant", 403),
@@ -326,7 +326,7 @@ async def test_a_way_back_that_was_changed_leads_nowhere(
 async def test_a_departure_cannot_be_made_up(world: World, provider: Provider, what: str) -> None:
     _, address = await came_back(world, provider)
     fields = {"state": query_of(address)["state"], "nonce": "n", "verifier": "v", "next": "/", "exp": time.time() + 60}
-    secret = world.keys.derived("sign in")
+    secret = world.keys.derive("sign in")
     cookie = {
         "session": world.token("person", "eve"),
         "own claims": jwt.encode(fields, "a secret of an attacker, long enough", "HS256"),
@@ -392,9 +392,13 @@ def test_variables_configure_a_provider(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("RINGI_ADMIN_GROUPS", "ops, root")
     monkeypatch.setenv("RINGI_PUBLIC_URL", "https://inbox.example.com/")
 
-    roster = Roster(admins=frozenset({"ops", "root"}))
+    group_roles = GroupRoles(admins=frozenset({"ops", "root"}))
     assert Oidc.load() == Oidc(
-        "https://id.example.com", "ringi", public_url="https://inbox.example.com", tenant_claim="org", roster=roster
+        "https://id.example.com",
+        "ringi",
+        public_url="https://inbox.example.com",
+        tenant_claim="org",
+        group_roles=group_roles,
     )
 
 

@@ -13,7 +13,7 @@ from tests.server.test_oidc import ATTACKS, CALLBACK, configured, forged, signed
 from tests.server.world import World, open_world, until
 
 from ringi.server.auth.revocations import Revocation
-from ringi.server.identity import Roster
+from ringi.server.identity import GroupRoles
 
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 
@@ -151,8 +151,8 @@ async def test_revoking_a_name_ends_its_bearers(world: World, provider: Provider
 
 
 async def test_no_bearer_of_the_provider_is_an_agent_and_groups_decide(provider: Provider) -> None:
-    roster = Roster(admins=frozenset({"ops"}), people=frozenset({"finance"}))
-    async with open_world("memory://", oidc=configured(provider, roster=roster)) as world:
+    group_roles = GroupRoles(admins=frozenset({"ops"}), people=frozenset({"finance"}))
+    async with open_world("memory://", oidc=configured(provider, group_roles=group_roles)) as world:
         for changes, status, role in (
             ({"role": "agent"}, 200, "person"),
             ({"groups": ["ops"]}, 200, "admin"),
@@ -191,8 +191,8 @@ async def test_an_error_is_a_page_in_the_persons_language(world: World, language
 async def test_a_person_without_a_group_and_a_provider_that_is_down_have_words_of_their_own(
     provider: Provider,
 ) -> None:
-    roster = Roster(people=frozenset({"ops"}))
-    async with open_world("memory://", oidc=configured(provider, roster=roster)) as world:
+    group_roles = GroupRoles(people=frozenset({"ops"}))
+    async with open_world("memory://", oidc=configured(provider, group_roles=group_roles)) as world:
         person = world.stranger(accept=BROWSER)
         began = await person.get("/v1/session/oidc")
         reply = await person.get(provider.agree(began.headers["location"]))

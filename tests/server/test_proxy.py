@@ -9,11 +9,11 @@ import pytest
 from tests.server.world import World, open_world
 
 from ringi.errors import SettingError
-from ringi.server.identity import Roster, TrustedProxy, network
+from ringi.server.identity import GroupRoles, TrustedProxy, network
 
 USER, GROUPS = "x-forwarded-user", "x-forwarded-groups"
 ELSEWHERE = TrustedProxy((network("10.0.0.0/8"),))
-HERE = TrustedProxy((network("127.0.0.0/8"), network("::1")), roster=Roster(admins=frozenset({"ops"})))
+HERE = TrustedProxy((network("127.0.0.0/8"), network("::1")), group_roles=GroupRoles(admins=frozenset({"ops"})))
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ async def test_a_call_that_names_two_persons_is_refused(world: World) -> None:
 
 
 async def test_who_is_in_no_group_that_may_come_in_is_kept_out() -> None:
-    proxy = TrustedProxy((network("127.0.0.1"),), roster=Roster(people=frozenset({"finance"})))
+    proxy = TrustedProxy((network("127.0.0.1"),), group_roles=GroupRoles(people=frozenset({"finance"})))
     async with open_world("memory://", proxy=proxy) as world:
         for groups, status in (("finance", 200), ("sales", 403), ("", 403)):
             assert (await world.stranger(**{USER: "ann", GROUPS: groups}).get("/v1/session")).status_code == status
@@ -106,9 +106,9 @@ def test_variables_configure_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGI_PROXY_NAME_HEADER", "X-Auth-Request-Email")
     monkeypatch.setenv("RINGI_PEOPLE_GROUPS", "finance")
 
-    roster = Roster(people=frozenset({"finance"}))
+    group_roles = GroupRoles(people=frozenset({"finance"}))
     networks = (network("10.0.0.5/32"), network("fd00::/8"))
-    assert TrustedProxy.load() == TrustedProxy(networks, name_header="x-auth-request-email", roster=roster)
+    assert TrustedProxy.load() == TrustedProxy(networks, name_header="x-auth-request-email", group_roles=group_roles)
 
 
 @pytest.mark.parametrize("address", ["proxy.example.com", "10.0.0.1/8", "*"])

@@ -28,7 +28,7 @@ from ringi.contracts.backend import Backend
 from ringi.contracts.stream import StreamItem
 from ringi.errors import UnavailableError
 from ringi.server.auth.authenticator import Keys
-from ringi.server.auth.revocations import KEY, Issued, Revocation, Revocations, mark_of
+from ringi.server.auth.revocations import KEY, Revocation, Revocations, TokenMetadata, mark_of
 
 __all__ = ["provider"]
 
@@ -111,11 +111,11 @@ async def test_every_server_of_a_store_knows_it_and_one_that_starts_later_too(po
 async def test_servers_on_redis_tell_each_other(durable_redis_url: str) -> None:
     url = f"{durable_redis_url}?prefix=t{uuid.uuid4().hex}"
     async with open_backend(url, poll_interval=3600) as here, open_backend(url, poll_interval=3600) as there:
-        elsewhere, issued = Revocations(there), Issued("mark", time.time())
+        elsewhere, issued = Revocations(there), TokenMetadata("mark", time.time())
         await elsewhere.begin()
-        assert not elsewhere.holds("default", "ann", "person", issued)
+        assert not elsewhere.is_revoked("default", "ann", "person", issued)
         await revoke(here, "ann")
-        await until(lambda: elsewhere.holds("default", "ann", "person", issued))
+        await until(lambda: elsewhere.is_revoked("default", "ann", "person", issued))
         await elsewhere.close()
 
 
@@ -169,7 +169,7 @@ async def test_nobody_comes_in_before_it_is_known_what_was_revoked() -> None:
         revocations = Revocations(backend)
 
         with pytest.raises(UnavailableError):
-            revocations.holds("default", "ann", "person", Issued("mark", time.time()))
+            revocations.is_revoked("default", "ann", "person", TokenMetadata("mark", time.time()))
 
 
 def test_the_command_takes_back_a_token_and_all_of_somebody(tmp_path: Path) -> None:
@@ -232,17 +232,17 @@ async def test_an_entry_that_cannot_be_read_takes_back_what_it_may_mean_and_noth
         revocations = Revocations(backend)
         if not restarts:
             await revocations.begin()
-        before = Issued("before", time.time())
+        before = TokenMetadata("before", time.time())
         await backend.stream.append(KEY, [StreamItem(entry)], fence=0)
         await revoke(backend, "zoe")
         await revocations.begin()
-        await until(lambda: revocations.holds("default", "zoe", "person", before))
+        await until(lambda: revocations.is_revoked("default", "zoe", "person", before))
 
         people = {"ann": ("default", "ann"), "bob": ("default", "bob"), "eve of acme": ("acme", "eve")}
-        assert [who for who, key in people.items() if revocations.holds(*key, "person", before)] == out
+        assert [who for who, key in people.items() if revocations.is_revoked(*key, "person", before)] == out
         assert "cannot be read" in caplog.text
-        later = Issued("later", time.time() + 1)
-        assert [who for who, key in people.items() if revocations.holds(*key, "person", later)] == []
+        later = TokenMetadata("later", time.time() + 1)
+        assert [who for who, key in people.items() if revocations.is_revoked(*key, "person", later)] == []
         await revocations.close()
 
 
@@ -252,7 +252,9 @@ async def test_an_entry_that_names_one_token_takes_back_that_one_whatever_else_i
         revocations = Revocations(backend)
         await revocations.begin()
 
-        told = [revocations.holds("default", "ann", "person", Issued(mark, 1.0)) for mark in ("lost", "kept")]
+        told = [
+            revocations.is_revoked("default", "ann", "person", TokenMetadata(mark, 1.0)) for mark in ("lost", "kept")
+        ]
 
         assert told == [True, False]
         await revocations.close()

@@ -22,7 +22,7 @@ from ringi.server.auth.revocations import Revocations
 from ringi.server.extension import Extension, Group, StreamingGroup
 from ringi.server.limits import AskLimits
 from ringi.server.middleware import SecurityMiddleware
-from ringi.server.openapi import described, operation_id
+from ringi.server.openapi import openapi_document, operation_id
 from ringi.server.platform import Platform
 from ringi.server.routes.agui import AguiRoutes
 from ringi.server.routes.attachments import AttachmentRoutes
@@ -55,29 +55,29 @@ class App:
         self._streams = Streams(settings)
         self._events = EventHub(backend.store, backend.notifier, platform.inbox.feed)
         self._threads = ThreadHub(backend.stream, backend.notifier, backend.store)
-        self._revocations = Revocations(backend, lambda: self._streams.end_revoked(door))
+        self._revocations = Revocations(backend, lambda: self._streams.end_revoked(auth))
         provider = Provider(settings.oidc) if settings.oidc else None
         self._bearers = BearerTokens(settings.oidc, provider) if settings.oidc and provider else None
-        door = Authenticator(platform.keys, settings, self._revocations)
-        events = EventRoutes(platform, door, self._streams, self._events)
+        auth = Authenticator(platform.keys, settings, self._revocations)
+        events = EventRoutes(platform, auth, self._streams, self._events)
         limits = AskLimits(settings)
-        threads = ThreadRoutes(platform, door, self._streams, self._threads, limits)
-        chat = ChatRoutes(platform, door, self._streams, limits)
-        agui = AguiRoutes(platform, door, self._streams, limits)
-        requests = RequestRoutes(platform, door, self._streams, limits)
+        threads = ThreadRoutes(platform, auth, self._streams, self._threads, limits)
+        chat = ChatRoutes(platform, auth, self._streams, limits)
+        agui = AguiRoutes(platform, auth, self._streams, limits)
+        requests = RequestRoutes(platform, auth, self._streams, limits)
         session, sign_in = (
-            SessionRoutes(door, Links(platform.keys, backend), settings),
-            SignInRoutes(door, settings, provider),
+            SessionRoutes(auth, Links(platform.keys, backend), settings),
+            SignInRoutes(auth, settings, provider),
         )
         health = HealthRoutes(platform, self._streams)
         self.api = bare_api(extensions)
-        operations = OperationRoutes(platform, door)
-        deliveries, attachments = DeliveryRoutes(platform, door), AttachmentRoutes(platform, door)
-        hitl, history = HitlRoutes(platform, door), ChatHistoryRoutes(platform, door)
-        more = [extension.routes(platform, door, limits) for extension in extensions]
+        operations = OperationRoutes(platform, auth)
+        deliveries, attachments = DeliveryRoutes(platform, auth), AttachmentRoutes(platform, auth)
+        hitl, history = HitlRoutes(platform, auth), ChatHistoryRoutes(platform, auth)
+        more = [extension.routes(platform, auth, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
-            requests, attachments, events, threads, history, MemoryRoutes(platform, door), operations, deliveries, hitl,
-            ImageRoutes(platform, door), session, sign_in, health, *more,
+            requests, attachments, events, threads, history, MemoryRoutes(platform, auth), operations, deliveries, hitl,
+            ImageRoutes(platform, auth), session, sign_in, health, *more,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)
@@ -89,17 +89,17 @@ class App:
         self.api.router.routes[:0] = [*own, *theirs]
         pages = PageRoutes(settings)
         self.api.router.routes += pages.routes()
-        self.api.add_exception_handler(404, pages.unknown)
-        self.api.state.door = door
+        self.api.add_exception_handler(404, pages.not_found)
+        self.api.state.auth = auth
         self._guard, self._proxy = with_cors(SecurityMiddleware(self.api, settings), settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one call."""
         if self._proxy and scope["type"] == "http":
-            scope = self._proxy.seen_through(scope)
+            scope = self._proxy.with_original_scheme(scope)
         await self._revocations.begin()
         if self._bearers and scope["type"] == "http":
-            await self._bearers.look(scope)
+            await self._bearers.authenticate(scope)
         await self._guard(scope, receive, send)
 
     @property
@@ -130,7 +130,7 @@ def bare_api(extensions: Sequence[Extension] = ()) -> FastAPI:
     api.add_exception_handler(HTTPException, problems.on_http_error)
     api.add_exception_handler(RequestValidationError, problems.on_invalid_parameter)
     api.add_exception_handler(Exception, problems.on_error)
-    api.openapi = lambda: api.openapi_schema or remembered(api, extensions)  # type: ignore[method-assign]
+    api.openapi = lambda: api.openapi_schema or cached_openapi(api, extensions)  # type: ignore[method-assign]
     return api
 
 
@@ -151,7 +151,7 @@ def with_cors(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
     )
 
 
-def remembered(api: FastAPI, extensions: Sequence[Extension]) -> dict[str, object]:
+def cached_openapi(api: FastAPI, extensions: Sequence[Extension]) -> dict[str, object]:
     """Return the OpenAPI description, built once."""
-    api.openapi_schema = described(api, extensions)
+    api.openapi_schema = openapi_document(api, extensions)
     return api.openapi_schema

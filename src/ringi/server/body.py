@@ -18,11 +18,11 @@ async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
     try:
         raw = await http.body()
     except ClientDisconnect:
-        raise MalformedError.cut_short() from None
-    return parsed_json(raw, max_depth=max_depth) if raw else {}
+        raise MalformedError.incomplete() from None
+    return parse_json(raw, max_depth=max_depth) if raw else {}
 
 
-def parsed_json(raw: bytes, *, max_depth: int) -> Any:
+def parse_json(raw: bytes, *, max_depth: int) -> Any:
     """Return strict JSON: no duplicate names, no NaN, limited depth, and only text that can be encoded again."""
     try:
         value = json.loads(
@@ -35,7 +35,7 @@ def parsed_json(raw: bytes, *, max_depth: int) -> Any:
     if raw.count(b"[") + raw.count(b"{") > max_depth:
         _refuse_depth(value, max_depth)
     if b"\\u" in raw:
-        _refuse_halves(value)
+        _refuse_lone_surrogates(value)
     return value
 
 
@@ -43,18 +43,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise MalformedError.twice(name)
+        raise MalformedError.duplicate_name(name)
     return members
 
 
 def _refuse_constant(text: str) -> Any:
-    raise MalformedError.no_number(text)
+    raise MalformedError.invalid_number(text)
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise MalformedError.no_number(text)
+        raise MalformedError.invalid_number(text)
     return number
 
 
@@ -72,8 +72,8 @@ def _children(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _refuse_halves(value: Any) -> None:
+def _refuse_lone_surrogates(value: Any) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise MalformedError.half_character() from None
+        raise MalformedError.lone_surrogate() from None

@@ -21,7 +21,7 @@ from ringi.server.identity import Oidc, TrustedProxy
 from ringi.server.platform import Platform
 from ringi.server.problems import response_of
 from ringi.server.refusals import NotOpenError
-from ringi.server.serve import running
+from ringi.server.serve import open_platform
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class EmbeddedApp:
         extensions = self._parts["extensions"]
         options = {name: self._parts[name] for name in ("limits", "poll_interval")}
         async with (
-            running(self._parts["agents"], self._url, **options) as (parts, _worker),
+            open_platform(self._parts["agents"], self._url, **options) as (parts, _worker),
             delivering(parts["backend"], parts["inbox"]) as deliveries,
         ):
             keys = Keys.load(home())

@@ -14,7 +14,7 @@ from starlette.types import Scope
 
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.errors import SettingError
-from ringi.server.refusals import MalformedError, StrangerError, UnauthenticatedError
+from ringi.server.refusals import AccessDeniedError, MalformedError, UnauthenticatedError
 
 Role = Literal["agent", "person", "admin"]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -35,7 +35,7 @@ class Person(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Roster:
+class GroupRoles:
     """The groups that are allowed, and their roles."""
 
     admins: frozenset[str] = frozenset()
@@ -43,18 +43,18 @@ class Roster:
     """Empty allows every person that the other system authenticates."""
 
     @classmethod
-    def load(cls) -> Roster:
+    def load(cls) -> GroupRoles:
         """Return the roster of the environment variables."""
-        return cls(frozenset(listed("RINGI_ADMIN_GROUPS")), frozenset(listed("RINGI_PEOPLE_GROUPS")))
+        return cls(frozenset(read_list("RINGI_ADMIN_GROUPS")), frozenset(read_list("RINGI_PEOPLE_GROUPS")))
 
     def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> Person:
         """Return the person, or raise `StrangerError` or `UnauthenticatedError`."""
         if not isinstance(name, str) or not is_name(name):
-            raise UnauthenticatedError.misnamed(str(name))
+            raise UnauthenticatedError.reserved_name(str(name))
         if self.admins.intersection(groups):
             return Person(tenant, "admin", name, tuple(groups))
         if self.people and not self.people.intersection(groups):
-            raise StrangerError.without_group(name)
+            raise AccessDeniedError.without_group(name)
         return Person(tenant, "person", name, tuple(groups))
 
 
@@ -74,10 +74,10 @@ class Oidc:
     audience: str | None = None
     """The audience of access tokens for programs; by default `client_id`."""
     session_seconds: float = 12 * 3600.0
-    roster: Roster = field(default_factory=Roster)
+    group_roles: GroupRoles = field(default_factory=GroupRoles)
 
     @property
-    def wanted(self) -> set[str]:
+    def required_claims(self) -> set[str]:
         """The claims that identify a person."""
         claims = {self.name_claim, self.groups_claim, self.tenant_claim or self.name_claim}
         return claims | ({"email_verified"} if self.name_claim == "email" else set())
@@ -88,14 +88,16 @@ class Oidc:
         issuer = os.environ.get("RINGI_OIDC_ISSUER")
         if not issuer:
             return None
-        given = {name: os.environ.get(f"RINGI_OIDC_{name.upper()}") for name in TEXTS}
-        if not given["client_id"]:
+        texts = {name: os.environ.get(f"RINGI_OIDC_{name.upper()}") for name in TEXT_SETTINGS}
+        if not texts["client_id"]:
             raise SettingError("RINGI_OIDC_CLIENT_ID", None, "give the id under which the provider knows Ringi")
-        told: dict[str, Any] = {name: text for name, text in given.items() if text}
-        return cls(safe_address("RINGI_OIDC_ISSUER", issuer), **told, public_url=public_url(), roster=Roster.load())
+        options: dict[str, Any] = {name: text for name, text in texts.items() if text}
+        return cls(
+            safe_address("RINGI_OIDC_ISSUER", issuer), **options, public_url=public_url(), group_roles=GroupRoles.load()
+        )
 
 
-TEXTS = ("client_id", "client_secret", "scopes", "name_claim", "groups_claim", "tenant_claim", "audience")
+TEXT_SETTINGS = ("client_id", "client_secret", "scopes", "name_claim", "groups_claim", "tenant_claim", "audience")
 
 
 @dataclass(frozen=True)
@@ -106,17 +108,17 @@ class TrustedProxy:
     """The networks of the proxy; these headers are ignored from all other addresses."""
     name_header: str = "x-forwarded-user"
     groups_header: str = "x-forwarded-groups"
-    roster: Roster = field(default_factory=Roster)
+    group_roles: GroupRoles = field(default_factory=GroupRoles)
 
     @classmethod
     def load(cls) -> TrustedProxy | None:
         """Return the settings of the environment variables; None if they name no address."""
-        addresses = listed("RINGI_PROXY_ADDRESSES")
+        addresses = read_list("RINGI_PROXY_ADDRESSES")
         if not addresses:
             return None
         headers = {name: os.environ.get(f"RINGI_PROXY_{name.upper()}") for name in ("name_header", "groups_header")}
-        told = {name: text.lower() for name, text in headers.items() if text}
-        return cls(tuple(network(address) for address in addresses), **told, roster=Roster.load())
+        options = {name: text.lower() for name, text in headers.items() if text}
+        return cls(tuple(network(address) for address in addresses), **options, group_roles=GroupRoles.load())
 
     def is_calling(self, scope: Scope) -> bool:
         """Return whether this call comes from the proxy itself."""
@@ -132,11 +134,11 @@ class TrustedProxy:
         if not names or not self.is_calling(scope):
             return None
         if len(names) > 1:
-            raise MalformedError.twice_said(self.name_header, len(names))
+            raise MalformedError.duplicate_header(self.name_header, len(names))
         groups = [group.strip() for line in headers.getlist(self.groups_header) for group in line.split(",")]
-        return self.roster.person(names[0], [group for group in groups if group])
+        return self.group_roles.person(names[0], [group for group in groups if group])
 
-    def seen_through(self, scope: Scope) -> Scope:
+    def with_original_scheme(self, scope: Scope) -> Scope:
         """Return a call of the proxy with the scheme of the original call."""
         scheme = Headers(scope=scope).get("x-forwarded-proto")
         if scheme in ("http", "https") and self.is_calling(scope):
@@ -152,16 +154,16 @@ def network(address: str) -> IPv4Network | IPv6Network:
         raise SettingError("RINGI_PROXY_ADDRESSES", address, f"{error}: give 10.0.0.5 or 10.0.0.0/24") from error
 
 
-def listed(variable: str) -> tuple[str, ...]:
+def read_list(variable: str) -> tuple[str, ...]:
     """Return the comma-separated values of a variable."""
-    words = (word.strip() for word in os.environ.get(variable, "").split(","))
-    return tuple(word for word in words if word)
+    values = (value.strip() for value in os.environ.get(variable, "").split(","))
+    return tuple(value for value in values if value)
 
 
 def public_url() -> str | None:
     """Return the public URL of this server, if it is set."""
-    given = os.environ.get("RINGI_PUBLIC_URL")
-    return safe_address("RINGI_PUBLIC_URL", given).rstrip("/") if given else None
+    url = os.environ.get("RINGI_PUBLIC_URL")
+    return safe_address("RINGI_PUBLIC_URL", url).rstrip("/") if url else None
 
 
 def safe_address(name: str, url: str) -> str:

@@ -9,10 +9,10 @@ from ringi.domain.record import Query
 from ringi.errors import LimitError, NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Principal
-from ringi.server.refusals import OpenRequestsError, PaceError
+from ringi.server.refusals import AskRateError, OpenRequestsError
 from ringi.server.settings import ServerSettings
 
-ASKERS = 10_000
+MAX_ASKERS = 10_000
 """Maximum number of askers whose rates are tracked."""
 
 
@@ -20,15 +20,15 @@ class AskLimits:
     """The limits of asking, by a request or by a run that will ask."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        self._most_open, self._pace = settings.max_open_requests, Pace(settings.asks_per_minute)
+        self._max_open, self._rate = settings.max_open_requests, RateCounter(settings.asks_per_minute)
 
     async def check(self, inbox: Inbox, who: Principal, id: str | None = None) -> None:
         """Count one more ask, or raise `LimitError`; the id of an existing request creates none and always passes."""
         try:
-            self._pace.take(who)
-            query = Query(asked_by=who.actor, statuses=("pending",), limit=self._most_open + 1)
-            if await inbox.count(query) >= self._most_open:
-                raise OpenRequestsError(who.name, self._most_open)
+            self._rate.count(who)
+            query = Query(asked_by=who.actor, statuses=("pending",), limit=self._max_open + 1)
+            if await inbox.count(query) >= self._max_open:
+                raise OpenRequestsError(who.name, self._max_open)
         except LimitError:
             if id is None or not await exists(inbox, id):
                 raise
@@ -43,22 +43,22 @@ async def exists(inbox: Inbox, id: str) -> bool:
     return True
 
 
-class Pace:
+class RateCounter:
     """Counts the actions of each caller per minute, in this process."""
 
     def __init__(self, per_minute: int) -> None:
-        self._most = per_minute
+        self._limit = per_minute
         self._minutes: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
-    def take(self, who: Principal) -> None:
+    def count(self, who: Principal) -> None:
         """Count one more action, or raise `PaceError`."""
         key, now = (who.tenant, who.actor), time.monotonic()
-        began, count = self._minutes.get(key, (now, 0))
+        began, number = self._minutes.get(key, (now, 0))
         if now - began >= 60:
-            began, count = now, 0
-        if count >= self._most:
-            raise PaceError(who.name, count, 60 - (now - began))
-        self._minutes[key] = (began, count + 1)
+            began, number = now, 0
+        if number >= self._limit:
+            raise AskRateError(who.name, number, 60 - (now - began))
+        self._minutes[key] = (began, number + 1)
         self._minutes.move_to_end(key)
-        if len(self._minutes) > ASKERS:
+        if len(self._minutes) > MAX_ASKERS:
             self._minutes.popitem(last=False)

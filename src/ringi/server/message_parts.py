@@ -18,16 +18,16 @@ from ringi.errors import InvalidError, NotFoundError
 from ringi.files.images import FIELD, MAX_IMAGE, MAX_IMAGES, Images, NewImage, refuse_many
 from ringi.forms.field_parts import AttachedFile
 
-MOST_TEXT = 4 * -(-MAX_IMAGE // 3)
-MOST_IMAGES = MAX_IMAGES * MOST_TEXT
+MAX_ENCODED = 4 * -(-MAX_IMAGE // 3)
+MAX_ENCODED_IMAGES = MAX_IMAGES * MAX_ENCODED
 """Bytes that the images of one message add to a call."""
 DATA_URL = re.compile(r"data:[^,;]{0,100}(?:;[^,;]{0,100}){0,4};base64,", re.I)
-OWN = re.compile(r"/(?!/)(?:[^?#]*/)?v1/threads/([^/?#]+)/images/([0-9]{1,9})\Z")
-ELSEWHERE = "an image at an address is not fetched: send its bytes, as base64 or as a data: URL"
+OWN_IMAGE = re.compile(r"/(?!/)(?:[^?#]*/)?v1/threads/([^/?#]+)/images/([0-9]{1,9})\Z")
+FOREIGN_URL = "an image at an address is not fetched: send its bytes, as base64 or as a data: URL"
 Part = dict[str, Any]
 
 
-class Spoken(NamedTuple):
+class UserMessage(NamedTuple):
     """One message of a person."""
 
     text: str
@@ -35,7 +35,7 @@ class Spoken(NamedTuple):
     """Each as bytes, or as its URL in this conversation."""
 
 
-class Source(NamedTuple):
+class ImageSource(NamedTuple):
     """The source of an image in a message part."""
 
     name: object = None
@@ -44,12 +44,12 @@ class Source(NamedTuple):
     url: object = None
 
 
-def ai_sdk_file(part: Part) -> Source:
+def ai_sdk_file(part: Part) -> ImageSource:
     """Return the source of the AI SDK's `file`; LangChain has a part of the same name."""
-    return Source(part.get("filename"), part.get("base64", part.get("data")), part.get("url"))
+    return ImageSource(part.get("filename"), part.get("base64", part.get("data")), part.get("url"))
 
 
-def media_part(part: Part) -> Source:
+def media_part(part: Part) -> ImageSource:
     """Return the source of an `image` of AG-UI or LangChain, or of AG-UI's `binary` before 1.0."""
     source, metadata = part.get("source"), part.get("metadata")
     about = metadata if isinstance(metadata, dict) else {}
@@ -57,42 +57,42 @@ def media_part(part: Part) -> Source:
     if isinstance(source, dict):
         is_data = source.get("type") in ("data", "base64")
         value = source.get("value", source.get("data"))
-        return Source(name, data=value) if is_data else Source(name, url=value or "?")
-    return Source(name, part.get("base64") or part.get("data"), part.get("url") or part.get("id"))
+        return ImageSource(name, data=value) if is_data else ImageSource(name, url=value or "?")
+    return ImageSource(name, part.get("base64") or part.get("data"), part.get("url") or part.get("id"))
 
 
-def image_url(part: Part) -> Source:
+def image_url(part: Part) -> ImageSource:
     """Return the source of LangChain's `image_url`, in OpenAI's format."""
-    given = part.get("image_url")
-    return Source(url=given.get("url") if isinstance(given, dict) else given)
+    value = part.get("image_url")
+    return ImageSource(url=value.get("url") if isinstance(value, dict) else value)
 
 
-SOURCES: dict[str, Callable[[Part], Source]] = {
+SOURCE_PARSERS: dict[str, Callable[[Part], ImageSource]] = {
     "file": ai_sdk_file, "image": media_part, "binary": media_part, "image_url": image_url,
 }  # fmt: skip
 
 
-def spoken_in(content: Any) -> Spoken:
+def parse_message(content: Any) -> UserMessage:
     """Return the content of a message, which is text or a list of parts; raise `InvalidError` for anything else."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     kinds = [part.get("type") if isinstance(part, dict) else None for part in parts]
     # Before any of them is decoded, or read from the store.
-    refuse_many(sum(isinstance(kind, str) and kind in SOURCES for kind in kinds))
+    refuse_many(sum(isinstance(kind, str) and kind in SOURCE_PARSERS for kind in kinds))
     texts, images = list[str](), list[NewImage | str]()
     for part, kind in zip(parts, kinds, strict=True):
         if kind == "text" and isinstance(part.get("text"), str):
             texts.append(part["text"])
-        elif isinstance(kind, str) and kind in SOURCES:
-            images.append(image_of(SOURCES[kind](part)))
+        elif isinstance(kind, str) and kind in SOURCE_PARSERS:
+            images.append(parse_image(SOURCE_PARSERS[kind](part)))
         else:
             raise InvalidError.of(FIELD, f"a part of type {safe_repr(kind)} is not taken: send text or images")
     text = "\n".join(texts).strip()
     if not text and not images:
         raise InvalidError.of(FIELD, "the newest message is empty: send some text")
-    return Spoken(text, tuple(images))
+    return UserMessage(text, tuple(images))
 
 
-def image_of(source: Source) -> NewImage | str:
+def parse_image(source: ImageSource) -> NewImage | str:
     """Return an image or its URL; its bytes determine its type."""
     data = source.data
     if not data and isinstance(source.url, str):
@@ -102,12 +102,12 @@ def image_of(source: Source) -> NewImage | str:
         data = source.url[head.end() :]
     if not isinstance(data, str):
         raise InvalidError.of(FIELD, "a part has no bytes: send an image as base64 or as a data: URL")
-    return NewImage(source.name if isinstance(source.name, str) else "image", decoded(data))
+    return NewImage(source.name if isinstance(source.name, str) else "image", decode_image(data))
 
 
-def decoded(text: str) -> bytes:
+def decode_image(text: str) -> bytes:
     """Return the bytes of an image in base64, or raise `InvalidError`."""
-    if len(text) > MOST_TEXT:
+    if len(text) > MAX_ENCODED:
         raise InvalidError.of(FIELD, f"an image has more than {MAX_IMAGE} bytes: send a smaller one")
     try:
         return base64.b64decode(text, validate=True)
@@ -115,16 +115,16 @@ def decoded(text: str) -> bytes:
         raise InvalidError.of(FIELD, f"an image is no base64 ({error}): send it again") from None
 
 
-async def images_of(images: Images, thread: Thread | None, sent: Sequence[NewImage | str]) -> list[NewImage]:
+async def load_images(images: Images, thread: Thread | None, sent: Sequence[NewImage | str]) -> list[NewImage]:
     """Return the sent images, with the bytes of those already in the conversation."""
-    return [each if isinstance(each, NewImage) else await held(images, thread, each) for each in sent]
+    return [each if isinstance(each, NewImage) else await stored_image(images, thread, each) for each in sent]
 
 
-async def held(images: Images, thread: Thread | None, url: str) -> NewImage:
+async def stored_image(images: Images, thread: Thread | None, url: str) -> NewImage:
     """Return an image of this conversation by its URL; raise `InvalidError` for any other URL."""
-    found = OWN.match(url)
+    found = OWN_IMAGE.match(url)
     if not found:
-        raise InvalidError.of(FIELD, ELSEWHERE)
+        raise InvalidError.of(FIELD, FOREIGN_URL)
     try:
         if not thread or unquote(found[1]) != thread.id or int(found[2]) not in (thread.images or ()):
             raise NotFoundError("image", url)
@@ -134,12 +134,12 @@ async def held(images: Images, thread: Thread | None, url: str) -> NewImage:
     return NewImage(file["name"], await images.content(thread.key, file))
 
 
-def address(base: str, thread_id: str, number: int) -> str:
+def image_address(base: str, thread_id: str, number: int) -> str:
     """Return the URL of an image, under Ringi's base path."""
     return f"{base}/v1/threads/{quote(thread_id, safe='')}/images/{number}"
 
 
 def file_part(base: str, thread_id: str, file: AttachedFile) -> Part:
     """Return an image as a part of the AI SDK."""
-    url = address(base, thread_id, file["number"])
+    url = image_address(base, thread_id, file["number"])
     return {"type": "file", "mediaType": file["media_type"], "filename": file["name"], "url": url}

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ringi.errors import RingiError
 from ringi.inbox import tracing
 from ringi.server.auth.authenticator import NEW_COOKIES, base_of
-from ringi.server.message_parts import MOST_IMAGES
+from ringi.server.message_parts import MAX_ENCODED_IMAGES
 from ringi.server.problems import response_of
 from ringi.server.refusals import HostError, MalformedError, MediaTypeError, TooLargeError
 from ringi.server.settings import ServerSettings
@@ -57,21 +57,21 @@ class SecurityMiddleware:
             return
         cookies: list[bytes] = []
         scope[NEW_COOKIES] = cookies
-        reply = Reply(send, cookies, is_head=scope["method"] == "HEAD")
+        sender = ResponseSender(send, cookies, is_head=scope["method"] == "HEAD")
         try:
-            receive = self._checked(scope, receive)
+            receive = self._check_call(scope, receive)
             scope[SEND] = send
-            if reply.is_head:
+            if sender.is_head:
                 scope = {**scope, "method": "GET", HEAD: True}
             with tracing.within(tracing.incoming(scope["headers"])):
-                await self._app(scope, receive, reply)
+                await self._app(scope, receive, sender)
         except Exception as error:
             if not isinstance(error, RingiError):
                 log.exception("%s %s failed", scope["method"], scope["path"])
-            if not reply.is_started:
-                await response_of(error)(scope, receive, reply)
+            if not sender.is_started:
+                await response_of(error)(scope, receive, sender)
 
-    def _checked(self, scope: Scope, receive: Receive) -> Receive:
+    def _check_call(self, scope: Scope, receive: Receive) -> Receive:
         headers = Headers(scope=scope)
         self._check_host(headers)
         if scope["method"] not in WRITES:
@@ -81,23 +81,23 @@ class SecurityMiddleware:
         limit = self._limit(scope["path"].removeprefix(base_of(scope)))
         if not length.isdigit() or int(length[:20]) > limit:
             raise TooLargeError(limit)
-        return Metered(receive, limit)
+        return LimitedBody(receive, limit)
 
     def _limit(self, path: str) -> int:
         if UPLOAD.fullmatch(path):
             return max(MAX_BODY, self._settings.max_body)
         if path.startswith(CHATS):
             # For the whole history, and the newest message.
-            return self._settings.max_history + 2 * MOST_IMAGES
-        return self._settings.max_body + (MOST_IMAGES if RUNS.fullmatch(path) else 0)
+            return self._settings.max_history + 2 * MAX_ENCODED_IMAGES
+        return self._settings.max_body + (MAX_ENCODED_IMAGES if RUNS.fullmatch(path) else 0)
 
     def _check_host(self, headers: Headers) -> None:
-        given = headers.getlist("host")
-        if len(given) != 1:
-            raise MalformedError.hosts(len(given))
-        name = host_name(given[0])
+        hosts = headers.getlist("host")
+        if len(hosts) != 1:
+            raise MalformedError.hosts(len(hosts))
+        name = host_name(hosts[0])
         if name not in self._hosts:
-            raise HostError(given[0])
+            raise HostError(hosts[0])
 
 
 def host_name(host: str) -> str:
@@ -108,15 +108,15 @@ def host_name(host: str) -> str:
 
 def check_media_type(headers: Headers) -> None:
     """Raise `MediaTypeError` for a body that is not JSON: forms of other sites cannot send JSON."""
-    given = headers.get("content-type")
+    media_type = headers.get("content-type")
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-    if given is None and not has_body:
+    if media_type is None and not has_body:
         return
-    if (given or "").partition(";")[0].strip().lower() != "application/json":
-        raise MediaTypeError(given or "")
+    if (media_type or "").partition(";")[0].strip().lower() != "application/json":
+        raise MediaTypeError(media_type or "")
 
 
-class Metered:
+class LimitedBody:
     """A body that is cut off at the limit, regardless of its announced length."""
 
     __slots__ = ("_left", "_limit", "_receive")
@@ -133,7 +133,7 @@ class Metered:
         return message
 
 
-class Reply:
+class ResponseSender:
     """A reply with the common headers, and without a body for HEAD."""
 
     __slots__ = ("_cookies", "_send", "is_head", "is_started")

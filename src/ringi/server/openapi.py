@@ -58,11 +58,11 @@ def route_docs(model: str | None, status: int = 200, *others: int, body: str | N
     """Return the OpenAPI metadata of a route: its reply model, its statuses and its body model."""
     content = {"content": {"application/json": {"schema": schema_reference(model)}}} if model else {}
     replies: dict[int | str, dict[str, Any]] = {code: {"description": "Done", **content} for code in (status, *others)}
-    told: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem()}}
+    metadata: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem()}}
     if body:
         schema = {"application/json": {"schema": schema_reference(body)}}
-        told["openapi_extra"] = {"requestBody": {"required": True, "content": schema}}
-    return told
+        metadata["openapi_extra"] = {"requestBody": {"required": True, "content": schema}}
+    return metadata
 
 
 def problem() -> dict[str, Any]:
@@ -78,14 +78,16 @@ def schema_reference(model: str) -> dict[str, str]:
     return {"$ref": REF.format(model=model)}
 
 
-def described(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
+def openapi_document(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
     """Return the complete description."""
     inputs = [*schemas.INPUTS, *(model for each in extensions for model in each.inputs)]
     outputs = [*schemas.OUTPUTS, *(model for each in extensions for model in each.outputs)]
     document = get_openapi(title="Ringi", version=api.version, routes=api.routes, description=api.description)
     modes: Any = [(model, "validation") for model in inputs] + [(model, "serialization") for model in outputs]
-    _, described = models_json_schema(modes, ref_template=REF)
-    document.setdefault("components", {})["schemas"] = {name: tagged(each) for name, each in described["$defs"].items()}
+    _, models = models_json_schema(modes, ref_template=REF)
+    document.setdefault("components", {})["schemas"] = {
+        name: for_generators(each) for name, each in models["$defs"].items()
+    }
     document["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
         "page": {"type": "apiKey", "in": "cookie", "name": "ringi_session"},
@@ -93,24 +95,24 @@ def described(api: FastAPI, extensions: Sequence[Extension] = ()) -> dict[str, A
     document["security"] = [{"token": []}, {"page": []}]
     for path, operations in document["paths"].items():
         for operation in operations.values():
-            finish(path, operation, document["components"]["schemas"])
-    document["paths"] |= {path: {"get": stream(path, *told)} for path, told in STREAMS.items()}
-    document["paths"] |= {path: {told[0]: chat(path, *told[1:])} for path, told in CHATS.items()}
+            complete_operation(path, operation, document["components"]["schemas"])
+    document["paths"] |= {path: {"get": stream(path, *details)} for path, details in STREAMS.items()}
+    document["paths"] |= {path: {details[0]: chat(path, *details[1:])} for path, details in CHATS.items()}
     return document
 
 
-def finish(path: str, operation: dict[str, Any], described: dict[str, Any]) -> None:
+def complete_operation(path: str, operation: dict[str, Any], models: dict[str, Any]) -> None:
     """Add the id, the required body and the security of an operation, which its route does not declare."""
     if "{id}" in path:
         operation["parameters"] = with_id(operation.get("parameters", []))
     if body := operation.get("requestBody"):
         model = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        body["required"] = bool(described[model].get("required"))
+        body["required"] = bool(models[model].get("required"))
     if path in OPEN or (path, operation["operationId"]) in OPEN:
         operation["security"] = []
 
 
-def tagged(schema: dict[str, Any]) -> dict[str, Any]:
+def for_generators(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema in the form that client generators expect.
 
     A discriminator is required, as it is on input. The default of an optional field is moved to `x-default`: generators
@@ -119,11 +121,11 @@ def tagged(schema: dict[str, Any]) -> dict[str, Any]:
     properties: dict[str, dict[str, Any]] = schema.get("properties", {})
     tags = [name for name, each in properties.items() if "const" in each]
     required = list(dict.fromkeys([*schema.get("required", []), *tags]))
-    told = {name: each if name in required else undefaulted(each) for name, each in properties.items()}
-    return {**schema, **({"properties": told} if told else {}), **({"required": required} if required else {})}
+    fields = {name: each if name in required else without_default(each) for name, each in properties.items()}
+    return {**schema, **({"properties": fields} if fields else {}), **({"required": required} if required else {})}
 
 
-def undefaulted(schema: dict[str, Any]) -> dict[str, Any]:
+def without_default(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an optional field."""
     return {"x-default" if name == "default" else name: each for name, each in schema.items()}
 

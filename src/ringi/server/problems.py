@@ -124,7 +124,7 @@ async def on_invalid_parameter(http: HttpRequest, error: Exception) -> HttpRespo
     """Respond to an invalid query or path parameter; an unauthenticated caller receives only 401."""
     assert isinstance(error, RequestValidationError)
     try:
-        http.app.state.door.caller(http.scope)
+        http.app.state.auth.caller(http.scope)
     except RingiError as refusal:
         return response_of(refusal)
     found = [FieldError(".".join(str(part) for part in each["loc"][1:]), each["msg"]) for each in error.errors()]

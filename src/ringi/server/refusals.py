@@ -22,8 +22,8 @@ class MalformedError(RefusalError):
 
     status, code = 400, "malformed"
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
 
     @classmethod
     def not_json(cls, error: ValueError) -> MalformedError:
@@ -31,7 +31,7 @@ class MalformedError(RefusalError):
         return cls(f"the body is not JSON: {error}")
 
     @classmethod
-    def cut_short(cls) -> MalformedError:
+    def incomplete(cls) -> MalformedError:
         """Return the error of a caller that disconnected: it prevents an alarming stack trace in the log."""
         return cls("the body ends before its length: send all of it")
 
@@ -41,17 +41,17 @@ class MalformedError(RefusalError):
         return cls(f"the body nests deeper than {limit} levels: send it flatter")
 
     @classmethod
-    def twice(cls, name: str) -> MalformedError:
+    def duplicate_name(cls, name: str) -> MalformedError:
         """Return the error of an object with a duplicate name."""
         return cls(f"the name {name!r} stands twice in one object of the body: send it once")
 
     @classmethod
-    def no_number(cls, text: str) -> MalformedError:
+    def invalid_number(cls, text: str) -> MalformedError:
         """Return the error of a number that JSON does not allow."""
         return cls(f"{text[:50]} is no number of JSON: send one, or text, or null")
 
     @classmethod
-    def half_character(cls) -> MalformedError:
+    def lone_surrogate(cls) -> MalformedError:
         """Return the error of text that cannot be encoded."""
         return cls("the body holds half a surrogate pair, which is no text: send whole characters")
 
@@ -66,12 +66,12 @@ class MalformedError(RefusalError):
         return cls(f"the cookie {name} was sent {count} times: sign in again")
 
     @classmethod
-    def twice_said(cls, header: str, count: int) -> MalformedError:
+    def duplicate_header(cls, header: str, count: int) -> MalformedError:
         """Return the error of a call that names several people."""
         return cls(f"{count} {header} headers: let the proxy replace what a caller sends")
 
     @classmethod
-    def place(cls, error: RingiError) -> MalformedError:
+    def invalid_position(cls, error: RingiError) -> MalformedError:
         """Return the error of a stream with an invalid resume position."""
         return cls(f"{error}: send the id of an event of this stream, or none")
 
@@ -81,8 +81,8 @@ class UnauthenticatedError(RefusalError):
 
     status, code = 401, "unauthenticated"
 
-    def __init__(self, why: str = "no token") -> None:
-        super().__init__(f"{why}: send 'Authorization: Bearer <token>', or open the link that `ringi serve` printed")
+    def __init__(self, reason: str = "no token") -> None:
+        super().__init__(f"{reason}: send 'Authorization: Bearer <token>', or open the link that `ringi serve` printed")
 
     @classmethod
     def expired(cls) -> UnauthenticatedError:
@@ -115,22 +115,22 @@ class UnauthenticatedError(RefusalError):
         return cls("the token is not one of this server")
 
     @classmethod
-    def misnamed(cls, name: str) -> UnauthenticatedError:
+    def reserved_name(cls, name: str) -> UnauthenticatedError:
         """Return the error of a token whose name could be mistaken for another identity."""
         return cls(f"nobody may be called {name!r} any more: make another token")
 
     @classmethod
-    def undated(cls) -> UnauthenticatedError:
+    def without_issue_time(cls) -> UnauthenticatedError:
         """Return the error of a token without an issue time, which cannot be checked for revocation."""
         return cls("the token does not say when it was issued (claim iat): make another with `ringi token create`")
 
     @classmethod
-    def misshapen(cls, claim: str, needed: str) -> UnauthenticatedError:
+    def invalid_claim(cls, claim: str, expected: str) -> UnauthenticatedError:
         """Return the error of a token with a claim of a wrong type."""
-        return cls(f"the token's claim {claim} is not {needed}: make another with `ringi token create`")
+        return cls(f"the token's claim {claim} is not {expected}: make another with `ringi token create`")
 
     @classmethod
-    def no_bearer(cls) -> UnauthenticatedError:
+    def without_bearer(cls) -> UnauthenticatedError:
         """Return the error of an Authorization header with another scheme."""
         return cls("the Authorization header holds no bearer token")
 
@@ -159,11 +159,11 @@ class SignInError(RefusalError):
 
     status, code = 401, "sign_in"
 
-    def __init__(self, why: str) -> None:
-        super().__init__(f"you are not signed in: {why}; go back to the page and begin again")
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"you are not signed in: {reason}; go back to the page and begin again")
 
     @classmethod
-    def not_taken(cls) -> SignInError:
+    def code_refused(cls) -> SignInError:
         """Return the error of a code that the provider refuses."""
         return cls("the provider did not take the code")
 
@@ -198,12 +198,12 @@ class SignInError(RefusalError):
         return cls("the answer comes from another provider")
 
     @classmethod
-    def provider_says(cls, what: str, why: str = "") -> SignInError:
+    def refused_by_provider(cls, code: str, reason: str = "") -> SignInError:
         """Return the error of a refusal by the provider."""
-        return cls(f"the provider says {what[:100]!r}" + (f", {why[:300]!r}" if why else ""))
+        return cls(f"the provider says {code[:100]!r}" + (f", {reason[:300]!r}" if reason else ""))
 
     @classmethod
-    def not_begun(cls) -> SignInError:
+    def not_started(cls) -> SignInError:
         """Return the error of a callback without a started sign-in."""
         return cls("this browser has not begun one, or too long ago")
 
@@ -213,7 +213,7 @@ class SignInError(RefusalError):
         return cls("it is not the one that this browser began")
 
     @classmethod
-    def used(cls) -> SignInError:
+    def already_used(cls) -> SignInError:
         """Return the error of a repeated callback."""
         return cls("it was used already")
 
@@ -274,8 +274,8 @@ class MediaTypeError(RefusalError):
 
     status, code = 415, "media_type"
 
-    def __init__(self, given: str) -> None:
-        super().__init__(f"content type {given!r}: send application/json")
+    def __init__(self, media_type: str) -> None:
+        super().__init__(f"content type {media_type!r}: send application/json")
 
 
 class HostError(RefusalError):
@@ -301,21 +301,21 @@ class NotReadyError(UnavailableError):
         super().__init__(f"no reply in {seconds:g} s")
 
 
-class StrangerError(ForbiddenError):
+class AccessDeniedError(ForbiddenError):
     """Another system authenticated this person, but Ringi does not allow access."""
 
     @classmethod
-    def without_group(cls, name: str) -> StrangerError:
+    def without_group(cls, name: str) -> AccessDeniedError:
         """Return the error of a person without an allowed group."""
         return cls(f"{name!r} is in none of the groups that may come in: ask who runs this server")
 
     @classmethod
-    def without_tenant(cls, claim: str | None) -> StrangerError:
+    def without_tenant(cls, claim: str | None) -> AccessDeniedError:
         """Return the error of a person without a tenant."""
         return cls(f"the provider names no tenant for this person: let it send {claim!r}")
 
     @classmethod
-    def unverified(cls) -> StrangerError:
+    def unverified(cls) -> AccessDeniedError:
         """Return the error of an unverified name."""
         return cls("the provider does not vouch for this person's e-mail address: have it verified there")
 
@@ -323,9 +323,9 @@ class StrangerError(ForbiddenError):
 class ProviderError(UnavailableError):
     """The sign-in provider does not respond correctly."""
 
-    def __init__(self, url: str, why: object) -> None:
+    def __init__(self, url: str, reason: object) -> None:
         self.retry_after = 5.0
-        RingiError.__init__(self, f"{url} cannot sign anybody in now ({why}): try again, or use a token")
+        RingiError.__init__(self, f"{url} cannot sign anybody in now ({reason}): try again, or use a token")
 
 
 class AgentDecidesError(ForbiddenError):
@@ -342,16 +342,16 @@ class NotAnOperatorError(ForbiddenError):
         super().__init__("only an admin may retry or abandon a run, deliver again, or erase: ask one")
 
 
-class NotTheirsError(ForbiddenError):
+class NotPermittedError(ForbiddenError):
     """The caller may read the record, but another person must act on it."""
 
     @classmethod
-    def to_answer(cls, id: str) -> NotTheirsError:
+    def to_answer(cls, id: str) -> NotPermittedError:
         """Return the error of an answer to another person's request."""
         return cls(f"request {id!r} is for somebody else to answer")
 
     @classmethod
-    def to_cancel(cls, kind: str, id: str) -> NotTheirsError:
+    def to_cancel(cls, kind: str, id: str) -> NotPermittedError:
         """Return the error of a cancellation by a person other than the creator."""
         return cls(f"only who began {kind} {id!r}, or an admin, may cancel it")
 
@@ -365,7 +365,7 @@ class NotNewestError(RefusalError):
         super().__init__(f"message {message_id!r} is not the newest of thread {thread_id!r}: load the chat again")
 
 
-class PaceError(LimitError):
+class AskRateError(LimitError):
     """The caller creates requests too fast."""
 
     def __init__(self, name: str, count: int, retry_after: float) -> None:

@@ -25,7 +25,7 @@ THREAD_FIELDS = {
 
 def request_json(request: Request) -> bytes:
     """Return the public JSON of a request."""
-    return _written(request, include=PUBLIC)
+    return _dump(request, include=PUBLIC)
 
 
 def event_json(event: Event, request: bytes) -> bytes:
@@ -52,7 +52,7 @@ def audit_json(event: Event) -> bytes:
 
 def thread_json(thread: Thread, pending: Iterable[Request] | None = None, *, for_operator: bool = False) -> bytes:
     """Return the public JSON of a thread: in a list without its requests, for an operator with its traceback."""
-    body, error = _written(thread, include=THREAD_FIELDS), thread.error
+    body, error = _dump(thread, include=THREAD_FIELDS), thread.error
     more: dict[str, Any] = {"run_id": thread.run_id, "error": error.message if error else None}
     more["can_ask_again"] = bool(error and error.answers and thread.status == "error")
     if for_operator:
@@ -65,17 +65,17 @@ def thread_json(thread: Thread, pending: Iterable[Request] | None = None, *, for
 
 def memory_json(memory: Memory) -> bytes:
     """Return the public JSON of a memory."""
-    return _written(memory, exclude={"person"})
+    return _dump(memory, exclude={"person"})
 
 
 def trouble_json(trouble: Trouble) -> bytes:
     """Return the public JSON of a run that needs an operator."""
-    return _written(trouble)
+    return _dump(trouble)
 
 
 def delivery_json(delivery: Delivery) -> bytes:
     """Return the public JSON of a delivery and its attempts."""
-    return _written(delivery)
+    return _dump(delivery)
 
 
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:
@@ -96,7 +96,7 @@ def dump_json(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _written(record: Record | Memory | Trouble | Delivery, **fields: Any) -> bytes:
+def _dump(record: Record | Memory | Trouble | Delivery, **fields: Any) -> bytes:
     try:
         return record.model_dump_json(**fields).encode()
     except PydanticSerializationError:

@@ -32,8 +32,8 @@ from ringi.server.connections import RESERVED_FILES, file_limit
 from ringi.server.extension import Extension
 from ringi.server.platform import Platform
 from ringi.server.settings import ServerSettings
-from ringi.server.startup import Meanwhile, answering, reaching
-from ringi.server.uvicorn_server import Server, configured
+from ringi.server.startup import Meanwhile, open_when_available, report_not_ready
+from ringi.server.uvicorn_server import Server, uvicorn_config
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
@@ -65,19 +65,19 @@ async def serve(
     if files := file_limit():
         most = max(1, files - RESERVED_FILES)
         settings = replace(settings, max_connections=min(settings.max_connections, most))
-    with listening(host, port) as listener:
+    with listen(host, port) as listener:
         name = "localhost" if host == "::1" else f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}"
         keys = Keys.load(home())
         write_tokens(address, keys, person)
-        meanwhile = partial(answering, listener, settings)
+        meanwhile = partial(report_not_ready, listener, settings)
         waiting: dict[str, Any] = {"store_timeout": store_timeout, "meanwhile": meanwhile}
         async with (
-            running(agents, url, limits=limits, poll_interval=poll_interval, **waiting) as (parts, worker),
+            open_platform(agents, url, limits=limits, poll_interval=poll_interval, **waiting) as (parts, worker),
             delivering(parts["backend"], parts["inbox"]) as deliveries,
         ):
             app = App(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries), extensions)
-            config = configured(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
+            config = uvicorn_config(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             store = parts["backend"].store
             sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)
             server = Server(config, app, sealer)
@@ -93,7 +93,7 @@ async def serve(
 
 
 @asynccontextmanager
-async def running(
+async def open_platform(
     agents: Iterable[Agent],
     url: str | None,
     *,
@@ -109,8 +109,8 @@ async def running(
     Raises `UnsupportedError` for agents on a store that has no jobs.
     """
     stop = asyncio.Event()
-    reached = reaching(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
-    async with reached as backend, inbox_on(backend, limits=limits) as inbox:
+    opening = open_when_available(url, poll_interval=poll_interval, timeout=store_timeout, meanwhile=meanwhile)
+    async with opening as backend, inbox_on(backend, limits=limits) as inbox:
         runner = Worker(backend, inbox, agents_by_name(agents))
         if runner.agents and not backend.runs_agents:
             raise UnsupportedError.of_agents(str(urlsplit(backend.url).scheme))
@@ -130,7 +130,7 @@ async def _end(worker: asyncio.Task[None]) -> None:
         raise result
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens on the address, or raise `SettingError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ringi.errors import SettingError
-from ringi.server.identity import Oidc, TrustedProxy, listed
+from ringi.server.identity import Oidc, TrustedProxy, read_list
 
 ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.I)
 STATIC = Path(__file__).parent / "static"
@@ -72,27 +72,27 @@ class ServerSettings:
             raise SettingError("RINGI_CORS_ORIGINS", "*", "name the origins: without tokens every page could read all")
 
     @classmethod
-    def load(cls, **given: Any) -> ServerSettings:
+    def load(cls, **overrides: Any) -> ServerSettings:
         """Return the given settings, completed by environment variables, or raise `SettingError`."""
-        told: dict[str, Any] = {
-            "session_seconds": positive("RINGI_SESSION_DAYS", 14) * 86_400,
-            "header_seconds": positive("RINGI_HEADER_SECONDS", cls.header_seconds),
-            "body_seconds": positive("RINGI_BODY_SECONDS", cls.body_seconds),
-            "cors_origins": listed("RINGI_CORS_ORIGINS"),
-            "max_connections": int(positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
+        environment: dict[str, Any] = {
+            "session_seconds": read_positive("RINGI_SESSION_DAYS", 14) * 86_400,
+            "header_seconds": read_positive("RINGI_HEADER_SECONDS", cls.header_seconds),
+            "body_seconds": read_positive("RINGI_BODY_SECONDS", cls.body_seconds),
+            "cors_origins": read_list("RINGI_CORS_ORIGINS"),
+            "max_connections": int(read_positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
         }
-        return cls(**{**told, **given})
+        return cls(**{**environment, **overrides})
 
 
-def positive(variable: str, default: float) -> float:
+def read_positive(variable: str, default: float) -> float:
     """Return the number in a variable, or raise `SettingError`."""
-    given = os.environ.get(variable)
-    if not given:
+    text = os.environ.get(variable)
+    if not text:
         return default
     try:
-        number = float(given)
+        number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number < math.inf:
-        raise SettingError(variable, given, f"give a number above 0, such as {default:g}")
+        raise SettingError(variable, text, f"give a number above 0, such as {default:g}")
     return number

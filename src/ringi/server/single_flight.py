@@ -14,25 +14,25 @@ class SingleFlight:
     """Reads in progress, by their key."""
 
     def __init__(self) -> None:
-        self._under_way: dict[Hashable, asyncio.Future[Any]] = {}
+        self._reads: dict[Hashable, asyncio.Future[Any]] = {}
 
-    async def read(self, what: Hashable, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return the result of a read in progress, or of a new one; it fails for all callers or none.
 
         The result may predate this call: a caller that needs later data must check its starting position.
         """
-        reading = self._under_way.get(what)
+        reading = self._reads.get(key)
         if reading is None:
             # In a copy of the first caller's context, the read would run under that caller's identity for everyone.
             reading = asyncio.create_task(read(), context=contextvars.Context())
-            self._under_way[what] = reading
-            reading.add_done_callback(lambda _: self._under_way.pop(what))
+            self._reads[key] = reading
+            reading.add_done_callback(lambda _: self._reads.pop(key))
         result: T = await asyncio.shield(reading)  # A canceled caller does not cancel the read of the others.
         return result
 
     async def close(self) -> None:
         """Cancel the reads in progress."""
-        left = list(self._under_way.values())
-        for reading in left:
+        reads = list(self._reads.values())
+        for reading in reads:
             reading.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*reads, return_exceptions=True)

@@ -33,7 +33,7 @@ Meanwhile = Callable[[], AbstractAsyncContextManager[object]]
 
 
 @asynccontextmanager
-async def reaching(
+async def open_when_available(
     url: str | None, *, poll_interval: float, timeout: float | None = None, meanwhile: Meanwhile = nullcontext
 ) -> AsyncIterator[Backend]:
     """Open a store; a remote store is tried within `meanwhile` until it responds.
@@ -43,40 +43,40 @@ async def reaching(
     """
     async with AsyncExitStack() as stack:
 
-        async def opened() -> Backend:
+        async def open_once() -> Backend:
             return await stack.enter_async_context(open_backend(url, poll_interval=poll_interval))
 
         try:
-            backend = await opened()
+            backend = await open_once()
         except UnavailableError as error:
             if urlsplit(resolved_url(url)).scheme not in REMOTE:
                 raise
             async with meanwhile():
-                backend = await _tried_again(opened, error, timeout)
+                backend = await _retry(open_once, error, timeout)
             log.warning("the store answers: going on")
         yield backend
 
 
-async def _tried_again(
-    opened: Callable[[], Awaitable[Backend]], error: UnavailableError, timeout: float | None
+async def _retry(
+    open_once: Callable[[], Awaitable[Backend]], error: UnavailableError, timeout: float | None
 ) -> Backend:
-    began, told = time.monotonic(), ""
+    began, last_reason = time.monotonic(), ""
     for pause in chain(PAUSES, repeat(PAUSES[-1])):
         if timeout is not None and time.monotonic() - began + pause > timeout:
             raise error
         # Once per reason: an outage of an hour must not write a log line every five seconds.
-        log.log(logging.WARNING if str(error) != told else logging.DEBUG, "waiting for the store: %s", error)
-        told = str(error)
+        log.log(logging.WARNING if str(error) != last_reason else logging.DEBUG, "waiting for the store: %s", error)
+        last_reason = str(error)
         await asyncio.sleep(pause)
         try:
-            return await opened()
+            return await open_once()
         except UnavailableError as again:
             error = again
     raise AssertionError
 
 
 @asynccontextmanager
-async def answering(listener: socket.socket, settings: ServerSettings) -> AsyncIterator[None]:
+async def report_not_ready(listener: socket.socket, settings: ServerSettings) -> AsyncIterator[None]:
     """Report on the server's port that the process is alive and not ready."""
     limits: dict[str, Any] = {"http": protocol_for(settings), "timeout_graceful_shutdown": 1}
     config = uvicorn.Config(not_ready, ws="none", lifespan="off", log_level="warning", **limits)

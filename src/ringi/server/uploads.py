@@ -11,8 +11,8 @@ from ringi.domain.ask import Name
 from ringi.files.images import MAX_IMAGES
 from ringi.forms import field_parts
 
-MOST_TEXT = 4 * -(-field_parts.MAX_FILE // 3)
-MAX_BODY = MOST_TEXT + 8 * 1024
+MAX_ENCODED = 4 * -(-field_parts.MAX_FILE // 3)
+MAX_BODY = MAX_ENCODED + 8 * 1024
 """Maximum bytes of a call that attaches the largest file."""
 
 
@@ -21,7 +21,7 @@ class Upload(StrictModel):
 
     field: Annotated[str, Field(max_length=64)]
     name: Annotated[str, Field(max_length=1_000)]
-    data: Annotated[str, Field(max_length=MOST_TEXT, json_schema_extra={"contentEncoding": "base64"})]
+    data: Annotated[str, Field(max_length=MAX_ENCODED, json_schema_extra={"contentEncoding": "base64"})]
 
 
 class ImageUpload(StrictModel):

@@ -17,7 +17,7 @@ from ringi.server.settings import ServerSettings
 log = logging.getLogger(__name__)
 
 
-def configured(app: App, settings: ServerSettings, **more: Any) -> uvicorn.Config:
+def uvicorn_config(app: App, settings: ServerSettings, **more: Any) -> uvicorn.Config:
     """Return the uvicorn configuration for the app."""
     # uvicorn would replace the peer by any address in the headers, and a trusted proxy is known by its own address.
     proxied = settings.proxy is None

@@ -19,7 +19,7 @@ from starlette.types import Scope
 
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.errors import RingiError, SettingError
-from ringi.server.auth.revocations import Issued, Revocations, mark_of
+from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
 from ringi.server.identity import Role, is_name
 from ringi.server.refusals import ForeignOriginError, MalformedError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
@@ -33,8 +33,8 @@ BEARER = "ringi.bearer"
 NEW_COOKIES = "ringi.cookies"
 """Scope key of cookies for the reply, unless the reply itself sets or clears the session."""
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
-SHORTEST_SECRET = 32
-REMEMBERED = 4_096
+MIN_SECRET_BYTES = 32
+CACHE_SIZE = 4_096
 """Maximum number of tokens whose verified signature is cached."""
 
 
@@ -66,7 +66,7 @@ class VerifiedToken(NamedTuple):
 
     principal: Principal
     expires_at: float | None
-    issued: Issued | None = None
+    metadata: TokenMetadata | None = None
     """None if the caller has no token."""
     ends_at: float | None = None
     """The time at which a session ends even if it is used; None if use renews it."""
@@ -76,15 +76,15 @@ class Keys:
     """Creates and verifies tokens."""
 
     def __init__(self, secret: str) -> None:
-        if len(secret.encode()) < SHORTEST_SECRET:
-            raise SettingError("RINGI_SECRET", "…", f"give at least {SHORTEST_SECRET} bytes, `openssl rand -hex 32`")
+        if len(secret.encode()) < MIN_SECRET_BYTES:
+            raise SettingError("RINGI_SECRET", "…", f"give at least {MIN_SECRET_BYTES} bytes, `openssl rand -hex 32`")
         self._secret = secret
-        self._known: OrderedDict[str, VerifiedToken] = OrderedDict()
+        self._cache: OrderedDict[str, VerifiedToken] = OrderedDict()
 
     @classmethod
     def load(cls, home: Path) -> Keys:
         """Return the keys of `RINGI_SECRET`, else of the file `secret` in the folder, which is created once."""
-        return cls(os.environ.get("RINGI_SECRET") or kept_secret(home / "secret"))
+        return cls(os.environ.get("RINGI_SECRET") or load_secret(home / "secret"))
 
     def mint(
         self,
@@ -103,38 +103,38 @@ class Keys:
         if not is_name(name):
             raise SettingError("name", name, f"give 1 to 200 characters, no colon, and not {SYSTEM!r}: that is nobody")
         # Not in whole seconds: a sign-in right after a revocation must not be revoked.
-        made = time.time() if now is None else now
+        issued_at = time.time() if now is None else now
         claims: dict[str, Any] = {
             "tenant": tenant,
             "role": role,
             "sub": name,
             "groups": list(groups),
-            "iat": made,
+            "iat": issued_at,
             **more,
         }
         if expires_in is not None:
             claims["exp"] = int(time.time() + expires_in)
         return jwt.encode(claims, self._secret, ALGORITHM)
 
-    def derived(self, purpose: str) -> str:
+    def derive(self, purpose: str) -> str:
         """Return a derived secret for another purpose: a signature for one purpose is invalid for another."""
         return hmac.new(self._secret.encode(), purpose.encode(), "sha256").hexdigest()
 
     def read(self, token: str) -> Principal:
         """Return the principal of a token, or raise `UnauthenticatedError`."""
-        return self.known(token).principal
+        return self.verify(token).principal
 
-    def known(self, token: str) -> VerifiedToken:
+    def verify(self, token: str) -> VerifiedToken:
         """Return the verified token with its expiry, or raise `UnauthenticatedError`."""
-        known = self._known.get(token) or self._verified(token)
-        if known.expires_at is not None and known.expires_at <= time.time():
-            self._known.pop(token, None)
+        verified = self._cache.get(token) or self._verified(token)
+        if verified.expires_at is not None and verified.expires_at <= time.time():
+            self._cache.pop(token, None)
             raise UnauthenticatedError.expired()
-        self._known[token] = known
-        self._known.move_to_end(token)
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return known
+        self._cache[token] = verified
+        self._cache.move_to_end(token)
+        if len(self._cache) > CACHE_SIZE:
+            self._cache.popitem(last=False)
+        return verified
 
     def _verified(self, token: str) -> VerifiedToken:
         options: Any = {"require": ["sub", "tenant", "role"], "verify_exp": False, "verify_iat": False}
@@ -145,18 +145,18 @@ class Keys:
         if claims["role"] not in get_args(Role):
             raise UnauthenticatedError.unknown()
         if not is_name(claims["sub"]):
-            raise UnauthenticatedError.misnamed(claims["sub"])
+            raise UnauthenticatedError.reserved_name(claims["sub"])
         issued_at = seconds_in(claims, "iat")
         if issued_at is None:
-            raise UnauthenticatedError.undated()
+            raise UnauthenticatedError.without_issue_time()
         groups, parent = claims.get("groups") or [], claims.get("parent")
         if not isinstance(groups, list):
-            raise UnauthenticatedError.misshapen("groups", "a list")
+            raise UnauthenticatedError.invalid_claim("groups", "a list")
         if not isinstance(claims["tenant"], str):
-            raise UnauthenticatedError.misshapen("tenant", "text")
+            raise UnauthenticatedError.invalid_claim("tenant", "text")
         who = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)))
-        issued = Issued(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
-        return VerifiedToken(who, seconds_in(claims, "exp"), issued, seconds_in(claims, "ends_at"))
+        metadata = TokenMetadata(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
+        return VerifiedToken(who, seconds_in(claims, "exp"), metadata, seconds_in(claims, "ends_at"))
 
 
 def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
@@ -168,11 +168,11 @@ def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
         return None
     value = claims[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise UnauthenticatedError.misshapen(name, "a number of seconds since 1970")
+        raise UnauthenticatedError.invalid_claim(name, "a number of seconds since 1970")
     return float(value)
 
 
-def kept_secret(path: Path) -> str:
+def load_secret(path: Path) -> str:
     """Return the secret in a file; concurrent processes that create it get the same secret."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -190,7 +190,7 @@ def kept_secret(path: Path) -> str:
 
 def seal_key(home: Path) -> str:
     """Return the key of the seals: `RINGI_SEAL_KEY`, else the file `seal.key` in the folder, which is created once."""
-    return os.environ.get("RINGI_SEAL_KEY") or kept_secret(home / "seal.key")
+    return os.environ.get("RINGI_SEAL_KEY") or load_secret(home / "seal.key")
 
 
 class Authenticator:
@@ -203,79 +203,81 @@ class Authenticator:
 
     def caller(self, scope: Scope) -> Principal:
         """Return the caller, or raise `UnauthenticatedError` or `ForeignOriginError`."""
-        return self.entry(scope).principal
+        return self.verified_token(scope).principal
 
-    def entry(self, scope: Scope) -> VerifiedToken:
+    def verified_token(self, scope: Scope) -> VerifiedToken:
         """Return the verified token of the caller, or raise."""
         headers = Headers(scope=scope)
         if self._is_open:
             self.refuse_foreign(scope, headers, is_origin_needed=False)
             return VerifiedToken(LOCAL, None)
         if token := bearer_token(headers):
-            return self._theirs(scope[BEARER]) if BEARER in scope else self.known(token)
+            return self._provider_token(scope[BEARER]) if BEARER in scope else self.verify(token)
         if self._proxy and (person := self._proxy.person(scope, headers)):
             self.refuse_foreign(scope, headers, is_origin_needed=True)
             scope[PROXIED] = True
             return VerifiedToken(Principal(*person), None)
         if not (token := cookie_token(headers)):
             raise UnauthenticatedError
-        known = self.known(token)
-        if known.principal.role == "agent":
+        verified = self.verify(token)
+        if verified.principal.role == "agent":
             raise UnauthenticatedError.agent_session()
         self.refuse_foreign(scope, headers, is_origin_needed=True)
-        self._renew(scope, known)
-        return known
+        self._renew(scope, verified)
+        return verified
 
     def person_of_cookie(self, scope: Scope) -> Principal | None:
         """Return the person signed in on the calling page; None if nobody is signed in."""
         try:
             token = cookie_token(Headers(scope=scope))
-            return self.known(token).principal if token else None
+            return self.verify(token).principal if token else None
         except (UnauthenticatedError, MalformedError):
             return None
 
-    def session(self, known: VerifiedToken, ends_at: float | None = None) -> tuple[str, float]:
+    def create_session(self, verified: VerifiedToken, ends_at: float | None = None) -> tuple[str, float]:
         """Return a token for the page's cookie, and its lifetime in seconds.
 
         The session is invalid after `ends_at`, and once its parent token is revoked.
         """
-        now, ends_at = time.time(), ends_at or known.ends_at
+        now, ends_at = time.time(), ends_at or verified.ends_at
         seconds = self.session_seconds if ends_at is None else min(self.session_seconds, max(0.0, ends_at - now))
-        parent = known.issued and (known.issued.parent or known.issued.mark)
+        parent = verified.metadata and (verified.metadata.parent or verified.metadata.mark)
         claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at}
         claims = {name: value for name, value in claims.items() if value is not None}
-        claims |= known.principal._asdict()
+        claims |= verified.principal._asdict()
         return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds
 
-    def _renew(self, scope: Scope, known: VerifiedToken) -> None:
+    def _renew(self, scope: Scope, token: VerifiedToken) -> None:
         """Renew the full lifetime of a session in use, once a tenth of it has passed."""
         life, now = self.session_seconds, time.time()
-        is_fresh = known.expires_at is not None and known.expires_at - now > 0.9 * life
-        is_last = known.ends_at is not None and known.expires_at is not None and known.expires_at >= known.ends_at - 1
+        is_fresh = token.expires_at is not None and token.expires_at - now > 0.9 * life
+        is_last = token.ends_at is not None and token.expires_at is not None and token.expires_at >= token.ends_at - 1
         if not is_fresh and not is_last and NEW_COOKIES in scope:
             response = Response()
-            token, seconds = self.session(known)
-            set_session(response, token, seconds, scope)
+            new_token, seconds = self.create_session(token)
+            set_session(response, new_token, seconds, scope)
             scope[NEW_COOKIES].append(next(value for name, value in response.raw_headers if name == b"set-cookie"))
 
-    def _theirs(self, outcome: VerifiedToken | RingiError) -> VerifiedToken:
+    def _provider_token(self, outcome: VerifiedToken | RingiError) -> VerifiedToken:
         if isinstance(outcome, RingiError):
             raise outcome
         if self.is_revoked(outcome):
             raise UnauthenticatedError.revoked()
         return outcome
 
-    def known(self, token: str) -> VerifiedToken:
+    def verify(self, token: str) -> VerifiedToken:
         """Return the verified token; raise `UnauthenticatedError` if it is invalid or revoked."""
-        known = self.keys.known(token)
-        if self.is_revoked(known):
+        verified = self.keys.verify(token)
+        if self.is_revoked(verified):
             raise UnauthenticatedError.revoked()
-        return known
+        return verified
 
-    def is_revoked(self, known: VerifiedToken) -> bool:
+    def is_revoked(self, token: VerifiedToken) -> bool:
         """Return whether a token was revoked."""
-        who = known.principal
-        return known.issued is not None and self.revocations.holds(who.tenant, who.name, who.role, known.issued)
+        who = token.principal
+        return token.metadata is not None and self.revocations.is_revoked(
+            who.tenant, who.name, who.role, token.metadata
+        )
 
     def refuse_foreign(self, scope: Scope, headers: Headers, *, is_origin_needed: bool) -> None:
         """Raise `ForeignOriginError` if the page of another site sends a write."""
@@ -288,12 +290,12 @@ class Authenticator:
 
 def bearer_token(headers: Headers) -> str | None:
     """Return the token of the Authorization header, if there is one."""
-    given = headers.getlist("authorization")
-    if not given:
+    values = headers.getlist("authorization")
+    if not values:
         return None
-    scheme, _, token = given[0].partition(" ")
-    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
-        raise UnauthenticatedError.no_bearer()
+    scheme, _, token = values[0].partition(" ")
+    if len(values) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise UnauthenticatedError.without_bearer()
     return token.strip()
 
 

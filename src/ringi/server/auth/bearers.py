@@ -10,9 +10,9 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from ringi.errors import RingiError
-from ringi.server.auth.authenticator import BEARER, REMEMBERED, Principal, VerifiedToken, bearer_token
+from ringi.server.auth.authenticator import BEARER, CACHE_SIZE, Principal, VerifiedToken, bearer_token
 from ringi.server.auth.provider import Provider, person_of
-from ringi.server.auth.revocations import Issued, mark_of
+from ringi.server.auth.revocations import TokenMetadata, mark_of
 from ringi.server.identity import Oidc
 from ringi.server.refusals import SignInError, UnauthenticatedError
 
@@ -22,36 +22,36 @@ class BearerTokens:
 
     def __init__(self, oidc: Oidc, provider: Provider) -> None:
         self._oidc, self._provider = oidc, provider
-        self._known: OrderedDict[str, VerifiedToken] = OrderedDict()
+        self._cache: OrderedDict[str, VerifiedToken] = OrderedDict()
 
-    async def look(self, scope: Scope) -> None:
+    async def authenticate(self, scope: Scope) -> None:
         """Record in the scope the person that a provider token names, or the error that refuses it."""
         try:
             token = bearer_token(Headers(scope=scope))
-            if token and self._is_theirs(token):
+            if token and self._is_from_provider(token):
                 scope[BEARER] = await self._read(token)
         except RingiError as error:
             scope[BEARER] = error
 
-    def _is_theirs(self, token: str) -> bool:
-        if token in self._known:
+    def _is_from_provider(self, token: str) -> bool:
+        if token in self._cache:
             return True
         try:
-            said = jwt.decode(token, options={"verify_signature": False})
+            claims = jwt.decode(token, options={"verify_signature": False})
         except (jwt.PyJWTError, ValueError):
             return False
-        return bool(said.get("iss") == self._oidc.issuer)
+        return bool(claims.get("iss") == self._oidc.issuer)
 
     async def _read(self, token: str) -> VerifiedToken:
-        known = self._known.get(token) or await self._verified(token)
-        if known.expires_at is not None and known.expires_at <= time.time():
-            self._known.pop(token, None)
+        verified = self._cache.get(token) or await self._verified(token)
+        if verified.expires_at is not None and verified.expires_at <= time.time():
+            self._cache.pop(token, None)
             raise UnauthenticatedError.expired()
-        self._known[token] = known
-        self._known.move_to_end(token)
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return known
+        self._cache[token] = verified
+        self._cache.move_to_end(token)
+        if len(self._cache) > CACHE_SIZE:
+            self._cache.popitem(last=False)
+        return verified
 
     async def _verified(self, token: str) -> VerifiedToken:
         try:
@@ -59,4 +59,4 @@ class BearerTokens:
         except SignInError as error:
             raise UnauthenticatedError.of_provider(error) from error
         who = Principal(*person_of(self._oidc, claims))
-        return VerifiedToken(who, float(claims["exp"]), Issued(mark_of(token), float(claims["iat"])))
+        return VerifiedToken(who, float(claims["exp"]), TokenMetadata(mark_of(token), float(claims["iat"])))

@@ -16,7 +16,7 @@ PREFIX = "link."
 
 def mint_link(keys: Keys, address: str, who: Principal, minutes: float = MINUTES) -> str:
     """Return a URL that signs `who` in on the page once."""
-    link_keys = Keys(keys.derived("link"))
+    link_keys = Keys(keys.derive("link"))
     code = link_keys.mint(**who._asdict(), expires_in=minutes * 60, jti=secrets.token_hex(8))
     return f"{address.rstrip('/')}/#token={PREFIX}{code}"
 
@@ -25,25 +25,25 @@ class Links:
     """Verifies and redeems sign-in links."""
 
     def __init__(self, keys: Keys, backend: Backend) -> None:
-        self._keys, self._stream = Keys(keys.derived("link")), backend.stream
+        self._keys, self._stream = Keys(keys.derive("link")), backend.stream
 
-    def known(self, token: str) -> VerifiedToken:
+    def verify(self, token: str) -> VerifiedToken:
         """Return the token of a link, or raise `UnauthenticatedError`."""
-        return self._keys.known(token.removeprefix(PREFIX))
+        return self._keys.verify(token.removeprefix(PREFIX))
 
     async def refuse_used(self, link: VerifiedToken) -> None:
         """Raise `UnauthenticatedError` if a link was used."""
-        if await self._stream.read(place_of(link), limit=1):
+        if await self._stream.read(use_key(link), limit=1):
             raise UnauthenticatedError.used_link()
 
     async def use(self, link: VerifiedToken) -> None:
         """Redeem a link on all servers of the store; raise `UnauthenticatedError` if another call was first."""
-        number = await self._stream.append(place_of(link), [StreamItem({"used_by": link.principal.name})], fence=0)
+        number = await self._stream.append(use_key(link), [StreamItem({"used_by": link.principal.name})], fence=0)
         if number != 1:
             raise UnauthenticatedError.used_link()
 
 
-def place_of(link: VerifiedToken) -> Key:
+def use_key(link: VerifiedToken) -> Key:
     """Return the key that records the use of a link."""
-    assert link.issued
-    return Key("", f"link/{link.issued.mark}")
+    assert link.metadata
+    return Key("", f"link/{link.metadata.mark}")

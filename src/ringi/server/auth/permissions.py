@@ -12,7 +12,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Principal
-from ringi.server.refusals import AgentDecidesError, NotAnOperatorError, NotTheirsError
+from ringi.server.refusals import AgentDecidesError, NotAnOperatorError, NotPermittedError
 
 Check = Callable[[Principal, Request], None]
 
@@ -41,14 +41,14 @@ def require_answerable(who: Principal, request: Request) -> None:
     """Raise unless the caller may answer or reassign this request."""
     require_readable(who, request)
     if who.role != "admin" and not is_theirs_to_answer(who, request):
-        raise NotTheirsError.to_answer(request.id)
+        raise NotPermittedError.to_answer(request.id)
 
 
 def require_cancellable(who: Principal, request: Request) -> None:
     """Raise unless the caller may cancel this request."""
     require_readable(who, request)
     if who.role != "admin" and request.asked_by != who.actor:
-        raise NotTheirsError.to_cancel("request", request.id)
+        raise NotPermittedError.to_cancel("request", request.id)
 
 
 def require_person(who: Principal) -> None:

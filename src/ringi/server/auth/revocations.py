@@ -25,12 +25,12 @@ TOPIC = "revoked"
 PAGE = 500
 
 
-Whose = tuple[str | None, str | None, Role | None]
+Holder = tuple[str | None, str | None, Role | None]
 """A tenant, a name in it, and a role; None matches all."""
-EVERYBODYS: Whose = (None, None, None)
+ALL_HOLDERS: Holder = (None, None, None)
 
 
-class Issued(NamedTuple):
+class TokenMetadata(NamedTuple):
     """Identifiers and issue time of a token, besides its principal."""
 
     mark: str
@@ -54,7 +54,7 @@ class Revocation(StrictModel):
     """The mark of the only token that is revoked."""
 
 
-class NotYetKnownError(UnavailableError):
+class RevocationsNotLoadedError(UnavailableError):
     """Revocations have not been loaded yet."""
 
     def __init__(self) -> None:
@@ -69,10 +69,10 @@ class Revocations:
         self._clock = backend.clock
         self._seen = 0
         self._marks: set[str] = set()
-        self._until: dict[Whose, float] = {}
+        self._revoked_until: dict[Holder, float] = {}
         self._following: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
-        self._is_known = False
+        self._is_loaded = False
 
     def now(self) -> float:
         """Return the time that all machines on the store use for revocations."""
@@ -96,20 +96,20 @@ class Revocations:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
 
-    def holds(self, tenant: str, name: str, role: Role, issued: Issued) -> bool:
+    def is_revoked(self, tenant: str, name: str, role: Role, metadata: TokenMetadata) -> bool:
         """Return whether a token is revoked; raises `UnavailableError` before the revocations are loaded."""
-        if not self._is_known:
-            raise NotYetKnownError
-        whose: tuple[Whose, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), EVERYBODYS)
-        ends = (self._until.get(each, 0.0) for each in whose)
-        return issued.at <= max(ends) or not self._marks.isdisjoint((issued.mark, issued.parent))
+        if not self._is_loaded:
+            raise RevocationsNotLoadedError
+        holder: tuple[Holder, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), ALL_HOLDERS)
+        ends = (self._revoked_until.get(each, 0.0) for each in holder)
+        return metadata.at <= max(ends) or not self._marks.isdisjoint((metadata.mark, metadata.parent))
 
     async def _follow(self) -> None:
         async with self._notifier.subscribe(TOPIC) as wakeup:
             while True:
                 try:
                     await self._read()
-                    self._is_known = True
+                    self._is_loaded = True
                 except RingiError as error:
                     log.warning("what was revoked cannot be read, trying again: %s", error)
                 except Exception:
@@ -120,33 +120,33 @@ class Revocations:
     async def _read(self) -> None:
         while items := await self._stream.read(KEY, self._seen, PAGE):
             for item in items:
-                self._take(item)
+                self._apply(item)
             self._seen = items[-1].number
             self._changed()
 
-    def _take(self, item: StreamItem) -> None:
-        mark, whose, at = taken(item)
+    def _apply(self, item: StreamItem) -> None:
+        mark, holder, at = parse_revocation(item)
         if mark:
             self._marks.add(mark)
             return
-        self._until[whose] = max(at, self._until.get(whose, 0.0))
+        self._revoked_until[holder] = max(at, self._revoked_until.get(holder, 0.0))
 
 
-def taken(item: StreamItem) -> tuple[str | None, Whose, float]:
+def parse_revocation(item: StreamItem) -> tuple[str | None, Holder, float]:
     """Return an entry's revoked mark, or its names and time; an unreadable entry revokes as much as possible."""
     try:
-        one = Revocation.model_validate(item.event)
+        revocation = Revocation.model_validate(item.event)
     except ValidationError:
-        mark, whose, at = at_most(item.event, time.time())
-        whom = "one token" if mark else "/".join(str(part) for part in whose if part) or "everybody"
+        mark, holder, at = broadest_revocation(item.event, time.time())
+        whom = "one token" if mark else "/".join(str(part) for part in holder if part) or "everybody"
         log.exception("revocation %d cannot be read, what it may mean is refused: %s", item.number, whom)
-        return mark, whose, at
-    return one.mark, (one.tenant, one.name, one.role), one.at
+        return mark, holder, at
+    return revocation.mark, (revocation.tenant, revocation.name, revocation.role), revocation.at
 
 
-def at_most(said: Any, now: float) -> tuple[str | None, Whose, float]:
+def broadest_revocation(event: Any, now: float) -> tuple[str | None, Holder, float]:
     """Return the broadest revocation that these fields allow, for tokens issued until now."""
-    fields = said if isinstance(said, dict) else {}
+    fields = event if isinstance(event, dict) else {}
     names = (fields.get(name) for name in ("mark", "tenant", "name"))
     mark, tenant, name = (value if isinstance(value, str) and value else None for value in names)
     at = fields.get("at")

@@ -28,25 +28,31 @@ from ringi.runs.replay_state import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import may_read, require_person
 from ringi.server.body import json_body
-from ringi.server.language import words_for
+from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import Spoken, spoken_in
+from ringi.server.message_parts import UserMessage, parse_message
 from ringi.server.platform import Platform
 from ringi.server.problems import status_of
 from ringi.server.schemas import AguiTurn, Resume
 from ringi.server.serialize import dump_json
-from ringi.server.sse.chat_parts import Event, Message
-from ringi.server.sse.conversation import TALK, Conversations, Endpoint, said, takes_messages
-from ringi.server.sse.run_output import HIDDEN_REASON, open_interrupts, requests_by_id, run_output, told_so_far
-from ringi.server.sse.run_pages import Run, newest_runs
+from ringi.server.sse.chat_parts import Event, MessageBuilder
+from ringi.server.sse.conversation import (
+    STREAM_CONTEXT,
+    Conversations,
+    StreamAfterAction,
+    accepts_messages,
+    message_input,
+)
+from ringi.server.sse.run_output import HIDDEN_REASON, open_interrupts, read_run, requests_by_id, run_output
+from ringi.server.sse.run_pages import RunHistory, newest_runs
 from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams, encoded
-from ringi.server.sse.transcript import Place, messages_of
+from ringi.server.sse.transcript import ImageLocation, messages_of
 from ringi.server.strict_route import StrictPlainRoute
 
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
 
-class Talk(NamedTuple):
+class AguiContext(NamedTuple):
     """One stretch of a run that a client follows under its own run id."""
 
     who: Principal
@@ -58,7 +64,7 @@ class Talk(NamedTuple):
     """The reason that there is no stretch to follow."""
     still_open: frozenset[str] | None = None
     """The questions that the pause still asks; None once the run continues after it."""
-    others: str = ""
+    others_text: str = ""
     """The text shown in place of a question that the client may not read."""
     thread_id: str = ""
     """The thread whose history the client requests; it need not exist."""
@@ -69,24 +75,24 @@ class Talk(NamedTuple):
 class AguiRoutes:
     """`POST /agui/{agent}`, and `POST /agui/{agent}/connect` for the history."""
 
-    def __init__(self, platform: Platform, door: Authenticator, streams: Streams, limits: AskLimits) -> None:
-        self._door, self._streams, self._settings = door, streams, platform.settings
+    def __init__(self, platform: Platform, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
+        self._auth, self._streams, self._settings = auth, streams, platform.settings
         self._backend, self._conversations = platform.backend, Conversations(platform, limits)
 
     def streams(self) -> list[Route]:
         """Return the routes."""
-        stream = EventStream(self._door, self._streams, self._open)
+        stream = EventStream(self._auth, self._streams, self._open)
         return [
-            StrictPlainRoute("/agui/{agent}", Endpoint(self._turn, stream), methods=["POST"]),
-            StrictPlainRoute("/agui/{agent}/connect", Endpoint(self._connect, stream), methods=["POST"]),
+            StrictPlainRoute("/agui/{agent}", StreamAfterAction(self._turn, stream), methods=["POST"]),
+            StrictPlainRoute("/agui/{agent}/connect", StreamAfterAction(self._connect, stream), methods=["POST"]),
         ]
 
     async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
-        talk: Talk = scope[TALK]
-        return (lambda connection: self._feed(connection, talk)), (lambda connection: None)
+        context: AguiContext = scope[STREAM_CONTEXT]
+        return (lambda connection: self._feed(connection, context)), (lambda connection: None)
 
-    async def _connect(self, http: HttpRequest) -> Talk:
-        who = self._door.caller(http.scope)
+    async def _connect(self, http: HttpRequest) -> AguiContext:
+        who = self._auth.caller(http.scope)
         turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
         agent = str(http.path_params["agent"])
         if not await self._conversations.runner(agent).is_available(agent):
@@ -96,58 +102,60 @@ class AguiRoutes:
         except NotFoundError:
             # A hidden thread must be indistinguishable from a missing one: a new conversation has an empty history.
             thread = None
-        others, base = words_for(http.scope).others, base_of(http.scope)
-        return Talk(who, turn.run_id, thread, others=others, thread_id=turn.thread_id, base=base)
+        others_text, base = texts_for(http.scope).waits_for_others, base_of(http.scope)
+        return AguiContext(who, turn.run_id, thread, others_text=others_text, thread_id=turn.thread_id, base=base)
 
-    async def _turn(self, http: HttpRequest) -> Talk:
-        who = self._door.caller(http.scope)
+    async def _turn(self, http: HttpRequest) -> AguiContext:
+        who = self._auth.caller(http.scope)
         turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
         agent = str(http.path_params["agent"])
         thread = await self._conversations.thread(who, turn.thread_id)
         if not turn.resume:
-            known = (await self._conversations.runner(agent).available_agents()).get(agent)
-            if known is None:
+            description = (await self._conversations.runner(agent).available_agents()).get(agent)
+            if description is None:
                 raise NotFoundError("agent", agent)
-            spoken = Spoken("")
+            message = UserMessage("")
             input = turn.forwarded_props
-            if takes_messages(known):
-                last = newest(turn)
-                spoken = spoken_in(last.get("content"))
-                input = said(spoken.text, str(last.get("id") or turn.run_id))
-            thread = await self._conversations.begin(who, thread, turn.thread_id, agent, input, spoken.images)
-            return Talk(who, turn.run_id, thread, others=words_for(http.scope).others, base=base_of(http.scope))
+            if accepts_messages(description):
+                last = newest_message(turn)
+                message = parse_message(last.get("content"))
+                input = message_input(message.text, str(last.get("id") or turn.run_id))
+            thread = await self._conversations.begin(who, thread, turn.thread_id, agent, input, message.images)
+            return AguiContext(
+                who, turn.run_id, thread, others_text=texts_for(http.scope).waits_for_others, base=base_of(http.scope)
+            )
         require_person(who)
         try:
-            talk = await self._resumed(who, turn, turn.resume, thread, channel_of(http.scope))
-            return talk._replace(others=words_for(http.scope).others, base=base_of(http.scope))
+            context = await self._resume(who, turn, turn.resume, thread, channel_of(http.scope))
+            return context._replace(others_text=texts_for(http.scope).waits_for_others, base=base_of(http.scope))
         except ForbiddenError:
             raise
         except RingiError as error:
-            return Talk(who, turn.run_id, error=failed(error))
+            return AguiContext(who, turn.run_id, error=error_event(error))
 
-    async def _resumed(
+    async def _resume(
         self, who: Principal, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
-    ) -> Talk:
+    ) -> AguiContext:
         """Answer the requests of the entries; the others stay open, and given answers are not undone."""
         if thread is None:
             raise NotFoundError("thread", turn.thread_id)
-        found = [(entry, await self._asked(who, thread, entry)) for entry in resume]
+        found = [(entry, await self._request(who, thread, entry)) for entry in resume]
         asked = [(entry, request) for entry, request in found if request]
         stale = next((request for _, request in asked if request.run_id != thread.run_id), None)
         if stale:
             raise FinalError(stale.id, stale.status)
         answers = [answer_of(request, entry) for entry, request in asked]
-        after, told = await self._pause(thread, {entry.interrupt_id for entry in resume})
-        if not (asked or told):
+        after, pause_ids = await self._pause(thread, {entry.interrupt_id for entry in resume})
+        if not (asked or pause_ids):
             raise NotFoundError("request", resume[0].interrupt_id)
         for (entry, request), answer in zip(asked, answers, strict=True):
             # A client can only acknowledge a request that can no longer be answered.
             is_past = entry.status == "cancelled" and request.is_final
             if answer and not is_past:
                 await self._conversations.answer(who, request.id, answer, channel)
-        return Talk(who, turn.run_id, thread, after, still_open=await self._still_open(who, told))
+        return AguiContext(who, turn.run_id, thread, after, still_open=await self._open_questions(who, pause_ids))
 
-    async def _asked(self, who: Principal, thread: Thread, entry: Resume) -> Request | None:
+    async def _request(self, who: Principal, thread: Thread, entry: Resume) -> Request | None:
         """Return the request of an entry; None for an entry without an answer whose request the client may not read."""
         try:
             return await self._conversations.request(who, thread.id, entry.interrupt_id)
@@ -159,119 +167,123 @@ class AguiRoutes:
 
     async def _pause(self, thread: Thread, ids: set[str]) -> tuple[int, list[str]]:
         """Return the newest pause that asks any of these requests, and all requests of that pause."""
-        items = await told_so_far(self._backend, thread.key, str(thread.run_id))
-        told = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
-        return next(((number, asked) for number, asked in reversed(told) if ids.intersection(asked)), (0, []))
+        items = await read_run(self._backend, thread.key, str(thread.run_id))
+        pauses = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
+        return next(((number, asked) for number, asked in reversed(pauses) if ids.intersection(asked)), (0, []))
 
-    async def _still_open(self, who: Principal, ids: list[str]) -> frozenset[str] | None:
+    async def _open_questions(self, who: Principal, ids: list[str]) -> frozenset[str] | None:
         left = defaultdict[str, set[str]](set)
         found = await requests_by_id(self._backend.store, who.tenant, ids)
         for request in found.values():
-            left[place_of(request)] |= set() if request.is_final else {request.id}
+            left[interrupt_id_of(request)] |= set() if request.is_final else {request.id}
         lost = set(ids).difference(found)
         # An interrupt may ask several requests and waits for all of them; interrupts do not wait for each other. An
         # unreadable request may belong to any of them, so a client could wait forever.
         return frozenset(lost).union(*left.values()) if lost or all(left.values()) else None
 
-    async def _feed(self, connection: Connection, talk: Talk) -> None:
-        connection.goodbye = written(wire(RunErrorEvent(message="the server is stopping", code="unavailable")), 0)
-        if talk.thread_id:
-            await self._history(connection, talk)
-        elif talk.thread:
-            await self._stretch(connection, talk, talk.thread)
-        elif talk.error:
-            await connection.write(written(talk.error, 0))
+    async def _feed(self, connection: Connection, context: AguiContext) -> None:
+        connection.goodbye = encode_event(
+            event_json(RunErrorEvent(message="the server is stopping", code="unavailable")), 0
+        )
+        if context.thread_id:
+            await self._send_history(connection, context)
+        elif context.thread:
+            await self._send_run(connection, context, context.thread)
+        elif context.error:
+            await connection.write(encode_event(context.error, 0))
         connection.goodbye = b""
         connection.end()
 
-    async def _stretch(self, connection: Connection, talk: Talk, thread: Thread) -> None:
+    async def _send_run(self, connection: Connection, context: AguiContext, thread: Thread) -> None:
         run_id, has_begun = str(thread.run_id), False
-        message = Message(run_id, thread.id, thread.agent)
+        message = MessageBuilder(run_id, thread.id, thread.agent)
         async for items in run_output(self._backend, thread.key, run_id, connection.turns):
             for item in items:
-                message.take(item.event)
-                event = await self._bound(talk, message, item.event)
-                if item.number == talk.after and talk.still_open is not None:
-                    await connection.write(asked_again(event, talk))
+                message.add(item.event)
+                event = await self._bind_calls(context, message, item.event)
+                if item.number == context.after and context.still_open is not None:
+                    await connection.write(repeat_questions(event, context))
                     return
-                if item.number <= talk.after:
+                if item.number <= context.after:
                     continue
                 has_begun = True
-                await connection.write(written(renamed(event, talk.run_id), item.number))
-                await self._correct(connection, talk, thread, message, item)
+                await connection.write(encode_event(with_run_id(event, context.run_id), item.number))
+                await self._correct(connection, context, thread, message, item)
                 if event["type"] in ENDS:
                     return
-        await connection.write(b"".join(written(event, 0) for event in cancelled(thread.id, talk.run_id, has_begun)))
+        await connection.write(
+            b"".join(encode_event(event, 0) for event in cancellation_events(thread.id, context.run_id, has_begun))
+        )
 
-    async def _history(self, connection: Connection, talk: Talk) -> None:
+    async def _send_history(self, connection: Connection, context: AguiContext) -> None:
         """Send the history, then the live run from its beginning to its end or its newest pause."""
-        thread, about = talk.thread, {"thread_id": talk.thread_id, "run_id": talk.run_id}
+        thread, about = context.thread, {"thread_id": context.thread_id, "run_id": context.run_id}
         runs = (await newest_runs(self._backend.stream, thread.key, self._settings.max_list, None))[0] if thread else []
         is_live = thread is not None and thread.is_live
         if thread and thread.run and is_live:
-            said = [message.model_dump() for message in user_messages(thread.run)]
-            runs = [*(run for run in runs if run.id != thread.run_id), Run(thread.run.id, said)]
+            messages = [message.model_dump() for message in user_messages(thread.run)]
+            runs = [*(run for run in runs if run.id != thread.run_id), RunHistory(thread.run.id, messages)]
         begin = RunStartedEvent(**about, protocol_version="1.0")
-        values = [wire(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
-        told = snapshot_of(runs, Place(talk.base, talk.thread_id))
-        await connection.write(b"".join(written(event, 0) for event in (wire(begin), told, *values)))
-        end = wire(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
+        values = [event_json(StateSnapshotEvent(snapshot=thread.values))] if thread and thread.values else []
+        snapshot = snapshot_of(runs, ImageLocation(context.base, context.thread_id))
+        await connection.write(b"".join(encode_event(event, 0) for event in (event_json(begin), snapshot, *values)))
+        end = event_json(RunFinishedEvent(**about, outcome=RunFinishedSuccessOutcome()))
         if thread and is_live:
-            end = await self._live(connection, talk, thread)
-        await connection.write(written(renamed(end, talk.run_id), 0))
+            end = await self._send_live(connection, context, thread)
+        await connection.write(encode_event(with_run_id(end, context.run_id), 0))
 
-    async def _live(self, connection: Connection, talk: Talk, thread: Thread) -> Event:
+    async def _send_live(self, connection: Connection, context: AguiContext, thread: Thread) -> Event:
         """Send a run as one AG-UI run, without past pauses, and return its last event."""
         pause: Event | None = None
-        message = Message(str(thread.run_id), thread.id, thread.agent)
+        message = MessageBuilder(str(thread.run_id), thread.id, thread.agent)
         async for items in run_output(self._backend, thread.key, str(thread.run_id), connection.turns):
             if not items and pause:
-                return await self._bound(talk, message, pause)
+                return await self._bind_calls(context, message, pause)
             for item in items:
-                message.take(item.event)
+                message.add(item.event)
                 if item.event["type"] in ENDS and not open_interrupts(item.event):
                     return item.event
                 pause = item.event if open_interrupts(item.event) else None
                 if not pause and item.event["type"] != "RUN_STARTED":
-                    await connection.write(written(item.event, 0))
-                    await self._correct(connection, talk, thread, message, item)
-        (end,) = cancelled(thread.id, talk.run_id, has_begun=True)
+                    await connection.write(encode_event(item.event, 0))
+                    await self._correct(connection, context, thread, message, item)
+        (end,) = cancellation_events(thread.id, context.run_id, has_begun=True)
         return end
 
     async def _correct(
-        self, connection: Connection, talk: Talk, thread: Thread, message: Message, item: StreamItem
+        self, connection: Connection, context: AguiContext, thread: Thread, message: MessageBuilder, item: StreamItem
     ) -> None:
         """Once a superseded text that was shown has ended, send the messages without it."""
         is_over = item.event["type"] in ("CUSTOM", "TEXT_MESSAGE_END")
         about = item.event.get("messageId", superseded_by(item.event)) if is_over else None
-        if about in message.superseded - message.speaking:
+        if about in message.superseded - message.open_texts:
             size = self._settings.max_list
             runs, _ = await newest_runs(self._backend.stream, thread.key, size, item.number + 1)
-            await connection.write(written(snapshot_of(runs, Place(talk.base, thread.id)), 0))
+            await connection.write(encode_event(snapshot_of(runs, ImageLocation(context.base, thread.id)), 0))
 
-    async def _bound(self, talk: Talk, message: Message, event: Event) -> Event:
+    async def _bind_calls(self, context: AguiContext, message: MessageBuilder, event: Event) -> Event:
         """Return a pause with the tool calls that its requests gate, without requests to others."""
         interrupts = open_interrupts(event)
         if not interrupts:
             return event
-        found = await requests_by_id(self._backend.store, talk.who.tenant, [each["id"] for each in interrupts])
-        shown = {id: request for id, request in found.items() if may_read(talk.who, request)}
+        found = await requests_by_id(self._backend.store, context.who.tenant, [each["id"] for each in interrupts])
+        readable = {id: request for id, request in found.items() if may_read(context.who, request)}
         bound = []
         for each in interrupts:
-            request = shown.get(each["id"])
-            call = message.gated(request) if request else None
-            each = each if request else {"id": each["id"], "reason": HIDDEN_REASON, "message": talk.others}
+            request = readable.get(each["id"])
+            call = message.gated_call(request) if request else None
+            each = each if request else {"id": each["id"], "reason": HIDDEN_REASON, "message": context.others_text}
             bound.append({**each, "toolCallId": call} if call else each)
         return {**event, "outcome": {**event["outcome"], "interrupts": bound}}
 
 
-def snapshot_of(runs: Sequence[Run], place: Place) -> Event:
+def snapshot_of(runs: Sequence[RunHistory], location: ImageLocation) -> Event:
     """Return all messages of runs as one event."""
     # A plain dict: the models of AG-UI would add fields that its older clients refuse.
-    return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs, place)}
+    return {"type": "MESSAGES_SNAPSHOT", "messages": messages_of(runs, location)}
 
 
-def newest(turn: AguiTurn) -> dict[str, Any]:
+def newest_message(turn: AguiTurn) -> dict[str, Any]:
     """Return the newest message; raise `InvalidError` unless it is a user message."""
     last = turn.messages[-1] if turn.messages else None
     if not isinstance(last, dict) or last.get("role") != "user":
@@ -288,7 +300,7 @@ def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
     if payload is None:
         return None
     if request.action:
-        return {**head, **decided(payload)}
+        return {**head, **decision_of(payload)}
     is_form = isinstance(payload, dict) and bool(request.form or request.data_schema)
     if request.answer_schema is not None and not is_form:
         return {**head, **plain_answer(payload)}
@@ -300,24 +312,24 @@ def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
 
 def plain_answer(payload: Any) -> dict[str, Any]:
     """Return a payload as the answer to a plain interrupt: text unchanged, any other value as JSON."""
-    words = payload.get("message") if isinstance(payload, dict) and set(payload) == {"message"} else payload
-    if isinstance(words, str):
-        return {"decision": "respond", "message": words}
+    text = payload.get("message") if isinstance(payload, dict) and set(payload) == {"message"} else payload
+    if isinstance(text, str):
+        return {"decision": "respond", "message": text}
     return {"decision": "respond", "data": {ANSWER: payload}}
 
 
-def decided(payload: Any) -> dict[str, Any]:
+def decision_of(payload: Any) -> dict[str, Any]:
     """Return the decision on a call: only `approved: true` is an approval."""
-    given = payload if isinstance(payload, dict) else {}
-    message = {"message": given["reason"]} if given.get("reason") else {}
-    if given.get("approved") is not True:
+    decision = payload if isinstance(payload, dict) else {}
+    message = {"message": decision["reason"]} if decision.get("reason") else {}
+    if decision.get("approved") is not True:
         return {"decision": "reject", **message}
-    if given.get("editedArgs") is None:
+    if decision.get("editedArgs") is None:
         return {"decision": "approve", **message}
-    return {"decision": "edit", "args": given["editedArgs"], **message}
+    return {"decision": "edit", "args": decision["editedArgs"], **message}
 
 
-def renamed(event: Event, run_id: str) -> Event:
+def with_run_id(event: Event, run_id: str) -> Event:
     """Return an event under the client's run id, including the input that it repeats."""
     if "runId" not in event:
         return event
@@ -325,36 +337,36 @@ def renamed(event: Event, run_id: str) -> Event:
     return {**event, "runId": run_id, **input}
 
 
-def failed(error: RingiError) -> Event:
+def error_event(error: RingiError) -> Event:
     """Return the event for an error before the run."""
-    return wire(RunErrorEvent(message=str(error), code=status_of(error)[1]))
+    return event_json(RunErrorEvent(message=str(error), code=status_of(error)[1]))
 
 
-def cancelled(thread_id: str, run_id: str, has_begun: bool) -> list[Event]:
+def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[Event]:
     """Return the final events of a run that was canceled while it waited, or before it began."""
     end = RunFinishedEvent(thread_id=thread_id, run_id=run_id, outcome=RunFinishedCancelledOutcome())
     begin = RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version="1.0")
-    return [wire(end)] if has_begun else [wire(begin), wire(end)]
+    return [event_json(end)] if has_begun else [event_json(begin), event_json(end)]
 
 
-def asked_again(pause: Event, talk: Talk) -> bytes:
+def repeat_questions(pause: Event, context: AguiContext) -> bytes:
     """Return a stretch that only repeats the open questions of a pause."""
-    begin = RunStartedEvent(thread_id=pause["threadId"], run_id=talk.run_id, protocol_version="1.0")
-    left = [each for each in open_interrupts(pause) if each["id"] in (talk.still_open or ())]
-    end = {**renamed(pause, talk.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
-    return written(wire(begin), 0) + written(end, 0)
+    begin = RunStartedEvent(thread_id=pause["threadId"], run_id=context.run_id, protocol_version="1.0")
+    left = [each for each in open_interrupts(pause) if each["id"] in (context.still_open or ())]
+    end = {**with_run_id(pause, context.run_id), "outcome": {**pause["outcome"], "interrupts": left}}
+    return encode_event(event_json(begin), 0) + encode_event(end, 0)
 
 
-def place_of(request: Request) -> str:
+def interrupt_id_of(request: Request) -> str:
     """Return the interrupt that asks a request, possibly with others."""
     return str(request.continuation.args.get("interrupt_id")) if request.continuation else request.id
 
 
-def wire(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> Event:
+def event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | StateSnapshotEvent) -> Event:
     """Return an event as JSON data."""
     return event.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def written(event: Event, number: int) -> bytes:
+def encode_event(event: Event, number: int) -> bytes:
     """Return an event as a server-sent event; an event outside the thread's stream has no number."""
     return encoded(dump_json(event), id=str(number)) if number else b"data: " + dump_json(event) + b"\n\n"

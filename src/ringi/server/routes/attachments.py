@@ -31,21 +31,21 @@ AT = "/v1/requests/{id}/attachments"
 class AttachmentRoutes:
     """Attached files over HTTP."""
 
-    def __init__(self, platform: Platform, door: Authenticator) -> None:
-        self._platform, self._door = platform, door
+    def __init__(self, platform: Platform, auth: Authenticator) -> None:
+        self._platform, self._auth = platform, auth
         self._attachments = Attachments(platform.backend.stream)
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add = partial(api.add_api_route, tags=["requests"])
         add(AT, self.attach, methods=["POST"], **route_docs("AttachedFile", 201, body="Upload"))
-        told = route_docs(None)
-        told["responses"][200]["content"] = {"application/octet-stream": {"schema": {"type": "string"}}}
-        add(f"{AT}/{{number}}", self.attachment, methods=["GET"], **told)
+        metadata = route_docs(None)
+        metadata["responses"][200]["content"] = {"application/octet-stream": {"schema": {"type": "string"}}}
+        add(f"{AT}/{{number}}", self.attachment, methods=["GET"], **metadata)
 
     async def attach(self, http: HttpRequest) -> HttpResponse:
         """Store a file for a field of a pending request; the answer's data refers to it by the returned object."""
-        who, id = self._door.caller(http.scope), str(http.path_params["id"])
+        who, id = self._auth.caller(http.scope), str(http.path_params["id"])
         require_person(who)
         inbox = inbox_for(self._platform.inbox, who, require_answerable)
         # Before the body is read: a caller who may not answer must not send ten megabytes.
@@ -59,18 +59,18 @@ class AttachmentRoutes:
 
     async def attachment(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
         """Download a file that an answer refers to; before the answer is sent, only the uploader may."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         inbox = inbox_for(self._platform.inbox, who)
         request = await inbox.get(id)
         stored = await self._attachments.find(request.key, number)
-        if not stored or not is_shown(who, request, stored):
+        if not stored or not may_download(who, request, stored):
             raise NotFoundError("attachment", f"{id}/{number}")
         name = quote(stored.file["name"], safe="")
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
         return HttpResponse(await inbox.attachment(id, number), 200, headers, stored.file["media_type"])
 
 
-def is_shown(who: Principal, request: Request, stored: Stored) -> bool:
+def may_download(who: Principal, request: Request, stored: Stored) -> bool:
     """Return whether a caller who may read a request may read this file of it."""
     is_own = who.role != "agent" and stored.by == who.name
     return is_own or stored.file["number"] in numbers_in(request)

@@ -19,23 +19,23 @@ from ringi.errors import FinalError, InvalidError, NotFoundError
 from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import is_theirs_to_answer, may_read
 from ringi.server.body import json_body
-from ringi.server.language import words_for
+from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import spoken_in
+from ringi.server.message_parts import parse_message
 from ringi.server.platform import Platform
 from ringi.server.refusals import NotNewestError
 from ringi.server.schemas import ChatTurn
-from ringi.server.sse.chat_parts import NEWEST, Message, Part, Sdk, written
-from ringi.server.sse.conversation import TALK, Conversations, Endpoint, said, taking_messages
+from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Part, Sdk, encode_parts
+from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, StreamAfterAction, chat_agent, message_input
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, run_output
 from ringi.server.sse.sse import HEADERS, Connection, EventStream, Feeder, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
-SHAPE = frozenset({"hold", "sdk"})
+FORMAT = frozenset({"hold", "sdk"})
 """The parameters that select the format of the stream."""
 MESSAGE_STREAM = [*HEADERS, (b"x-vercel-ai-ui-message-stream", b"v1")]
 DONE = b"data: [DONE]\n\n"
-STOPPING = written([{"type": "error", "errorText": "the server is stopping: resume the stream"}])
+STOPPING = encode_parts([{"type": "error", "errorText": "the server is stopping: resume the stream"}])
 
 
 class ChatMessage(StrictModel):
@@ -49,19 +49,19 @@ class ChatMessage(StrictModel):
     @property
     def approvals(self) -> list[dict[str, Any]]:
         """The tool approvals and rejections in this message, as reported by the client."""
-        given = [part.get("approval") for part in self.parts if part.get("state") == "approval-responded"]
-        return [approval for approval in given if isinstance(approval, dict)]
+        approvals = [part.get("approval") for part in self.parts if part.get("state") == "approval-responded"]
+        return [approval for approval in approvals if isinstance(approval, dict)]
 
     def digest_of(self, id: str) -> str:
         """Return the digest under which a request was shown in this message, or raise `InvalidError`."""
         for part in self.parts:
-            shown = part.get("data") if (part.get("type"), part.get("id")) == ("data-ringi-request", id) else None
-            if isinstance(shown, dict) and isinstance(shown.get("digest"), str):
-                return str(shown["digest"])
+            data = part.get("data") if (part.get("type"), part.get("id")) == ("data-ringi-request", id) else None
+            if isinstance(data, dict) and isinstance(data.get("digest"), str):
+                return str(data["digest"])
         raise InvalidError.of("messages", f"the message does not show request {id!r}: send it as you received it")
 
 
-class Talk(NamedTuple):
+class ChatContext(NamedTuple):
     """One run that a client follows."""
 
     who: Principal
@@ -71,31 +71,35 @@ class Talk(NamedTuple):
     hold: bool = False
     """True to keep the stream open while only tool approvals are pending."""
     sdk: Sdk = NEWEST
-    others: str = ""
+    others_text: str = ""
     """The text stating that other people are asked."""
 
 
 class ChatRoutes:
     """`POST /v1/chat`, and the stream for reconnecting."""
 
-    def __init__(self, platform: Platform, door: Authenticator, streams: Streams, limits: AskLimits) -> None:
-        self._door, self._streams, self._settings = door, streams, platform.settings
+    def __init__(self, platform: Platform, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
+        self._auth, self._streams, self._settings = auth, streams, platform.settings
         self._backend, self._conversations = platform.backend, Conversations(platform, limits)
 
     def streams(self) -> list[Route]:
         """Return the routes, all of which stream."""
-        stream = EventStream(self._door, self._streams, self._open, MESSAGE_STREAM)
+        stream = EventStream(self._auth, self._streams, self._open, MESSAGE_STREAM)
         return [
-            StrictPlainRoute("/v1/chat", Endpoint(self._turn, stream), methods=["POST"], known={"agent", *SHAPE}),
-            StrictPlainRoute("/v1/chat/{id}/stream", Endpoint(self._again, stream), methods=["GET"], known=SHAPE),
+            StrictPlainRoute(
+                "/v1/chat", StreamAfterAction(self._turn, stream), methods=["POST"], known={"agent", *FORMAT}
+            ),
+            StrictPlainRoute(
+                "/v1/chat/{id}/stream", StreamAfterAction(self._follow, stream), methods=["GET"], known=FORMAT
+            ),
         ]
 
     async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
-        talk: Talk = scope[TALK]
-        return (lambda connection: self._feed(connection, talk)), (lambda connection: None)
+        context: ChatContext = scope[STREAM_CONTEXT]
+        return (lambda connection: self._feed(connection, context)), (lambda connection: None)
 
-    async def _again(self, http: HttpRequest) -> Talk | None:
-        who, sdk = self._door.caller(http.scope), sdk_of(http.scope)
+    async def _follow(self, http: HttpRequest) -> ChatContext | None:
+        who, sdk = self._auth.caller(http.scope), sdk_of(http.scope)
         try:
             thread = await self._conversations.thread(who, http.path_params["id"])
         except NotFoundError:
@@ -103,34 +107,40 @@ class ChatRoutes:
             thread = None
         if thread is None or not thread.is_live:
             return None
-        return Talk(who, thread, hold=holds(http.scope), sdk=sdk, others=words_for(http.scope).others)
+        return ChatContext(
+            who, thread, hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope).waits_for_others
+        )
 
-    async def _turn(self, http: HttpRequest) -> Talk:
-        who, sdk = self._door.caller(http.scope), sdk_of(http.scope)
+    async def _turn(self, http: HttpRequest) -> ChatContext:
+        who, sdk = self._auth.caller(http.scope), sdk_of(http.scope)
         body = await json_body(http, max_depth=self._settings.max_depth)
         turn = parse_body(ChatTurn, body, extra="allow")
         newest = parse_body(ChatMessage, turn.messages[-1], extra="allow")
         thread = await self._conversations.thread(who, turn.id)
         if newest.role == "user":
-            talk = Talk(who, await self._said(who, turn, newest, thread, http.query_params.get("agent")))
+            context = ChatContext(who, await self._start(who, turn, newest, thread, http.query_params.get("agent")))
         else:
-            talk = await self._approved(who, turn, newest, thread, channel_of(http.scope))
-        return talk._replace(hold=holds(http.scope), sdk=sdk, others=words_for(http.scope).others)
+            context = await self._apply_approvals(who, turn, newest, thread, channel_of(http.scope))
+        return context._replace(
+            hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope).waits_for_others
+        )
 
-    async def _said(
-        self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, named: str | None
+    async def _start(
+        self, who: Principal, turn: ChatTurn, sent: ChatMessage, thread: Thread | None, named: str | None
     ) -> Thread:
         is_first = turn.trigger == "submit-message" and turn.message_id is None
         # A repeated message is a new message: under its old id it would be taken for a resend of a lost message.
-        id = message.id if is_first else f"{message.id}~{uuid.uuid4().hex[:8]}"
+        id = sent.id if is_first else f"{sent.id}~{uuid.uuid4().hex[:8]}"
         named = turn.agent or named
-        agent = await taking_messages(self._conversations.runner(named or "chat"), named, thread)
-        spoken = spoken_in(message.parts)
-        return await self._conversations.begin(who, thread, turn.id, agent, said(spoken.text, id), spoken.images)
+        agent = await chat_agent(self._conversations.runner(named or "chat"), named, thread)
+        content = parse_message(sent.parts)
+        return await self._conversations.begin(
+            who, thread, turn.id, agent, message_input(content.text, id), content.images
+        )
 
-    async def _approved(
+    async def _apply_approvals(
         self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, channel: str
-    ) -> Talk:
+    ) -> ChatContext:
         """Apply the answers in the message, as the caller and under the digest that was shown."""
         if thread is None or message.id != thread.run_id:
             raise NotNewestError(turn.id, message.id)
@@ -139,7 +149,7 @@ class ChatRoutes:
             raise InvalidError.of("messages", "the message has no metadata.after: send it as you received it")
         for approval in message.approvals:
             await self._answer(who, turn.id, message, approval, channel)
-        return Talk(who, thread, after)
+        return ChatContext(who, thread, after)
 
     async def _answer(
         self, who: Principal, thread_id: str, message: ChatMessage, approval: dict[str, Any], channel: str
@@ -154,50 +164,52 @@ class ChatRoutes:
             # Another answer was first, or the deadline has passed: the stream shows the result.
             return
 
-    async def _feed(self, connection: Connection, talk: Talk) -> None:
+    async def _feed(self, connection: Connection, context: ChatContext) -> None:
         connection.goodbye = STOPPING
-        key, run_id = talk.thread.key, str(talk.thread.run_id)
-        message = Message(run_id, key.id, talk.thread.agent, talk.sdk)
-        await connection.write(written([message.start()]))
-        reason, after = "stop", talk.after
+        key, run_id = context.thread.key, str(context.thread.run_id)
+        message = MessageBuilder(run_id, key.id, context.thread.agent, context.sdk)
+        await connection.write(encode_parts([message.start()]))
+        reason, after = "stop", context.after
         async for items in run_output(self._backend, key, run_id, connection.turns):
             parts: list[Part] = []
             for item in items:
-                fresh = message.take(item.event) + await self._asked(talk.who, message, item.event)
-                parts += fresh if item.number > talk.after else []
+                fresh = message.add(item.event) + await self._event_parts(context.who, message, item.event)
+                parts += fresh if item.number > context.after else []
                 after = item.number
             if parts:
-                await connection.write(written(parts))
-            if not items and message.is_for_the_client and not talk.hold:
+                await connection.write(encode_parts(parts))
+            if not items and message.is_for_the_client and not context.hold:
                 reason = "tool-calls"
-                await connection.write(written(message.waits_for_others(talk.others, after)))
+                await connection.write(encode_parts(message.waits_for_others(context.others_text, after)))
                 break
         else:
             thread = await self._backend.store.get(Thread, *key)
-            await connection.write(written([*await self._left(talk.who, message), *message.end(thread)]))
+            await connection.write(
+                encode_parts([*await self._waiting_parts(context.who, message), *message.end(thread)])
+            )
         # One before the pause: its requests are sent again with their results.
-        await connection.write(written([message.finish(reason, after - 1)]) + DONE)
+        await connection.write(encode_parts([message.finish(reason, after - 1)]) + DONE)
         connection.goodbye = b""
         connection.end()
 
-    async def _asked(self, who: Principal, message: Message, event: dict[str, Any]) -> list[Part]:
+    async def _event_parts(self, who: Principal, message: MessageBuilder, event: dict[str, Any]) -> list[Part]:
         """Return the requests of a pause, followed by their results."""
         if event["type"] == "RUN_STARTED":
-            return await self._left(who, message)
-        return await self._shown(who, message, [interrupt["id"] for interrupt in open_interrupts(event)])
+            return await self._waiting_parts(who, message)
+        return await self._request_parts(who, message, [interrupt["id"] for interrupt in open_interrupts(event)])
 
-    async def _left(self, who: Principal, message: Message) -> list[Part]:
-        return await self._shown(who, message, list(message.waiting))
+    async def _waiting_parts(self, who: Principal, message: MessageBuilder) -> list[Part]:
+        return await self._request_parts(who, message, list(message.waiting))
 
-    async def _shown(self, who: Principal, message: Message, ids: Sequence[str]) -> list[Part]:
+    async def _request_parts(self, who: Principal, message: MessageBuilder, ids: Sequence[str]) -> list[Part]:
         requests = await requests_by_id(self._backend.store, who.tenant, ids)
         parts: list[Part] = []
         for id in ids:
             request = requests.get(id)
             if request and may_read(who, request):
-                parts += message.asked(request, is_theirs=may_answer(who, request))
+                parts += message.show_request(request, can_answer=may_answer(who, request))
             else:
-                parts += message.hidden(id)
+                parts += message.hide_request(id)
             if request is None or request.is_final:
                 message.waiting.pop(id, None)
         return parts
@@ -218,6 +230,6 @@ def sdk_of(scope: Scope) -> Sdk:
     return version
 
 
-def holds(scope: Scope) -> bool:
+def wants_hold(scope: Scope) -> bool:
     """Return whether the caller requests that the stream stay open in every pause."""
     return QueryParams(scope["query_string"]).get("hold") == "true"

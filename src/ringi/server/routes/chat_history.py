@@ -23,16 +23,16 @@ from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.serialize import dump_json
-from ringi.server.sse.chat_parts import Message, Part
+from ringi.server.sse.chat_parts import MessageBuilder, Part
 from ringi.server.sse.run_output import open_interrupts, requests_by_id
-from ringi.server.sse.run_pages import Run, newest_runs, parse_cursor
+from ringi.server.sse.run_pages import RunHistory, newest_runs, parse_cursor
 
 
 class ChatHistoryRoutes:
     """`GET /v1/chat/{id}`."""
 
-    def __init__(self, platform: Platform, door: Authenticator) -> None:
-        self._door, self._backend, self._max = door, platform.backend, platform.settings.max_list
+    def __init__(self, platform: Platform, auth: Authenticator) -> None:
+        self._auth, self._backend, self._max = auth, platform.backend, platform.settings.max_list
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
@@ -42,7 +42,7 @@ class ChatHistoryRoutes:
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
     ) -> HttpResponse:
         """Return the newest runs of a thread, the live one included, oldest first; `next` leads to older runs."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         found = await self._backend.store.get_many(Thread, [Key(who.tenant, id)])
         if not found:
             raise NotFoundError("thread", id)
@@ -51,37 +51,43 @@ class ChatHistoryRoutes:
         runs, next = await newest_runs(self._backend.stream, thread.key, size, before)
         if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
             # No worker has started it yet; the sender must see that the message arrived.
-            runs.append(Run(thread.run.id, [message.model_dump() for message in user_messages(thread.run)]))
-        requests = await self._requests(who, [id for run in runs for id in run.asked])
-        told = [told_of(run, thread, requests, base_of(http.scope)) for run in runs]
-        return json_response(dump_json({"id": id, "agent": thread.agent, "runs": told, "next": next and str(next)}))
+            runs.append(RunHistory(thread.run.id, [message.model_dump() for message in user_messages(thread.run)]))
+        requests = await self._requests(who, [id for run in runs for id in run.request_ids])
+        runs_json = [run_json(run, thread, requests, base_of(http.scope)) for run in runs]
+        return json_response(
+            dump_json({"id": id, "agent": thread.agent, "runs": runs_json, "next": next and str(next)})
+        )
 
     async def _requests(self, who: Principal, ids: list[str]) -> dict[str, Request]:
         found = await requests_by_id(self._backend.store, who.tenant, ids)
         return {id: request for id, request in found.items() if may_read(who, request)}
 
 
-def told_of(run: Run, thread: Thread, requests: dict[str, Request], base: str) -> Part:
+def run_json(run: RunHistory, thread: Thread, requests: dict[str, Request], base: str) -> Part:
     """Return one run: the user messages, and the parts of the agent's message."""
-    message = Message(run.id, thread.id, thread.agent)
+    message = MessageBuilder(run.id, thread.id, thread.agent)
     parts = [message.start()]
     for event in run.events:
-        parts += message.take(event)
+        parts += message.add(event)
         for id in (interrupt["id"] for interrupt in open_interrupts(event)):
-            parts += message.asked(requests[id], is_theirs=False) if id in requests else message.hidden(id)
+            parts += (
+                message.show_request(requests[id], can_answer=False) if id in requests else message.hide_request(id)
+            )
     if run.id != thread.run_id or not thread.is_live:
         parts += [part for part in message.end(thread) if part["type"] not in ("error", "abort")]
-    said = [{"id": m["id"], "role": "user", "parts": parts_of(m, base, thread.id)} for m in run.said]
-    return {"id": run.id, "messages": said, "parts": list(joined(parts))}
+    messages = [
+        {"id": each["id"], "role": "user", "parts": parts_of(each, base, thread.id)} for each in run.user_messages
+    ]
+    return {"id": run.id, "messages": messages, "parts": list(merge_deltas(parts))}
 
 
 def parts_of(message: dict[str, Any], base: str, thread_id: str) -> list[Part]:
     """Return a user message as parts: its text, if any, and its images."""
-    words = [{"type": "text", "text": message["content"]}] if message["content"] else []
-    return words + [file_part(base, thread_id, file) for file in named_by(message.get("metadata"))]
+    text = [{"type": "text", "text": message["content"]}] if message["content"] else []
+    return text + [file_part(base, thread_id, file) for file in named_by(message.get("metadata"))]
 
 
-def joined(parts: Iterable[Part]) -> Iterable[Part]:
+def merge_deltas(parts: Iterable[Part]) -> Iterable[Part]:
     """Yield the parts, with the deltas of one text merged into one part."""
     last: Part | None = None
     for part in parts:

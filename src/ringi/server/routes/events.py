@@ -19,16 +19,16 @@ from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.serialize import audit_json, page_json
-from ringi.server.sse.event_hub import ALL, EventHub, place_of
-from ringi.server.sse.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.sse.event_hub import ALL, EventHub, position_of
+from ringi.server.sse.sse import POSITION_PARAMETERS, Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.strict_route import StrictPlainRoute
 
 
 class EventRoutes:
     """Events over HTTP."""
 
-    def __init__(self, platform: Platform, door: Authenticator, streams: Streams, hub: EventHub) -> None:
-        self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
+    def __init__(self, platform: Platform, auth: Authenticator, streams: Streams, hub: EventHub) -> None:
+        self._platform, self._auth, self._streams, self._hub = platform, auth, streams, hub
         self._settings = platform.settings
 
     def add_to(self, api: FastAPI) -> None:
@@ -37,11 +37,11 @@ class EventRoutes:
 
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
-        of_all = EventStream(self._door, self._streams, self._open_all)
-        of_one = EventStream(self._door, self._streams, self._open_one)
+        of_all = EventStream(self._auth, self._streams, self._open_all)
+        of_one = EventStream(self._auth, self._streams, self._open_one)
         return [
-            StrictPlainRoute("/v1/events", of_all, methods=["GET"], known=PLACE),
-            StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], known=PLACE),
+            StrictPlainRoute("/v1/events", of_all, methods=["GET"], known=POSITION_PARAMETERS),
+            StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], known=POSITION_PARAMETERS),
         ]
 
     async def audit(
@@ -52,14 +52,14 @@ class EventRoutes:
         limit: Annotated[int, Query(ge=1)] = 100,
     ) -> HttpResponse:
         """List audit events with actor and hash, oldest first, of one request or of all that the caller may read."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         if request_id is not None:
             await inbox_for(self._platform.inbox, who).get(request_id)
         size = min(limit, self._settings.max_list)
-        place = place_of(after) or START
-        events = await self._platform.inbox.of(who.tenant).events(place, size, request_id=request_id)
-        shown = [audit_json(event) for event in await self._visible(who, events, request_id)]
-        return json_response(page_json(shown, events[-1].position if len(events) == size else None))
+        position = position_of(after) or START
+        events = await self._platform.inbox.of(who.tenant).events(position, size, request_id=request_id)
+        events_json = [audit_json(event) for event in await self._visible(who, events, request_id)]
+        return json_response(page_json(events_json, events[-1].position if len(events) == size else None))
 
     async def _visible(self, who: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
         if request_id is not None:
@@ -72,12 +72,12 @@ class EventRoutes:
         return [event for event in events if event.record == Request.record and event.record_id in seen]
 
     async def _open_all(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
-        return await self._open(scope, who, ALL, place_of(last_event_id(scope)))
+        return await self._open(scope, who, ALL, position_of(last_event_id(scope)))
 
     async def _open_one(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         id = scope["path_params"]["id"]
         await inbox_for(self._platform.inbox, who).get(id)
-        return await self._open(scope, who, id, place_of(last_event_id(scope)) or START)
+        return await self._open(scope, who, id, position_of(last_event_id(scope)) or START)
 
     async def _open(
         self, scope: Scope, who: Principal, id: str, after: Position | None

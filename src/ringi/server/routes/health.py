@@ -62,9 +62,9 @@ class HealthRoutes:
     async def metrics(self) -> HttpResponse:
         """Return the metrics in the text format of Prometheus."""
         inbox = self._platform.inbox
-        here = CollectorRegistry(auto_describe=False)
-        here.register(Now([await self._pending(), *self._figures()]))
-        text = generate_latest(here) + generate_latest(inbox.measures.registry)
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(CurrentMetrics([await self._pending(), *self._metrics()]))
+        text = generate_latest(registry) + generate_latest(inbox.measures.registry)
         return HttpResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _pending(self) -> Metric:
@@ -74,7 +74,7 @@ class HealthRoutes:
             family.add_metric((kind,), await store.count(Request, query))
         return family
 
-    def _figures(self) -> list[Metric]:
+    def _metrics(self) -> list[Metric]:
         lost, failures = self._platform.backend.notifier.lost, self._platform.inbox.feed.failures
         return [
             GaugeMetricFamily("ringi_open_streams", "Open event streams of this process.", len(self._streams)),
@@ -83,12 +83,12 @@ class HealthRoutes:
         ]
 
 
-class Now(Collector):
+class CurrentMetrics(Collector):
     """Current metrics."""
 
-    def __init__(self, figures: list[Metric]) -> None:
-        self._figures = figures
+    def __init__(self, metrics: list[Metric]) -> None:
+        self._metrics = metrics
 
     def collect(self) -> list[Metric]:
         """Return the metrics."""
-        return self._figures
+        return self._metrics

@@ -11,7 +11,7 @@ from ringi.errors import NotFoundError
 from ringi.server.auth.authenticator import Authenticator, channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person
 from ringi.server.body import json_body
-from ringi.server.language import words_for
+from ringi.server.language import texts_for
 from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
 from ringi.server.replies import json_response
@@ -22,30 +22,30 @@ from ringi.server.serialize import dump_json
 class HitlRoutes:
     """The answer to a form of a chat."""
 
-    def __init__(self, platform: Platform, door: Authenticator) -> None:
-        self._platform, self._door = platform, door
+    def __init__(self, platform: Platform, auth: Authenticator) -> None:
+        self._platform, self._auth = platform, auth
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
-        said = route_docs("HitlResult", body="HitlAnswer")
+        metadata = route_docs("HitlResult", body="HitlAnswer")
         api.add_api_route(
-            "/hitl/respond", self.respond, methods=["POST"], tags=["requests"], operation_id="hitl_respond", **said
+            "/hitl/respond", self.respond, methods=["POST"], tags=["requests"], operation_id="hitl_respond", **metadata
         )
 
     async def respond(self, http: HttpRequest) -> HttpResponse:
         """Answer a request that a chat displayed; the first answer wins."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         require_person(who)
-        given = parse_body(HitlAnswer, await json_body(http, max_depth=self._platform.settings.max_depth))
+        submitted = parse_body(HitlAnswer, await json_body(http, max_depth=self._platform.settings.max_depth))
         inbox = inbox_for(self._platform.inbox, who, require_answerable)
-        request = await inbox.get(given.request_id)
-        if request.thread_id != given.session_id:
-            raise NotFoundError("request", given.request_id)
+        request = await inbox.get(submitted.request_id)
+        if request.thread_id != submitted.session_id:
+            raise NotFoundError("request", submitted.request_id)
         # A front end sends its form with every button; the data of a rejection is not stored.
-        data = None if given.action == "reject" else given.data
-        answer = Answer(decision=given.action, digest=request.digest, data=data)
+        data = None if submitted.action == "reject" else submitted.data
+        answer = Answer(decision=submitted.action, digest=request.digest, data=data)
         request = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))
         next = "continue" if request.continuation else "complete"
-        words = words_for(http.scope)
-        said = {"approve": words.approved, "edit": words.edited, "reject": words.rejected}
-        return json_response(dump_json({"success": True, "next_action": next, "message": said[given.action]}))
+        texts = texts_for(http.scope)
+        messages = {"approve": texts.approved, "edit": texts.edited, "reject": texts.rejected}
+        return json_response(dump_json({"success": True, "next_action": next, "message": messages[submitted.action]}))

@@ -23,19 +23,19 @@ from ringi.server.platform import Platform
 class ImageRoutes:
     """Images of threads over HTTP."""
 
-    def __init__(self, platform: Platform, door: Authenticator) -> None:
-        self._store, self._door, self._images = platform.backend.store, door, Images(platform.backend.stream)
+    def __init__(self, platform: Platform, auth: Authenticator) -> None:
+        self._store, self._auth, self._images = platform.backend.store, auth, Images(platform.backend.stream)
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
-        told = route_docs(None)
-        told["responses"][200]["content"] = {"image/*": {"schema": {"type": "string"}}}
+        metadata = route_docs(None)
+        metadata["responses"][200]["content"] = {"image/*": {"schema": {"type": "string"}}}
         add = partial(api.add_api_route, tags=["threads"])
-        add("/v1/threads/{id}/images/{number}", self.image, methods=["GET"], **told)
+        add("/v1/threads/{id}/images/{number}", self.image, methods=["GET"], **metadata)
 
     async def image(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
         """Return an image of a message; browsers may display it inline, because only images are stored."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         thread = require_readable_thread(who, await self._store.get(Thread, *Key(who.tenant, id)))
         if number not in (thread.images or ()):
             raise NotFoundError("image", f"{id}/{number}")

@@ -25,8 +25,8 @@ from ringi.server.serialize import memory_json, page_json
 class MemoryRoutes:
     """The caller's own memories over HTTP; no role can read those of other people."""
 
-    def __init__(self, platform: Platform, door: Authenticator) -> None:
-        self._platform, self._door = platform, door
+    def __init__(self, platform: Platform, auth: Authenticator) -> None:
+        self._platform, self._auth = platform, auth
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -54,8 +54,8 @@ class MemoryRoutes:
     async def edit(self, http: HttpRequest, id: str) -> HttpResponse:
         """Change a memory; the original answer of the request stays unchanged."""
         inbox, person = self._of_caller(http)
-        given = parse_body(MemoryEdit, await json_body(http, max_depth=self._platform.settings.max_depth))
-        return json_response(memory_json(await inbox.edit_memory(id, given.data, by=person, told_at=given.told_at)))
+        change = parse_body(MemoryEdit, await json_body(http, max_depth=self._platform.settings.max_depth))
+        return json_response(memory_json(await inbox.edit_memory(id, change.data, by=person, told_at=change.told_at)))
 
     async def delete(self, http: HttpRequest, id: str) -> HttpResponse:
         """Delete a memory permanently; the original answer of the request stays."""
@@ -64,6 +64,6 @@ class MemoryRoutes:
         return HttpResponse(status_code=204)
 
     def _of_caller(self, http: HttpRequest) -> tuple[Inbox, str]:
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         require_person(who)
         return self._platform.inbox.of(who.tenant), who.name

@@ -29,8 +29,8 @@ Act = Callable[..., Awaitable[Thread]]
 class OperationRoutes:
     """Operations over HTTP."""
 
-    def __init__(self, platform: Platform, door: Authenticator) -> None:
-        self._platform, self._door = platform, door
+    def __init__(self, platform: Platform, auth: Authenticator) -> None:
+        self._platform, self._auth = platform, auth
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -44,7 +44,7 @@ class OperationRoutes:
         self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
     ) -> HttpResponse:
         """List the runs that need an operator: failed runs first, then runs with stranded requests."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         require_person(who)
         size, runner = min(limit, self._platform.settings.max_list), self._platform.runner
         deployed = {*runner.agents, *await runner.announced_agents()} if runner else set()
@@ -70,7 +70,7 @@ class OperationRoutes:
         return await self._operate(http, id, operations.abandon)
 
     async def _operate(self, http: HttpRequest, id: str, act: Act) -> HttpResponse:
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         refuse_all_but_admins(who)
         body = await json_body(http, max_depth=self._platform.settings.max_depth)
         backend, reason = self._platform.backend, parse_body(Operation, body).reason

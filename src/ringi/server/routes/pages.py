@@ -23,9 +23,9 @@ ADDRESSES = (
     "/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/learning", "/learning/{id}", "/memory",
     "/operations",
 )  # fmt: skip
-BESIDE = frozenset({"look.js", "stamp.svg", "stamp-dot.svg", "third-party-licenses.md"})
+UNVERSIONED_FILES = frozenset({"look.js", "stamp.svg", "stamp-dot.svg", "third-party-licenses.md"})
 """Files with fixed names, which must be revalidated on each use."""
-FOR_EVER = "public, max-age=31536000, immutable"
+IMMUTABLE = "public, max-age=31536000, immutable"
 REMEDY = "the page is not built: run `make demo`, or `python3 hatch_build.py --build`, and reload"
 
 
@@ -39,7 +39,7 @@ class PageRoutes:
         """Return the routes."""
         pages = [Route(path, self.page, methods=["GET"]) for path in ADDRESSES]
         assets = Mount("/assets", GZipMiddleware(Assets(directory=self._static / "assets", check_dir=False)))
-        return [*pages, assets, *(Route(f"/{name}", self.beside, methods=["GET"]) for name in BESIDE)]
+        return [*pages, assets, *(Route(f"/{name}", self.file, methods=["GET"]) for name in UNVERSIONED_FILES)]
 
     async def page(self, http: HttpRequest, status: int = 200) -> HttpResponse:
         """Return the page."""
@@ -47,16 +47,16 @@ class PageRoutes:
             text = await to_thread.run_sync((self._static / "index.html").read_text, "utf-8")
         except FileNotFoundError as error:
             raise HTTPException(503, REMEDY) from error
-        return HTMLResponse(placed(text, escape(base_of(http.scope))), status, {"cache-control": "no-cache"})
+        return HTMLResponse(with_base_path(text, escape(base_of(http.scope))), status, {"cache-control": "no-cache"})
 
-    async def unknown(self, http: HttpRequest, error: Exception) -> HttpResponse:
+    async def not_found(self, http: HttpRequest, error: Exception) -> HttpResponse:
         """Return the page, which says that there is nothing here, to a browser; a problem document to a program."""
         wants_page = http.method == "GET" and "text/html" in http.headers.get("accept", "")
         if wants_page and (self._static / "index.html").is_file():
             return await self.page(http, 404)
         return await problems.on_http_error(http, error)
 
-    async def beside(self, http: HttpRequest) -> HttpResponse:
+    async def file(self, http: HttpRequest) -> HttpResponse:
         """Return a file next to the page."""
         file = self._static / http.url.path.rpartition("/")[2]
         if not file.is_file():
@@ -64,7 +64,7 @@ class PageRoutes:
         return FileResponse(file, headers={"cache-control": "no-cache"})
 
 
-def placed(page: str, base: str) -> str:
+def with_base_path(page: str, base: str) -> str:
     """Return the page with asset URLs for its base path; its API calls use the same base path."""
     page = page.replace('="./', f'="{base}/')
     return page.replace("</title>", f'</title><meta name="ringi-base" content="{base}">') if base else page
@@ -81,5 +81,5 @@ class Assets(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> HttpResponse:
         """Return a file that a browser may cache indefinitely."""
         response = await super().get_response(path, scope)
-        response.headers["cache-control"] = FOR_EVER
+        response.headers["cache-control"] = IMMUTABLE
         return response

@@ -52,7 +52,7 @@ SINCE = "Count also the requests that ended since this time, such as midnight in
 Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
 
 
-def given(filter: Any) -> Any:
+def blank_to_none(filter: Any) -> Any:
     """Return the filter value of a form; an empty value is no filter."""
     return [each for each in filter if each] if isinstance(filter, list) else filter or None
 
@@ -60,8 +60,8 @@ def given(filter: Any) -> Any:
 class RequestRoutes:
     """Requests over HTTP."""
 
-    def __init__(self, platform: Platform, door: Authenticator, streams: Streams, limits: AskLimits) -> None:
-        self._platform, self._door, self._streams = platform, door, streams
+    def __init__(self, platform: Platform, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
+        self._platform, self._auth, self._streams = platform, auth, streams
         self._settings = platform.settings
         self._limits = limits
 
@@ -85,7 +85,7 @@ class RequestRoutes:
 
     async def ask(self, http: HttpRequest) -> HttpResponse:
         """Create a request; repeating the call with the same id and content returns the stored request."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         ask = Ask.parse(await self._body(http))
         self._platform.deliveries.check(ask.webhooks, who.tenant)
         inbox = self._platform.inbox.of(who.tenant)
@@ -100,20 +100,20 @@ class RequestRoutes:
     async def find(
         self,
         http: HttpRequest,
-        status: Annotated[list[Status] | None, Query(), BeforeValidator(given)] = None,
-        assignee: Annotated[str | None, BeforeValidator(given)] = None,
+        status: Annotated[list[Status] | None, Query(), BeforeValidator(blank_to_none)] = None,
+        assignee: Annotated[str | None, BeforeValidator(blank_to_none)] = None,
         mine: Annotated[bool, Query(description=MINE)] = False,
-        kind: Annotated[Kind | None, BeforeValidator(given)] = None,
-        priority: Annotated[Priority | None, BeforeValidator(given)] = None,
-        thread_id: Annotated[str | None, BeforeValidator(given)] = None,
+        kind: Annotated[Kind | None, BeforeValidator(blank_to_none)] = None,
+        priority: Annotated[Priority | None, BeforeValidator(blank_to_none)] = None,
+        thread_id: Annotated[str | None, BeforeValidator(blank_to_none)] = None,
         q: Annotated[str | None, Query(max_length=MAX_SEARCH, description=SEARCH)] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
     ) -> HttpResponse:
         """List the requests that the caller may read, newest first."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         size = min(limit, self._settings.max_list)
-        wanted: dict[str, Any] = {
+        filters: dict[str, Any] = {
             "statuses": tuple(status or ()),
             "assignee": assignee,
             "mine": who.name if mine else None,
@@ -124,31 +124,31 @@ class RequestRoutes:
             "before": cursor or None,
             "limit": size + 1,
         }
-        found = await self._platform.inbox.of(who.tenant).find(visible_query(who).model_copy(update=wanted))
+        found = await self._platform.inbox.of(who.tenant).find(visible_query(who).model_copy(update=filters))
         items = found[:size]
         return json_response(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
 
     async def counts(
         self,
         http: HttpRequest,
-        since: Annotated[Time | None, BeforeValidator(given), Query(description=SINCE)] = None,
+        since: Annotated[Time | None, BeforeValidator(blank_to_none), Query(description=SINCE)] = None,
     ) -> HttpResponse:
         """Count the readable requests: all pending, those pending for the caller, and those ended since a time."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         inbox, seen = self._platform.inbox.of(who.tenant), visible_query(who)
         pending: dict[str, Any] = {"statuses": ("pending",)}
-        wanted = {"pending": pending, "mine": {**pending, "mine": who.name}}
+        filters = {"pending": pending, "mine": {**pending, "mine": who.name}}
         if since is not None:
-            wanted["ended"] = {"ended_since": since}
-        queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in wanted.values()]
+            filters["ended"] = {"ended_since": since}
+        queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in filters.values()]
         numbers = await asyncio.gather(*map(inbox.count, queries))
-        return json_response(counts_json(dict(zip(wanted, numbers, strict=True)), COUNTED))
+        return json_response(counts_json(dict(zip(filters, numbers, strict=True)), COUNTED))
 
     async def get(
         self, http: HttpRequest, id: str, wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0
     ) -> HttpResponse:
         """Return a request; `wait` delays the reply until the request ends, for at most that many seconds."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         inbox = inbox_for(self._platform.inbox, who)
         request = await inbox.get(id)
         if who.role == "person" and not request.is_final:
@@ -174,7 +174,7 @@ class RequestRoutes:
         who = self._decider(http)
         items = bulk_items(await self._body(http), self._settings.max_bulk)
         inbox, channel = inbox_for(self._platform.inbox, who, require_answerable), channel_of(http.scope)
-        results = await asyncio.gather(*(answered(inbox, who, item, channel) for item in items))
+        results = await asyncio.gather(*(answer_item(inbox, who, item, channel) for item in items))
         failpoint("server.before_reply")
         return json_response(page_json(results, None))
 
@@ -190,7 +190,7 @@ class RequestRoutes:
 
     async def cancel(self, http: HttpRequest) -> HttpResponse:
         """Cancel a request; only its asker and admins may."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         reason = parse_body(Cancel, await self._body(http)).reason
         return json_response(
             request_json(await self._inbox(who, require_cancellable).cancel(id_of(http), who.actor, reason))
@@ -221,12 +221,12 @@ class RequestRoutes:
         return inbox_for(self._platform.inbox, who, check)
 
     def _decider(self, http: HttpRequest) -> Principal:
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         require_person(who)
         return who
 
     def _eraser(self, http: HttpRequest) -> Principal:
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         refuse_all_but_admins(who)
         return who
 
@@ -239,24 +239,24 @@ def id_of(http: HttpRequest) -> str:
     return str(http.path_params["id"])
 
 
-def bulk_items(body: Any, most: int) -> list[dict[str, Any]]:
+def bulk_items(body: Any, limit: int) -> list[dict[str, Any]]:
     """Return the unvalidated answers of a bulk call."""
     items = body.get("items") if isinstance(body, dict) else None
-    if not isinstance(items, list) or not 0 < len(items) <= most:
-        raise InvalidError.of("items", f"give a list of 1 to {most} answers, each with id, decision and digest")
+    if not isinstance(items, list) or not 0 < len(items) <= limit:
+        raise InvalidError.of("items", f"give a list of 1 to {limit} answers, each with id, decision and digest")
     if set(body) != {"items"}:
         raise InvalidError.of("", "unknown field: send only items")
     return items
 
 
-async def answered(inbox: Inbox, who: Principal, item: Any, channel: str) -> bytes:
+async def answer_item(inbox: Inbox, who: Principal, item: Any, channel: str) -> bytes:
     """Answer one of several requests; return the HTTP status with the request or the problem."""
     named = item.get("id") if isinstance(item, dict) else None
     id = named if isinstance(named, str) else None
     try:
-        given = parse_body(BulkItem, item)
-        answer = Answer.model_validate(given.model_dump(exclude={"id"}))
-        request = await inbox.answer(given.id, answer, by=who.name, channel=channel)
+        parsed_item = parse_body(BulkItem, item)
+        answer = Answer.model_validate(parsed_item.model_dump(exclude={"id"}))
+        request = await inbox.answer(parsed_item.id, answer, by=who.name, channel=channel)
     except RingiError as error:
         return dump_json({"id": id, "status": status_of(error)[0], "problem": document_of(error)})
     return dump_json({"id": id, "status": 200})[:-1] + b',"request":' + request_json(request) + b"}"

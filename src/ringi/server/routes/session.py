@@ -27,8 +27,8 @@ from ringi.server.settings import ServerSettings
 class SessionRoutes:
     """The signed-in person, and information about the server."""
 
-    def __init__(self, door: Authenticator, links: Links, settings: ServerSettings) -> None:
-        self._door, self._links, self._settings = door, links, settings
+    def __init__(self, auth: Authenticator, links: Links, settings: ServerSettings) -> None:
+        self._auth, self._links, self._settings = auth, links, settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -44,49 +44,49 @@ class SessionRoutes:
         If another person is signed in on this page, the call fails with 409 unless `replace` is true: a link from
         another site must not silently change the name under which a person decides.
         """
-        self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
-        given = parse_body(SignIn, await json_body(http, max_depth=self._settings.max_depth))
-        is_link = given.token.startswith(PREFIX)
-        known = self._links.known(given.token) if is_link else self._door.known(given.token)
-        if self._door.is_revoked(known):
+        self._auth.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
+        body = parse_body(SignIn, await json_body(http, max_depth=self._settings.max_depth))
+        is_link = body.token.startswith(PREFIX)
+        verified = self._links.verify(body.token) if is_link else self._auth.verify(body.token)
+        if self._auth.is_revoked(verified):
             raise UnauthenticatedError.revoked()
-        who = known.principal
+        who = verified.principal
         if who.role == "agent":
             raise AgentSessionError
         if is_link:
-            await self._links.refuse_used(known)
-        current = self._door.person_of_cookie(http.scope)
-        if current and current[:3] != who[:3] and not given.replace:
+            await self._links.refuse_used(verified)
+        current = self._auth.person_of_cookie(http.scope)
+        if current and current[:3] != who[:3] and not body.replace:
             raise SignedInError(session_of(current), session_of(who))
         if is_link:
-            await self._links.use(known)
-        token, seconds = self._door.session(known, None if is_link else known.expires_at)
+            await self._links.use(verified)
+        token, seconds = self._auth.create_session(verified, None if is_link else verified.expires_at)
         response = session_reply(who)
         set_session(response, token, seconds, http.scope)
         return response
 
     async def show(self, http: HttpRequest) -> HttpResponse:
         """Return the signed-in person."""
-        return session_reply(self._door.caller(http.scope))
+        return session_reply(self._auth.caller(http.scope))
 
     async def sign_out(self, http: HttpRequest, everywhere: bool = False) -> HttpResponse:
         """Delete the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
-        self._door.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
+        self._auth.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
         if everywhere:
-            await self._revoke(self._door.entry(http.scope))
+            await self._revoke(self._auth.verified_token(http.scope))
         response = HttpResponse(status_code=204)
         response.delete_cookie(COOKIE, path=f"{base_of(http.scope)}/", httponly=True, samesite="strict")
         return response
 
-    async def _revoke(self, known: VerifiedToken) -> None:
-        who, revocations = known.principal, self._door.revocations
+    async def _revoke(self, verified: VerifiedToken) -> None:
+        who, revocations = verified.principal, self._auth.revocations
         # A server with a fast clock may have just issued the caller's own token.
-        until = max(revocations.now(), known.issued.at if known.issued else 0)
+        until = max(revocations.now(), verified.metadata.at if verified.metadata else 0)
         await revocations.revoke(Revocation(tenant=who.tenant, name=who.name, role=who.role, at=until, by=who.actor))
 
     async def info(self, http: HttpRequest) -> HttpResponse:
         """Return the version and the settings that the page displays."""
-        self._door.caller(http.scope)
+        self._auth.caller(http.scope)
         settings = self._settings
         return json_response(
             dump_json({"scripted": settings.scripted, "model": settings.model, "version": version("ringi")})

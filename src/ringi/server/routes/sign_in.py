@@ -31,13 +31,13 @@ from ringi.server.settings import ServerSettings
 PATH = "/v1/session/oidc"
 COOKIE = "ringi_sign_in"
 ATTEMPT_SECONDS = 600
-REMEMBERED = 10_000
+CACHE_SIZE = 10_000
 LONGEST_COOKIE = 3_900
 """Browsers silently drop longer cookies."""
 LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 
 
-class Attempt(NamedTuple):
+class SignInAttempt(NamedTuple):
     """A started sign-in; the browser stores it, signed, until the callback."""
 
     state: str
@@ -47,7 +47,7 @@ class Attempt(NamedTuple):
     exp: int
 
     @classmethod
-    def begun(cls, next: str | None) -> Attempt:
+    def start(cls, next: str | None) -> SignInAttempt:
         """Return a new attempt that leads to a path of this server."""
         fresh = [secrets.token_urlsafe(32) for _ in range(3)]
         return cls(fresh[0], fresh[1], fresh[2], local_path(next), int(time.time()) + ATTEMPT_SECONDS)
@@ -61,11 +61,11 @@ def local_path(path: str | None) -> str:
 class SignInRoutes:
     """The routes for signing in."""
 
-    def __init__(self, door: Authenticator, settings: ServerSettings, provider: Provider | None) -> None:
-        self._door, self._oidc = door, settings.oidc
+    def __init__(self, auth: Authenticator, settings: ServerSettings, provider: Provider | None) -> None:
+        self._auth, self._oidc = auth, settings.oidc
         self._provider = provider
-        self._secret = door.keys.derived("sign in")
-        self._used: OrderedDict[str, None] = OrderedDict()
+        self._secret = auth.keys.derive("sign in")
+        self._used_states: OrderedDict[str, None] = OrderedDict()
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -84,17 +84,19 @@ class SignInRoutes:
     async def begin(self, http: HttpRequest, next: str | None = None) -> HttpResponse:
         """Redirect a person to the provider; `next` is the path of this server to which they return."""
         _, provider = self._parts()
-        attempt = Attempt.begun(next)
+        attempt = SignInAttempt.start(next)
         try:
-            place = await provider.departure(self._own_address(http), attempt.state, attempt.nonce, attempt.verifier)
+            url = await provider.authorization_url(
+                self._own_address(http), attempt.state, attempt.nonce, attempt.verifier
+            )
         except RingiError as error:
-            return shown(http, error)
-        response = RedirectResponse(place, 302)
-        kept = jwt.encode(attempt._asdict(), self._secret, ALGORITHM)
+            return error_response(http, error)
+        response = RedirectResponse(url, 302)
+        cookie = jwt.encode(attempt._asdict(), self._secret, ALGORITHM)
         # Lax: the callback is initiated by the provider's site, which does not send strict cookies.
         response.set_cookie(
             COOKIE,
-            kept,
+            cookie,
             ATTEMPT_SECONDS,
             path=base_of(http.scope) + PATH,
             secure=self._is_https(http),
@@ -114,21 +116,21 @@ class SignInRoutes:
         """Complete a sign-in at the provider, and set the page's cookie."""
         self._parts()
         try:
-            return await self._finished(http, state, code, error, iss)
+            return await self._complete(http, state, code, error, iss)
         except RingiError as refusal:
-            return shown(http, refusal)
+            return error_response(http, refusal)
 
-    async def _finished(self, http: HttpRequest, state: str, code: str, error: str, iss: str | None) -> HttpResponse:
+    async def _complete(self, http: HttpRequest, state: str, code: str, error: str, iss: str | None) -> HttpResponse:
         oidc, provider = self._parts()
-        attempt = self._taken(http, state)
+        attempt = self._check_attempt(http, state)
         if iss is not None and iss != oidc.issuer:
             raise SignInError.other_provider()
         if error or not code:
-            raise SignInError.provider_says(error, http.query_params.get("error_description", ""))
+            raise SignInError.refused_by_provider(error, http.query_params.get("error_description", ""))
         tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
         person = person_of(oidc, await provider.claims(tokens, attempt.nonce))
         response = RedirectResponse(base_of(http.scope) + attempt.next, 302)
-        token, seconds = self._minted(oidc, person)
+        token, seconds = self._create_session(oidc, person)
         set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
         response.delete_cookie(COOKIE, path=base_of(http.scope) + PATH, httponly=True, samesite="lax")
         return response
@@ -138,25 +140,25 @@ class SignInRoutes:
             raise NotFoundError("sign-in", "oidc")
         return self._oidc, self._provider
 
-    def _taken(self, http: HttpRequest, state: str) -> Attempt:
-        kept = http.cookies.get(COOKIE, "")
+    def _check_attempt(self, http: HttpRequest, state: str) -> SignInAttempt:
+        cookie = http.cookies.get(COOKIE, "")
         try:
-            attempt = Attempt(**jwt.decode(kept, self._secret, [ALGORITHM], options={"require": ["exp"]}))
+            attempt = SignInAttempt(**jwt.decode(cookie, self._secret, [ALGORITHM], options={"require": ["exp"]}))
         except (jwt.PyJWTError, TypeError) as error:
-            raise SignInError.not_begun() from error
+            raise SignInError.not_started() from error
         if not hmac.compare_digest(attempt.state.encode(), state.encode()):
             raise SignInError.other_browser()
-        if attempt.state in self._used:
-            raise SignInError.used()
-        self._used[attempt.state] = None
-        if len(self._used) > REMEMBERED:
-            self._used.popitem(last=False)
+        if attempt.state in self._used_states:
+            raise SignInError.already_used()
+        self._used_states[attempt.state] = None
+        if len(self._used_states) > CACHE_SIZE:
+            self._used_states.popitem(last=False)
         return attempt
 
-    def _minted(self, oidc: Oidc, person: Person) -> tuple[str, float]:
+    def _create_session(self, oidc: Oidc, person: Person) -> tuple[str, float]:
         # Use does not renew it: the provider must confirm the person's access again.
         ends_at = time.time() + oidc.session_seconds
-        token, seconds = self._door.session(VerifiedToken(Principal(*person), None), ends_at)
+        token, seconds = self._auth.create_session(VerifiedToken(Principal(*person), None), ends_at)
         if len(token) > LONGEST_COOKIE:
             raise SignInError.too_many_groups(len(person.groups))
         return token, seconds
@@ -169,7 +171,7 @@ class SignInRoutes:
         return self._own_address(http).startswith("https:")
 
 
-def shown(http: HttpRequest, error: RingiError) -> HttpResponse:
+def error_response(http: HttpRequest, error: RingiError) -> HttpResponse:
     """Return an error page for a person, or raise the error for a program."""
     if not wants_page(http):
         raise error

@@ -13,11 +13,11 @@ from ringi.errors import RingiError
 from ringi.server.auth.authenticator import base_of
 from ringi.server.language import language_for
 from ringi.server.problems import response_of
-from ringi.server.refusals import ProviderError, StrangerError
+from ringi.server.refusals import AccessDeniedError, ProviderError
 
 
 @dataclass(frozen=True)
-class PageWords:
+class PageTexts:
     """The texts of the page in one language."""
 
     title: str
@@ -28,8 +28,8 @@ class PageWords:
     back: str
 
 
-WORDS = {
-    "en": PageWords(
+TEXTS = {
+    "en": PageTexts(
         title="You are not signed in",
         failed="The sign-in did not succeed. Try again. If it fails again, give the text below to your administrator.",
         stranger="Your account may not use Ringi. Ask your administrator for access, and give them the text below.",
@@ -37,7 +37,7 @@ WORDS = {
         again="Try again",
         back="Back to Ringi",
     ),
-    "ja": PageWords(
+    "ja": PageTexts(
         title="サインインしていません",
         failed="サインインできませんでした。もう一度お試しください。解決しない場合は、下の文を管理者に伝えてください。",
         stranger="このアカウントでは Ringi を利用できません。下の文を添えて、管理者に利用を申請してください。",
@@ -45,7 +45,7 @@ WORDS = {
         again="もう一度試す",
         back="Ringi に戻る",
     ),
-    "zh": PageWords(
+    "zh": PageTexts(
         title="您尚未登录",
         failed="登录未成功，请重试。如果仍然失败，请将下面的文字告知管理员。",
         stranger="您的账号无权使用 Ringi。请向管理员申请权限，并提供下面的文字。",
@@ -72,10 +72,10 @@ def wants_page(http: HttpRequest) -> bool:
 def error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpResponse:
     """Return the page for an error; the provider's message is escaped as text."""
     language, base, problem = language_for(http.scope), base_of(http.scope), response_of(error)
-    words = WORDS[language]
-    why = {StrangerError: words.stranger, ProviderError: words.unavailable}.get(type(error), words.failed)
-    told = {"title": words.title, "why": why, "detail": str(error), "again": words.again, "back": words.back}
-    places = {"language": language, "again_at": f"{base}{again_at}", "back_at": f"{base}/"}
-    filled = {name: escape(text) for name, text in {**told, **places}.items()}
+    page = TEXTS[language]
+    why = {AccessDeniedError: page.stranger, ProviderError: page.unavailable}.get(type(error), page.failed)
+    values = {"title": page.title, "why": why, "detail": str(error), "again": page.again, "back": page.back}
+    links = {"language": language, "again_at": f"{base}{again_at}", "back_at": f"{base}/"}
+    escaped = {name: escape(text) for name, text in {**values, **links}.items()}
     headers = {name: value for name, value in problem.headers.items() if name == "retry-after"}
-    return HTMLResponse(PAGE.format(**filled), problem.status_code, headers)
+    return HTMLResponse(PAGE.format(**escaped), problem.status_code, headers)

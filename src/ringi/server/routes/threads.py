@@ -23,15 +23,15 @@ from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import may_read, may_read_thread, require_readable_thread
 from ringi.server.body import json_body
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import decoded
+from ringi.server.message_parts import decode_image
 from ringi.server.openapi import route_docs
 from ringi.server.platform import Platform
-from ringi.server.refusals import NotTheirsError
+from ringi.server.refusals import NotPermittedError
 from ringi.server.replies import json_response
-from ringi.server.routes.requests import Cursor, given
+from ringi.server.routes.requests import Cursor, blank_to_none
 from ringi.server.schemas import Operation
 from ringi.server.serialize import dump_json, page_json, thread_json
-from ringi.server.sse.sse import PLACE, Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.sse.sse import POSITION_PARAMETERS, Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import StrictPlainRoute
 from ringi.server.uploads import NewRun
@@ -53,9 +53,9 @@ class ThreadRoutes:
     """Threads over HTTP."""
 
     def __init__(
-        self, platform: Platform, door: Authenticator, streams: Streams, hub: ThreadHub, limits: AskLimits
+        self, platform: Platform, auth: Authenticator, streams: Streams, hub: ThreadHub, limits: AskLimits
     ) -> None:
-        self._platform, self._door, self._streams, self._hub = platform, door, streams, hub
+        self._platform, self._auth, self._streams, self._hub = platform, auth, streams, hub
         self._limits = limits
         self._settings = platform.settings
 
@@ -70,12 +70,12 @@ class ThreadRoutes:
 
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
-        stream = EventStream(self._door, self._streams, self._open)
-        return [StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], known=PLACE)]
+        stream = EventStream(self._auth, self._streams, self._open)
+        return [StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], known=POSITION_PARAMETERS)]
 
     async def agents(self, http: HttpRequest) -> HttpResponse:
         """List the agents that callers can start."""
-        self._door.caller(http.scope)
+        self._auth.caller(http.scope)
         agents = (await self._platform.runner.available_agents()).values() if self._platform.runner else ()
         names = ("name", "title", "description", "input_schema", "images")
         return json_response(
@@ -84,7 +84,7 @@ class ThreadRoutes:
 
     async def start(self, http: HttpRequest, id: str) -> HttpResponse:
         """Start a run and return immediately; the run continues in the background."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         thread_id = parse_body(ThreadName, {"thread_id": id}).thread_id
         run = parse_body(NewRun, await json_body(http, max_depth=self._settings.max_depth))
         runner = self._platform.runner
@@ -92,7 +92,7 @@ class ThreadRoutes:
             raise NotFoundError("agent", run.agent)
         if who.role == "agent":
             await self._limits.check(self._platform.inbox.of(who.tenant), who)
-        images = [NewImage(image.name, decoded(image.data)) for image in run.images]
+        images = [NewImage(image.name, decode_image(image.data)) for image in run.images]
         check = partial(require_readable_thread, who)
         thread = await runner.start(
             who.tenant, thread_id, run.agent, run.input, by=who.actor, images=images, check=check
@@ -102,35 +102,35 @@ class ThreadRoutes:
     async def find(
         self,
         http: HttpRequest,
-        status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(given)] = None,
+        status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(blank_to_none)] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
     ) -> HttpResponse:
         """List the threads that the caller may read, newest first."""
-        who = self._door.caller(http.scope)
+        who = self._auth.caller(http.scope)
         size = min(limit, self._settings.max_list)
         found, next = await self._found(who, size, cursor or None, tuple(status or ()))
         return json_response(page_json(map(thread_json, found), next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one thread with its pending requests."""
-        return await self._shown(*await self._readable(http.scope, id))
+        return await self._reply_with(*await self._readable(http.scope, id))
 
     async def cancel(self, http: HttpRequest, id: str) -> HttpResponse:
         """Cancel a thread's run and its pending requests."""
         runner, who, thread = await self._readable(http.scope, id)
         if who.role != "admin" and thread.started_by != who.actor:
-            raise NotTheirsError.to_cancel("thread", id)
+            raise NotPermittedError.to_cancel("thread", id)
         reason = parse_body(Operation, await json_body(http, max_depth=self._settings.max_depth)).reason
-        return await self._shown(runner, who, await runner.cancel(who.tenant, id, by=who.actor, reason=reason))
+        return await self._reply_with(runner, who, await runner.cancel(who.tenant, id, by=who.actor, reason=reason))
 
-    async def _shown(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
+    async def _reply_with(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
-        shown = [request for request in pending if may_read(who, request)]
-        return json_response(thread_json(thread, shown, for_operator=who.role == "admin"))
+        readable = [request for request in pending if may_read(who, request)]
+        return json_response(thread_json(thread, readable, for_operator=who.role == "admin"))
 
     async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
-        who, runner = self._door.caller(scope), self._platform.runner
+        who, runner = self._auth.caller(scope), self._platform.runner
         if runner is None:
             raise NotFoundError("thread", id)
         return runner, who, require_readable_thread(who, await runner.get(who.tenant, id))

@@ -18,7 +18,7 @@ NO_RESULT = "the run ended without a result of this call"
 STOPPED = "the run was cancelled"
 
 
-Way = Literal["protocol", "api", "others"]
+AnswerChannel = Literal["protocol", "api", "others"]
 """The channel of an answer: a part of the protocol alone, a call of the API, or none for other readers."""
 
 
@@ -28,11 +28,11 @@ NEWEST: Sdk = 7
 
 
 @dataclass
-class Call:
+class ToolCall:
     """A tool call."""
 
     name: str
-    written: str = ""
+    args_text: str = ""
     gate: str | None = None
     """The request that gates the call."""
     is_decided: bool = False
@@ -42,25 +42,25 @@ class Call:
     def args(self) -> Any:
         """The arguments of the call."""
         try:
-            return json.loads(self.written or "{}")
+            return json.loads(self.args_text or "{}")
         except ValueError:
-            return self.written
+            return self.args_text
 
 
 @dataclass
-class Message:
+class MessageBuilder:
     """A message during its run."""
 
     id: str
     thread_id: str
     agent: str
     sdk: Sdk = NEWEST
-    calls: dict[str, Call] = field(default_factory=dict)
-    told: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, ToolCall] = field(default_factory=dict)
+    sent_versions: dict[str, int] = field(default_factory=dict)
     """The requests already shown, with their versions."""
-    waiting: dict[str, Way] = field(default_factory=dict)
+    waiting: dict[str, AnswerChannel] = field(default_factory=dict)
     """The open requests, with the channel through which the reader can answer them."""
-    speaking: set[str] = field(default_factory=set)
+    open_texts: set[str] = field(default_factory=set)
     """The texts that have begun and not ended."""
     superseded: set[str] = field(default_factory=set)
     """The superseded texts."""
@@ -71,33 +71,33 @@ class Message:
         metadata = {"threadId": self.thread_id, "runId": self.id, "agent": self.agent}
         return {"type": "start", "messageId": self.id, "messageMetadata": metadata}
 
-    def take(self, event: Event) -> list[Part]:
+    def add(self, event: Event) -> list[Part]:
         """Return the parts that an event adds."""
         self.last = event
         handler = HANDLERS.get(event["type"])
         return handler(self, event) if handler else []
 
-    def asked(self, request: Request, *, is_theirs: bool) -> list[Part]:
+    def show_request(self, request: Request, *, can_answer: bool) -> list[Part]:
         """Return the parts that show a request's current version; empty if it was already shown.
 
         `is_theirs` states whether the reader may answer it, so that a part of the protocol may ask them.
         """
-        if self.told.get(request.id) == request.version:
+        if self.sent_versions.get(request.id) == request.version:
             return []
-        self.told[request.id] = request.version
+        self.sent_versions[request.id] = request.version
         # AI SDK 5 has no approvals: its reader answers a gated call through the API, as a form.
-        call_id = self.gated(request) if is_theirs and self.sdk > 5 else None
+        call_id = self.gated_call(request) if can_answer and self.sdk > 5 else None
         self.waiting.pop(request.id, None)
         if not request.is_final:
-            self.waiting[request.id] = "protocol" if call_id else "api" if is_theirs else "others"
-        shown = {"type": "data-ringi-request", "id": request.id, "data": json.loads(request_json(request))}
-        return [shown, *(self._approval(request, call_id) if call_id else [])]
+            self.waiting[request.id] = "protocol" if call_id else "api" if can_answer else "others"
+        part = {"type": "data-ringi-request", "id": request.id, "data": json.loads(request_json(request))}
+        return [part, *(self._approval(request, call_id) if call_id else [])]
 
-    def hidden(self, id: str) -> list[Part]:
+    def hide_request(self, id: str) -> list[Part]:
         """Return the parts stating that other people are asked."""
-        if id in self.told:
+        if id in self.sent_versions:
             return []
-        self.told[id], self.waiting[id] = 0, "others"
+        self.sent_versions[id], self.waiting[id] = 0, "others"
         data = {"id": id, "thread_id": self.thread_id, "hidden": True}
         return [{"type": "data-ringi-request", "id": id, "data": data}]
 
@@ -133,7 +133,7 @@ class Message:
         """Return the part that ends the stream."""
         return {"type": "finish", "finishReason": reason, "messageMetadata": {"after": after}}
 
-    def gated(self, request: Request) -> str | None:
+    def gated_call(self, request: Request) -> str | None:
         """Return the call that a request gates, by name and arguments; identical calls are matched one to one."""
         for id, call in self.calls.items():
             if call.gate == request.id:
@@ -168,35 +168,35 @@ class Message:
         kind = event["type"].rpartition("_")[2].lower()
         part = {"type": TEXT[kind], "id": event["messageId"]}
         if kind == "start":
-            self.speaking.add(event["messageId"])
+            self.open_texts.add(event["messageId"])
             # The AI SDK does not keep the id of a text, which a later event may supersede.
             part["providerMetadata"] = {"ringi": {"messageId": event["messageId"]}}
         elif kind == "end":
-            self.speaking.discard(event["messageId"])
+            self.open_texts.discard(event["messageId"])
         return [{**part, "delta": event["delta"]} if kind == "content" else part]
 
     def _call(self, event: Event) -> list[Part]:
         id, name = event["toolCallId"], event["toolCallName"]
-        self.calls[id] = Call(name)
-        return [{"type": "tool-input-start", "toolCallId": id, "toolName": name, **OURS}]
+        self.calls[id] = ToolCall(name)
+        return [{"type": "tool-input-start", "toolCallId": id, "toolName": name, **OWN_TOOL}]
 
     def _call_args(self, event: Event) -> list[Part]:
         id, delta = event["toolCallId"], event["delta"]
-        self.calls[id].written += delta
+        self.calls[id].args_text += delta
         return [{"type": "tool-input-delta", "toolCallId": id, "inputTextDelta": delta}]
 
-    def _called(self, event: Event) -> list[Part]:
+    def _call_end(self, event: Event) -> list[Part]:
         call = self.calls[event["toolCallId"]]
-        told = {"toolCallId": event["toolCallId"], "toolName": call.name, "input": call.args}
-        return [{"type": "tool-input-available", **told, **OURS}]
+        content = {"toolCallId": event["toolCallId"], "toolName": call.name, "input": call.args}
+        return [{"type": "tool-input-available", **content, **OWN_TOOL}]
 
     def _result(self, event: Event) -> list[Part]:
         call = self.calls.get(event["toolCallId"])
         if call is None or call.is_over:
             return []
         call.is_over = True
-        told = {"toolCallId": event["toolCallId"], "output": event["content"], **DYNAMIC}
-        return [{"type": "tool-output-available", **told}]
+        content = {"toolCallId": event["toolCallId"], "output": event["content"], **DYNAMIC}
+        return [{"type": "tool-output-available", **content}]
 
     def _values(self, event: Event) -> list[Part]:
         values = event["snapshot"]
@@ -215,21 +215,21 @@ class Message:
 TEXT = {"start": "text-start", "content": "text-delta", "end": "text-end"}
 DYNAMIC = {"dynamic": True}
 """Without it, AI SDK 5 looks up the call of a result among the tools that it knows."""
-OURS = {**DYNAMIC, "providerExecuted": True}
+OWN_TOOL = {**DYNAMIC, "providerExecuted": True}
 """Without it `useChat` would run the tool in the browser, too."""
 HANDLERS = {
-    "TEXT_MESSAGE_START": Message._text,
-    "TEXT_MESSAGE_CONTENT": Message._text,
-    "TEXT_MESSAGE_END": Message._text,
-    "TOOL_CALL_START": Message._call,
-    "TOOL_CALL_ARGS": Message._call_args,
-    "TOOL_CALL_END": Message._called,
-    "TOOL_CALL_RESULT": Message._result,
-    "STATE_SNAPSHOT": Message._values,
-    "CUSTOM": Message._custom,
+    "TEXT_MESSAGE_START": MessageBuilder._text,
+    "TEXT_MESSAGE_CONTENT": MessageBuilder._text,
+    "TEXT_MESSAGE_END": MessageBuilder._text,
+    "TOOL_CALL_START": MessageBuilder._call,
+    "TOOL_CALL_ARGS": MessageBuilder._call_args,
+    "TOOL_CALL_END": MessageBuilder._call_end,
+    "TOOL_CALL_RESULT": MessageBuilder._result,
+    "STATE_SNAPSHOT": MessageBuilder._values,
+    "CUSTOM": MessageBuilder._custom,
 }
 
 
-def written(parts: list[Part]) -> bytes:
+def encode_parts(parts: list[Part]) -> bytes:
     """Return parts as server-sent events."""
     return b"".join(b"data: " + dump_json(part) + b"\n\n" for part in parts)

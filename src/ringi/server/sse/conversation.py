@@ -24,14 +24,14 @@ from ringi.runs.runner import Runner
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person, require_readable_thread
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import images_of
+from ringi.server.message_parts import load_images
 from ringi.server.platform import Platform
 
-PATIENCE = 5.0
+BUSY_WAIT_SECONDS = 5.0
 """Seconds for which a user message waits for a run that answers no user message."""
 CHAT = "chat"
 """The default agent for callers who name none, if several accept messages."""
-TALK = "ringi.talk"
+STREAM_CONTEXT = "ringi.talk"
 """Scope key of the thread or run found or started before the stream."""
 
 
@@ -70,8 +70,8 @@ class Conversations:
         runner = self.runner(agent)
         if not await runner.is_available(agent):
             raise NotFoundError("agent", agent)
-        images = await images_of(self._images, thread, sent)
-        until = time.monotonic() + PATIENCE
+        images = await load_images(self._images, thread, sent)
+        until = time.monotonic() + BUSY_WAIT_SECONDS
         async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(who.tenant, id))) as news:
             while True:
                 try:
@@ -96,14 +96,14 @@ class Conversations:
             raise NotFoundError("request", id)
         return request
 
-    async def answer(self, who: Principal, id: str, said: dict[str, Any], channel: str) -> None:
+    async def answer(self, who: Principal, id: str, body: dict[str, Any], channel: str) -> None:
         """Answer a request as the caller, or raise the error that refuses the answer."""
         require_person(who)
         inbox = inbox_for(self._platform.inbox, who, require_answerable)
-        await inbox.answer(id, Answer.parse(said), by=who.name, channel=channel)
+        await inbox.answer(id, Answer.parse(body), by=who.name, channel=channel)
 
 
-class Endpoint:
+class StreamAfterAction:
     """An ASGI endpoint that first performs the action of the call, and then streams."""
 
     def __init__(self, begin: Callable[[HttpRequest], Awaitable[object]], stream: ASGIApp) -> None:
@@ -111,12 +111,12 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream, or reply 204 if there is nothing to stream."""
-        scope[TALK] = await self._begin(HttpRequest(scope, receive))
-        reply = self._stream if scope[TALK] else HttpResponse(status_code=204)
+        scope[STREAM_CONTEXT] = await self._begin(HttpRequest(scope, receive))
+        reply = self._stream if scope[STREAM_CONTEXT] else HttpResponse(status_code=204)
         await reply(scope, receive, send)
 
 
-def said(text: str, id: str) -> dict[str, Any]:
+def message_input(text: str, id: str) -> dict[str, Any]:
     """Return user text as the input of a run."""
     return {"messages": [{"role": "user", "content": text, "id": own_id(id)}]}
 
@@ -126,26 +126,26 @@ def is_silent(thread: Thread) -> bool:
     return thread.status != "interrupted" and not (thread.run and words_in(thread.run.input))
 
 
-def takes_messages(agent: Agent | AgentDescription) -> bool:
+def accepts_messages(agent: Agent | AgentDescription) -> bool:
     """Return whether an agent accepts messages."""
     return "messages" in agent.input_schema.get("properties", {})
 
 
-async def taking_messages(runner: Runner, named: str | None, thread: Thread | None) -> str:
+async def chat_agent(runner: Runner, named: str | None, thread: Thread | None) -> str:
     """Return the agent for a chat: the one named, the thread's own, that called `chat`, or the only one.
 
     Raises `InvalidError` if none of these exists.
     """
     if named:
         return named
-    known: dict[str, Agent | AgentDescription] = {**await runner.available_agents(), **runner.agents}
-    talkers = [name for name, agent in known.items() if takes_messages(agent)]
-    if thread and thread.agent in talkers:
+    agents: dict[str, Agent | AgentDescription] = {**await runner.available_agents(), **runner.agents}
+    names = [name for name, agent in agents.items() if accepts_messages(agent)]
+    if thread and thread.agent in names:
         return thread.agent
-    if CHAT in talkers:
+    if CHAT in names:
         # Third-party front ends name no agent; an additional agent with messages must not break them.
         return CHAT
-    if len(talkers) != 1:
-        told = f"name one of {', '.join(sorted(talkers))}" if talkers else "none here takes messages"
-        raise InvalidError.of("agent", told)
-    return talkers[0]
+    if len(names) != 1:
+        hint = f"name one of {', '.join(sorted(names))}" if names else "none here takes messages"
+        raise InvalidError.of("agent", hint)
+    return names[0]

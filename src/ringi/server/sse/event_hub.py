@@ -30,13 +30,13 @@ ALL = ""
 """Subscription key for all requests that the caller may read."""
 PAGE = 100
 BATCH = 500
-KEPT, KEPT_BYTES = 1_000, 4 * 1024 * 1024
+MAX_RECENT, MAX_RECENT_BYTES = 1_000, 4 * 1024 * 1024
 """The amount of recent events retained for new connections."""
 BEGINNING = "0"
 """The position before the first event: a browser would discard its position on an empty id."""
 
 
-class Item(NamedTuple):
+class FeedItem(NamedTuple):
     """An event in feed order; an event without a request is not shown to any reader."""
 
     number: int
@@ -46,7 +46,7 @@ class Item(NamedTuple):
     before: Request | None = None
     """The request before a reassign: readers who lost access receive a `gone` event."""
 
-    def shown_to(self, who: Principal) -> bytes | None:
+    def chunk_for(self, who: Principal) -> bytes | None:
         """Return the visible part of this event for the caller."""
         if self.request is None:
             return None
@@ -55,15 +55,15 @@ class Item(NamedTuple):
         return gone_chunk(self.event) if self.before and may_read(who, self.before) else None
 
 
-class Page(NamedTuple):
+class HistoryPage(NamedTuple):
     """A page of the history after `after`; the last page reaches at least a number of the live events."""
 
     number: int
     after: Position
-    items: Sequence[Item]
+    items: Sequence[FeedItem]
 
 
-def place_of(id: str | None) -> Position | None:
+def position_of(id: str | None) -> Position | None:
     """Return the position of a client's event id."""
     return START if id == BEGINNING else id
 
@@ -73,15 +73,15 @@ class EventHub:
 
     def __init__(self, store: Store, notifier: Notifier, feed: Feed) -> None:
         self._store, self._notifier, self._feed = store, notifier, feed
-        self._seats: dict[Key, dict[Principal, set[Connection]]] = defaultdict(lambda: defaultdict(set))
+        self._subscribers: dict[Key, dict[Principal, set[Connection]]] = defaultdict(lambda: defaultdict(set))
         self._arriving = 0
         self._shared = SingleFlight()
-        self._heard: deque[Event] = deque()
-        self._handing: asyncio.Task[None] | None = None
-        self._kept: deque[Item] = deque()
-        self._kept_positions: dict[Position, int] = {}
-        self._kept_bytes = 0
-        self._number = self._lost = 0
+        self._queue: deque[Event] = deque()
+        self._delivering: asyncio.Task[None] | None = None
+        self._recent: deque[FeedItem] = deque()
+        self._recent_positions: dict[Position, int] = {}
+        self._recent_bytes = 0
+        self._number = self._dropped = 0
         self._last: Position | None = None
         self._progress: list[asyncio.Future[None]] = []
         self._following: AsyncExitStack | None = None
@@ -90,7 +90,7 @@ class EventHub:
     @property
     def is_idle(self) -> bool:
         """Return whether all connections have received every event so far."""
-        return self._handing is None
+        return self._delivering is None
 
     async def check(self, tenant: str, after: Position | None) -> None:
         """Raise `InvalidError` for an invalid or future position."""
@@ -111,63 +111,63 @@ class EventHub:
         self._arriving += 1
         try:
             await self._follow()
-            await self._bring_up(connection, Key(connection.who.tenant, id), after)
+            await self._send_history(connection, Key(connection.who.tenant, id), after)
         finally:
             self._arriving -= 1
 
     def leave(self, connection: Connection, id: str) -> None:
         """Unsubscribe a connection."""
         key = Key(connection.who.tenant, id)
-        groups = self._seats.get(key)
+        groups = self._subscribers.get(key)
         if groups is None:
             return
         groups[connection.who].discard(connection)
         if not groups[connection.who]:
             del groups[connection.who]
         if not groups:
-            del self._seats[key]
+            del self._subscribers[key]
 
     async def close(self) -> None:
         """Stop following the feed."""
         await self._shared.close()
-        if self._handing:
-            self._handing.cancel()
-            await asyncio.gather(self._handing, return_exceptions=True)
+        if self._delivering:
+            self._delivering.cancel()
+            await asyncio.gather(self._delivering, return_exceptions=True)
         if self._following:
             await self._following.aclose()
             self._following = None
 
-    async def _bring_up(self, connection: Connection, key: Key, after: Position | None) -> None:
-        is_seated = False
-        while not is_seated:
+    async def _send_history(self, connection: Connection, key: Key, after: Position | None) -> None:
+        is_subscribed = False
+        while not is_subscribed:
             # Outside a turn: a stalled feed would hold all turns and block everyone's history.
-            upto = await self._shared.read(after, self._caught_up)
+            latest = await self._shared.read(after, self._latest_position)
             async with connection.turns:
-                page = await self._shared.read((key, after), partial(self._page, key, after, *upto))
+                page = await self._shared.read((key, after), partial(self._page, key, after, *latest))
             if after is None:
                 connection.push(f"id: {page.after or BEGINNING}\n\n".encode())
-            chunks = (item.shown_to(connection.who) for item in page.items)
-            if shown := b"".join(chunk for chunk in chunks if chunk):
-                await connection.write(shown)
+            chunks = (item.chunk_for(connection.who) for item in page.items)
+            if chunk := b"".join(chunk for chunk in chunks if chunk):
+                await connection.write(chunk)
             after = page.items[-1].event.position if page.items else page.after
             if len(page.items) < PAGE:
                 sent = {item.event.position for item in page.items if item.event.type in NAMES}
-                is_seated = self._seat(connection, key, page.number, sent)
+                is_subscribed = self._subscribe(connection, key, page.number, sent)
 
-    async def _page(self, key: Key, after: Position | None, number: int, last: Position) -> Page:
+    async def _page(self, key: Key, after: Position | None, number: int, last: Position) -> HistoryPage:
         start = last if after is None else after
         events = await self._store.events(start, PAGE, tenant=key.tenant, record_id=key.id or None)
-        return Page(number, start, await self._items(events))
+        return HistoryPage(number, start, await self._items(events))
 
-    def _seat(self, connection: Connection, key: Key, number: int, sent: set[Position]) -> bool:
+    def _subscribe(self, connection: Connection, key: Key, number: int, sent: set[Position]) -> bool:
         """Subscribe a connection that has received all up to `number`, and the positions in `sent`."""
-        if number < self._lost or connection.is_over:
+        if number < self._dropped or connection.is_over:
             return connection.is_over
         connection.skip = sent
-        for item in [item for item in self._kept if item.number > number and key in _keys_of(item)]:
-            _hand(connection, item, item.shown_to(connection.who))
-        connection.skip.difference_update(self._kept_positions)
-        self._seats[key][connection.who].add(connection)
+        for item in [item for item in self._recent if item.number > number and key in _keys_of(item)]:
+            _push(connection, item, item.chunk_for(connection.who))
+        connection.skip.difference_update(self._recent_positions)
+        self._subscribers[key][connection.who].add(connection)
         return True
 
     async def _follow(self) -> None:
@@ -175,14 +175,14 @@ class EventHub:
             if self._following:
                 return
             self._following = AsyncExitStack()
-            await self._following.enter_async_context(self._feed.follow(self._hear))
-            if not self._number and not self._heard:
+            await self._following.enter_async_context(self._feed.follow(self._enqueue))
+            if not self._number and not self._queue:
                 self._last = self._feed.position
 
-    async def _caught_up(self) -> tuple[int, Position]:
+    async def _latest_position(self) -> tuple[int, Position]:
         """Return a number and position not before the newest event at this moment."""
         tail = await self._store.tail()
-        while self._last is None or (tail != self._last and tail not in self._kept_positions):
+        while self._last is None or (tail != self._last and tail not in self._recent_positions):
             self._notifier.ring(TOPIC)
             if not await self._progressed():
                 tail = await self._store.tail()
@@ -198,22 +198,22 @@ class EventHub:
             return False
         return True
 
-    def _hear(self, events: Sequence[Event]) -> None:
-        self._heard.extend(events)
-        if self._handing is None:
-            self._handing = asyncio.create_task(self._hand_out())
+    def _enqueue(self, events: Sequence[Event]) -> None:
+        self._queue.extend(events)
+        if self._delivering is None:
+            self._delivering = asyncio.create_task(self._deliver_queue())
 
-    async def _hand_out(self) -> None:
+    async def _deliver_queue(self) -> None:
         try:
-            while self._heard:
-                batch = [self._heard.popleft() for _ in range(min(BATCH, len(self._heard)))]
-                await self._hand_out_batch(batch)
-                self._tell_progress()
+            while self._queue:
+                batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+                await self._deliver_batch(batch)
+                self._signal_progress()
         finally:
-            self._handing = None
+            self._delivering = None
 
-    async def _hand_out_batch(self, batch: Sequence[Event]) -> None:
-        if not self._seats and not self._arriving:
+    async def _deliver_batch(self, batch: Sequence[Event]) -> None:
+        if not self._subscribers and not self._arriving:
             self._forget(batch)
             return
         try:
@@ -221,29 +221,29 @@ class EventHub:
         except Exception:
             log.exception("the news cannot be read: all who follow them are sent away, and resume")
             self._forget(batch)
-            for connection in self._everybody():
+            for connection in self._connections():
                 connection.end()
             return
         for item in items:
-            self._keep(item)
+            self._remember(item)
             self._deliver(item)
 
-    async def _items(self, events: Sequence[Event]) -> list[Item]:
+    async def _items(self, events: Sequence[Event]) -> list[FeedItem]:
         keys = {Key(e.tenant, e.record_id) for e in events if e.type in NAMES}
-        found = await self._found(list(keys)) if keys else []
+        found = await self._load(list(keys)) if keys else []
         bodies = ((request, _body(request)) for request in found)
         requests = {request.key: (request, body) for request, body in bodies if body}
-        items = [_item(event, *requests.get(Key(event.tenant, event.record_id), (None, b""))) for event in events]
-        return [await self._with_before(item) if item.event.type == REASSIGNED else item for item in items]
+        items = [_feed_item(event, *requests.get(Key(event.tenant, event.record_id), (None, b""))) for event in events]
+        return [await self._with_previous(item) if item.event.type == REASSIGNED else item for item in items]
 
-    async def _with_before(self, item: Item) -> Item:
+    async def _with_previous(self, item: FeedItem) -> FeedItem:
         if item.request is None:
             return item
         event = item.event
         history = await self._store.events(START, BATCH, tenant=event.tenant, record_id=event.record_id)
         return item._replace(before=assigned_before(item.request, event, history))
 
-    async def _found(self, keys: list[Key]) -> list[Request]:
+    async def _load(self, keys: list[Key]) -> list[Request]:
         try:
             return await self._store.get_many(Request, keys)
         except Exception as error:
@@ -252,54 +252,54 @@ class EventHub:
             if len(keys) == 1:
                 log.exception("request %s cannot be read: its news are not told", keys[0].id)
                 return []
-        return [request for key in keys for request in await self._found([key])]
+        return [request for key in keys for request in await self._load([key])]
 
-    def _deliver(self, item: Item) -> None:
+    def _deliver(self, item: FeedItem) -> None:
         if item.request is None:
             return
         for key in _keys_of(item):
-            for who, connections in list(self._seats.get(key, {}).items()):
-                chunk = item.shown_to(who)
+            for who, connections in list(self._subscribers.get(key, {}).items()):
+                chunk = item.chunk_for(who)
                 for connection in connections:
-                    _hand(connection, item, chunk)
+                    _push(connection, item, chunk)
 
-    def _keep(self, item: Item) -> None:
+    def _remember(self, item: FeedItem) -> None:
         self._number += 1
         self._last = item.event.position
-        self._kept.append(item._replace(number=self._number))
-        self._kept_positions[item.event.position] = self._number
-        self._kept_bytes += len(item.chunk)
-        while len(self._kept) > KEPT or self._kept_bytes > KEPT_BYTES:
-            old = self._kept.popleft()
-            self._lost = old.number
-            self._kept_bytes -= len(old.chunk)
-            del self._kept_positions[old.event.position]
+        self._recent.append(item._replace(number=self._number))
+        self._recent_positions[item.event.position] = self._number
+        self._recent_bytes += len(item.chunk)
+        while len(self._recent) > MAX_RECENT or self._recent_bytes > MAX_RECENT_BYTES:
+            old = self._recent.popleft()
+            self._dropped = old.number
+            self._recent_bytes -= len(old.chunk)
+            del self._recent_positions[old.event.position]
 
     def _forget(self, batch: Sequence[Event]) -> None:
         self._number += len(batch)
-        self._lost, self._last = self._number, batch[-1].position
-        self._kept.clear()
-        self._kept_positions.clear()
-        self._kept_bytes = 0
+        self._dropped, self._last = self._number, batch[-1].position
+        self._recent.clear()
+        self._recent_positions.clear()
+        self._recent_bytes = 0
 
-    def _tell_progress(self) -> None:
+    def _signal_progress(self) -> None:
         waiting, self._progress = self._progress, []
         for progress in waiting:
             if not progress.done():
                 progress.set_result(None)
 
-    def _everybody(self) -> list[Connection]:
-        return [c for groups in self._seats.values() for connections in groups.values() for c in connections]
+    def _connections(self) -> list[Connection]:
+        return [c for groups in self._subscribers.values() for connections in groups.values() for c in connections]
 
 
 def assigned_before(request: Request, event: Event, history: Sequence[Event]) -> Request | None:
     """Return the request with its assignment before an event, as far as its history shows."""
-    told = [e.changed for e in history if e.record == Request.record and e.version < event.version]
-    given = next((changed for changed in reversed(told) if "assignee" in changed), None)
-    if given is None:
+    changes = [e.changed for e in history if e.record == Request.record and e.version < event.version]
+    assignment = next((changed for changed in reversed(changes) if "assignee" in changed), None)
+    if assignment is None:
         return None
-    groups = tuple(given.get("candidate_groups", ()))
-    return request.model_copy(update={"assignee": given["assignee"], "candidate_groups": groups})
+    groups = tuple(assignment.get("candidate_groups", ()))
+    return request.model_copy(update={"assignee": assignment["assignee"], "candidate_groups": groups})
 
 
 def gone_chunk(event: Event) -> bytes:
@@ -316,21 +316,21 @@ def _body(request: Request) -> bytes:
         return b""
 
 
-def _item(event: Event, request: Request | None, body: bytes) -> Item:
+def _feed_item(event: Event, request: Request | None, body: bytes) -> FeedItem:
     if request is None or event.type not in NAMES:
-        return Item(0, event, None, b"")
+        return FeedItem(0, event, None, b"")
     chunk = encoded(event_json(event, body), id=event.position, name=event.type)
-    return Item(0, event, request, chunk)
+    return FeedItem(0, event, request, chunk)
 
 
-def _hand(connection: Connection, item: Item, chunk: bytes | None) -> None:
+def _push(connection: Connection, item: FeedItem, chunk: bytes | None) -> None:
     if item.event.position in connection.skip:
         connection.skip.discard(item.event.position)
     elif chunk:
         connection.push(chunk)
 
 
-def _keys_of(item: Item) -> tuple[Key, ...]:
+def _keys_of(item: FeedItem) -> tuple[Key, ...]:
     """Return the subscription keys of an event."""
     if item.event.record != Request.record:
         return (Key(item.event.tenant, ALL),)

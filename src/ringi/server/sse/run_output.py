@@ -28,20 +28,20 @@ async def run_output(
 
     Already superseded messages are omitted; readers who were shown a fragment get the event that supersedes it.
     """
-    place = Place(run_id)
+    cursor = RunCursor(run_id)
     hidden: set[str] | None = None
     async with backend.notifier.subscribe(stream_topic(key)) as wakeup:
-        while not place.is_past:
+        while not cursor.is_past:
             async with turns:
-                is_over = place.is_at_end or not await _is_live(backend, key, run_id)
+                is_over = cursor.is_at_end or not await _is_live(backend, key, run_id)
                 # After the thread is read: all output before the run's end is then read, regardless of concurrent
                 # changes.
-                items = await backend.stream.read(key, place.after, PAGE)
-                own = place.take(items)
+                items = await backend.stream.read(key, cursor.after, PAGE)
+                own = cursor.add(items)
                 if own and hidden is None:
                     hidden = await superseded_since(backend.stream, key, items)
-            if shown := [item for item in own if not is_about(item.event, hidden or ())]:
-                yield shown
+            if visible := [item for item in own if not is_about(item.event, hidden or ())]:
+                yield visible
             if items:
                 continue
             if is_over:
@@ -70,12 +70,12 @@ def is_about(event: dict[str, Any], messages: Container[str]) -> bool:
     return event.get("messageId", superseded_by(event)) in messages
 
 
-async def told_so_far(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
+async def read_run(backend: Backend, key: Key, run_id: str) -> list[StreamItem]:
     """Return the output of a run so far."""
-    place, found = Place(run_id), list[StreamItem]()
+    cursor, found = RunCursor(run_id), list[StreamItem]()
     while True:
-        items = await backend.stream.read(key, place.after, PAGE)
-        found += place.take(items)
+        items = await backend.stream.read(key, cursor.after, PAGE)
+        found += cursor.add(items)
         if len(items) < PAGE:
             return found
 
@@ -86,7 +86,7 @@ async def requests_by_id(store: Store, tenant: str, ids: Iterable[str]) -> dict[
     return {request.id: request for request in found}
 
 
-class Place:
+class RunCursor:
     """The read position in a run's output."""
 
     def __init__(self, run_id: str) -> None:
@@ -98,7 +98,7 @@ class Place:
         """Whether the newest item says that the run is over; an operator may have it go on."""
         self._is_inside = False
 
-    def take(self, items: list[StreamItem]) -> list[StreamItem]:
+    def add(self, items: list[StreamItem]) -> list[StreamItem]:
         """Return the items that belong to the run."""
         return [item for item in items if self._is_own(item)]
 
@@ -131,8 +131,8 @@ def without_hidden(event: dict[str, Any], readable: Container[str]) -> dict[str,
     interrupts = open_interrupts(event)
     if all(each["id"] in readable for each in interrupts):
         return event
-    shown = [each if each["id"] in readable else {"id": each["id"], "reason": HIDDEN_REASON} for each in interrupts]
-    return {**event, "outcome": {**event["outcome"], "interrupts": shown}}
+    visible = [each if each["id"] in readable else {"id": each["id"], "reason": HIDDEN_REASON} for each in interrupts]
+    return {**event, "outcome": {**event["outcome"], "interrupts": visible}}
 
 
 async def _is_live(backend: Backend, key: Key, run_id: str) -> bool:

@@ -18,23 +18,23 @@ Event = dict[str, Any]
 
 
 @dataclass
-class Run:
+class RunHistory:
     """The output of one run."""
 
     id: str
-    said: list[Event]
+    user_messages: list[Event]
     """The user messages that began it."""
     first: int = 0
     """The number of its first item."""
     events: list[Event] = field(default_factory=list)
 
     @property
-    def asked(self) -> list[str]:
+    def request_ids(self) -> list[str]:
         """The requests that it asked."""
         return [interrupt["id"] for event in self.events for interrupt in open_interrupts(event)]
 
 
-async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -> tuple[list[Run], int | None]:
+async def newest_runs(stream: Stream, key: Key, size: int, before: int | None) -> tuple[list[RunHistory], int | None]:
     """Return the newest runs before an item, oldest first, and the end of the page before them."""
     block = await newest_items(stream, key) if before is None else await items_before(stream, key, before)
     blocks, seen = list[list[StreamItem]](), set[str]()
@@ -67,14 +67,14 @@ async def newest_items(stream: Stream, key: Key) -> list[StreamItem]:
     return await stream.read(key, low, PAGE)
 
 
-def runs_in(items: Sequence[StreamItem]) -> list[Run]:
+def runs_in(items: Sequence[StreamItem]) -> list[RunHistory]:
     """Return the runs that begin or resume within these items, without superseded messages."""
-    runs: list[Run] = []
+    runs: list[RunHistory] = []
     for item in items:
         event = item.event
         if event["type"] == "RUN_STARTED" and (not runs or runs[-1].id != run_of(event["runId"])):
-            said = (event.get("input") or {}).get("messages", [])
-            runs.append(Run(run_of(event["runId"]), said, item.number))
+            messages = (event.get("input") or {}).get("messages", [])
+            runs.append(RunHistory(run_of(event["runId"]), messages, item.number))
         if runs:
             runs[-1].events.append(event)
     for run in runs:

@@ -31,11 +31,11 @@ HEADERS = [
 ]
 RETRY_MILLISECONDS = (500, 3_000)
 """The range of reconnect delays: with a single delay, all readers of a lost server would return at once."""
-PLACE = frozenset({"after"})
+POSITION_PARAMETERS = frozenset({"after"})
 """The parameter that contains the client's position."""
 BEAT = b":\n\n"
 CLOSING = b"event: closing\ndata: {}\n\n"
-AT_ONCE = 64
+MAX_LOADING = 64
 """Connections that read their history at once: with thousands in one turn of the loop, all others wait."""
 GOODBYE_SECONDS = 1.0
 """Seconds that the end of a stream may take to reach a slow reader."""
@@ -69,19 +69,19 @@ class Connection:
         "_task",
         "goodbye",
         "is_over",
-        "known",
         "skip",
+        "token",
         "turns",
         "who",
     )
 
-    def __init__(self, send: Send, known: VerifiedToken, limit: int, turns: asyncio.Semaphore) -> None:
-        self.who, self.known, self.turns = known.principal, known, turns
+    def __init__(self, send: Send, token: VerifiedToken, limit: int, turns: asyncio.Semaphore) -> None:
+        self.who, self.token, self.turns = token.principal, token, turns
         self.skip: set[str] = set()
         """Positions that were sent from the store and will come again from the feed."""
         self.is_over = False
         self.goodbye = CLOSING
-        """What a reader hears last when this side ends the stream."""
+        """The last chunk that a reader receives when the server ends the stream."""
         self._send, self._limit = send, limit
         self._pending: list[bytes] = []
         self._size = 0
@@ -99,7 +99,7 @@ class Connection:
         self._pending.append(chunk)
         self._size += len(chunk)
         if self._flushing is None:
-            self._flushing = begun(self._flush())
+            self._flushing = start_now(self._flush())
 
     async def write(self, chunk: bytes) -> None:
         """Send at the speed of the client."""
@@ -152,7 +152,7 @@ class Connection:
             log.info("a reader of %s did not take the end of its stream", self.who.name)
 
 
-class Rest:
+class CoroutineRest:
     """The remainder of a coroutine that was started outside a task."""
 
     __slots__ = ("_blocked_on", "_work")
@@ -166,7 +166,7 @@ class Rest:
         yield from self._work.__await__()
 
 
-def begun(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
+def start_now(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
     """Run a coroutine up to its first wait; return a task for the remainder, if any.
 
     A task for every event and reader would add half the cost of sending.
@@ -175,10 +175,10 @@ def begun(work: Coroutine[Any, None, None]) -> asyncio.Task[None] | None:
         blocked_on = work.send(None)
     except StopIteration:
         return None
-    return asyncio.create_task(finished(Rest(work, blocked_on)))
+    return asyncio.create_task(run_rest(CoroutineRest(work, blocked_on)))
 
 
-async def finished(rest: Rest) -> None:
+async def run_rest(rest: CoroutineRest) -> None:
     """Await the remainder of a coroutine."""
     await rest
 
@@ -197,14 +197,14 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
-    def connection(self, send: Send, known: VerifiedToken, turns: asyncio.Semaphore) -> Connection:
+    def connection(self, send: Send, token: VerifiedToken, turns: asyncio.Semaphore) -> Connection:
         """Return a new connection with its own slot, or raise the error that refuses it."""
-        self._refuse(known.principal)
+        self._refuse(token.principal)
         if len(self._open) >= self._settings.streams_per_process:
             raise StreamsError.of_server(len(self._open))
-        connection = Connection(send, known, self._settings.stream_buffer, turns)
+        connection = Connection(send, token, self._settings.stream_buffer, turns)
         self._open.add(connection)
-        self._by_caller[known.principal[:3]] += 1
+        self._by_caller[token.principal[:3]] += 1
         if self._beat_at is None:
             self._beat_later()
         return connection
@@ -212,7 +212,7 @@ class Streams:
     def release(self, connection: Connection) -> None:
         """Release a connection's slot."""
         self._open.discard(connection)
-        self._give_back(connection.who)
+        self._release_slot(connection.who)
         if not self._open and self._beat_at:
             self._beat_at.cancel()
             self._beat_at = None
@@ -225,7 +225,7 @@ class Streams:
         try:
             yield
         finally:
-            self._give_back(who)
+            self._release_slot(who)
 
     async def wait(self, work: Awaitable[object]) -> None:
         """Wait for a long poll, or until the server stops."""
@@ -247,10 +247,10 @@ class Streams:
         for connection in list(self._open):
             connection.end()
 
-    def end_revoked(self, door: Authenticator) -> None:
+    def end_revoked(self, auth: Authenticator) -> None:
         """End the connections of revoked tokens."""
         for connection in list(self._open):
-            if door.is_revoked(connection.known):
+            if auth.is_revoked(connection.token):
                 connection.end()
 
     def _refuse(self, who: Principal) -> None:
@@ -260,7 +260,7 @@ class Streams:
         if own >= self._settings.streams_per_caller:
             raise StreamsError.of_caller(who.name, own)
 
-    def _give_back(self, who: Principal) -> None:
+    def _release_slot(self, who: Principal) -> None:
         self._by_caller[who[:3]] -= 1
         if not self._by_caller[who[:3]]:
             del self._by_caller[who[:3]]
@@ -272,7 +272,7 @@ class Streams:
         self._beat_later()
         now = time.time()
         for connection in list(self._open):
-            expires_at = connection.known.expires_at
+            expires_at = connection.token.expires_at
             if expires_at is not None and expires_at <= now:
                 connection.end()
             else:
@@ -290,33 +290,33 @@ class EventStream:
 
     def __init__(
         self,
-        door: Authenticator,
+        auth: Authenticator,
         streams: Streams,
         opener: Opener,
         headers: Sequence[tuple[bytes, bytes]] = HEADERS,
         *,
         hint: Callable[[], bytes] = retry_hint,
     ) -> None:
-        self._door, self._streams, self._opener, self._headers = door, streams, opener, headers
+        self._auth, self._streams, self._opener, self._headers = auth, streams, opener, headers
         self._hint = hint
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = asyncio.Semaphore(MAX_LOADING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until either side ends the connection."""
-        known = self._door.entry(scope)
-        with self._streams.slot(known.principal):
+        token = self._auth.verified_token(scope)
+        with self._streams.slot(token.principal):
             async with self._turns:
-                feed, leave = await self._opened(scope, known.principal)
-        if self._door.is_revoked(known):  # Revoked meanwhile: open connections have been ended, but not this one yet.
+                feed, leave = await self._opened(scope, token.principal)
+        if self._auth.is_revoked(token):  # Revoked meanwhile: open connections have been ended, but not this one yet.
             raise UnauthenticatedError.revoked()
-        connection = self._streams.connection(scope[SEND], known, self._turns)
+        connection = self._streams.connection(scope[SEND], token, self._turns)
         feeding: asyncio.Task[None] | None = None
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self._headers})
             if scope.get(HEAD):
                 await connection.finish()
                 return
-            feeding = asyncio.create_task(fed(connection, feed, self._hint()))
+            feeding = asyncio.create_task(feed_connection(connection, feed, self._hint()))
             await connection.hold(receive)
         finally:
             connection.is_over = True
@@ -329,10 +329,10 @@ class EventStream:
         try:
             return await self._opener(scope, who)
         except InvalidError as error:
-            raise MalformedError.place(error) from error
+            raise MalformedError.invalid_position(error) from error
 
 
-async def fed(connection: Connection, feed: Feeder, hint: bytes) -> None:
+async def feed_connection(connection: Connection, feed: Feeder, hint: bytes) -> None:
     """Feed a connection; on failure the client is disconnected, and resumes."""
     try:
         if hint:

@@ -19,7 +19,7 @@ from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import dump_json
 from ringi.server.single_flight import SingleFlight
-from ringi.server.sse.hitl_events import asked_in, hitl_event
+from ringi.server.sse.hitl_events import first_asked, hitl_event
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
 from ringi.server.sse.sse import Connection, encoded
 
@@ -27,7 +27,7 @@ log = limited(__name__)
 PAGE = 500
 
 
-class Output:
+class ThreadOutput:
     """Items of a thread's output, encoded once for all readers with the same access.
 
     Requests of a pause precede the pause: a client disconnected in between receives them again, and never misses them.
@@ -39,31 +39,31 @@ class Output:
 
     def chunk(self, who: Principal, after: int = 0) -> bytes:
         """Return a reader's chunk of the items after a number."""
-        theirs = frozenset(id for id, request in self._requests.items() if may_read(who, request))
-        chunk = self._chunks.get((after, theirs))
+        readable = frozenset(id for id, request in self._requests.items() if may_read(who, request))
+        chunk = self._chunks.get((after, readable))
         if chunk is None:
-            parts = [self._encoded(item, theirs) for item in self.items if item.number > after]
-            chunk = self._chunks[after, theirs] = b"".join(parts)
+            parts = [self._encoded(item, readable) for item in self.items if item.number > after]
+            chunk = self._chunks[after, readable] = b"".join(parts)
         return chunk
 
-    def _encoded(self, item: StreamItem, theirs: frozenset[str]) -> bytes:
-        asked = [hitl_event(self._requests[id]) for id in asked_in(item) if id in theirs]
-        event = without_hidden(item.event, theirs)
+    def _encoded(self, item: StreamItem, readable: frozenset[str]) -> bytes:
+        asked = [hitl_event(self._requests[id]) for id in first_asked(item) if id in readable]
+        event = without_hidden(item.event, readable)
         return b"".join([*asked, encoded(dump_json(event), id=str(item.number))])
 
 
-class Page(NamedTuple):
+class OutputPage(NamedTuple):
     """A page of a thread's output."""
 
-    output: Output
+    output: ThreadOutput
     last: int
     is_end: bool
 
 
-async def output_of(store: Store, tenant: str, items: Sequence[StreamItem]) -> Output:
+async def output_of(store: Store, tenant: str, items: Sequence[StreamItem]) -> ThreadOutput:
     """Return items with the current versions of the requests that they ask."""
     asked = {interrupt["id"] for item in items for interrupt in open_interrupts(item.event)}
-    return Output(items, await requests_by_id(store, tenant, asked))
+    return ThreadOutput(items, await requests_by_id(store, tenant, asked))
 
 
 class ThreadHub:
@@ -71,7 +71,7 @@ class ThreadHub:
 
     def __init__(self, stream: Stream, notifier: Notifier, store: Store) -> None:
         self._stream, self._notifier, self._store = stream, notifier, store
-        self._readers: dict[Key, Reader] = {}
+        self._readers: dict[Key, ThreadReader] = {}
         self._shared = SingleFlight()
 
     async def check(self, key: Key, id: str | None) -> int:
@@ -89,13 +89,13 @@ class ThreadHub:
             if chunk := page.output.chunk(connection.who):
                 await connection.write(chunk)
             after = page.last
-            if connection.is_over or (page.is_end and self._reader(key, after).seat(connection, after)):
+            if connection.is_over or (page.is_end and self._reader(key, after).subscribe(connection, after)):
                 return
 
     def leave(self, connection: Connection, key: Key) -> None:
         """Unsubscribe a connection; the last one stops the reader."""
         reader = self._readers.get(key)
-        if reader and reader.is_left_by(connection):
+        if reader and reader.unsubscribe(connection):
             reader.stop()
             del self._readers[key]
 
@@ -107,37 +107,37 @@ class ThreadHub:
             reader.stop()
         await asyncio.gather(*(reader.task for reader in readers.values()), return_exceptions=True)
 
-    async def _page(self, key: Key, after: int) -> Page:
+    async def _page(self, key: Key, after: int) -> OutputPage:
         items = await self._stream.read(key, after, PAGE)
         output = await output_of(self._store, key.tenant, items)
-        return Page(output, items[-1].number if items else after, len(items) < PAGE)
+        return OutputPage(output, items[-1].number if items else after, len(items) < PAGE)
 
-    def _reader(self, key: Key, at: int) -> Reader:
+    def _reader(self, key: Key, at: int) -> ThreadReader:
         reader = self._readers.get(key)
         if reader is None:
-            reader = self._readers[key] = Reader(self._stream, self._notifier, self._store, key, at)
+            reader = self._readers[key] = ThreadReader(self._stream, self._notifier, self._store, key, at)
         return reader
 
 
-class Reader:
+class ThreadReader:
     """Reads one thread's output as it arrives, once for all followers."""
 
     def __init__(self, stream: Stream, notifier: Notifier, store: Store, key: Key, at: int) -> None:
         self._stream, self._notifier, self._store, self._key, self._at = stream, notifier, store, key, at
-        self._seats: dict[Connection, int] = {}
+        self._subscribers: dict[Connection, int] = {}
         self.task = asyncio.create_task(self._run())
 
-    def seat(self, connection: Connection, after: int) -> bool:
+    def subscribe(self, connection: Connection, after: int) -> bool:
         """Subscribe a connection that has received all up to a number, unless the reader is past it."""
         if after < self._at:
             return False
-        self._seats[connection] = after
+        self._subscribers[connection] = after
         return True
 
-    def is_left_by(self, connection: Connection) -> bool:
+    def unsubscribe(self, connection: Connection) -> bool:
         """Unsubscribe a connection; return whether none is left."""
-        self._seats.pop(connection, None)
-        return not self._seats
+        self._subscribers.pop(connection, None)
+        return not self._subscribers
 
     def stop(self) -> None:
         """Stop reading."""
@@ -160,11 +160,11 @@ class Reader:
             log.exception("the output of thread %s cannot be read, trying again", self._key.id)
             return False
         if items:
-            self._hand_out(output)
+            self._deliver(output)
         return len(items) == PAGE
 
-    def _hand_out(self, output: Output) -> None:
+    def _deliver(self, output: ThreadOutput) -> None:
         before, self._at = self._at, output.items[-1].number
-        for connection, seen in self._seats.items():
+        for connection, seen in self._subscribers.items():
             if seen < self._at:
                 connection.push(output.chunk(connection.who, max(seen, before)))

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from ringi.files.images import named_by
 from ringi.forms.field_parts import AttachedFile
 from ringi.runs.replay_state import superseded_by
-from ringi.server.message_parts import address
-from ringi.server.sse.run_pages import Run
+from ringi.server.message_parts import image_address
+from ringi.server.sse.run_pages import RunHistory
 
 Message = dict[str, Any]
 Event = dict[str, Any]
 
 
-class Place(NamedTuple):
+class ImageLocation(NamedTuple):
     """The location of a thread's images."""
 
     base: str
@@ -23,27 +23,27 @@ class Place(NamedTuple):
     thread_id: str
 
 
-def messages_of(runs: Sequence[Run], place: Place) -> list[Message]:
+def messages_of(runs: Sequence[RunHistory], location: ImageLocation) -> list[Message]:
     """Return the messages of runs in order, as AG-UI's own client builds them from the events."""
     transcript = Transcript()
     for run in runs:
-        transcript.messages += [user_message(said, place) for said in run.said]
+        transcript.messages += [user_message(message, location) for message in run.user_messages]
         for event in run.events:
             transcript.add(event)
     return transcript.messages
 
 
-def user_message(said: Event, place: Place) -> Message:
+def user_message(message: Event, location: ImageLocation) -> Message:
     """Return a user message: text, or parts if there are images."""
-    files, words = named_by(said.get("metadata")), said["content"]
-    images = [image_part(file, place) for file in files]
-    text = [{"type": "text", "text": words}] if words else []
-    return {"id": said["id"], "role": "user", "content": [*text, *images] if files else words}
+    files, content = named_by(message.get("metadata")), message["content"]
+    images = [image_part(file, location) for file in files]
+    text = [{"type": "text", "text": content}] if content else []
+    return {"id": message["id"], "role": "user", "content": [*text, *images] if files else content}
 
 
-def image_part(file: AttachedFile, place: Place) -> Message:
+def image_part(file: AttachedFile, location: ImageLocation) -> Message:
     """Return an image as a part of AG-UI."""
-    source = {"type": "url", "value": address(*place, file["number"]), "mimeType": file["media_type"]}
+    source = {"type": "url", "value": image_address(*location, file["number"]), "mimeType": file["media_type"]}
     return {"type": "image", "source": source, "metadata": {"filename": file["name"]}}
 
 
@@ -65,9 +65,9 @@ class Transcript:
             case "TEXT_MESSAGE_CONTENT":
                 self._texts.get(event["messageId"], {"content": ""})["content"] += event["delta"]
             case "TOOL_CALL_START":
-                called = {"name": event["toolCallName"], "arguments": ""}
-                call = {"id": event["toolCallId"], "type": "function", "function": called}
-                self._calls[event["toolCallId"]] = called
+                function = {"name": event["toolCallName"], "arguments": ""}
+                call = {"id": event["toolCallId"], "type": "function", "function": function}
+                self._calls[event["toolCallId"]] = function
                 self.messages.append({"id": event["toolCallId"], "role": "assistant", "toolCalls": [call]})
             case "TOOL_CALL_ARGS":
                 self._calls.get(event["toolCallId"], {"arguments": ""})["arguments"] += event["delta"]

@@ -10,7 +10,7 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.forms.fields import Field
 from ringi.forms.json_schema import check_instance
-from ringi.server.routes.langgraph_api.interrupts import ANSWER, TASK, args_of, shown_of
+from ringi.server.routes.langgraph_api.interrupts import ANSWER, TASK, args_of, content_of
 
 RESUME = "command.resume"
 Json = dict[str, Any]
@@ -27,50 +27,50 @@ def answer_of(request: Request, resume: Any) -> Json:
     if isinstance(resume, str):
         return {"decision": "respond", "message": resume}
     if isinstance(resume, dict) and set(resume) == {"decisions"}:
-        return reviewed(request, only(resume["decisions"]))
-    return responded(request, only(resume if isinstance(resume, list) else [resume]))
+        return langchain_answer(request, single_answer(resume["decisions"]))
+    return agent_inbox_answer(request, single_answer(resume if isinstance(resume, list) else [resume]))
 
 
-def only(given: Any) -> Json:
+def single_answer(answers: Any) -> Json:
     """Return the only answer of a list."""
-    if not isinstance(given, list) or len(given) != 1 or not isinstance(given[0], dict):
+    if not isinstance(answers, list) or len(answers) != 1 or not isinstance(answers[0], dict):
         raise InvalidError.of(RESUME, f"one request is served at a time: {EXPECTED}")
-    found: Json = given[0]
-    return found
+    answer: Json = answers[0]
+    return answer
 
 
-def responded(request: Request, given: Json) -> Json:
+def agent_inbox_answer(request: Request, response: Json) -> Json:
     """Return Agent Inbox's `HumanResponse` as an answer."""
-    match given.get("type"):
+    match response.get("type"):
         case "accept":
-            refuse_other_args(request, given.get("args"))
-            return approved(request)
+            refuse_other_args(request, response.get("args"))
+            return approval_of(request)
         case "edit":
-            return edited(request, called(given.get("args"), "action", f"{RESUME}.args"))
+            return edit_of(request, edited_call(response.get("args"), "action", f"{RESUME}.args"))
         case "response":
-            return in_words(request, given.get("args"))
+            return text_answer(request, response.get("args"))
         case "ignore":
             return {"decision": "reject"}
         case other:
             raise InvalidError.of(f"{RESUME}.type", f"{other!r} is unknown: {EXPECTED}")
 
 
-def reviewed(request: Request, given: Json) -> Json:
+def langchain_answer(request: Request, decision: Json) -> Json:
     """Return LangChain's decision as an answer."""
-    match given.get("type"):
+    match decision.get("type"):
         case "approve":
-            return approved(request)
+            return approval_of(request)
         case "edit":
-            action = called(given.get("edited_action"), "name", f"{RESUME}.edited_action")
+            action = edited_call(decision.get("edited_action"), "name", f"{RESUME}.edited_action")
             is_question = ANSWER in action["args"] and not args_of(request)
-            return in_words(request, action["args"][ANSWER]) if is_question else edited(request, action)
+            return text_answer(request, action["args"][ANSWER]) if is_question else edit_of(request, action)
         case "reject":
-            return {"decision": "reject", "message": text_or_none(given.get("message"))}
+            return {"decision": "reject", "message": text_or_none(decision.get("message"))}
         case other:
             raise InvalidError.of(f"{RESUME}.type", f"{other!r} is unknown: {EXPECTED}")
 
 
-def approved(request: Request) -> Json:
+def approval_of(request: Request) -> Json:
     """Return consent to exactly the served content."""
     if request.action or request.kind == "finish":
         return {"decision": "approve"}
@@ -78,42 +78,42 @@ def approved(request: Request) -> Json:
     return {"decision": "approve", "data": data or None}
 
 
-def edited(request: Request, action: Json) -> Json:
+def edit_of(request: Request, action: Json) -> Json:
     """Return the changed arguments, or the answers of a form, converted from text to their original types."""
-    if action["action"] != shown_of(request).action:
+    if action["action"] != content_of(request).action:
         raise InvalidError.of(f"{RESUME}.action", "another action than the one that was served: load the thread again")
-    given: Json = action["args"]
+    edited_args: Json = action["args"]
     if request.action:
-        args = {name: retyped(request.action, name, value) for name, value in given.items()}
+        args = {name: typed_argument(request.action, name, value) for name, value in edited_args.items()}
         return {"decision": "edit", "args": args}
     if request.kind == "finish" and not request.form and request.data_schema is None:
-        return {"decision": "edit", "data": {TASK: given.get(TASK)}}
+        return {"decision": "edit", "data": {TASK: edited_args.get(TASK)}}
     decision = "approve" if "approve" in request.allowed else "edit"
-    return {"decision": decision, "data": filled(request, given)}
+    return {"decision": decision, "data": form_data(request, edited_args)}
 
 
-def in_words(request: Request, words: Any) -> Json:
+def text_answer(request: Request, text: Any) -> Json:
     """Return a person's text: the answer, or the reason for refusing a call."""
-    if not isinstance(words, str):
+    if not isinstance(text, str):
         raise InvalidError.of(f"{RESUME}.args", "send the words as text")
     decision = "respond" if "respond" in request.allowed else "reject"
     if decision == "reject" and not request.action:
         raise InvalidError.of(f"{RESUME}.type", "this request takes no words: edit its fields")
-    return {"decision": decision, "message": words}
+    return {"decision": decision, "message": text}
 
 
 def refuse_other_args(request: Request, args: Any) -> None:
     """Raise `InvalidError` if the accepted arguments differ from the served ones."""
-    shown = shown_of(request)
-    if args is not None and args != {"action": shown.action, "args": shown.args}:
+    content = content_of(request)
+    if args is not None and args != {"action": content.action, "args": content.args}:
         raise InvalidError.of(f"{RESUME}.args", "these are not the arguments that were served: load the thread again")
 
 
-def called(given: Any, name: str, field: str) -> Json:
+def edited_call(call: Any, name: str, field: str) -> Json:
     """Return an edited call as its action and arguments."""
-    if not isinstance(given, dict) or not isinstance(given.get(name), str) or not isinstance(given.get("args"), dict):
+    if not isinstance(call, dict) or not isinstance(call.get(name), str) or not isinstance(call.get("args"), dict):
         raise InvalidError.of(field, f"send an object with {name} and args")
-    return {"action": given[name], "args": given["args"]}
+    return {"action": call[name], "args": call["args"]}
 
 
 def text_or_none(value: Any) -> str | None:
@@ -123,15 +123,15 @@ def text_or_none(value: Any) -> str | None:
     return value or None
 
 
-def filled(request: Request, given: Json) -> Json:
+def form_data(request: Request, answers: Json) -> Json:
     """Return the answers of a form or a schema; an empty text is no answer."""
     if request.form:
         fields = {field.name: field for field in request.form.fields}
-        typed = {name: typed_answer(fields.get(name), value) for name, value in given.items()}
+        typed = {name: typed_answer(fields.get(name), value) for name, value in answers.items()}
     else:
         properties = (request.data_schema or {}).get("properties") or {}
         texts = {name for name, part in properties.items() if isinstance(part, dict) and part.get("type") == "string"}
-        typed = {name: value if name in texts else read(value) for name, value in given.items()}
+        typed = {name: value if name in texts else parse_if_json(value) for name, value in answers.items()}
     return {name: value for name, value in typed.items() if value not in (None, "")}
 
 
@@ -141,13 +141,13 @@ def typed_answer(field: Field | None, value: Any) -> Any:
         return value
     options = {text: option.value for option in getattr(field, "options", ()) for text in (option.label, option.value)}
     if field.type in ("multiselect", "checkbox"):
-        listed = read(value)
+        listed = parse_if_json(value)
         chosen = listed if isinstance(listed, list) else [part.strip() for part in value.split(",") if part.strip()]
-        return [options.get(each, read(each)) if isinstance(each, str) else each for each in chosen]
-    return options.get(value, read(value))
+        return [options.get(each, parse_if_json(each)) if isinstance(each, str) else each for each in chosen]
+    return options.get(value, parse_if_json(value))
 
 
-def retyped(action: Action, name: str, value: Any) -> Any:
+def typed_argument(action: Action, name: str, value: Any) -> Any:
     """Return an edited argument: the tools send text for every value that was not text.
 
     A value that was null or absent has no known type: it stays text, unless the schema does not allow text there.
@@ -156,13 +156,13 @@ def retyped(action: Action, name: str, value: Any) -> Any:
     if isinstance(asked, str) or not isinstance(value, str):
         return value
     if asked is not None:
-        return read(value)
+        return parse_if_json(value)
     if name in action.args and not value:
         return None
-    return value if takes(action.args_schema, name, value) else read(value)
+    return value if accepts_text(action.args_schema, name, value) else parse_if_json(value)
 
 
-def takes(schema: Json | None, name: str, text: str) -> bool:
+def accepts_text(schema: Json | None, name: str, text: str) -> bool:
     """Return whether a schema accepts text for an argument."""
     whole = schema or {}
     properties = whole.get("properties")
@@ -179,7 +179,7 @@ def takes(schema: Json | None, name: str, text: str) -> bool:
     return True
 
 
-def read(value: Any) -> Any:
+def parse_if_json(value: Any) -> Any:
     """Return text parsed as JSON if possible; any other value unchanged."""
     if not isinstance(value, str):
         return value

@@ -17,7 +17,7 @@ TASK = "task"
 Json = dict[str, Any]
 
 
-class Shown(NamedTuple):
+class InterruptContent(NamedTuple):
     """The content of a request for a person, and the available actions."""
 
     action: str
@@ -30,18 +30,18 @@ class Shown(NamedTuple):
     can_respond: bool
 
 
-def shown_of(request: Request) -> Shown:
+def content_of(request: Request) -> InterruptContent:
     """Return a request as an action with arguments; the arguments of a form are its fields with their defaults."""
     allowed, is_gated = set(request.allowed), request.action is not None
     args = args_of(request)
     has_fields = bool(args) and not is_gated
     is_finish = request.kind == "finish" and not is_gated
     submits = "approve" in allowed or "edit" in allowed
-    return Shown(
+    return InterruptContent(
         action=request.action.name if request.action else request.title,
         args={name: "" if value is None else value for name, value in args.items()},
-        description="\n\n".join(described(request)),
-        can_accept="approve" in allowed and (is_gated or is_finish or takes_defaults(request)),
+        description="\n\n".join(description_parts(request)),
+        can_accept="approve" in allowed and (is_gated or is_finish or accepts_defaults(request)),
         can_edit=bool(args) and (submits if has_fields and not is_finish else "edit" in allowed),
         can_refuse="reject" in allowed,
         # The text for a refused call is the reason; for a form it must not be taken for the answer.
@@ -51,26 +51,30 @@ def shown_of(request: Request) -> Shown:
 
 def human_interrupt(request: Request) -> Json:
     """Return the request in Agent Inbox's format."""
-    shown = shown_of(request)
+    content = content_of(request)
     config = {
-        "allow_accept": shown.can_accept,
-        "allow_edit": shown.can_edit,
-        "allow_ignore": shown.can_refuse,
-        "allow_respond": shown.can_respond,
+        "allow_accept": content.can_accept,
+        "allow_edit": content.can_edit,
+        "allow_ignore": content.can_refuse,
+        "allow_respond": content.can_respond,
     }
-    action = {"action": shown.action, "args": shown.args}
-    return {"action_request": action, "config": config, "description": shown.description}
+    action = {"action": content.action, "args": content.args}
+    return {"action_request": action, "config": config, "description": content.description}
 
 
 def review_request(request: Request) -> Json:
     """Return the request in the format of LangChain's human-in-the-loop middleware, which agent-chat-ui displays."""
-    shown = shown_of(request)
-    is_question = not shown.args and "respond" in request.allowed
-    args = {ANSWER: ""} if is_question else shown.args
-    offers = {"approve": shown.can_accept, "edit": shown.can_edit or is_question, "reject": shown.can_refuse}
-    decisions = [decision for decision, is_offered in offers.items() if is_offered]
-    action = {"name": shown.action, "args": args, "description": shown.description}
-    config = {"action_name": shown.action, "allowed_decisions": decisions}
+    content = content_of(request)
+    is_question = not content.args and "respond" in request.allowed
+    args = {ANSWER: ""} if is_question else content.args
+    decision_flags = {
+        "approve": content.can_accept,
+        "edit": content.can_edit or is_question,
+        "reject": content.can_refuse,
+    }
+    decisions = [decision for decision, is_offered in decision_flags.items() if is_offered]
+    action = {"name": content.action, "args": args, "description": content.description}
+    config = {"action_name": content.action, "allowed_decisions": decisions}
     return {"action_requests": [action], "review_configs": [config]}
 
 
@@ -98,7 +102,7 @@ def default_of(field: Field) -> Any:
     return list(default) if isinstance(default, tuple) else default
 
 
-def takes_defaults(request: Request) -> bool:
+def accepts_defaults(request: Request) -> bool:
     """Return whether a form can be submitted unchanged; false without a form."""
     if request.form is None:
         return request.data_schema is None
@@ -109,7 +113,7 @@ def takes_defaults(request: Request) -> bool:
     return True
 
 
-def displayed(request: Request) -> Iterator[str]:
+def display_texts(request: Request) -> Iterator[str]:
     """Yield the display blocks as text, and the URLs of images."""
     for each in request.display or ():
         yield block(summary_of(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True))
@@ -117,7 +121,7 @@ def displayed(request: Request) -> Iterator[str]:
         yield f"Images are shown on Ringi's own page only: /r/{request.id}"
 
 
-def described(request: Request) -> Iterator[str]:
+def description_parts(request: Request) -> Iterator[str]:
     """Yield the parts of the description: all content under the digest that the tools cannot display otherwise."""
     if request.action:
         yield request.title  # For all other kinds the title is shown as the action.
@@ -127,7 +131,7 @@ def described(request: Request) -> Iterator[str]:
         yield "\n".join(f"- {line_of(field)}" for field in request.form.fields)
     if request.data_schema is not None:
         yield block("The answer must fit", request.data_schema)
-    yield from displayed(request)
+    yield from display_texts(request)
     values = {decision: button.value for decision, button in request.actions.items() if button.value is not None}
     if values:
         yield block("What the agent receives", values)
@@ -146,8 +150,8 @@ def line_of(field: Field) -> str:
     name, label, type, help = (parts.pop(each, "") for each in ("name", "label", "type", "help"))
     is_required = parts.pop("required", False)
     rules = [f"{rule}: {value}" for rule, value in parts.items()]
-    told = [f"`{name}` {label}", type, "required" if is_required else "", options, *rules, help]
-    return "; ".join(str(part) for part in told if part)
+    columns = [f"`{name}` {label}", type, "required" if is_required else "", options, *rules, help]
+    return "; ".join(str(part) for part in columns if part)
 
 
 def block(title: str, value: Any) -> str:

@@ -24,8 +24,8 @@ class ThreadSearch(StrictModel):
     @property
     def graph(self) -> str | None:
         """The requested assistant, by name or id."""
-        wanted = self.metadata or {}
-        named = wanted.get("graph_id") or wanted.get("assistant_id")
+        metadata_filter = self.metadata or {}
+        named = metadata_filter.get("graph_id") or metadata_filter.get("assistant_id")
         return None if named is None else str(named)
 
 
@@ -57,7 +57,7 @@ class Command(StrictModel):
         return self.goto in (END, [END])
 
 
-class NewRun(StrictModel):
+class RunInput(StrictModel):
     """An answer to the waiting request, or the input of a new run."""
 
     assistant_id: Name
@@ -69,5 +69,5 @@ class NewRun(StrictModel):
     @property
     def modes(self) -> set[str]:
         """The requested stream modes."""
-        given = [self.stream_mode] if isinstance(self.stream_mode, str) else self.stream_mode
-        return set(given or ["values"])
+        modes = [self.stream_mode] if isinstance(self.stream_mode, str) else self.stream_mode
+        return set(modes or ["values"])

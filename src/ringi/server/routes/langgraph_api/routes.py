@@ -26,17 +26,24 @@ from ringi.server.auth.permissions import refuse_hidden_thread
 from ringi.server.body import json_body
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import spoken_in
+from ringi.server.message_parts import parse_message
 from ringi.server.platform import Platform
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.replies import json_response
 from ringi.server.routes.langgraph_api import models
 from ringi.server.routes.langgraph_api.access import Access
-from ringi.server.routes.langgraph_api.runs import Begun, told
-from ringi.server.routes.langgraph_api.served import Served
-from ringi.server.routes.langgraph_api.views import EVERYTHING, REQUEST, Json, assistant_id, assistants, listed
+from ringi.server.routes.langgraph_api.runs import StartedRun, send_run
+from ringi.server.routes.langgraph_api.served import ServedRequests
+from ringi.server.routes.langgraph_api.views import (
+    ALL_REQUESTS,
+    REQUEST_PREFIX,
+    Json,
+    assistant_id,
+    assistants,
+    thread_json,
+)
 from ringi.server.serialize import dump_json
-from ringi.server.sse.conversation import TALK, Conversations, said, takes_messages
+from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, accepts_messages, message_input
 from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
@@ -57,8 +64,8 @@ class ThreadExistsError(RefusalError):
 class LangGraphRoutes:
     """LangGraph's API."""
 
-    def __init__(self, platform: Platform, door: Authenticator, limits: AskLimits) -> None:
-        self._platform, self._door, self._served = platform, door, Served()
+    def __init__(self, platform: Platform, auth: Authenticator, limits: AskLimits) -> None:
+        self._platform, self._auth, self._served = platform, auth, ServedRequests()
         self._conversations, self._since = Conversations(platform, limits), jsonable(platform.inbox.clock())
 
     def add_to(self, api: FastAPI) -> None:
@@ -78,15 +85,15 @@ class LangGraphRoutes:
     def streams(self, streams: Streams) -> list[Route]:
         """Return the route that streams."""
         # LangGraph's SDK takes a bare `retry` for an unnamed event, on which its React hook fails.
-        stream = EventStream(self._door, streams, self._open, hint=bytes)
-        run = RunStream(self._begun, stream)
+        stream = EventStream(self._auth, streams, self._open, hint=bytes)
+        run = RunStream(self._begin_run, stream)
         return [StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"])]
 
     async def info(self, http: HttpRequest) -> HttpResponse:
         """Tell what the tools ask before they have a key."""
         flags = {"assistants": True, "crons": False, "langsmith": False, "langsmith_tracing_replicas": False}
         host = {"kind": "self-hosted", "project_id": None, "revision_id": None, "tenant_id": None}
-        return replied({"version": version("ringi"), "flags": flags, "host": host})
+        return json_reply({"version": version("ringi"), "flags": flags, "host": host})
 
     async def search_assistants(self, http: HttpRequest) -> HttpResponse:
         """List the agents, and the assistant whose threads are all requests."""
@@ -94,69 +101,69 @@ class LangGraphRoutes:
         body = body if isinstance(body, dict) else {}
         more = body.get("metadata")
         wanted = body.get("graph_id") or (more.get("graph_id") if isinstance(more, dict) else None)
-        found = assistants(await access.offers(), self._since)
-        return replied([each for each in found if wanted in (None, each["graph_id"], each["assistant_id"])])
+        found = assistants(await access.available_agents(), self._since)
+        return json_reply([each for each in found if wanted in (None, each["graph_id"], each["assistant_id"])])
 
     async def get_assistant(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one assistant by its name or id."""
         access = self._access(http)
-        name, found = await access.graph(id), assistants(await access.offers(), self._since)
-        return replied(next(each for each in found if each["graph_id"] == name))
+        name, found = await access.graph(id), assistants(await access.available_agents(), self._since)
+        return json_reply(next(each for each in found if each["graph_id"] == name))
 
     async def create(self, http: HttpRequest) -> HttpResponse:
         """Return a new thread; it is stored with its first run."""
-        access, given = self._access(http), parse_body(models.NewThread, await self._body(http), extra="allow")
-        id = given.thread_id or str(uuid.uuid4())
-        if id.startswith(REQUEST):
-            raise InvalidError.of("thread_id", f"{REQUEST!r} is the beginning of the threads of requests")
+        access, body = self._access(http), parse_body(models.NewThread, await self._body(http), extra="allow")
+        id = body.thread_id or str(uuid.uuid4())
+        if id.startswith(REQUEST_PREFIX):
+            raise InvalidError.of("thread_id", f"{REQUEST_PREFIX!r} is the beginning of the threads of requests")
         try:
             found = await access.find(id)
         except NotFoundError:
             await refuse_hidden_thread(self._platform.backend.store, access.who, id)
-            graph, now = str((given.metadata or {}).get("graph_id") or ""), self._platform.inbox.clock()
-            return replied(listed(id, graph, "idle", {}, None, created_at=now, updated_at=now))
-        if given.if_exists != "do_nothing":
+            graph, now = str((body.metadata or {}).get("graph_id") or ""), self._platform.inbox.clock()
+            return json_reply(thread_json(id, graph, "idle", {}, None, created_at=now, updated_at=now))
+        if body.if_exists != "do_nothing":
             raise ThreadExistsError(id)
-        return replied(found.view)
+        return json_reply(found.view)
 
     async def search(self, http: HttpRequest) -> HttpResponse:
         """List threads, each with the one request that the caller is asked."""
-        access, wanted = self._access(http), parse_body(models.ThreadSearch, await self._body(http), extra="allow")
-        return replied(await access.search(wanted))
+        access, criteria = self._access(http), parse_body(models.ThreadSearch, await self._body(http), extra="allow")
+        return json_reply(await access.search(criteria))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one thread."""
-        return replied((await self._access(http).find(id)).view)
+        return json_reply((await self._access(http).find(id)).view)
 
     async def state(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return where a thread stands."""
-        return replied(await self._access(http).state(id))
+        return json_reply(await self._access(http).state(id))
 
     async def history(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return the newest state as the only one: earlier ones are not told."""
-        return replied([await self._access(http).state(id)])
+        return json_reply([await self._access(http).state(id)])
 
     async def update(self, http: HttpRequest, id: str) -> HttpResponse:
         """Mark a thread as resolved; nothing else is written."""
-        access, given = self._access(http), parse_body(models.StateUpdate, await self._body(http), extra="allow")
-        if given.as_node != models.END or given.values not in (None, {}):
-            raise InvalidError.of("as_node" if given.as_node != models.END else "values", NO_STATE)
+        access, body = self._access(http), parse_body(models.StateUpdate, await self._body(http), extra="allow")
+        if body.as_node != models.END or body.values not in (None, {}):
+            raise InvalidError.of("as_node" if body.as_node != models.END else "values", NO_STATE)
         await access.resolve(id)
-        place = {"thread_id": id, "checkpoint_ns": "", "checkpoint_id": str(uuid.uuid4())}
-        return replied({"checkpoint": place, "configurable": place})
+        checkpoint = {"thread_id": id, "checkpoint_ns": "", "checkpoint_id": str(uuid.uuid4())}
+        return json_reply({"checkpoint": checkpoint, "configurable": checkpoint})
 
     async def run(self, http: HttpRequest, id: str) -> HttpResponse:
         """Answer what waits, or begin a run, and return at once."""
-        begun, now = await self._begun(http), jsonable(self._platform.inbox.clock())
-        run = {"run_id": begun.run_id, "thread_id": id, "assistant_id": assistant_id(begun.graph)}
+        started, now = await self._begin_run(http), jsonable(self._platform.inbox.clock())
+        run = {"run_id": started.run_id, "thread_id": id, "assistant_id": assistant_id(started.graph)}
         more = {"created_at": now, "updated_at": now, "status": "pending", "metadata": {}, "kwargs": {}}
-        answered = replied({**run, **more, "multitask_strategy": "reject"})
-        answered.headers["content-location"] = location(begun)
+        answered = json_reply({**run, **more, "multitask_strategy": "reject"})
+        answered.headers["content-location"] = location(started)
         return answered
 
-    async def _begun(self, http: HttpRequest) -> Begun:
+    async def _begin_run(self, http: HttpRequest) -> StartedRun:
         access, id = self._access(http), str(http.path_params["id"])
-        body = parse_body(models.NewRun, await self._body(http), extra="allow")
+        body = parse_body(models.RunInput, await self._body(http), extra="allow")
         graph, command = await access.graph(body.assistant_id), body.command
         if command and command.ends:
             thread, answered = await access.resolve(id)
@@ -166,31 +173,35 @@ class LangGraphRoutes:
             raise InvalidError.of("command", "only resume, or goto '__end__', is taken")
         else:
             thread = await self._start(access, id, graph, body)
-            return Begun(access, id, graph, str(thread.run_id), frozenset(body.modes), thread)
+            return StartedRun(access, id, graph, str(thread.run_id), frozenset(body.modes), thread)
         is_run = thread is not None and answered.run_id == thread.run_id
         run_id = answered.run_id or answered.id
-        return Begun(access, id, graph, run_id, frozenset(body.modes), thread if is_run else None, answered)
+        return StartedRun(access, id, graph, run_id, frozenset(body.modes), thread if is_run else None, answered)
 
-    async def _start(self, access: Access, id: str, graph: str, body: models.NewRun) -> Thread:
-        if id.startswith(REQUEST) or graph == EVERYTHING:
-            raise InvalidError.of("assistant_id", f"{EVERYTHING!r} is no agent: send command.resume, or name an agent")
+    async def _start(self, access: Access, id: str, graph: str, body: models.RunInput) -> Thread:
+        if id.startswith(REQUEST_PREFIX) or graph == ALL_REQUESTS:
+            raise InvalidError.of(
+                "assistant_id", f"{ALL_REQUESTS!r} is no agent: send command.resume, or name an agent"
+            )
         if body.input is None:
             raise InvalidError.of("input", "send the input of a run, or command.resume")
         parse_body(models.NewThread, {"thread_id": id})
         thread = await self._conversations.thread(access.who, id)
-        agent = (await access.offers()).get(graph)
+        agent = (await access.available_agents()).get(graph)
         if agent is None:  # Its worker has ended since the lookup.
             raise NotFoundError("agent", graph)
-        given, images = input_of(agent, body.input)
-        return await self._conversations.begin(access.who, thread, id, graph, given, images)
+        run_input, images = input_of(agent, body.input)
+        return await self._conversations.begin(access.who, thread, id, graph, run_input, images)
 
     async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
-        begun: Begun = scope[TALK]
-        most = self._platform.settings.max_list
-        return (lambda connection: told(connection, self._platform.backend, begun, most)), (lambda connection: None)
+        started: StartedRun = scope[STREAM_CONTEXT]
+        max_runs = self._platform.settings.max_list
+        return (lambda connection: send_run(connection, self._platform.backend, started, max_runs)), (
+            lambda connection: None
+        )
 
     def _access(self, http: HttpRequest) -> Access:
-        return Access(self._platform, self._door, self._served, HttpRequest(with_bearer(http.scope)))
+        return Access(self._platform, self._auth, self._served, HttpRequest(with_bearer(http.scope)))
 
     async def _body(self, http: HttpRequest) -> Any:
         return await json_body(http, max_depth=self._platform.settings.max_depth)
@@ -199,17 +210,17 @@ class LangGraphRoutes:
 class RunStream:
     """An ASGI endpoint that starts or answers a run, sends its location, and streams it."""
 
-    def __init__(self, begin: Callable[[HttpRequest], Awaitable[Begun]], stream: ASGIApp) -> None:
+    def __init__(self, begin: Callable[[HttpRequest], Awaitable[StartedRun]], stream: ASGIApp) -> None:
         self._begin, self._stream = begin, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream the run that the call has started."""
         scope = with_bearer(scope)
-        scope[TALK] = begun = await self._begin(HttpRequest(scope, receive))
+        scope[STREAM_CONTEXT] = started = await self._begin(HttpRequest(scope, receive))
 
         async def located(message: Message) -> None:
             if message["type"] == "http.response.start":
-                place = (b"content-location", location(begun).encode())
+                place = (b"content-location", location(started).encode())
                 message = {**message, "headers": [*message["headers"], place]}
             await send(message)
 
@@ -230,22 +241,22 @@ def with_bearer(scope: Scope) -> Scope:
 
 def input_of(agent: AgentDescription, input: Json) -> tuple[Json, Sequence[NewImage | str]]:
     """Return the client's input as a run input: only the newest message counts, as a user message."""
-    if not takes_messages(agent):
+    if not accepts_messages(agent):
         return input, ()
     messages = input.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
     if not isinstance(last, dict) or last.get("type", last.get("role")) not in ("human", "user"):
         raise InvalidError.of("input.messages", "the newest is not of a person: send what the person said")
-    spoken = spoken_in(last.get("content"))
-    return said(spoken.text, str(last.get("id") or uuid.uuid4())), spoken.images
+    message = parse_message(last.get("content"))
+    return message_input(message.text, str(last.get("id") or uuid.uuid4())), message.images
 
 
-def location(begun: Begun) -> str:
+def location(started: StartedRun) -> str:
     """Return the header from which LangGraph's clients read the run id."""
-    return f"/threads/{begun.thread_id}/runs/{begun.run_id}"
+    return f"/threads/{started.thread_id}/runs/{started.run_id}"
 
 
-def replied(value: Any) -> HttpResponse:
+def json_reply(value: Any) -> HttpResponse:
     """Return JSON."""
     return json_response(dump_json(value))
 

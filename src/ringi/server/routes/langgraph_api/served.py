@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ringi.domain.request import Request
 from ringi.server.refusals import RefusalError
 
-MOST = 50_000
+MAX_SERVED = 50_000
 
 
 class NotServedError(RefusalError):
@@ -23,31 +23,31 @@ class NotServedError(RefusalError):
         super().__init__(f"nothing that waits on thread {thread_id!r} was served to this token: load the thread first")
 
 
-class Seen(NamedTuple):
+class ServedRequest(NamedTuple):
     """One request as it was served."""
 
     request_id: str
     digest: str
 
 
-class Served:
+class ServedRequests:
     """The served requests known to this process; the oldest are evicted first."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[tuple[str, str, str], Seen] = OrderedDict()
+        self._last: OrderedDict[tuple[str, str, str], ServedRequest] = OrderedDict()
 
-    def note(self, tenant: str, token: str, thread_id: str, request: Request | None) -> None:
+    def record(self, tenant: str, token: str, thread_id: str, request: Request | None) -> None:
         """Record the request served to a token on a thread; None if no request waits."""
-        place = (tenant, token, thread_id)
-        self._seen.pop(place, None)
+        key = (tenant, token, thread_id)
+        self._last.pop(key, None)
         if request:
-            self._seen[place] = Seen(request.id, request.digest)
-        if len(self._seen) > MOST:
-            self._seen.popitem(last=False)
+            self._last[key] = ServedRequest(request.id, request.digest)
+        if len(self._last) > MAX_SERVED:
+            self._last.popitem(last=False)
 
-    def seen(self, tenant: str, token: str, thread_id: str) -> Seen:
+    def last(self, tenant: str, token: str, thread_id: str) -> ServedRequest:
         """Return the last request served to a token on a thread, or raise `NotServedError`."""
-        found = self._seen.get((tenant, token, thread_id))
+        found = self._last.get((tenant, token, thread_id))
         if found is None:
             raise NotServedError(thread_id)
         return found

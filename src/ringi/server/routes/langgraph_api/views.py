@@ -14,9 +14,9 @@ from ringi.runs.announcements import AgentDescription
 from ringi.server.routes.langgraph_api.interrupts import human_interrupt, interrupt, review_request
 
 Json = dict[str, Any]
-EVERYTHING = "ringi"
+ALL_REQUESTS = "ringi"
 """The assistant whose threads are requests: each request that the caller may answer is a thread."""
-REQUEST = "request:"
+REQUEST_PREFIX = "request:"
 """The prefix of the ids of such threads."""
 NAMES = uuid.UUID("6ba7b821-9dad-11d1-80b4-00c04fd430c8")
 STATUSES: dict[ThreadStatus, str] = {"running": "busy", "interrupted": "busy", "error": "error"}
@@ -39,19 +39,22 @@ def assistant_json(graph_id: str, title: str, description: str, at: str) -> Json
 
 def assistants(agents: Mapping[str, AgentDescription], at: str) -> list[Json]:
     """Return the assistants of a server: its agents, and the assistant of all requests."""
-    told = "All requests that you may answer, each as a thread of its own"
-    mine = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents.values()]
-    return [assistant_json(EVERYTHING, "Ringi", told, at), *(each for each in mine if each["graph_id"] != EVERYTHING)]
+    description = "All requests that you may answer, each as a thread of its own"
+    agents_json = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents.values()]
+    return [
+        assistant_json(ALL_REQUESTS, "Ringi", description, at),
+        *(each for each in agents_json if each["graph_id"] != ALL_REQUESTS),
+    ]
 
 
 def thread_view(thread: Thread, waiting: Request | None) -> Json:
     """Return a thread of an agent, with the caller's current request."""
-    said = [human_message(f"{thread.id}-title", thread.title)] if thread.title else []
-    values = {**thread.values, "messages": said} if said else dict(thread.values)
+    messages = [human_message(f"{thread.id}-title", thread.title)] if thread.title else []
+    values = {**thread.values, "messages": messages} if messages else dict(thread.values)
     status = "interrupted" if waiting else STATUSES.get(thread.status, "idle")
     error = {"error": thread.error.message} if thread.error else {}
     times = {"created_at": thread.created_at, "updated_at": thread.updated_at}
-    return {**listed(thread.id, thread.agent, status, values, waiting, **times), **error}
+    return {**thread_json(thread.id, thread.agent, status, values, waiting, **times), **error}
 
 
 def request_view(request: Request) -> Json:
@@ -59,33 +62,33 @@ def request_view(request: Request) -> Json:
     times = {"created_at": request.created_at, "updated_at": request.ended_at or request.created_at}
     status = "idle" if request.is_final else "interrupted"
     waiting = None if request.is_final else request
-    return listed(f"{REQUEST}{request.id}", EVERYTHING, status, request_values(request), waiting, **times)
+    return thread_json(f"{REQUEST_PREFIX}{request.id}", ALL_REQUESTS, status, request_values(request), waiting, **times)
 
 
 def request_values(request: Request) -> Json:
     """Return the values of a request besides the question."""
     about = {"request_id": request.id, "status": request.status, "thread_id": request.thread_id}
-    told = {**about, "asked_by": request.asked_by, "expires_at": jsonable(request.expires_at)}
+    values = {**about, "asked_by": request.asked_by, "expires_at": jsonable(request.expires_at)}
     response = request.response.model_dump(mode="json", exclude_none=True) if request.response else None
-    return {name: value for name, value in {**told, "response": response}.items() if value is not None}
+    return {name: value for name, value in {**values, "response": response}.items() if value is not None}
 
 
-def listed(id: str, graph_id: str, status: str, values: Json, waiting: Request | None, **times: Any) -> Json:
+def thread_json(id: str, graph_id: str, status: str, values: Json, waiting: Request | None, **times: Any) -> Json:
     """Return a thread in LangGraph's shape."""
     interrupts = {waiting.id: [interrupt(waiting, human_interrupt(waiting))]} if waiting else {}
     at = {name: jsonable(time) for name, time in times.items()}
     metadata = {"graph_id": graph_id, "assistant_id": assistant_id(graph_id)}
-    told = {"thread_id": id, **at, "state_updated_at": at["updated_at"], "metadata": metadata, "config": {}}
-    return {**told, "status": status, "values": values, "interrupts": interrupts}
+    head = {"thread_id": id, **at, "state_updated_at": at["updated_at"], "metadata": metadata, "config": {}}
+    return {**head, "status": status, "values": values, "interrupts": interrupts}
 
 
 def state_view(id: str, values: Json, checkpoint: str, at: Any, waiting: Request | None) -> Json:
     """Return the state of a thread; the waiting request is in LangChain's format."""
     asked = [interrupt(waiting, review_request(waiting))] if waiting else []
     task = {"id": checkpoint, "name": "ask", "path": ["__pregel_pull", "ask"], "error": None, "interrupts": asked}
-    place = {"thread_id": id, "checkpoint_ns": "", "checkpoint_id": checkpoint}
+    head = {"thread_id": id, "checkpoint_ns": "", "checkpoint_id": checkpoint}
     return {
-        **{"values": values, "next": ["ask"] if waiting else [], "checkpoint": place, "metadata": {}},
+        **{"values": values, "next": ["ask"] if waiting else [], "checkpoint": head, "metadata": {}},
         **{"created_at": jsonable(at), "parent_checkpoint": None},
         "tasks": [{**task, "checkpoint": None, "state": None, "result": None}] if waiting else [],
     }
@@ -124,10 +127,10 @@ def content_block(part: Json) -> Json:
     return {"type": "image", "url": part["source"]["value"], "mime_type": part["source"]["mimeType"]}
 
 
-def arguments(written: str) -> Json:
+def arguments(text: str) -> Json:
     """Return the arguments of a call; empty while they are incomplete."""
     try:
-        found = json.loads(written or "{}")
+        value = json.loads(text or "{}")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
