@@ -18,7 +18,7 @@ from benchmarks.measure import Row, folder, percentile
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import availability_of_all
-from ringi.assistant.catalog import Action, Info, InfoHandler
+from ringi.assistant.declarations import Action, Info, InfoHandler
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.freshness import Freshness
 from ringi.assistant.handlers import Handlers, Scope

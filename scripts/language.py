@@ -51,7 +51,7 @@ MARKUP = (
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
 )
 BLOCK_START = re.compile(r"\s*(?:[-*+] |\d+\. |#|\||>|<|!!!)")
-BLOCK_END = re.compile(r"\n\s*\n|\n\s*(?:[-*]|\d+\.) ")
+BLOCK_END = re.compile(r"\n\s*\n|\n\s*(?:[-*]|\d+\.) |\n +\w+: ")
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 

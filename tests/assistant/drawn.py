@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from tests.assistant.office import nothing
 
-from ringi.assistant.catalog import Action, Info, InfoHandler, Needs
+from ringi.assistant.declarations import Action, Info, InfoHandler, Needs
 from ringi.assistant.definitions import Definitions
 
 SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -6,13 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ringi.assistant import memory as memories
-from ringi.assistant.catalog import (
-    Action,
-    Info,
-    InfoHandler,
-    Needs,
-    WorkflowNeeds,
-)
+from ringi.assistant.declarations import Action, Info, InfoHandler, Needs, WorkflowNeeds
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.memory_ops import MemoryOp

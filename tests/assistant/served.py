@@ -12,7 +12,7 @@ from typing import Any
 from tests.server.world import World, is_at_rest, open_world, until
 
 from ringi.assistant.assistant import Assistant
-from ringi.assistant.catalog import Action, Info, InfoHandler
+from ringi.assistant.declarations import Action, Info, InfoHandler
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
 from ringi.demo.script import say

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from tests.runs.world import World, at_work, until
 
 from ringi.assistant.assistant import Assistant
-from ringi.assistant.catalog import Action, Choices, Info, InfoHandler
+from ringi.assistant.declarations import Action, Choices, Info, InfoHandler
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.front_model import DECLARE, ROUTE
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob

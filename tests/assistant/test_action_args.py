@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.assistant.office import NOON, OFFICE, told
 
-from ringi.assistant.catalog import Action
+from ringi.assistant.declarations import Action
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.event_context import TurnResult
 from ringi.assistant.memory import ContextMemory

@@ -10,7 +10,7 @@ from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import Availability, Fix, Reason, availability_of, availability_of_all
-from ringi.assistant.catalog import Action, Info, WorkflowNeeds
+from ringi.assistant.declarations import Action, Info, WorkflowNeeds
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.explanations import FIXES, REASONS, REFUSALS, fix_label, reason_text, reasons_text, rejection_text
 from ringi.assistant.freshness import Freshness

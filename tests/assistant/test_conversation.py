@@ -9,7 +9,7 @@ import pytest
 from tests.assistant.talk import CHAT, TENANT, ChatDriver, Office, talking
 from tests.runs.world import at_work
 
-from ringi.assistant.catalog import Info
+from ringi.assistant.declarations import Info
 from ringi.domain.ask import Ask
 from ringi.domain.record import Query
 from ringi.runs.operations import retry

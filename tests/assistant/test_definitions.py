@@ -8,15 +8,7 @@ from typing import Any
 import pytest
 from tests.assistant.talk import Office
 
-from ringi.assistant.catalog import (
-    Action,
-    Choices,
-    Info,
-    InfoHandler,
-    Needs,
-    WorkflowNeeds,
-    in_language,
-)
+from ringi.assistant.declarations import Action, Choices, Info, InfoHandler, Needs, WorkflowNeeds, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.errors import DefinitionError
 from ringi.forms.form import Form, Text

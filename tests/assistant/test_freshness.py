@@ -15,7 +15,7 @@ from tests.runs.world import at_work
 
 from ringi.assistant.assistant import Assistant
 from ringi.assistant.availability import availability_of_all
-from ringi.assistant.catalog import Action, Info, InfoHandler, Needs
+from ringi.assistant.declarations import Action, Info, InfoHandler, Needs
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory, drop_undefined, memory_from_json, memory_to_json, set_workflow_status
 from ringi.assistant.plans import Plan

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ringi.assistant import handlers as module
-from ringi.assistant.catalog import Choices, InfoHandler
+from ringi.assistant.declarations import Choices, InfoHandler
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.handlers import MAX_CACHED, HandlerError, Handlers, Scope
 from ringi.testing.clock import NOON, Clock

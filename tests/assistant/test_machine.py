@@ -16,15 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.tiers import examples
 
-from ringi.assistant.catalog import (
-    Action,
-    Choices,
-    Info,
-    InfoHandler,
-    Needs,
-    is_reference,
-)
 from ringi.assistant.conversation_graph import ACTION_EVENTS
+from ringi.assistant.declarations import Action, Choices, Info, InfoHandler, Needs, is_reference
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.event_context import (
     BACKGROUND_PREFIX,

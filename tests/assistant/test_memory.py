@@ -9,7 +9,7 @@ import pytest
 from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
 
 from ringi.assistant import memory as memories
-from ringi.assistant.catalog import Action, Info
+from ringi.assistant.declarations import Action, Info
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import (
     MAX_HISTORY,

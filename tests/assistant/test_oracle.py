@@ -18,7 +18,7 @@ from tests.tiers import examples
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import availability_of_all
-from ringi.assistant.catalog import Action
+from ringi.assistant.declarations import Action
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory, Provenance

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.tiers import examples
 
 from ringi.assistant import plans
-from ringi.assistant.catalog import Action
+from ringi.assistant.declarations import Action
 from ringi.assistant.plans import ContentDiff, Feedback, Plan, PlanError, Step
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON

@@ -7,7 +7,7 @@ from tests.assistant.office import NOON
 from tests.assistant.talk import Office, talking
 
 from ringi.assistant import plans
-from ringi.assistant.catalog import Action
+from ringi.assistant.declarations import Action
 from ringi.assistant.plans import Feedback
 
 URL = "memory://"

@@ -1,7 +1,7 @@
-"""An assistant that talks, gathers what is missing, plans, takes criticism, and applies what a person approved."""
+"""Assistants that talk with people, collect values, make plans, and execute only plans that a person approved."""
 
 from ringi.assistant.assistant import Assistant
-from ringi.assistant.catalog import Action, Choices, Info, InfoHandler, Needs, Text, WorkflowNeeds, in_language
+from ringi.assistant.declarations import Action, Choices, Info, InfoHandler, Needs, Text, WorkflowNeeds, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
 from ringi.assistant.sentences import detect_language

@@ -1,4 +1,4 @@
-"""How a caller of the server reaches a conversation: reads what it knows, and sends events into it."""
+"""Access of an HTTP caller to conversations: reads their memory and sends events to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ringi.assistant.action_commands import Event
 from ringi.assistant.assistant import AssistantAgent
-from ringi.assistant.catalog import Action
+from ringi.assistant.declarations import Action
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.memory_cache import memory_of
 from ringi.assistant.plans import Plan
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ringi.runs import Runner
 
 WAIT_SECONDS = 5.0
-"""For how many seconds a press waits until the conversation has done what it does just now."""
+"""How many seconds a request waits for a conversation that is busy."""
 
 
 @dataclass(frozen=True)
 class ConversationSnapshot:
-    """A conversation as it stands, or as it would begin."""
+    """The current state of a conversation; `thread` is None if it has not started."""
 
     id: str
     assistant: Assistant
@@ -45,15 +45,15 @@ class ConversationSnapshot:
 
 
 class ConversationAccess:
-    """The conversations that one caller may know of."""
+    """The conversations that one caller may read."""
 
     def __init__(self, platform: Platform, principal: Principal) -> None:
         self._platform, self._principal = platform, principal
 
     async def load(self, id: str, agent: str | None = None) -> ConversationSnapshot:
-        """Return a conversation; one that nobody has begun is that with `agent`, where that is named.
+        """Return a conversation. If it has not started, use the assistant named `agent`.
 
-        Raises `NotFoundError` for a thread that the caller may not know of, and for one without an assistant.
+        Raises `NotFoundError` for a thread that the caller may not read, and for a thread without an assistant.
         """
         runner, thread = self._runner(id), await self._thread(id)
         if thread is None and agent is None:
@@ -65,9 +65,9 @@ class ConversationAccess:
         return ConversationSnapshot(id, agent_of_thread.assistant, memory, thread)
 
     async def send(self, id: str, agent: str | None, build_event: Callable[[ConversationSnapshot], Event]) -> Thread:
-        """Send the event that a conversation as it stands leads to, as soon as it takes one.
+        """Build an event from the current conversation and send it, as soon as the conversation is free.
 
-        Raises `ThreadBusyError` when it does something else for too long.
+        Raises `ThreadBusyError` if the conversation stays busy for `WAIT_SECONDS`.
         """
         until = time.monotonic() + WAIT_SECONDS
         async with self._subscribe(id) as wakeup:
@@ -82,7 +82,7 @@ class ConversationAccess:
                 await wakeup.wait(min(seconds_left, self._platform.backend.notifier.recheck_after))
 
     async def wait_for_end(self, run: Thread) -> Thread | None:
-        """Return a thread once this run of it has ended, None when that takes too long."""
+        """Return the thread once this run has ended, or None after `WAIT_SECONDS`."""
         until = time.monotonic() + WAIT_SECONDS
         async with self._subscribe(run.id) as wakeup:
             while True:
@@ -95,7 +95,7 @@ class ConversationAccess:
                 await wakeup.wait(min(seconds_left, self._platform.backend.notifier.recheck_after))
 
     async def approval_request(self, plan: Plan) -> Request | None:
-        """Return what asks to approve the newest version of a plan, or what it was approved by."""
+        """Return the request that asks to approve the newest version of a plan, or that approved it."""
         store = self._platform.backend.store
         try:
             if plan.approval and plan.status in ("executing", "completed"):
@@ -108,13 +108,13 @@ class ConversationAccess:
         return next((request for request in requests if request.kind == "approval"), None)
 
     async def open_approval(self, plan: Plan) -> Request | None:
-        """Return what asks to approve a plan, where it is open and the caller may know of it."""
+        """Return the open approval request of a plan, if there is one that the caller may see."""
         # That of a plan out of date is withdrawn a moment after the memory says so.
         request = await self.approval_request(plan) if plan.status in ("planned", "failed") else None
         return request if request and not request.is_final and may_read(self._principal, request) else None
 
     async def open_question(self, thread_id: str) -> Request | None:
-        """Return what a side thread asks, where it is open and the caller may know of it."""
+        """Return the open request of a background thread, if there is one that the caller may see."""
         try:
             thread = await self._platform.backend.store.get(Thread, self._principal.tenant, thread_id)
         except NotFoundError:

@@ -1,4 +1,4 @@
-"""From what a person presses to the event that a conversation takes, or why it is not possible now."""
+"""Turns a command from the page or the API into a conversation event, or refuses it with a reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ringi.assistant.action_errors import ActionUnavailableError
-from ringi.assistant.catalog import Action
+from ringi.assistant.declarations import Action
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory
 from ringi.errors import InvalidError, NotFoundError
@@ -15,7 +15,7 @@ Event = dict[str, Any]
 
 
 class ActionCommands:
-    """What can be pressed in a conversation, as it stands."""
+    """The commands that are possible in a conversation in its current state."""
 
     def __init__(self, definitions: Definitions, memory: ContextMemory, items: Sequence[Mapping[str, Any]]) -> None:
         self._definitions, self._memory = definitions, memory
@@ -28,23 +28,26 @@ class ActionCommands:
         return self._definitions.action(id)
 
     def require_possible(self, id: str) -> Action:
-        """Return an action that is possible now, or raise `NotPossibleError` that says why it is not."""
+        """Return an action that is possible now, or raise `ActionUnavailableError` with the reasons."""
         action = self.find_action(id)
         if not self._items[id]["enabled"]:
             raise ActionUnavailableError.for_action(self._items[id])
         return action
 
     def require_startable(self, id: str) -> Action:
-        """Return an action that is possible once its turn has fetched what it lacks, or raise as `possible` does."""
+        """Return an action that is possible, or will be once the turn has fetched missing values.
+
+        Raises the errors of `require_possible`.
+        """
         action = self.find_action(id)
         reasons = self._items[id]["reasons"]
         return action if reasons and all(map(is_fetchable, reasons)) else self.require_possible(id)
 
     def build_event(self, command: str, args: Mapping[str, Any]) -> Event:
-        """Return the event of an action that is pressed, or of `ask:`, `refresh:`, `again:`, `unchanged:` with a name.
+        """Return the event of a command: an action id, or `ask:`, `refresh:`, `again:` or `unchanged:` and a name.
 
-        Raises `NotFoundError` for an unknown name, `NotPossibleError` for what is not possible now, `InvalidError` for
-        arguments that the action does not take.
+        Raises `NotFoundError` for an unknown name, `ActionUnavailableError` for a command that is not possible now, and
+        `InvalidError` for arguments that the action does not take.
         """
         verb, colon, name = command.partition(":")
         if not colon:
@@ -95,5 +98,5 @@ class ActionCommands:
 
 
 def is_fetchable(reason: Mapping[str, Any]) -> bool:
-    """Whether the turn itself takes this reason away: what handlers failed to fetch is not tried again by it."""
+    """Tell whether the turn itself removes this reason by running a handler that has not failed."""
     return reason["code"] in ("MISSING_INFO", "STALE_INFO") and reason["fix"]["kind"] == "run_handler"

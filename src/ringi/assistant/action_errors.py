@@ -1,4 +1,4 @@
-"""What the routes of assistants refuse, in words that name the value and the remedy."""
+"""Errors of the assistant's routes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ringi.server import RefusalError
 
 
 class ActionUnavailableError(RefusalError):
-    """An action is pressed that is not possible now."""
+    """The requested action is not possible now."""
 
     status: ClassVar[int] = 409
     code: ClassVar[str] = "not_possible"
@@ -20,25 +20,25 @@ class ActionUnavailableError(RefusalError):
 
     @classmethod
     def for_action(cls, item: Mapping[str, Any]) -> ActionUnavailableError:
-        """Return the error of an action that is shown as disabled."""
+        """Return the error of a disabled action, with its reasons."""
         why = "; ".join(str(reason["text"]) for reason in item["reasons"])
         return cls(f"action {item['id']!r}", why, item["reasons"])
 
     @classmethod
     def without_request(cls, action_id: str) -> ActionUnavailableError:
-        """Return the error of an approval that nobody is asked for."""
+        """Return the error of an approval for which there is no open request."""
         remedy = "read the memory again, or ask with `unchanged:<plan action>`"
         return cls(f"action {action_id!r}", f"no request asks to approve its plan: {remedy}")
 
     @classmethod
     def plan_up_to_date(cls, action_id: str) -> ActionUnavailableError:
-        """Return the error of approving unchanged what is not out of date."""
+        """Return the error of `unchanged:` for a plan that is up to date or already has an open request."""
         remedy = f"answer the request that asks to approve it, or make a plan with {action_id!r}"
         return cls(f"'unchanged:{action_id}'", f"there is no plan of it that nobody is asked to approve: {remedy}")
 
 
 class ContextNotClearedError(RefusalError):
-    """A conversation was told to clear its context, and has not done so."""
+    """The request to clear a conversation's context has not been carried out."""
 
     status: ClassVar[int] = 409
     code: ClassVar[str] = "uncleared"
@@ -48,7 +48,7 @@ class ContextNotClearedError(RefusalError):
 
     @classmethod
     def not_yet(cls, id: str) -> ContextNotClearedError:
-        """Return the error of a conversation that no worker has taken up in time."""
+        """Return the error of a conversation that no worker has handled in time."""
         return cls(id, "no worker has done so yet, read the memory again later")
 
     @classmethod

@@ -1,4 +1,4 @@
-"""An assistant: definitions, a front model and workflows, made into the agents that Ringi runs."""
+"""An assistant: definitions, a front model and workflows, turned into the agents that Ringi runs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringi.assistant.background import build_ask_graph, build_execute_graph, build_plan_graph
-from ringi.assistant.catalog import in_language
 from ringi.assistant.conversation_graph import build_conversation_graph
+from ringi.assistant.declarations import in_language
 from ringi.assistant.settings import AssistantSettings
 from ringi.runs import Agent, State, no_output
 
@@ -40,20 +40,36 @@ JOB_SCHEMA = {
 
 @dataclass(frozen=True)
 class AssistantAgent(Agent):
-    """The agent that holds the conversation of an assistant."""
+    """The agent that runs the conversation of an assistant."""
 
     assistant: Assistant | None = None
 
 
 @dataclass(frozen=True)
 class Assistant(AssistantSettings):
-    """Talks, gathers what its actions need, plans beside the talk, and carries out what a person approved.
+    """An assistant that talks with people, collects values, makes plans and executes approved plans.
 
-    Raises `DefinitionError` for an action that needs a workflow and has none.
+    Args:
+      name: The agent's name. The background agents are named `NAME.plan`, `NAME.ask` and `NAME.execute`.
+      definitions: The infos, actions and handlers.
+      model: A LangChain chat model that supports tool calls. It is called once for each message of a person.
+      workflows: The functions or graphs that do the work, by the `workflow` of their actions.
+      title: The name that people see.
+      description: One sentence about the assistant, for people.
+      prompt: Instructions for the model, added to those of Ringi.
+      confirms_in_words: True if a person may approve a plan by a sentence that names its hash. For text-only channels.
+      light: True if the model only chooses the next agent, by one field, and its text is the reply.
+
+    Raises:
+      DefinitionError: An action needs a workflow, and `workflows` has none for it.
     """
 
     def agents(self) -> list[Agent]:
-        """Return the agents to serve: the conversation, and those that work in threads beside it."""
+        """Return the agents to serve: the conversation first, then the three background agents.
+
+        Returns:
+          A list to serve, for example as `agents` in the module of `ringi serve --agents MODULE`.
+        """
         front = AssistantAgent(
             self.name,
             build_conversation_graph(self),
@@ -82,7 +98,7 @@ class Assistant(AssistantSettings):
 
 
 def build_input(input: dict[str, Any]) -> dict[str, Any]:
-    """Return a run's input as what the conversation's graph takes."""
+    """Return a run's input in the form that the conversation's graph takes."""
     events, messages = [input["event"]] if "event" in input else [], input.get("messages", [])
     return {
         "messages": messages,
@@ -95,5 +111,5 @@ def build_input(input: dict[str, Any]) -> dict[str, Any]:
 
 
 def thread_values(state: State) -> dict[str, Any]:
-    """Return what the thread itself shows; the memory is not among it: each event of the thread would keep it anew."""
+    """Return the values that the thread shows. The memory is left out, as each event would store it again."""
     return {"version": (state.get("memory") or {}).get("version", 0), "language": state.get("language") or "en"}

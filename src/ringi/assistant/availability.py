@@ -1,4 +1,4 @@
-"""Which actions are possible now, and of the others why not and what helps: computed, never asked of a model."""
+"""Computes which actions are possible now, and for the others the reasons and the next steps. No model is involved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from ringi.assistant.catalog import Action, Needs
+from ringi.assistant.declarations import Action, Needs
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.freshness import Freshness, State
 from ringi.assistant.memory import ContextMemory
@@ -33,18 +33,18 @@ CODE_BY_STATE: dict[State, Code] = {
     "error": "ERROR_INFO",
 }
 RUNNING_STATUSES = ("planning", "executing", "running")
-"""The statuses of a workflow that is at work."""
+"""The statuses of a workflow that is running."""
 
 
 class Fix(NamedTuple):
-    """What helps: an info to ask for or to fetch, an action to run or to approve, or a workflow to wait for."""
+    """A step that removes a reason: ask for or fetch an info, run or approve an action, or wait for a workflow."""
 
     kind: FixKind
     ref: str
 
 
 class Reason(NamedTuple):
-    """One thing that an action waits for: an info, an action or a workflow, by the code."""
+    """One reason why an action is not possible; `key` names the info, action or workflow."""
 
     code: Code
     key: str
@@ -52,7 +52,7 @@ class Reason(NamedTuple):
 
 
 class Availability(NamedTuple):
-    """Whether an action is possible, and how many of the infos that it insists on are there."""
+    """Whether an action is possible, and how many of its required infos are available."""
 
     action_id: str
     enabled: bool
@@ -62,13 +62,13 @@ class Availability(NamedTuple):
 
 
 def availability_of_all(definitions: Definitions, memory: ContextMemory, now: datetime) -> list[Availability]:
-    """Return each action's availability, in the order of the definitions."""
+    """Return the availability of each action, in the order of the definitions."""
     check = _AvailabilityCheck(definitions, memory, now)
     return [check.availability(action) for action in definitions.actions]
 
 
 def availability_of(definitions: Definitions, memory: ContextMemory, now: datetime, action: Action) -> Availability:
-    """Return one action's availability."""
+    """Return the availability of one action."""
     return _AvailabilityCheck(definitions, memory, now).availability(action)
 
 
@@ -95,7 +95,7 @@ class _AvailabilityCheck:
         return Availability(action.id, not reasons, reasons, have, len(needs))
 
     def _order_reasons(self, action: Action) -> list[Reason]:
-        """Return what an action waits for but infos: itself, its plan, other actions and workflows."""
+        """Return the reasons that are not infos: the action itself, its plan, other actions and workflows."""
         reasons = [*self._running_reasons(action)]
         plan_action = self.definitions.plan_of(action) if action.kind == "apply" else None
         if plan_action is not None:
@@ -113,7 +113,7 @@ class _AvailabilityCheck:
             yield Reason("ALREADY_RUNNING", action.id, Fix("wait", self._running_workflow(action)))
 
     def _running_workflow(self, action: Action) -> str:
-        """Return the workflow that is at work for an action, which may be what applies its plan."""
+        """Return the workflow that runs for an action, which may be the one that applies its plan."""
         apply = self.definitions.apply_of(action) if self._status(action) == "executing" else None
         return (apply or action).workflow or action.id
 
@@ -147,7 +147,7 @@ class _AvailabilityCheck:
         return run.status if run else None
 
     def _unfinished_reason(self, code: Code, other: Action) -> Reason:
-        """Return the reason of what waits for an action that was not completed."""
+        """Return the reason for an action that waits for another action."""
         if self._status(other) in RUNNING_STATUSES:
             return Reason(code, other.id, Fix("wait", self._running_workflow(other)))
         plan = self._plan(other) if other.kind == "apply" else None
@@ -156,13 +156,13 @@ class _AvailabilityCheck:
         return Reason(code, other.id, Fix("run_action", other.id))
 
     def _missing_request(self, plan_action: Action) -> Iterator[Reason]:
-        """Yield that nobody is asked to approve the plan as it is."""
+        """Yield a reason if no open request asks to approve the current plan."""
         plan = self.memory.plans.get(plan_action.workflow or "")
         if plan is not None and plan.is_unasked and plan.is_applicable and plan.status != "obsolete":
             yield Reason("NOT_ASKED", plan_action.id, Fix("reapprove", plan_action.id))
 
     def _missing_plan(self, plan_action: Action) -> Iterator[Reason]:
-        """Yield why there is no plan that can be applied as it is."""
+        """Yield the reasons why there is no plan that can be applied."""
         plan = self.memory.plans.get(plan_action.workflow or "")
         again = Fix("run_action", plan_action.id)
         if plan is not None and plan.status == "planning":
@@ -181,7 +181,7 @@ class _AvailabilityCheck:
         return changed or (plan.changed if plan.status == "obsolete" else ())
 
     def _unmet(self, need: Needs) -> tuple[Reason, ...]:
-        """Return why an info cannot be relied on; of one that can, nothing."""
+        """Return why an info cannot be used; empty if it can."""
         reasons = self._reasons_by_info.get(need.info)
         if reasons is None:
             reasons = self._reasons_by_info[need.info] = self._unmet_reasons(need.info, self.freshness.state(need.info))

@@ -1,6 +1,6 @@
-"""What works beside the conversation, in threads of its own: planning, asking, carrying out.
+"""The background agents of an assistant: planning, asking and executing, each in a thread of its own.
 
-Each ends by sending an event into the conversation. A step that a worker died of is done again: its event may be too.
+Each ends by sending an event to the conversation. After a crash a node is repeated, so its event may be sent twice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 
-from ringi.assistant.catalog import Info, in_language
+from ringi.assistant.declarations import Info, in_language
 from ringi.assistant.event_context import BACKGROUND_PREFIX
 from ringi.assistant.explanations import display_name
 from ringi.assistant.handlers import HandlerError, Scope
@@ -32,9 +32,9 @@ from ringi.runs import RunContext, run_context
 
 MAX_GRAPH_STEPS = 10_000
 VALUE_FIELD = "value"
-"""The one field of a question whose answer is no object."""
+"""The only field of a form whose answer is not an object."""
 DEFINITION_KEYS = ("$schema", "$defs", "definitions")
-"""What of a JSON Schema stands at its top only."""
+"""The keys that are valid only at the top level of a JSON Schema."""
 APPROVAL_DECISIONS: tuple[Decision, ...] = ("approve", "edit", "reject")
 STEP_SCHEMA = {
     "type": "object",
@@ -53,11 +53,11 @@ CONTENT_SCHEMA = {
     "required": ["plan", "steps"],
     "additionalProperties": False,
 }
-"""What a person may make of a plan that they edit."""
+"""The JSON Schema of a plan that a person edits."""
 
 
 class BackgroundRun(TypedDict, total=False):
-    """The state of a side thread."""
+    """The graph state of a background thread."""
 
     job: dict[str, Any]
     event: dict[str, Any]
@@ -66,7 +66,7 @@ class BackgroundRun(TypedDict, total=False):
 
 
 class NotStartedByConversationError(ValueError):
-    """Somebody begins by hand what only a conversation begins."""
+    """A run of a background agent was not started by a conversation."""
 
     def __init__(self, name: str | None) -> None:
         super().__init__(f"{name!r} is no conversation: press the action there, or say what you want there")
@@ -94,7 +94,7 @@ def build_plan_graph(assistant: AssistantSettings) -> Any:
 
 
 def build_ask_graph(assistant: AssistantSettings) -> Any:
-    """Return the graph of the agent that asks people: for an info, or to approve a plan."""
+    """Return the graph of the agent that asks people for an info or for the approval of a plan."""
 
     async def look_up(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
         job, host = read_job(state, config), run_context(config)
@@ -124,7 +124,7 @@ def build_ask_graph(assistant: AssistantSettings) -> Any:
 
 
 def build_execute_graph(assistant: AssistantSettings) -> Any:
-    """Return the graph of the agent that carries out approved plans, a step after the other."""
+    """Return the graph of the agent that executes approved plans, step by step."""
 
     async def step(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
         job, number = read_job(state, config), state.get("done", 0)
@@ -155,12 +155,12 @@ def build_execute_graph(assistant: AssistantSettings) -> Any:
 
 
 def compile_with_report(assistant: AssistantSettings, graph: StateGraph[BackgroundRun], last_node: str) -> Any:
-    """Return the graph, compiled, with a last step that sends its event into the conversation."""
+    """Return the compiled graph, with a final node that sends its event to the conversation."""
     return graph.add_node("tell", report_node(assistant)).add_edge(last_node, "tell").add_edge("tell", END).compile()
 
 
 def report_node(assistant: AssistantSettings) -> Any:
-    """Return the node that sends the event of a side thread into the conversation."""
+    """Return the node that sends a background thread's event to the conversation."""
 
     async def tell(state: BackgroundRun, config: RunnableConfig) -> BackgroundRun:
         await send_event(assistant, run_context(config), state["job"], state["event"])
@@ -172,7 +172,7 @@ def report_node(assistant: AssistantSettings) -> Any:
 async def send_event(
     assistant: AssistantSettings, host: RunContext, job: dict[str, Any], event: dict[str, Any]
 ) -> None:
-    """Send an event into the conversation; while it does something else, wait."""
+    """Send an event to the conversation, waiting while it is busy."""
     runner, backend = host.runner, host.runner.backend
     by = f"{BACKGROUND_PREFIX}{host.key.id}"
     with report_outages():
@@ -189,7 +189,7 @@ async def send_event(
 
 
 def ask_for_info(assistant: AssistantSettings, info: Info, state: BackgroundRun) -> Request:
-    """Ask for an info."""
+    """Ask a person for an info."""
     language = state["job"]["language"]
     context = {"assistant": assistant.name, "info": info.key, "conversation": state["job"]["conversation"]}
     if info.scope == "user":
@@ -200,7 +200,7 @@ def ask_for_info(assistant: AssistantSettings, info: Info, state: BackgroundRun)
 
 
 def build_form(info: Info, options: list[dict[str, Any]], title: str) -> dict[str, Any]:
-    """Return what a person fills in who is asked for an info."""
+    """Return the form or schema of a question about an info."""
     if info.choices:
         kind = MultiSelect if info.schema.get("type") == "array" else Select
         return {"form": Form([kind(VALUE_FIELD, label=title, options=options, required=True)])}
@@ -213,7 +213,7 @@ def build_form(info: Info, options: list[dict[str, Any]], title: str) -> dict[st
 
 
 def inline_refs(part: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a part of a schema with what it refers to in its place: in a question it is not at the top any more."""
+    """Return a part of a schema with its references replaced by their definitions, as it is no longer at the top."""
     if isinstance(part, list):
         return [inline_refs(each, schema) for each in part]
     if not isinstance(part, Mapping):
@@ -227,7 +227,7 @@ def inline_refs(part: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def answer_event(info: Info, request: Request) -> dict[str, Any]:
-    """Return the event of an answered question, or of one that nobody answered."""
+    """Return the event of a question that was answered or ended without an answer."""
     response = request.response
     event = {"type": "answered", "info": info.key, "request": request.id, "status": "unanswered"}
     if response is None or response.decision not in ("approve", "edit") or response.data is None:
@@ -236,13 +236,13 @@ def answer_event(info: Info, request: Request) -> dict[str, Any]:
 
 
 def answer_value(info: Info, data: dict[str, Any]) -> Any:
-    """Return what a filled-in question says of its info."""
+    """Return the info's value from the data of an answer."""
     is_whole = info.form is not None or info.schema.get("type") == "object"
     return data if is_whole and not info.choices else data.get(VALUE_FIELD)
 
 
 def ask_for_approval(assistant: AssistantSettings, job: dict[str, Any]) -> Request:
-    """Ask a person to approve a plan: its content is the arguments of what will be done."""
+    """Ask a person to approve a plan. The plan's content is the arguments of the request's action."""
     action, language = assistant.definitions.action(job["action"]), job["language"]
     context = {"assistant": assistant.name, "conversation": job["conversation"]}
     context |= {"plan": job["plan"], "version": job["version"]}
@@ -262,7 +262,7 @@ def ask_for_approval(assistant: AssistantSettings, job: dict[str, Any]) -> Reque
 
 
 def decision_event(job: dict[str, Any], request: Request) -> dict[str, Any]:
-    """Return the event of a decision on a plan; its hash is that of what was shown, not of what a job says it is."""
+    """Return the event of a decision on a plan. The hash is computed from the content that the person saw."""
     about = {"plan": job["plan"], "version": job["version"], "request": request.id}
     response = request.response
     if request.granted is None or response is None:
@@ -275,19 +275,19 @@ def decision_event(job: dict[str, Any], request: Request) -> dict[str, Any]:
 
 
 def approval_content(job: dict[str, Any]) -> dict[str, Any]:
-    """Return what is approved of a plan."""
+    """Return the part of a plan that a person approves."""
     return {"plan": job["content"], "steps": job["steps"]}
 
 
 def build_plan_job(job: dict[str, Any]) -> PlanJob:
-    """Return what the plan workflow is given."""
+    """Return the argument of the plan workflow."""
     # A job of an older version has only what is new.
     new = tuple(job.get("new_feedback", job["feedback"]))
     return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"], new)
 
 
 def read_job(state: BackgroundRun, config: RunnableConfig) -> dict[str, Any]:
-    """Return the job, or raise unless the conversation that it names began it."""
+    """Return the job, or raise unless the conversation that the job names started this run."""
     job, by = state["job"], run_context(config).by
     if by != f"{BACKGROUND_PREFIX}{job.get('conversation')}":
         raise NotStartedByConversationError(by)
@@ -295,5 +295,5 @@ def read_job(state: BackgroundRun, config: RunnableConfig) -> dict[str, Any]:
 
 
 def handler_scope(host: RunContext) -> Scope:
-    """Return for whom handlers fetch: no other conversation sees what this one's calls returned."""
+    """Return the scope of handler results: the conversation and its background threads."""
     return Scope(host.key.tenant, host.key.id.partition("~")[0])

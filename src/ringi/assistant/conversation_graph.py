@@ -1,4 +1,4 @@
-"""The conversation of an assistant as a graph: receive, hear, take, look up, set going."""
+"""The conversation of an assistant as a graph: checks the input, asks the model, applies events, starts runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from langgraph.graph.message import add_messages
 
 from ringi.assistant import front_model
 from ringi.assistant.background import answer_value, handler_scope
-from ringi.assistant.catalog import is_reference
+from ringi.assistant.declarations import is_reference
 from ringi.assistant.event_context import (
     BACKGROUND_PREFIX,
     PENDING_STATUSES,
@@ -44,40 +44,40 @@ from ringi.runs import RunContext, abandon, run_context
 log = logging.getLogger(__name__)
 MAX_MEMORIES = 100
 MAX_CALLS = 10
-"""How many immediate actions are done in one step of a turn; no model needs more."""
+"""How many immediate actions one step of a turn may run."""
 CALL_TIMEOUT = 60.0
-"""How long an immediate action may take: until it ends nothing else happens in the conversation."""
+"""The time limit of an immediate action in seconds. Until it ends, the conversation does nothing else."""
 MAX_MESSAGES = 60
-"""How many messages the model is shown: what counts of older ones is in the memory."""
+"""How many messages the model receives. Facts from older messages are in the memory."""
 BACKGROUND_EVENTS = frozenset(
     ("planned", "plan_failed", "answered", "approved", "rejected", "lapsed", "step", "executed", "execution_failed")
 )
 USER_EVENTS = frozenset(("action", "ask", "refresh", "again", "unchanged", "cancel"))
-"""What people may send; the rest is of the conversation itself, or of its side threads."""
+"""The event types that people may send. The others come from the conversation itself or its background threads."""
 WORKFLOW_EVENT = "assistant.workflow"
-"""The event in the conversation's stream that a workflow has begun in a thread beside it."""
+"""The event in the conversation's stream that announces a workflow in a background thread."""
 WORKFLOW_KINDS = {"plan": "plan", "execute": "apply"}
-"""The kinds of actions whose workflows run in a thread of their own, by what that thread does."""
+"""The kinds of actions whose workflows run in background threads, by the kind of the thread."""
 ACTION_EVENTS = frozenset(("said", "action", "again", "unchanged", "approved"))
-"""What may set an action going, which then stands on what is looked up anew if it is no longer fresh."""
+"""The events that may start an action; before them, values that are no longer fresh are fetched."""
 
 
 class ConversationState(TypedDict, total=False):
-    """The state of a conversation."""
+    """The graph state of a conversation."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     memory: dict[str, Any]
     language: str
     words: str | None
-    """What the person says now; None where the input is an event."""
+    """The person's message; None if the input is an event."""
     reply: str
-    """What the front model answers to it."""
+    """The front model's reply to it."""
     events: list[dict[str, Any]]
-    """What is to be taken next."""
+    """The events to apply next."""
     tried: list[str]
-    """The infos whose handlers this turn has run."""
+    """The infos whose handlers have run in this turn."""
     todo: dict[str, Any]
-    """What the last outcome sets going."""
+    """The work that the last turn result asks for."""
 
 
 def build_conversation_graph(assistant: AssistantSettings) -> Any:
@@ -102,7 +102,7 @@ def build_conversation_graph(assistant: AssistantSettings) -> Any:
 
 
 def next_node(state: ConversationState) -> str:
-    """Return where a turn goes on: what it needs is looked up before anything is set going."""
+    """Return the next node: values are fetched before runs are started."""
     todo = state["todo"]
     if todo["fetch"] or todo["calls"]:
         return "look_up"
@@ -110,13 +110,13 @@ def next_node(state: ConversationState) -> str:
 
 
 class ConversationNodes:
-    """The nodes of one assistant's conversation."""
+    """The nodes of one assistant's conversation graph."""
 
     def __init__(self, assistant: AssistantSettings) -> None:
         self._assistant, self._definitions, self._memory_cache = assistant, assistant.definitions, MemoryCache()
 
     async def receive(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Let in what may come from whoever sends it, learn the language, and what the person told before."""
+        """Drop events that the sender may not send, detect the language, and load remembered values."""
         host, events = run_context(config), state["events"]
         allowed = BACKGROUND_EVENTS if is_background_sender(host) else USER_EVENTS
         refused = [event for event in events if event.get("type") not in allowed]
@@ -133,14 +133,14 @@ class ConversationNodes:
         return told if "memory" in state and memory is known else {**told, "memory": self._memory_cache.write(memory)}
 
     def route_input(self, state: ConversationState) -> str:
-        """Return what is done with an input."""
+        """Return the first node for an input."""
         if state["words"] is None:
             return "take"
         is_confirmed = self._assistant.confirms_in_words and self._approved_plan(state)
         return "confirm" if is_confirmed else "hear"
 
     async def confirm(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Approve what the person's words name, as they do."""
+        """Approve the plan that the message names."""
         plan = self._approved_plan(state)
         with report_outages():
             is_done = plan is not None and await approve(run_context(config), plan)
@@ -151,7 +151,7 @@ class ConversationNodes:
         return find_approved_plan(self._memory_cache.read(state["memory"]), state["words"] or "")
 
     async def interpret(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Ask the front model, once: what it understood, what is needed, and what to say."""
+        """Ask the front model once to interpret the message and to reply."""
         memory, now = self._memory_cache.read(state["memory"]), run_context(config).inbox.clock()
         told = front_model.build_messages(self._assistant, memory, now, state["messages"], state["language"])
         answer = await front_model.bind_model(self._assistant).ainvoke(told, config)
@@ -165,7 +165,7 @@ class ConversationNodes:
     async def _find_unavailable_choices(
         self, ops: Sequence[Mapping[str, Any]], scope: Scope, language: str
     ) -> dict[str, Any]:
-        """Return the infos that the model gives a value which cannot be chosen: why nobody knows, or the choices."""
+        """Find the proposed values that are not offered: the error of the lookup, or the offered labels."""
         handlers, told, offered = self._assistant.handlers, dict[str, str](), dict[str, list[str]]()
         for op in ops:
             info = self._definitions.infos_by_key.get(op["key"])
@@ -181,7 +181,7 @@ class ConversationNodes:
         return {"not_offered": told, "offered": offered}
 
     async def apply_events(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Take the events, one after another."""
+        """Apply the events, one after another."""
         host = run_context(config)
         who = (host.key.id, host.inbox.clock(), str(host.by), host.run_id)
         turn = ConversationReducer(self._definitions, *who, confirms_in_words=self._assistant.confirms_in_words)
@@ -210,7 +210,7 @@ class ConversationNodes:
         return [key for key in turn.due_fetches(outcome.memory) if key not in state["tried"]]
 
     async def look_up(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Run handlers, and what is done at once."""
+        """Run handlers and immediate actions."""
         host, memory, todo = run_context(config), self._memory_cache.read(state["memory"]), state["todo"]
         fetching = [self._fetch(memory, key, host, key in todo["asked_for"]) for key in todo["fetch"]]
         calls = [
@@ -230,7 +230,7 @@ class ConversationNodes:
         }
 
     async def start_runs(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Stop the side threads that nobody needs any more, and begin the new ones; twice is once."""
+        """Stop the background threads that are no longer needed, and start new ones. Repeating it is safe."""
         host, events = run_context(config), list[dict[str, Any]]()
         for thread in state["todo"]["stop"]:
             with report_outages():
@@ -299,7 +299,7 @@ class ConversationNodes:
 
 
 async def run_to_event(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
-    """Return the event of what some work brought, or of why it did not."""
+    """Return the event of a result, or of the error that occurred."""
     try:
         found = await work
         value = jsonable(found.value if isinstance(found, Fetched) else found)
@@ -315,25 +315,25 @@ async def run_to_event(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, 
 
 
 def is_answer_event(event: dict[str, Any]) -> bool:
-    """Whether an event has what is told at once."""
+    """Tell whether an event has a result to show at once."""
     return event["type"] == "called" and event.get("value") is not None
 
 
 def announce_workflow(begin: BackgroundStart) -> None:
-    """Name the thread in which a workflow says what it says, at this place of the conversation's stream."""
+    """Announce the thread of a workflow in the conversation's stream."""
     if kind := WORKFLOW_KINDS.get(begin.kind):
         about = {"action_id": begin.job["action"], "version": begin.job["version"]}
         get_stream_writer()({"name": WORKFLOW_EVENT, "kind": kind, "thread_id": begin.thread, **about})
 
 
 def page_language(events: Iterable[dict[str, Any]]) -> str:
-    """Return the language of the page on which a conversation begins that nobody has said a word in."""
+    """Return the language of the page, for a conversation without a message."""
     told = [str(event.get("language")) for event in events]
     return next((language for language in told if language in LANGUAGES), "en")
 
 
 async def find_lost_runs(memory: ContextMemory, host: RunContext) -> list[dict[str, Any]]:
-    """Return the events of side threads that ended without a word: nothing would ever come of what waits for them."""
+    """Return the events of background threads that ended without sending one."""
     waiting = [plan.thread_id for plan in memory.plans.values() if plan.status in PENDING_STATUSES and plan.thread_id]
     keys = [
         Key(host.key.tenant, id) for id in (*waiting, *memory.asks.values()) if f"{BACKGROUND_PREFIX}{id}" != host.by
@@ -344,19 +344,19 @@ async def find_lost_runs(memory: ContextMemory, host: RunContext) -> list[dict[s
 
 
 def end_reason(thread: Thread | None) -> str:
-    """Return why a side thread is at its end."""
+    """Return the reason why a background thread ended."""
     if thread is None:
         return "it never began"
     return (thread.error.message if thread.error else None) or thread.reason or "it was stopped"
 
 
 def is_background_sender(host: RunContext) -> bool:
-    """Whether a side thread of this very conversation sends the event."""
+    """Tell whether a background thread of this conversation sends the event."""
     return str(host.by).startswith(f"{BACKGROUND_PREFIX}{host.key.id}~")
 
 
 async def stop_run(host: RunContext, thread: str) -> None:
-    """Stop a side thread for good, and withdraw what it asks."""
+    """Cancel a background thread, and withdraw its requests."""
     by = f"{BACKGROUND_PREFIX}{host.key.id}"
     try:
         await host.runner.cancel(host.key.tenant, thread, by=by)
@@ -366,7 +366,7 @@ async def stop_run(host: RunContext, thread: str) -> None:
 
 
 def remove_old_messages(messages: Sequence[BaseMessage]) -> list[RemoveMessage]:
-    """Return the removal of what the model is not shown any more, up to where a person speaks."""
+    """Return the removal of messages that the model no longer receives, up to a message of a person."""
     if len(messages) <= MAX_MESSAGES:
         return []
     begins = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]

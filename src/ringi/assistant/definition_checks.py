@@ -1,4 +1,4 @@
-"""What can be wrong with an assistant's definitions, each fault with the names that it is about and its remedy."""
+"""The faults that an assistant's definitions can have; each names the definition and the remedy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from ringi.assistant.catalog import Action, Catalog, Info, sorted_by_source
+from ringi.assistant.catalog import Catalog, sorted_by_source
+from ringi.assistant.declarations import Action, Info
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import check_instance, check_schema
 
@@ -20,11 +21,11 @@ STATUSES = {
     "apply": ("executing", "completed", "failed"),
     "immediate": ("completed", "failed"),
 }
-"""To which the workflow of an action comes, by its kind; that of no other kind ever runs."""
+"""The statuses that a workflow can have, by the kind of its action. Workflows of other kinds never run."""
 
 
 def find_faults(definitions: Catalog) -> Iterator[FieldError]:
-    """Yield the faults of names and references first, and of what those lead to only where there are none."""
+    """Yield the faults of names and references, and only if there are none, the cycles."""
     found = [*_name_faults(definitions), *_info_faults(definitions), *_action_faults(definitions)]
     yield from found or [*_info_cycles(definitions), *_action_cycles(definitions)]
 

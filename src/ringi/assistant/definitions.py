@@ -1,4 +1,4 @@
-"""The definitions of an assistant, checked when they are made."""
+"""The checked definitions of an assistant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from ringi.errors import DefinitionError
 
 @dataclass(frozen=True)
 class Definitions(Catalog):
-    """All that one assistant is made of; raises `DefinitionError` that names each fault and its remedy."""
+    """The infos, actions and handlers of one assistant, checked when the object is made.
+
+    Args:
+      infos: The values that the assistant can know.
+      actions: The things that it can do.
+      handlers: The functions that fetch values.
+
+    Raises:
+      DefinitionError: A definition is invalid. Its errors name each fault and its remedy.
+    """
 
     def __post_init__(self) -> None:
         if errors := list(definition_checks.find_faults(self)):

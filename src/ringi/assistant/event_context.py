@@ -1,4 +1,4 @@
-"""What one event finds: the definitions, the moment, who sent it; and what it leads to."""
+"""The context of one event, and the result of handling it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from ringi.assistant import memory as memories
 from ringi.assistant.availability import Availability, Fix, availability_of
-from ringi.assistant.catalog import Action, Text
+from ringi.assistant.declarations import Action, Text
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.explanations import MAX_NAMES, next_step_after, next_step_text, reasons_text, rejection_text
 from ringi.assistant.freshness import Freshness
@@ -23,14 +23,14 @@ from ringi.base import StrictModel
 from ringi.domain import THREAD
 
 BACKGROUND_PREFIX = THREAD
-"""What the names begin with under which side threads send events: nobody can sign in with a colon."""
+"""The prefix of the name under which background threads send events; no user name has a colon."""
 PENDING_STATUSES = ("planning", "planned", "executing")
-"""The plans that a side thread works on, or asks about."""
+"""The statuses of plans that have a background thread."""
 Kind = Literal["plan", "ask", "approve", "execute"]
 
 
 class BackgroundStart(StrictModel):
-    """A side thread to begin."""
+    """A background thread to start."""
 
     kind: Kind
     thread: str
@@ -38,7 +38,7 @@ class BackgroundStart(StrictModel):
 
 
 class ImmediateCall(StrictModel):
-    """An immediate action to do within the turn."""
+    """An immediate action to run within the turn."""
 
     action: str
     args: dict[str, Any] = {}
@@ -46,19 +46,19 @@ class ImmediateCall(StrictModel):
 
 @dataclass(frozen=True)
 class TurnResult:
-    """What an event leads to."""
+    """The result of an event: the new memory, the sentences to say, and the work to do."""
 
     memory: ContextMemory
     sentences: tuple[Sentence, ...] = ()
     begin: tuple[BackgroundStart, ...] = ()
     stop: tuple[str, ...] = ()
-    """Side threads that nobody needs any more."""
+    """Background threads that are no longer needed."""
     fetch: tuple[str, ...] = ()
     """Infos whose handlers to run now."""
     calls: tuple[ImmediateCall, ...] = ()
 
     def then(self, step: Callable[[ContextMemory], TurnResult]) -> TurnResult:
-        """Return this and what a step makes of the memory it leaves."""
+        """Return this result combined with that of a further step on its memory."""
         more = step(self.memory)
         return TurnResult(
             more.memory,
@@ -72,33 +72,33 @@ class TurnResult:
 
 @dataclass(frozen=True)
 class EventContext:
-    """One event of one conversation."""
+    """The definitions, time and sender of one event of one conversation."""
 
     definitions: Definitions
     thread: str
-    """The conversation's."""
+    """The id of the conversation's thread."""
     now: datetime
     by: str
-    """Who sent the event: a person, or a side thread."""
+    """The sender of the event: a person or a background thread."""
     run: str = ""
-    """The run in which the event is taken. What it begins is called by it, so nobody can begin that before."""
+    """The current run. Its id is part of the ids of new threads, so that nobody can start them in advance."""
     confirms_in_words: bool = False
 
     @property
     def sender_thread(self) -> str:
-        """The side thread that sent the event; of a person's event, nothing."""
+        """The background thread that sent the event; empty for a person's event."""
         return self.by.removeprefix(BACKGROUND_PREFIX) if self.by.startswith(BACKGROUND_PREFIX) else ""
 
     def new_thread_id(self, memory: ContextMemory, kind: Kind) -> str:
-        """Return the id of a side thread to begin: no other's of this conversation."""
+        """Return a new thread id that no other thread of this conversation has."""
         return f"{self.thread}~{kind}-{memory.version}{self.run[:12]}"
 
     def availability(self, memory: ContextMemory, action: Action) -> Availability:
-        """Return whether an action is possible now, and why not."""
+        """Return whether an action is possible now, with the reasons if not."""
         return availability_of(self.definitions, memory, self.now, action)
 
     def unavailable(self, memory: ContextMemory, action: Action) -> Sentence:
-        """Return what is said of an action that is not possible: why, and what the person does next."""
+        """Return the sentence that an action is not possible, with the reasons and the next steps."""
         found = self.availability(memory, action).reasons
         why = {language: reasons_text(found, self.definitions, language) for language in LANGUAGES}
         return sentence(
@@ -106,7 +106,7 @@ class EventContext:
         )
 
     def next_steps(self, memory: ContextMemory, *fixes: Fix) -> Text:
-        """Return what a person does next, in each language."""
+        """Return the next steps for a person, in each language."""
         ways = list(dict.fromkeys(self._first_possible_fix(memory, fix) for fix in fixes))[:MAX_NAMES]
         return {
             language: " ".join(next_step_text(fix.kind, [fix.ref], self.definitions, language) for fix in ways)
@@ -114,7 +114,7 @@ class EventContext:
         }
 
     def _first_possible_fix(self, memory: ContextMemory, fix: Fix) -> Fix:
-        """Return what can be done now: an action that is not possible itself is reached by its own way on."""
+        """Return the fix that is possible now: for an unavailable action, that of its first reason."""
         seen = set[Fix]()
         while fix.kind == "run_action" and fix not in seen:
             seen.add(fix)
@@ -123,21 +123,21 @@ class EventContext:
         return fix
 
     def rejection(self, rejected: RejectedOp) -> Sentence:
-        """Return what is said of what somebody told that cannot be: why, and what the person does next."""
+        """Return the sentence that an operation was rejected, with the reason and the next step."""
         why = {language: rejection_text(rejected, self.definitions, language) for language in LANGUAGES}
         todo = {language: next_step_after(rejected, self.definitions, language) for language in LANGUAGES}
         return sentence("refused", what=self.title(rejected.op.key), why=why, todo=todo)
 
     def unknown_name(self, name: Any) -> Sentence:
-        """Return what is said of a name that nothing has."""
+        """Return the sentence that a name is not defined."""
         return sentence("unknown", what=name, todo=self._possible_actions())
 
     def not_understood(self) -> Sentence:
-        """Return what is said to words of which a model made nothing."""
+        """Return the sentence that a message was not understood."""
         return sentence("puzzled", todo=self._possible_actions())
 
     def no_plan(self) -> Sentence:
-        """Return what is said to what is about a plan, where there is none."""
+        """Return the sentence that there is no plan for this remark."""
         makers = [each.label for each in self.definitions.actions if each.kind == "plan"]
         return sentence("no_plan", actions=makers) if makers else self.not_understood()
 
@@ -146,43 +146,43 @@ class EventContext:
         return {language: next_step_text("do", ids, self.definitions, language) for language in LANGUAGES}
 
     def title(self, key: str) -> Text:
-        """Return the name of an info."""
+        """Return the title of an info, or its key."""
         info = self.definitions.infos_by_key.get(key)
         return (info.title if info else "") or key
 
     def apply_of(self, plan: Plan) -> Action | None:
-        """Return the action that carries out a plan; some plans are only to be read."""
+        """Return the action that applies a plan, or None if the plan is only to be read."""
         return self.definitions.apply_of(self.definitions.action(plan.action_id))
 
     def inputs(self, memory: ContextMemory, action: Action) -> dict[str, str]:
-        """Return the hashes of what a plan stands on: what making it needs, and what carrying it out needs."""
+        """Return the hashes of the infos that a plan is made from or applied with."""
         return Freshness(self.definitions, memory, self.now).inputs(action)
 
     def plan_inputs(self, memory: ContextMemory, plan: Plan) -> dict[str, str]:
-        """Return the hashes of now of what a plan stands on."""
+        """Return the current hashes of the infos that a plan was made from or is applied with."""
         return self.inputs(memory, self.definitions.action(plan.action_id))
 
     def hashes(self, memory: ContextMemory, keys: Sequence[str]) -> dict[str, str]:
-        """Return the hashes of those infos that are known."""
+        """Return the hashes of those infos that have a value."""
         return {key: item.hash for key in keys if (item := memory.items.get(key)) and item.status == "collected"}
 
     def input_values(self, memory: ContextMemory, action: Action) -> dict[str, Any]:
-        """Return the values of what a plan stands on."""
+        """Return the values of the infos that a plan is made from or applied with."""
         return {key: memory.items[key].value for key in self.inputs(memory, action)}
 
     def with_workflow_status(
         self, memory: ContextMemory, action: Action, status: str, error: str | None = None
     ) -> ContextMemory:
-        """Return the memory with the status of an action's workflow."""
+        """Return the memory with a new status of an action's workflow."""
         return memories.set_workflow_status(memory, str(action.workflow or action.id), status, self.now, error=error)
 
     def without_plan_info(self, memory: ContextMemory, action: Action) -> ContextMemory:
-        """Return the memory without the plan that an action made known: nobody may build on it any more."""
+        """Return the memory without the info that holds an action's plan, so that nothing else uses it."""
         return memories.remove_values(
             memory, action.produces, Provenance(kind="derived", actor=action.workflow), self.now
         )
 
 
 def to_json_list(values: Iterable[BaseModel]) -> list[dict[str, Any]]:
-    """Return values as JSON, as a checkpoint or a job keeps them."""
+    """Return models as a list of JSON objects for a checkpoint or a job."""
     return [value.model_dump(mode="json") for value in values]

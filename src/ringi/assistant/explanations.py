@@ -1,11 +1,11 @@
-"""Why an action is not possible and what helps, in the words of each language."""
+"""Texts that explain why an action is not possible and what to do next, in three languages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from ringi.assistant.availability import Fix, Reason
-from ringi.assistant.catalog import Info, in_language
+from ringi.assistant.declarations import Info, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory_ops import RejectedOp
 
@@ -160,38 +160,38 @@ NEXT_STEPS: dict[str, Mapping[str, str]] = {
         "zh": "请查看{name}的当前内容，如需更改请再说一次。",
     },
 }
-"""What a person does next, by what helps."""
+"""The next step of a person, by kind of fix."""
 ACTION_STEPS = ("run_action", "approve", "reapprove", "do")
-"""What names actions: an info may have the same name."""
+"""The steps whose names are actions; an info may have the same name."""
 MAX_NAMES = 5
-"""How many names a sentence has at most."""
+"""The maximum number of names in a sentence."""
 SEPARATORS = {"ja": "。", "zh": "；"}
 
 
 def reason_text(reason: Reason, definitions: Definitions, language: str) -> str:
-    """Return why an action is not possible, in a language."""
+    """Return a reason in a language."""
     return in_language(REASONS[reason.code], language).format(name=display_name(reason.key, definitions, language))
 
 
 def reasons_text(reasons: Iterable[Reason], definitions: Definitions, language: str) -> str:
-    """Return all reasons in one sentence."""
+    """Return all reasons as one sentence."""
     separator = SEPARATORS.get(language.partition("-")[0], "; ")
     return separator.join(dict.fromkeys(reason_text(each, definitions, language) for each in reasons))
 
 
 def fix_label(fix: Fix, definitions: Definitions, language: str) -> str:
-    """Return what helps, in a language."""
+    """Return the label of a fix in a language."""
     return in_language(FIXES[fix.kind], language).format(name=display_name(fix.ref, definitions, language))
 
 
 def rejection_text(rejection: RejectedOp, definitions: Definitions, language: str) -> str:
-    """Return why an operation changed nothing, in a language."""
+    """Return the reason why an operation was rejected, in a language."""
     name = display_name(rejection.op.key, definitions, language)
     return in_language(REFUSALS[rejection.code], language).format(name=name, why=rejection.reason)
 
 
 def next_step_text(kind: str, names: Sequence[str], definitions: Definitions, language: str) -> str:
-    """Return what a person does next, in a language."""
+    """Return the next step of a person, in a language."""
     separator = "、" if language.partition("-")[0] in ("ja", "zh") else ", "
     actions = definitions.actions_by_id if kind in ACTION_STEPS else {}
     labels = [
@@ -203,7 +203,7 @@ def next_step_text(kind: str, names: Sequence[str], definitions: Definitions, la
 
 
 def next_step_after(rejection: RejectedOp, definitions: Definitions, language: str) -> str:
-    """Return what a person does next whose words were refused, in a language."""
+    """Return the next step after a rejected operation, in a language."""
     return next_step_text(*_next_step(rejection, definitions), definitions, language)
 
 
@@ -237,7 +237,7 @@ def _way_to_obtain(info: Info, definitions: Definitions) -> tuple[str, Sequence[
 
 
 def display_name(key: str, definitions: Definitions, language: str) -> str:
-    """Return what people call an info, an action or a workflow; its own name where nothing defines it."""
+    """Return the title of an info, action or workflow; the name itself if it is not defined."""
     for named in (definitions.infos_by_key, definitions.actions_by_id, definitions.workflows):
         if key in named:
             return named[key].name_in(language)

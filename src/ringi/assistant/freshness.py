@@ -1,11 +1,11 @@
-"""What of a memory can be relied on now: each info fresh, stale, missing, failed or left out."""
+"""Computes which values of a memory can be used now: fresh, stale, missing, failed or not needed."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from ringi.assistant.catalog import Action, Info
+from ringi.assistant.declarations import Action, Info
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory, InfoEntry
 
@@ -13,7 +13,7 @@ State: TypeAlias = Literal["fresh", "stale", "missing", "error", "not_needed"]
 
 
 class Freshness:
-    """One look at a memory at one time; each info is judged once."""
+    """The state of each info at one time. Each state is computed once."""
 
     def __init__(self, definitions: Definitions, memory: ContextMemory, now: datetime) -> None:
         self.definitions, self.memory, self.now = definitions, memory, now
@@ -21,14 +21,14 @@ class Freshness:
         self._observed: dict[str, datetime] = dict.fromkeys(definitions.static_hashes, now)
 
     def state(self, key: str) -> State:
-        """Return how an info stands; what it was made from counts too, and the same value again is no other one."""
+        """Return the state of an info. An info is stale if a source has changed, unless its value is the same again."""
         state = self._states.get(key)
         if state is None:
             state = self._states[key] = self._compute_state(self.definitions.infos_by_key[key])
         return state
 
     def hash(self, key: str) -> str | None:
-        """Return the hash of an info's value, or None where there is none."""
+        """Return the hash of an info's value, or None if there is none."""
         static = self.definitions.static_hashes.get(key)
         if static is not None:
             return static
@@ -36,12 +36,12 @@ class Freshness:
         return item.hash if item is not None and item.status == "collected" else None
 
     def inputs(self, action: Action) -> dict[str, str]:
-        """Return the hashes of what a plan stands on now: what making it and what applying it need, as far as known."""
+        """Return the known hashes of the infos that a plan is made from or applied with."""
         hashes = ((key, self.hash(key)) for key in self.definitions.inputs_of(action))
         return {key: hash for key, hash in hashes if hash is not None}
 
     def info_to_obtain(self, key: str) -> str:
-        """Return the info to obtain so that this one can be: itself, what it lacks, or the oldest that it is of."""
+        """Return the info to obtain first: a source that is not fresh, the oldest source, or the info itself."""
         made_of = self.definitions.changing_sources[key]
         for source in made_of:
             if self.state(source) != "fresh":
@@ -50,7 +50,7 @@ class Freshness:
         return self.info_to_obtain(min(made_of, key=self.observed_at)) if is_derived else key
 
     def observed_at(self, key: str) -> datetime:
-        """Return when what is known of an info was observed; of what is derived, the oldest that it is made from."""
+        """Return when an info was observed; for a derived info, when its oldest source was."""
         at = self._observed.get(key)
         if at is None:
             is_derived = self.definitions.infos_by_key[key].kind == "derived"

@@ -1,6 +1,6 @@
-"""The front model: what it is told, what it may declare, and what is made of its answer.
+"""The front model: its prompt, its tool, and the event made from its answer.
 
-It calls nothing and writes nothing: it says what it understood and what is needed, and code does the rest.
+The model calls nothing and writes nothing: it declares facts and actions, and code checks and carries them out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ No words of anybody approve a plan: the person presses the button. Answer plain 
 
 
 class RequiredAction(StrictModel):
-    """Something that has to be done: an action, or an info to be got."""
+    """An action to run or an info to obtain, as the model declares it."""
 
     type: str
     description: str = ""
@@ -49,7 +49,7 @@ class RequiredAction(StrictModel):
 
 
 class ChoiceContext(StrictModel):
-    """What a person has to choose from."""
+    """The info of which a person should choose a value."""
 
     data_type: str
     source: str = "database"
@@ -58,7 +58,7 @@ class ChoiceContext(StrictModel):
 
 
 def declare_tool(assistant: AssistantSettings) -> dict[str, Any]:
-    """Return the tool that the front model has."""
+    """Return the tool of the front model."""
     if assistant.light:
         agents = {"type": "string", "enum": ["listDataAgent", "planAgent", "none"]}
         return tool_spec(ROUTE, "Say who goes on.", {"agent": agents}, ["agent"])
@@ -87,13 +87,13 @@ def declare_tool(assistant: AssistantSettings) -> dict[str, Any]:
 
 
 def tool_spec(name: str, description: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    """Return a tool as models take it."""
+    """Return a tool in the format of chat models."""
     parameters = {"type": "object", "properties": properties, "required": required}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
 def array_schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    """Return the schema of a list of objects."""
+    """Return the JSON Schema of a list of objects."""
     return {"type": "array", "items": {"type": "object", "properties": properties, "required": required}}
 
 
@@ -105,15 +105,15 @@ def bind_model(assistant: AssistantSettings) -> Runnable[LanguageModelInput, AIM
 def build_messages(
     assistant: AssistantSettings, memory: ContextMemory, now: datetime, messages: Sequence[BaseMessage], language: str
 ) -> list[BaseMessage]:
-    """Return what the model is told: its work, what is known and what is not, and the conversation."""
+    """Return the model's input: instructions, the memory, and the conversation."""
     prompt = SYSTEM_PROMPT.format(name=assistant.name, prompt=assistant.prompt)
     return [SystemMessage(f"{prompt}\n\n{prompt_view(assistant.definitions, memory, now, language)}"), *messages]
 
 
 def parse_answer(answer: AIMessage, message: str | None, messages: Sequence[BaseMessage] = ()) -> dict[str, Any]:
-    """Return the event of what the model declares; what is malformed of it is left out.
+    """Return the event of the model's declarations, without malformed ones.
 
-    So is a quote that stands in none of these messages of a person: it would be shown as their words.
+    A quote that no message of a person contains is dropped, as it would be shown as the person's own text.
     """
     declared = [call["args"] for call in answer.tool_calls if call["name"] == DECLARE]
     ops = [op.model_dump() for args in declared for op in parse_valid(MemoryOp, args.get("ops"))]
@@ -134,18 +134,18 @@ def parse_answer(answer: AIMessage, message: str | None, messages: Sequence[Base
 
 
 def is_quoted(quote: str, texts: Iterable[str]) -> bool:
-    """Tell whether a quote stands in what people said, whatever its spaces, width and capitals."""
+    """Tell whether a quote occurs in a person's messages, ignoring spaces, width and case."""
     normalized = normalize(quote)
     return bool(normalized) and any(normalized in text for text in texts)
 
 
 def normalize(text: str) -> str:
-    """Return a text without what is no difference between two spellings of the same words."""
+    """Return a text without differences of width, case and spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def parse_valid(kind: type[ModelT], candidates: Any) -> list[ModelT]:
-    """Return those that can be read: a model's mistake costs what it said, not the turn."""
+    """Return the valid declarations. A model's mistake loses that declaration, not the turn."""
     parsed = []
     for each in candidates if isinstance(candidates, list) else []:
         try:
@@ -156,7 +156,7 @@ def parse_valid(kind: type[ModelT], candidates: Any) -> list[ModelT]:
 
 
 def render_result(value: Any) -> str:
-    """Return a result as Markdown: words as they are, rows as a table, the rest as JSON."""
+    """Return a result as Markdown: text unchanged, rows as a table, other JSON as a code block."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and isinstance(value.get("text"), str):
@@ -167,7 +167,7 @@ def render_result(value: Any) -> str:
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows as a Markdown table, at most twenty, and how many more there are."""
+    """Return rows as a Markdown table of at most 20 rows, with the number of further rows."""
     names = list(dict.fromkeys(name for row in rows[:MAX_ROWS] for name in row))
     lines = [table_row(names), table_row("---" for _ in names)]
     lines += [table_row(row.get(name, "") for name in names) for row in rows[:MAX_ROWS]]
@@ -176,5 +176,5 @@ def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def table_row(cells: Iterable[Any]) -> str:
-    """Return one line of a table; nothing in a cell ends it."""
+    """Return one row of a table, with the cells escaped."""
     return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

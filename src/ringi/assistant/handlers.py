@@ -1,4 +1,4 @@
-"""Fetches infos through their handlers: one call for all who ask the same at once, kept as long as the handler says."""
+"""Runs the handlers that fetch infos, with a cache and one shared call for identical concurrent requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from ringi.assistant.catalog import Choices, InfoHandler, in_language
+from ringi.assistant.declarations import Choices, InfoHandler, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.base import Clock, canonical, digest, jsonable
 from ringi.errors import InvalidError, RingiError, without_password
@@ -19,51 +19,51 @@ from ringi.forms import MAX_LABEL, MAX_OPTIONS, Option
 log = logging.getLogger(__name__)
 
 MAX_CACHED = 1000
-"""How many results are kept; the one that was used longest ago goes first."""
+"""The maximum number of cached results; the least recently used is evicted first."""
 RETRY_PAUSE = 0.1
-"""Seconds before the second try, about; before each further one twice as long."""
+"""Approximate seconds before the second attempt; doubled before each further attempt."""
 MAX_ERROR_LENGTH = 300
-"""How many characters of an error are told."""
+"""The maximum number of characters of an error that are reported."""
 
 
 class Scope(NamedTuple):
-    """For whom something is fetched: nobody else is given it."""
+    """The tenant and conversation that a result belongs to; cached results are never shared between scopes."""
 
     tenant: str
     person: str
 
 
 class Fetched(NamedTuple):
-    """What a handler returned, as plain JSON that is shared and must not be changed."""
+    """The result of a handler as plain JSON. It is shared and must not be changed."""
 
     value: Any
     observed_at: datetime
-    """When the call began that returned it: it cannot be newer than it claims."""
+    """The time at which the call began, so a value is never newer than this."""
 
 
 class HandlerError(RingiError):
-    """An info could not be fetched; trying again is safe."""
+    """A value could not be fetched. Trying again is safe."""
 
     @classmethod
     def of_unknown_name(cls, name: str, known: Iterable[str]) -> HandlerError:
-        """Return the error of a name that no handler has."""
+        """Return the error of a handler that is not defined."""
         names = ", ".join(sorted(known)[:10]) or "none yet"
         return cls(f"Handler not found: {name}: define an InfoHandler of that name, or use one there is ({names})")
 
     @classmethod
     def of_missing_param(cls, name: str, param: str) -> HandlerError:
-        """Return the error of a call without what the handler must be given."""
+        """Return the error of a call without a required parameter."""
         return cls(f"Required parameter missing: {param}: handler {name} needs it, give it in params")
 
     @classmethod
     def of_failure(cls, handler: InfoHandler, why: str, attempts: int) -> HandlerError:
-        """Return the error of the last try."""
+        """Return the error of the last attempt."""
         times = "once" if attempts == 1 else f"{attempts} times"
         return cls(f"handler {handler.name} failed {times} ({why}): try again, or look after what it calls")
 
     @classmethod
     def of_invalid_options(cls, choices: Choices, why: str) -> HandlerError:
-        """Return the error of data that cannot be chosen from."""
+        """Return the error of a result that is not a list of options."""
         return cls(f"handler {choices.handler} returns no options: {why}")
 
 
@@ -77,7 +77,7 @@ class _PendingCall:
 
 
 class Handlers:
-    """The handlers of an assistant, and what they returned lately in this process."""
+    """Runs the handlers of an assistant, with a cache in this process."""
 
     def __init__(self, definitions: Definitions, clock: Clock) -> None:
         self._definitions, self._clock = definitions, clock
@@ -85,10 +85,9 @@ class Handlers:
         self._pending: dict[Key, _PendingCall] = {}
 
     async def run(self, name: str, params: Mapping[str, Any], scope: Scope, *, max_age: float | None = None) -> Fetched:
-        """Return what a handler says, at most `max_age` seconds old where that is given, or raise `HandlerError`.
+        """Return the result of a handler, at most `max_age` seconds old if given, or raise `HandlerError`.
 
-        All who ask the same meanwhile wait for one call; it is cancelled when the last of them has left. Errors are
-        never kept.
+        Identical concurrent calls share one run; it is cancelled when the last caller leaves. Errors are not cached.
         """
         handler = self._definitions.handlers_by_name.get(name)
         if handler is None:
@@ -100,9 +99,9 @@ class Handlers:
         return self._cached_result(key, max_age) or await self._join_call(key, handler, params)
 
     async def options(self, choices: Choices, scope: Scope, language: str = "en") -> tuple[Option, ...]:
-        """Return what can be chosen now: the distinct items that pass the filters, in order, up to the maximum.
+        """Return the current options: distinct items that pass the filters, in order, up to the maximum.
 
-        A label that is there by language is shown in this one.
+        A label that is given by language is returned in this language.
         """
         found: dict[tuple[type, Any], Option] = {}
         for option in _options(choices, await self._items(choices, scope), language):
@@ -112,7 +111,7 @@ class Handlers:
         return tuple(found.values())
 
     async def is_choice(self, choices: Choices, value: Any, scope: Scope) -> bool:
-        """Tell whether a value, or each of a list of values, can be chosen now: also beyond the maximum shown."""
+        """Tell whether a value, or each value of a list, is a current option, including those beyond the maximum."""
         items = await self._items(choices, scope)
         offered = {(type(option.value), option.value) for option in _options(choices, items, "en")}
         values = value if isinstance(value, list) else [value]

@@ -1,4 +1,4 @@
-"""What the workflows of an assistant are given, and how they are called."""
+"""The arguments of workflows, and the call of a workflow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
-from ringi.assistant.catalog import in_language
+from ringi.assistant.declarations import in_language
 from ringi.runs import clean_text
 
 MAX_ERROR_TEXT = 2_000
@@ -17,51 +17,51 @@ MAX_ERROR_TEXT = 2_000
 
 @dataclass(frozen=True)
 class PlanJob:
-    """A plan to make, or to make anew."""
+    """The argument of a `plan` workflow: a plan to make, or to make again."""
 
     inputs: Mapping[str, Any]
-    """The values of the infos that it stands on."""
+    """The values of the infos that the plan is made from or applied with, by key."""
     feedback: tuple[str, ...]
-    """All that people said of this plan so far, word for word, oldest first; it counts until the plan is done."""
+    """All remarks of people about this plan, verbatim, oldest first, until the plan is completed."""
     previous: Mapping[str, Any] | None
-    """The newest version with content: its `plan` and `steps`, and the ids of the steps that are `done`."""
+    """The newest version with content: its `plan` and `steps`, and the ids of the steps that are `done`. Or None."""
     version: int
     language: str
     new_feedback: tuple[str, ...] = ()
-    """The feedback, at the end of `feedback`, that `previous` has not taken up."""
+    """The last part of `feedback`, which `previous` does not take into account."""
 
 
 @dataclass(frozen=True)
 class StepJob:
-    """One step of an approved plan to carry out."""
+    """The argument of an `apply` workflow: one step of an approved plan."""
 
     step: Mapping[str, Any]
     """Its `id`, `title`, `action` and `args`, as a person approved them."""
     key: str
-    """The idempotency key: one step of one approved version, however often it is tried."""
+    """The idempotency key of this step of this approved version; the same for each attempt."""
     plan: Any
-    """The content of the plan beside its steps."""
+    """The content of the plan without its steps."""
     inputs: Mapping[str, Any]
-    """The values of the infos that the plan was made from."""
+    """The values of the infos that the plan was made from, by key."""
     language: str
 
 
 @dataclass(frozen=True)
 class CallJob:
-    """An immediate action. What its workflow returns is told in the conversation, and is the info it `produces`."""
+    """The argument of an `immediate` workflow. Its result is shown in the conversation and stored in `produces`."""
 
     args: Mapping[str, Any]
-    """With which the action was pressed, or `parameters` that the front model named; they fit `Action.schema`."""
+    """The arguments of the command, or `parameters` from the front model. They fit `Action.schema`."""
     inputs: Mapping[str, Any]
-    """The values of the infos that the action requires, as far as they are known."""
+    """The known values of the infos that the action requires, by key."""
     language: str
-    """Of the conversation, such as `en`, `ja` or `zh`."""
+    """The language of the conversation: `en`, `ja` or `zh`."""
 
 
 def error_text(error: Exception, language: str = "en") -> str:
-    """Return what people are told of an error: one that no store keeps, or that never ends, would be told to nobody.
+    """Return the text of an error for people, cleaned and limited in length.
 
-    An error whose `text` is words by language is told in theirs.
+    If the error has an attribute `text` with texts by language, the text in this language is used.
     """
     text = getattr(error, "text", None)
     words = in_language(text, language) if isinstance(text, Mapping) else str(error)
@@ -69,6 +69,6 @@ def error_text(error: Exception, language: str = "en") -> str:
 
 
 async def run_workflow(workflow: Any, job: PlanJob | StepJob | CallJob) -> Any:
-    """Run a workflow on a job, and return what it returns; of a model's message, the words."""
+    """Run a workflow with a job and return its result; for a model's message, its text."""
     result = await (workflow.ainvoke(vars(job)) if isinstance(workflow, Runnable) else workflow(job))
     return result.text if isinstance(result, BaseMessage) else result

@@ -1,6 +1,6 @@
-"""What one conversation knows: items, plans, runs and how they came to be. No clock, no I/O; a change is a new value.
+"""The memory of one conversation: values, plans, workflow statuses and history. Pure: no clock and no I/O.
 
-Nobody writes here but this code: people and models send operations, which are checked before they change anything.
+People and models never write to it. They send operations, which are checked before they are applied.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from ringi.assistant.catalog import Info
+from ringi.assistant.declarations import Info
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory_ops import MemoryOp, RejectedOp, check_value, find_rejection
 from ringi.assistant.plans import Plan
@@ -21,38 +21,38 @@ from ringi.errors import InvalidError, UnreadableError
 Json: TypeAlias = dict[str, Any]
 
 MIGRATIONS: tuple[Callable[[Json], Json], ...] = ()
-"""The first brings what schema version 1 wrote to version 2, the second from 2 to 3, and so on."""
+"""The first migrates schema version 1 to 2, the second 2 to 3, and so on."""
 MAX_HISTORY = 200
-"""How many changes are kept; the newest of each key always is."""
+"""The maximum number of changes in the history. The newest change of each key is never dropped."""
 MAX_VALUE_BYTES = 200
-"""How many bytes of a value the history keeps."""
+"""The maximum number of bytes of a value in the history."""
 
 
 class Provenance(StrictModel):
-    """Where something known came from."""
+    """The origin of a value."""
 
     kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered"]
     actor: str | None = None
     ref: str | None = None
-    """The message, run or request that brought it."""
+    """The message, run or request that it came from."""
     quote: str | None = None
 
 
 class InfoEntry(StrictModel):
-    """What is known of one info."""
+    """The current value of an info, or the error of obtaining it."""
 
     value: Any = None
     hash: str
     version: int
-    """That of the memory when the value last changed."""
+    """The version of the memory in which the value last changed."""
     status: Literal["pending", "collected", "not_needed", "error"] = "collected"
     source: Provenance
     observed_at: datetime
     fresh_until: datetime | None = None
     inputs: dict[str, str] = {}
-    """The infos that the value was made from, and the hashes that they had."""
+    """The hashes of the infos that the value was made from, by key."""
     error: str | None = None
-    """Why it could not be obtained the last time; a value that is still fresh stays beside it."""
+    """The error of the last attempt to obtain it. A value that is still fresh is kept beside it."""
 
 
 class HistoryEntry(StrictModel):
@@ -68,7 +68,7 @@ class HistoryEntry(StrictModel):
 
 
 class WorkflowStatus(StrictModel):
-    """How far a workflow has come."""
+    """The last status of a workflow."""
 
     status: str
     at: datetime
@@ -77,29 +77,29 @@ class WorkflowStatus(StrictModel):
 
 
 class ContextMemory(StrictModel):
-    """All that a conversation knows, as it is stored."""
+    """The memory of a conversation, as it is stored."""
 
     schema_version: int = 1
     version: int = 0
     items: dict[str, InfoEntry] = {}
     plans: dict[str, Plan] = {}
-    """By the workflow of the plan."""
+    """The newest version of each plan, by workflow."""
     runs: dict[str, WorkflowStatus] = {}
-    """By workflow."""
+    """The status of each workflow, by name."""
     asks: dict[str, str] = {}
-    """The infos that people are being asked for, and the threads that ask."""
+    """The threads that ask people for an info, by info."""
     log: tuple[Json, ...] = Field(default=(), alias="history")
-    """The changes as JSON: they are written in each turn, and read when a person wants to see them."""
+    """The changes as JSON. They are written in each turn, and parsed only when somebody reads the history."""
     changes: int = 0
-    """How many there ever were."""
+    """The total number of changes."""
 
     @property
     def history(self) -> tuple[HistoryEntry, ...]:
-        """The changes that are kept, the oldest first."""
+        """The stored changes, oldest first."""
         return tuple(HistoryEntry.model_validate(each) for each in self.log)
 
     def with_plan(self, plan: Plan) -> ContextMemory:
-        """Return the memory with this plan as that of its workflow."""
+        """Return the memory with this plan as the newest of its workflow."""
         if plan == self.plans.get(plan.workflow):
             return self
         before, after = _plan_summary(self.plans.get(plan.workflow)), _plan_summary(plan)
@@ -110,11 +110,11 @@ class ContextMemory(StrictModel):
         return self._with_change(plan.updated_at, "plan", plan.workflow, source, before, after, plans=plans)
 
     def with_open_question(self, key: str, thread: str) -> ContextMemory:
-        """Return the memory that says that a thread asks for an info."""
+        """Return the memory with the thread that asks for an info."""
         return self._with_update(asks={**self.asks, key: thread})
 
     def without_question(self, key: str) -> ContextMemory:
-        """Return the memory that says that nobody asks for an info."""
+        """Return the memory without an open question for an info."""
         if key not in self.asks:
             return self
         return self._with_update(asks={name: thread for name, thread in self.asks.items() if name != key})
@@ -134,9 +134,9 @@ class ContextMemory(StrictModel):
 def apply_ops(
     memory: ContextMemory, ops: Iterable[MemoryOp], definitions: Definitions, source: Provenance, now: datetime
 ) -> tuple[ContextMemory, list[RejectedOp]]:
-    """Return the memory after those operations that are allowed, and the others with their reasons.
+    """Return the memory after the allowed operations, and the rejected operations with their reasons.
 
-    What changes nothing is neither a change nor refused. Feedback is about plans, and passed over here.
+    An operation without effect is not rejected and changes nothing. Feedback is about plans and is ignored here.
     """
     rejected: list[RejectedOp] = []
     seen = memory.items
@@ -161,9 +161,9 @@ def record_value(
     definitions: Definitions,
     inputs: Mapping[str, str] | None = None,
 ) -> ContextMemory:
-    """Return the memory with what a handler, a derivation or a workflow has found, or with why that is no value.
+    """Return the memory with a value from a handler, a derivation or a workflow, or with the error if it is invalid.
 
-    The same value again is no change of it: only how long it is fresh, and what it was made from.
+    The same value again updates only its freshness and its inputs.
     """
     info = definitions.info(key)
     try:
@@ -185,7 +185,7 @@ def record_failure(
     now: datetime,
     inputs: Mapping[str, str] | None = None,
 ) -> ContextMemory:
-    """Return the memory that says why an info could not be obtained; a value that is still fresh is left beside it."""
+    """Return the memory with the error of obtaining an info. A value that is still fresh is kept beside it."""
     before = memory.items.get(key)
     if inputs is None:
         inputs = before.inputs if before else {}
@@ -201,7 +201,7 @@ def record_failure(
 
 
 def remove_values(memory: ContextMemory, keys: Iterable[str], source: Provenance, now: datetime) -> ContextMemory:
-    """Return the memory without those infos."""
+    """Return the memory without the values of these infos."""
     return _remove(memory, keys, source, now, "forget")
 
 
@@ -213,7 +213,7 @@ def set_workflow_status(
     error: str | None = None,
     thread_id: str | None = None,
 ) -> ContextMemory:
-    """Return the memory that says how far a workflow has come."""
+    """Return the memory with a new status of a workflow."""
     before = memory.runs.get(workflow)
     run = WorkflowStatus(
         status=status, at=now, thread_id=thread_id or (before.thread_id if before else None), error=error
@@ -225,9 +225,9 @@ def set_workflow_status(
 
 
 def reset_workflow(memory: ContextMemory, definitions: Definitions, workflow: str, now: datetime) -> ContextMemory:
-    """Return the memory without what was only of a workflow, or of the plan and the apply that belong together.
+    """Return the memory without the values that only a workflow, or the plan and apply of one pair, used.
 
-    That an apply was completed stays, other actions may depend on it; so does its plan, to be read until the next one.
+    The status of a completed apply stays, as other actions may depend on it. Its plan stays until the next one is made.
     """
     pair = definitions.workflow_actions(workflow)
     of_plan = {each.workflow for each in pair if each.kind == "plan"}
@@ -242,9 +242,9 @@ def reset_workflow(memory: ContextMemory, definitions: Definitions, workflow: st
 
 
 def clear_context(memory: ContextMemory, definitions: Definitions, source: Provenance, now: datetime) -> ContextMemory:
-    """Return the memory without what people gave in this thread, what was made from that, and all plans.
+    """Return the memory without the values that people gave in this thread, all that is made from them, and all plans.
 
-    What is being executed goes on: its plan and its run stay.
+    Plans that are executing stay, and so do values that belong to the user.
     """
     plans = {name: plan for name, plan in memory.plans.items() if plan.status == "executing"}
     kept = {each.workflow for name in plans for each in definitions.workflow_actions(name)}
@@ -254,7 +254,7 @@ def clear_context(memory: ContextMemory, definitions: Definitions, source: Prove
 
 
 def memory_from_json(data: Json) -> ContextMemory:
-    """Return the memory that was stored, brought to this schema version, or raise `UnreadableError`."""
+    """Return a stored memory, migrated to the current schema version, or raise `UnreadableError`."""
     newest, version = 1 + len(MIGRATIONS), data.get("schema_version", 1)
     if not isinstance(version, int) or not 0 < version <= newest:
         raise UnreadableError.of_memory(version, f"up to {newest} is known")
@@ -270,7 +270,7 @@ def memory_from_json(data: Json) -> ContextMemory:
 
 
 def drop_undefined(memory: ContextMemory, definitions: Definitions, now: datetime) -> ContextMemory:
-    """Return the memory without the plans, runs and questions of what is no longer defined; its history says so."""
+    """Return the memory without plans, statuses and questions that are no longer defined; the history records it."""
     names = definitions.workflows.keys() | definitions.actions_by_id.keys()
     plans = {name: plan for name, plan in memory.plans.items() if _is_defined(definitions, plan)}
     runs = {name: run for name, run in memory.runs.items() if name in names}
@@ -284,12 +284,12 @@ def drop_undefined(memory: ContextMemory, definitions: Definitions, now: datetim
 
 
 def memory_to_json(memory: ContextMemory) -> Json:
-    """Return a memory as it is stored; `loaded` reads it."""
+    """Return a memory as it is stored. `memory_from_json` reads it."""
     return memory.model_dump(mode="json", exclude={"log"}) | {"history": list(memory.log)}
 
 
 def shorten(value: Any, most: int = MAX_VALUE_BYTES) -> Any:
-    """Return the value, or the beginning of its JSON where that has more bytes."""
+    """Return the value, or the beginning of its JSON if that is longer than the maximum."""
     text = canonical(value)
     return value if len(text) <= most else f"{text[:most].decode(errors='ignore')}…"
 

@@ -1,4 +1,4 @@
-"""Where a conversation's memory is kept: in the newest checkpoint of its thread, and nowhere else."""
+"""Reads the memory of a conversation from the newest checkpoint of its thread."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ringi.runs import graph_state
 
 
 async def memory_of(backend: Backend, thread: Thread) -> ContextMemory:
-    """Return what a conversation knows as of its newest step; of one that was erased, nothing."""
+    """Return the memory after the newest step; empty if the conversation was erased."""
     return memory_from_json((await graph_state(backend, thread)).get("memory") or {})
 
 
 class MemoryCache:
-    """Memories as the graph's state has them: what one step of a turn wrote, the next need not read again."""
+    """A cache of parsed memories, so that one step of a turn need not parse what the previous step wrote."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, tuple[dict[str, Any], ContextMemory]] = OrderedDict()
 
     def read(self, state: dict[str, Any]) -> ContextMemory:
-        """Return the memory in a state."""
+        """Return the memory in a graph state."""
         known = self._known.get(id(state))
         # Another dict may have come to stand where one stood that is not kept any more.
         return known[1] if known and known[0] is state else self._store(state, memory_from_json(state))
 
     def write(self, memory: ContextMemory) -> dict[str, Any]:
-        """Return a memory as the state keeps it."""
+        """Return a memory as JSON for the graph state."""
         state = memory_to_json(memory)
         self._store(state, memory)
         return state
@@ -42,4 +42,4 @@ class MemoryCache:
 
 
 MAX_CACHED_MEMORIES = 64
-"""Turns that a process has under way at once, about; what is not among them is read from the state."""
+"""About the number of turns that a process runs at once. A memory that is not cached is parsed again."""

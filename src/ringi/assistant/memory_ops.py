@@ -1,4 +1,4 @@
-"""Operations: what people and models want changed in a memory, and the rules by which that is refused."""
+"""Operations: the changes that people and models request, and the rules that reject them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import AfterValidator
 
-from ringi.assistant.catalog import Info
+from ringi.assistant.declarations import Info
 from ringi.assistant.definitions import Definitions
 from ringi.base import StrictModel
 from ringi.errors import InvalidError
 
 Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED", "NOT_OFFERED"]
 MAX_QUOTE, MAX_FEEDBACK = 500, 5_000
-"""How many characters are kept of what a model quotes, and of what people say of a plan."""
+"""The maximum number of characters of a model's quote, and of a remark about a plan."""
 
 
 class MemoryOp(StrictModel):
-    """What a person or a model wants changed."""
+    """A change that a person or a model requests."""
 
     op: Literal["set", "correct", "clear", "not_needed", "feedback"]
     key: str = ""
@@ -25,21 +25,21 @@ class MemoryOp(StrictModel):
     text: Annotated[str, AfterValidator(lambda text: text[:MAX_FEEDBACK])] = ""
     quote: Annotated[str | None, AfterValidator(lambda quote: quote and quote[:MAX_QUOTE])] = None
     expected_version: int | None = None
-    """That of the memory which its sender has seen: what changed since then is not changed unseen."""
+    """The version of the memory that the sender has seen. A value that changed later is not overwritten."""
 
 
 class RejectedOp(NamedTuple):
-    """An operation that changed nothing, and why."""
+    """An operation that was not applied, with the reason."""
 
     op: MemoryOp
     code: Code
     reason: str
     offered: tuple[str, ...] = ()
-    """Of a value that is none of the choices: their labels."""
+    """The labels of the choices, if the value is not one of them."""
 
 
 def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) -> RejectedOp | None:
-    """Return why an operation may not change what is known of its info, `version` being that of the item, or None."""
+    """Return why an operation may not change its info, or None. `version` is that of the current value."""
     info = definitions.infos_by_key.get(op.key)
     if info is None:
         return RejectedOp(op, "UNKNOWN", f"{op.key!r} is no info: use one of {', '.join(definitions.infos_by_key)}")
@@ -58,7 +58,7 @@ def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) 
 
 
 def check_value(info: Info, value: Any) -> None:
-    """Raise InvalidError unless this may be the value of an info: JSON of a bearable size that fits its schema."""
+    """Raise InvalidError unless a value is valid for an info: JSON within the size limit that fits its schema."""
     if value is None:
         raise InvalidError.of(info.key, "is nothing: give a value, or clear it")
     info.check(value, field=info.key)

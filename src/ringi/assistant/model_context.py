@@ -1,4 +1,4 @@
-"""What the model of the conversation is told of the memory: in short, what it needs to understand and reply."""
+"""The part of the memory that the front model receives in its prompt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ringi.assistant.availability import availability_of_all
-from ringi.assistant.catalog import Info, in_language
+from ringi.assistant.declarations import Info, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.explanations import reasons_text
 from ringi.assistant.freshness import Freshness
@@ -15,11 +15,11 @@ from ringi.assistant.memory import ContextMemory, shorten
 from ringi.base import jsonable
 
 MAX_VALUE_BYTES = 4_000
-"""How many bytes of a value the model is shown: it answers from what it sees here."""
+"""The maximum number of bytes of a value in the prompt."""
 
 
 def prompt_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "en") -> str:
-    """Return as JSON text what is known, what is missing, which actions are possible and how plans stand."""
+    """Return the values, the missing infos, the possible actions and the plans as JSON text."""
     known = Freshness(definitions, memory, now)
     view = {
         "version": memory.version,

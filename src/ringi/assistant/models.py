@@ -1,4 +1,4 @@
-"""The JSON of an assistant over HTTP: what goes in is parsed with these models, what comes out is described by them."""
+"""The request and response bodies of the assistant's HTTP routes."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ ActionKind = Literal["plan", "apply", "selector", "immediate", "cancel"]
 
 
 class ActionPress(StrictModel):
-    """How an action is set going."""
+    """The body of an action command."""
 
     agent: Name | None = None
-    """The assistant, for a conversation that nobody has begun."""
+    """The assistant, for a conversation that has not started."""
     args: dict[str, Any] = {}
     digest: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """That of the request which asks to approve the plan, as the caller saw it; only an `apply` needs it."""
+    """The digest of the plan's approval request, as the caller saw it; only an `apply` needs it."""
 
 
 class ResponseModel(BaseModel):
-    """Something that goes out."""
+    """A part of a response body."""
 
     model_config = ConfigDict(alias_generator=to_camel, json_schema_serialization_defaults_required=True)
 
 
 class RequiredInfo(ResponseModel):
-    """One thing that the actions need."""
+    """One info that actions require."""
 
     type: str
     description: str
@@ -45,7 +45,7 @@ class RequiredInfo(ResponseModel):
 
 
 class CurrentInfo(ResponseModel):
-    """One thing that is known."""
+    """One known value."""
 
     type: str
     value: Any
@@ -54,7 +54,7 @@ class CurrentInfo(ResponseModel):
 
 
 class PlanData(ResponseModel):
-    """The newest plan, in short."""
+    """A summary of the newest plan."""
 
     status: PlanStatus
     plan: Any
@@ -63,7 +63,7 @@ class PlanData(ResponseModel):
 
 
 class AvailableAction(ResponseModel):
-    """One action, in short."""
+    """A summary of an action."""
 
     id: str
     type: ActionKind
@@ -76,24 +76,24 @@ class AvailableAction(ResponseModel):
 
 
 class HitlState(ResponseModel):
-    """Whether a person is waited for, and for what."""
+    """Whether the conversation waits for a person, and for which answer."""
 
     status: Literal["waiting", "completed", "none"]
     waiting_for: str | None
 
 
 class InfoSource(ResponseModel):
-    """Where a value comes from."""
+    """The origin of a value."""
 
     kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered"]
     actor: str | None
     ref: str | None
-    """The message, run or request that it was taken from."""
+    """The message, run or request that the value was taken from."""
     quote: str | None
 
 
 class InfoItem(ResponseModel):
-    """One thing that the assistant can know, with all that is known of it."""
+    """One info that the assistant can know, with its value and state."""
 
     key: str
     title: str
@@ -111,7 +111,7 @@ class InfoItem(ResponseModel):
 
 
 class WorkflowRun(ResponseModel):
-    """How a workflow has gone last."""
+    """The last run of a workflow."""
 
     workflow: str
     status: str
@@ -120,7 +120,7 @@ class WorkflowRun(ResponseModel):
 
 
 class PlanStep(ResponseModel):
-    """One thing that a plan does."""
+    """One step of a plan."""
 
     id: str
     title: str
@@ -130,25 +130,25 @@ class PlanStep(ResponseModel):
 
 
 class ChangedInfo(ResponseModel):
-    """An info whose value is not the one that the plan was made from."""
+    """An info whose value differs from the one that the plan was made from."""
 
     key: str
     title: str
 
 
 class PlanFeedback(ResponseModel):
-    """What a person said of a plan."""
+    """A remark of a person about a plan."""
 
     id: str
     text: str
     by: str
     at: datetime
     addressed_in: int | None
-    """The version that took it up."""
+    """The version that takes it into account."""
 
 
 class PlanVersion(ResponseModel):
-    """A version that a newer one has followed."""
+    """A version before the newest."""
 
     version: int
     status: PlanStatus
@@ -157,7 +157,7 @@ class PlanVersion(ResponseModel):
 
 
 class PlanDiff(ResponseModel):
-    """What differs from the version before: steps by their ids, other content as `plan.<key>`."""
+    """The differences from the previous version: steps by id, other content as `plan.<key>`."""
 
     added: list[str]
     removed: list[str]
@@ -165,14 +165,14 @@ class PlanDiff(ResponseModel):
 
 
 class PlanApproval(ResponseModel):
-    """Who let it be applied."""
+    """The person who approved the plan, and the time."""
 
     by: str
     at: datetime
 
 
 class PlanRequest(ResponseModel):
-    """The request that asks, where it is open and the caller may see it."""
+    """The open approval request, if the caller may see it."""
 
     id: str
     digest: str
@@ -191,9 +191,9 @@ class AssistantPlan(ResponseModel):
     steps: list[PlanStep]
     hash: str
     changed: list[ChangedInfo]
-    """Of an obsolete plan."""
+    """The infos that made the plan obsolete."""
     pinned: list[ChangedInfo]
-    """What had changed when somebody let its content stand all the same."""
+    """The infos that had changed when a person kept the content unchanged."""
     feedback: list[PlanFeedback]
     versions: list[PlanVersion]
     diff: PlanDiff
@@ -210,18 +210,18 @@ class OpenAsk(ResponseModel):
     key: str
     title: str
     thread_id: str
-    """Which asks it."""
+    """The thread that asks."""
     request: PlanRequest | None
 
 
 class AssistantMemory(ResponseModel):
-    """What a conversation knows, plans and can do, and how it came to know it."""
+    """The state of a conversation: its values, plans and actions, with their origins."""
 
     id: str
-    """The thread."""
+    """The id of the thread."""
     agent: str
     version: int
-    """Rises with every change."""
+    """Increases with each change."""
     required_info_list: list[RequiredInfo]
     current_info_list: list[CurrentInfo]
     plan_data: PlanData
@@ -234,16 +234,16 @@ class AssistantMemory(ResponseModel):
 
 
 class ActionFix(ResponseModel):
-    """What would take a reason away."""
+    """A step that removes a reason."""
 
     kind: Literal["ask", "run_handler", "run_action", "wait", "approve", "reapprove"]
     ref: str
-    """The info, action or workflow that it is about."""
+    """The name of the info, action or workflow that the step is about."""
     label: str
 
 
 class ActionReason(ResponseModel):
-    """Why an action is not possible now."""
+    """A reason why an action is not possible now."""
 
     code: Literal[
         "MISSING_INFO", "STALE_INFO", "ERROR_INFO", "DEPENDENCY", "WORKFLOW", "NO_PLAN", "PLAN_OBSOLETE",
@@ -251,22 +251,22 @@ class ActionReason(ResponseModel):
     ]  # fmt: skip
     key: str
     text: str
-    """In the language of `Accept-Language`."""
+    """The text in the language of `Accept-Language`."""
     fix: ActionFix
 
 
 class AssistantAction(AvailableAction):
-    """One action: whether it is possible now, and why not."""
+    """An action, with the reasons if it is not possible now."""
 
     reasons: list[ActionReason]
     have: int
-    """How many of the infos that it requires are there."""
+    """The number of required infos that are available."""
     need: int
     immediate: bool
 
 
 class AssistantActionPage(BaseModel):
-    """All actions of an assistant, as it defines them."""
+    """All actions of an assistant, in the order of its definitions."""
 
     items: list[AssistantAction]
     next: None
@@ -293,7 +293,7 @@ class MemoryChange(ResponseModel):
 
 
 class MemoryChangePage(BaseModel):
-    """What changed, the newest first; of very many only the newest are kept, and the newest of each info."""
+    """The changes, newest first. Only the newest changes are stored, and always the newest of each info."""
 
     items: list[MemoryChange]
     next: str | None

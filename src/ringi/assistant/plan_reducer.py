@@ -1,4 +1,4 @@
-"""What events do to plans: made, criticised, out of date, approved, carried out."""
+"""Handles the events about plans: planned, criticized, obsolete, approved, executed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import Fix
-from ringi.assistant.catalog import Action
+from ringi.assistant.declarations import Action
 from ringi.assistant.event_context import PENDING_STATUSES, BackgroundStart, EventContext, TurnResult, to_json_list
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.plans import Feedback, Plan, PlanError, PreviousVersion
@@ -19,10 +19,10 @@ from ringi.errors import InvalidError
 
 @dataclass(frozen=True)
 class PlanReducer(EventContext):
-    """One event, as far as it is about plans."""
+    """Handles one event about plans."""
 
     def start_plan(self, memory: ContextMemory, action: Action) -> TurnResult:
-        """Begin the next version, which takes up all that people said of the ones before."""
+        """Start the next version, which takes all remarks about the previous versions into account."""
         before = memory.plans.get(str(action.workflow))
         if before and before.status == "executing":
             return TurnResult(memory, (self._executing_sentence(memory, before),))
@@ -46,7 +46,7 @@ class PlanReducer(EventContext):
         return TurnResult(after, sentences, (BackgroundStart(kind="plan", thread=thread, job=job),), stop)
 
     def add_feedback(self, memory: ContextMemory, text: str, id: str) -> TurnResult:
-        """Take what a person says of the newest plan: the next version takes it up."""
+        """Add a remark about the newest plan; the next version takes it into account."""
         plan = self._newest_plan(memory)
         if plan is None:
             return TurnResult(memory, (self.no_plan(),))
@@ -65,7 +65,7 @@ class PlanReducer(EventContext):
         return outcome.then(lambda memory: self.start_plan(memory, action))
 
     def on_unchanged(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Ask for the approval of a plan that is out of date as it is, or again where nobody is asked any more."""
+        """Ask to approve an obsolete plan unchanged, or ask again if there is no open request."""
         action = self.definitions.actions_by_id.get(str(event.get("action")))
         plan = memory.plans.get(str(action.workflow)) if action else None
         if plan is None or not plan.is_applicable:
@@ -76,7 +76,7 @@ class PlanReducer(EventContext):
         return TurnResult(memory, stop=stop).then(lambda memory: self._request_approval(memory, plan))
 
     def on_planned(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Take the draft that the planning brings, and ask for its approval."""
+        """Store the draft that the plan workflow returned, and ask for its approval."""
         plan = self._sender_plan(memory, event, "planning")
         if plan is None:
             return TurnResult(memory)
@@ -91,7 +91,7 @@ class PlanReducer(EventContext):
         return self._request_approval(after, now)
 
     def on_plan_failed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Take it that no plan could be made."""
+        """Mark the plan as failed."""
         plan = self._sender_plan(memory, event, "planning")
         if plan is None:
             return TurnResult(memory)
@@ -99,7 +99,7 @@ class PlanReducer(EventContext):
         return self._report_plan_failed(memory.with_plan(now), now)
 
     def on_approved(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Carry out exactly what a person approved, if it still stands on what it stood on then."""
+        """Execute exactly the content that a person approved, if its inputs are still the same."""
         plan = self._sender_plan(memory, event, "planned", "failed")
         if plan is None:
             return self._too_late(memory, event)
@@ -128,7 +128,7 @@ class PlanReducer(EventContext):
         return TurnResult(after, sentences, (BackgroundStart(kind="execute", thread=thread, job=job),))
 
     def on_rejected(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Take it that a person says no; what they say with it waits for the next version."""
+        """Cancel a plan that a person rejected. The next version takes the message into account."""
         plan = self._sender_plan(memory, event, "planned", "failed")
         if plan is None:
             return TurnResult(memory)
@@ -142,12 +142,12 @@ class PlanReducer(EventContext):
         return TurnResult(self.without_plan_info(memory.with_plan(now), action), tuple(sentences))
 
     def on_lapsed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Take it that the question was withdrawn: that is no answer, and it can be asked again."""
+        """Note that the approval request was withdrawn; it can be sent again."""
         plan = self._sender_plan(memory, event, "planned", "failed")
         return self._report_not_requested(memory, plan) if plan else TurnResult(memory)
 
     def on_step(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Take it that a step is done."""
+        """Mark a step as done."""
         plan = self._sender_plan(memory, event, "executing", "failed")
         if plan is None:
             return TurnResult(memory)
@@ -155,7 +155,7 @@ class PlanReducer(EventContext):
         return TurnResult(memory if now is plan else memory.with_plan(plans.resume(now, self.now)))
 
     def on_executed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Take it that all steps are done: what only this workflow needed is cleared."""
+        """Complete the plan, and clear the values that only its workflow needed."""
         plan = self._sender_plan(memory, event, "executing", "failed")
         if plan is None:
             return TurnResult(memory)
@@ -168,7 +168,7 @@ class PlanReducer(EventContext):
         )
 
     def on_execution_failed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Take it that a step failed: an operator's retry goes on with it."""
+        """Mark the plan as failed at a step. An operator can retry the step."""
         plan = self._sender_plan(memory, event, "executing")
         if plan is None:
             return TurnResult(memory)
@@ -181,7 +181,7 @@ class PlanReducer(EventContext):
         )
 
     def on_plan_lost(self, memory: ContextMemory, thread: str, why: str) -> TurnResult:
-        """Take it that a side thread has ended without a word, stopped by somebody or by an error."""
+        """Mark the plan of a background thread that ended without an event, because it was stopped or failed."""
         plan = next((plan for plan in memory.plans.values() if plan.thread_id == thread), None)
         if plan is None or plan.status not in PENDING_STATUSES:
             return TurnResult(memory)
@@ -196,7 +196,7 @@ class PlanReducer(EventContext):
         )
 
     def check_plan(self, memory: ContextMemory, workflow: str) -> TurnResult:
-        """Look whether a plan still stands on what it was made from."""
+        """Check whether the inputs of a plan are still the same."""
         plan = memory.plans.get(workflow)
         if plan is None or plan.status != "planned":
             return TurnResult(memory)
@@ -204,7 +204,7 @@ class PlanReducer(EventContext):
         return TurnResult(memory) if now is plan else self.withdraw_obsolete(memory.with_plan(now), now)
 
     def withdraw_obsolete(self, memory: ContextMemory, plan: Plan) -> TurnResult:
-        """Say that a plan is out of date, and withdraw its question: nobody may approve it."""
+        """Report an obsolete plan, and withdraw its approval request."""
         after = self.without_plan_info(self._mark_not_requested(memory, plan), self.definitions.action(plan.action_id))
         sentences = (sentence("obsolete", what=[self.title(key) for key in plan.changed]),)
         return TurnResult(after, sentences, stop=(plan.thread_id,) if plan.thread_id else ())
@@ -218,7 +218,7 @@ class PlanReducer(EventContext):
         return TurnResult(after, (sentence("plan_failed", why=plan.error, todo=todo),))
 
     def _request_approval(self, memory: ContextMemory, plan: Plan) -> TurnResult:
-        """Make the plan known, and ask for its approval in a thread of its own."""
+        """Store the plan as a value, and ask for its approval in a background thread."""
         action, thread = self.definitions.action(plan.action_id), self.new_thread_id(memory, "approve")
         now = plan.model_copy(update={"thread_id": thread, "is_unasked": False})
         after = self.with_workflow_status(memory.with_plan(now), action, "completed")
@@ -243,7 +243,7 @@ class PlanReducer(EventContext):
         return TurnResult(self._mark_not_requested(memory, now), (message,))
 
     def _too_late(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Say of an approval that was given, and leads nowhere, that it does; the same one again is taken already."""
+        """Report an approval that has no effect, unless it has already been applied."""
         plan = next((plan for plan in memory.plans.values() if plan.id == event.get("plan")), None)
         if plan is None or (plan.approval and plan.approval.request_id == event.get("request")):
             return TurnResult(memory)
@@ -261,7 +261,7 @@ class PlanReducer(EventContext):
         return memory.with_plan(plan.model_copy(update={"thread_id": None, "is_unasked": True}))
 
     def _sender_plan(self, memory: ContextMemory, event: Mapping[str, Any], *statuses: str) -> Plan | None:
-        """Return the plan that a side thread works on, unless it is no longer this one's."""
+        """Return the plan of the background thread that sent the event, unless it now has another thread."""
         for plan in memory.plans.values():
             if (plan.id, plan.version, plan.thread_id) == (event.get("plan"), event.get("version"), self.sender_thread):
                 return plan if plan.status in statuses else None
@@ -282,5 +282,5 @@ class PlanReducer(EventContext):
 
 
 def previous_version(plan: PreviousVersion) -> dict[str, Any]:
-    """Return what the next planning is told of a version: its content, and which of its steps are done."""
+    """Return the previous version for the plan workflow: its content and the steps that are done."""
     return {"plan": plan.plan, "steps": to_json_list(plan.steps), "done": list(plan.done)}

@@ -1,9 +1,9 @@
-"""A plan, its versions and what people say of it: a pure state machine without clock or I/O.
+"""A plan with its versions and the remarks about it: a pure state machine without clock or I/O.
 
 planning ──> planned <──> obsolete      each planning, edit and pin is the next version, with another hash
-                └──> executing ──> completed | failed ──> executing      only by `approved`; cancelled from anywhere
+                └──> executing ──> completed | failed ──> executing      only by `approved`; cancelled from any status
 
-Inputs are given as the hash of each info that the plan is made from, if it is known: one that came or went has changed.
+Inputs are the hashes of the infos that the plan is made from. An input that was added or removed has changed.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from ringi.base import StrictModel, digest, jsonable
 from ringi.errors import ConflictError, InvalidError
 
 if TYPE_CHECKING:
-    from ringi.assistant.catalog import Action
+    from ringi.assistant.declarations import Action
 
 Status = Literal["none", "planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"]
 Code = Literal["OBSOLETE", "HASH", "VERSION", "STATUS"]
 Inputs = Mapping[str, str]
 
 MAX_VERSIONS = 5
-"""How many versions before the newest are kept."""
+"""The maximum number of versions before the newest."""
 MAX_ADDRESSED = 100
-"""How many remarks that a version has taken up are kept; those that no version has taken up are all kept."""
+"""The maximum number of addressed remarks. Remarks that no version has addressed are never dropped."""
 
 
 class Step(StrictModel):
-    """One thing that a plan does; the id says which one it is in all versions."""
+    """One step of a plan; its id identifies it in all versions."""
 
     # A colon would let two steps of two plans have one key.
     id: str = Field(pattern=r"^[^:\s]{1,64}$")
@@ -41,7 +41,7 @@ class Step(StrictModel):
 
 
 class Feedback(StrictModel):
-    """What a person said of a plan, and the version that took it up."""
+    """A remark of a person about a plan, and the version that takes it into account."""
 
     id: str
     text: str
@@ -51,7 +51,7 @@ class Feedback(StrictModel):
 
 
 class PreviousVersion(StrictModel):
-    """A version that a newer one has followed, and how far it had come."""
+    """A version before the newest, with the steps that it has completed."""
 
     version: int
     status: Status
@@ -62,7 +62,7 @@ class PreviousVersion(StrictModel):
 
 
 class ContentDiff(StrictModel):
-    """What differs from the version before: steps by id, other content as `plan` or `plan.<its key>`."""
+    """The differences from the previous version: steps by id, other content as `plan` or `plan.<key>`."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class ContentDiff(StrictModel):
 
 
 class ApprovalRecord(StrictModel):
-    """Who let the plan with this hash be applied."""
+    """The person who approved the plan with this hash, and the request."""
 
     by: str
     plan_hash: str
@@ -79,10 +79,10 @@ class ApprovalRecord(StrictModel):
 
 
 class Plan(StrictModel):
-    """The newest version of a plan, and what came before it."""
+    """The newest version of a plan, with its previous versions."""
 
     id: str
-    """Never of an earlier plan: the keys of the steps are made from it."""
+    """Unique among all plans, as the keys of the steps contain it."""
     workflow: str
     action_id: str
     version: int = 0
@@ -90,20 +90,20 @@ class Plan(StrictModel):
     plan: Any = None
     steps: tuple[Step, ...] = ()
     hash: str = ""
-    """Of what a person authorizes: id, version, plan and steps. Empty without content."""
+    """The digest of the content that a person approves: id, version, plan and steps. Empty without content."""
     author: str | None = None
     """The person who edited this version."""
     inputs: dict[str, str] = {}
     changed: tuple[str, ...] = ()
-    """Of an obsolete plan: which inputs are not what it was made from."""
+    """The changed inputs of an obsolete plan."""
     feedback: tuple[Feedback, ...] = ()
     versions: tuple[PreviousVersion, ...] = ()
     diff: ContentDiff = ContentDiff()
     pinned: tuple[str, ...] = ()
-    """Which inputs had changed when somebody let its content stand all the same."""
+    """The inputs that had changed when a person kept the content unchanged."""
     approval: ApprovalRecord | None = None
     is_unasked: bool = False
-    """Whether nobody is asked any more to approve it: the question was withdrawn, or its execution failed."""
+    """True if there is no open approval request, because it was withdrawn or the execution failed."""
     thread_id: str | None = None
     done: tuple[str, ...] = ()
     error: str | None = None
@@ -111,12 +111,12 @@ class Plan(StrictModel):
 
     @property
     def is_applicable(self) -> bool:
-        """Whether it may be approved, its inputs apart: it is planned, or its execution failed on the way."""
+        """Whether the status allows approval: the plan is planned or obsolete, or its execution failed."""
         return self.status in ("planned", "obsolete") or (self.status == "failed" and self.approval is not None)
 
 
 class PlanError(ConflictError):
-    """The plan is not one that may be changed or applied so; `code` says why, `changed` which inputs differ."""
+    """A plan cannot be changed or applied; `code` is the reason, `changed` the inputs that differ."""
 
     def __init__(self, code: Code, what: str, changed: Iterable[str] = ()) -> None:
         self.code, self.changed = code, tuple(changed)
@@ -124,7 +124,7 @@ class PlanError(ConflictError):
 
     @classmethod
     def of_status(cls, plan: Plan, what: str) -> PlanError:
-        """Return the error of a plan that is at another point of its way."""
+        """Return the error of a plan whose status does not allow this."""
         return cls("STATUS", f"plan {plan.id!r} is {plan.status} and cannot be {what}: look at it as it is now")
 
     @classmethod
@@ -134,12 +134,12 @@ class PlanError(ConflictError):
 
     @classmethod
     def of_hash(cls, plan: Plan, plan_hash: str) -> PlanError:
-        """Return the error of content that is not what was approved."""
+        """Return the error of an approval of other content."""
         return cls("HASH", f"plan {plan.id!r} is not the one with hash {plan_hash!r}: read it again, approve that one")
 
     @classmethod
     def of_inputs(cls, plan: Plan, changed: Iterable[str]) -> PlanError:
-        """Return the error of a plan that was made from other values than those of now."""
+        """Return the error of a plan whose inputs have changed."""
         changed = tuple(changed)
         remedy = "plan again" if plan.approval else "plan again, approve it unchanged, or edit it"
         return cls("OBSOLETE", f"plan {plan.id!r} was made from another {', '.join(changed)}: {remedy}", changed)
@@ -148,7 +148,7 @@ class PlanError(ConflictError):
 def start_version(
     plan: Plan | None, id: str, action: Action, inputs: Inputs, thread_id: str | None, now: datetime
 ) -> Plan:
-    """Return the next version, still without content, that takes up all open feedback; an executing plan stays."""
+    """Return the next version without content, which addresses all open remarks; raise if the plan is executing."""
     if plan and plan.status == "executing":
         raise PlanError.of_status(plan, "planned again")
     version = plan.version + 1 if plan else 1
@@ -167,9 +167,9 @@ def start_version(
 
 
 def add_draft(plan: Plan, version: int, draft: Mapping[str, Any], inputs_now: Inputs, now: datetime) -> Plan:
-    """Return the plan with this content, at once obsolete if its inputs changed, or failed if it is no plan.
+    """Return the plan with this content, obsolete if its inputs have changed, or failed if the draft is invalid.
 
-    A draft of another version, or for a plan that is not being planned, changes nothing.
+    A draft of another version, or for a plan that is not in planning, has no effect.
     """
     if plan.status != "planning" or plan.version != version:
         return plan
@@ -185,7 +185,7 @@ def add_draft(plan: Plan, version: int, draft: Mapping[str, Any], inputs_now: In
 
 
 def add_feedback(plan: Plan, feedback: Feedback) -> Plan:
-    """Return the plan with this feedback, which the next planning takes up; the same again changes nothing."""
+    """Return the plan with this remark for the next version. A remark with a known id has no effect."""
     if any(each.id == feedback.id for each in plan.feedback):
         return plan
     open_feedback = feedback.model_copy(update={"addressed_in": None})
@@ -193,7 +193,7 @@ def add_feedback(plan: Plan, feedback: Feedback) -> Plan:
 
 
 def check_inputs(plan: Plan, inputs_now: Inputs, now: datetime) -> Plan:
-    """Return the plan as obsolete with exactly the inputs that changed, or as planned when none differs any more."""
+    """Return the plan as obsolete with the changed inputs, or as planned if no input differs."""
     if plan.status not in ("planned", "obsolete"):
         return plan
     changed = changed_inputs(plan.inputs, inputs_now)
@@ -204,14 +204,14 @@ def check_inputs(plan: Plan, inputs_now: Inputs, now: datetime) -> Plan:
 
 
 def pin_inputs(plan: Plan, inputs_now: Inputs, thread_id: str | None, now: datetime) -> Plan:
-    """Return the next version with the same content, for the inputs of now; it needs an approval of its own."""
+    """Return the next version with the same content and the current inputs. It needs a new approval."""
     return _next_version(plan, {}, inputs_now, now, author=plan.author, thread_id=thread_id)
 
 
 def edit_plan(plan: Plan, draft: Mapping[str, Any], by: str, inputs_now: Inputs, now: datetime) -> Plan:
-    """Return the next version with what this person wrote, for the inputs of now, or raise `InvalidError`.
+    """Return the next version with this person's content and the current inputs, or raise `InvalidError`.
 
-    The draft's `plan` and `steps` replace those of the plan; what it does not name stays.
+    The draft's `plan` and `steps` replace those of the plan. A part that the draft does not have stays.
     """
     return _next_version(plan, draft, inputs_now, now, author=by)
 
@@ -219,9 +219,9 @@ def edit_plan(plan: Plan, draft: Mapping[str, Any], by: str, inputs_now: Inputs,
 def approve_plan(
     plan: Plan, version: int, plan_hash: str, by: str, request_id: str, inputs_now: Inputs, now: datetime
 ) -> Plan:
-    """Return the plan as executing if just this was approved and its inputs are what they were, or raise `PlanError`.
+    """Return the plan as executing if this content was approved and its inputs are the same, or raise `PlanError`.
 
-    The same approval again changes nothing. One whose execution failed may be approved again: its done steps stay so.
+    The same approval again has no effect. A plan whose execution failed may be approved again; done steps stay done.
     """
     if version != plan.version:
         raise PlanError.of_version(plan, version)
@@ -238,14 +238,14 @@ def approve_plan(
 
 
 def resume(plan: Plan, now: datetime) -> Plan:
-    """Return a plan whose execution failed as executing again: an operator had its step tried once more."""
+    """Return a plan whose execution failed as executing, after an operator's retry."""
     if plan.status != "failed" or plan.approval is None:
         return plan
     return _update(plan, now, status="executing", error=None)
 
 
 def mark_step_done(plan: Plan, version: int, step_id: str, now: datetime) -> Plan:
-    """Return the plan with this step done; what was not approved, or is another version's, changes nothing."""
+    """Return the plan with this step done. A step that was not approved, or of another version, has no effect."""
     is_known = any(step.id == step_id for step in plan.steps)
     if plan.version != version or not plan.approval or not is_known or step_id in plan.done:
         return plan
@@ -260,7 +260,7 @@ def complete(plan: Plan, version: int, now: datetime) -> Plan:
 
 
 def fail(plan: Plan, version: int, error: str, now: datetime) -> Plan:
-    """Return the plan as failed if this version is being planned or executed; what it took up is open again."""
+    """Return the plan as failed if this version is in planning or executing, with its remarks open again."""
     if plan.version != version or plan.status not in ("planning", "executing"):
         return plan
     is_unasked = plan.approval is not None
@@ -268,31 +268,31 @@ def fail(plan: Plan, version: int, error: str, now: datetime) -> Plan:
 
 
 def cancel(plan: Plan, now: datetime) -> Plan:
-    """Return the plan as cancelled, unless it has come to its end."""
+    """Return the plan as cancelled, unless it is completed or cancelled."""
     if plan.status in ("completed", "cancelled"):
         return plan
     return _update(plan, now, status="cancelled", feedback=_reopen_feedback(plan))
 
 
 def step_key(plan: Plan, step: Step) -> str:
-    """Return the key under which this step of this version has its effect at most once."""
+    """Return the idempotency key of a step of this version."""
     return format_step_key(plan.id, plan.version, step.id)
 
 
 def format_step_key(plan_id: str, version: int, step_id: str) -> str:
-    """Return the key of a step, of which only the ids are known."""
+    """Return the idempotency key of a step from the ids."""
     return f"{plan_id}:{version}:{step_id}"
 
 
 def content_hash(id: str, version: int, plan: Any, steps: Iterable[Step]) -> str:
-    """Return the digest of what a person authorizes."""
+    """Return the digest of the content that a person approves."""
     return digest(
         {"id": id, "version": version, "plan": plan, "steps": [step.model_dump(mode="json") for step in steps]}
     )
 
 
 def changed_inputs(inputs: Inputs, inputs_now: Inputs) -> tuple[str, ...]:
-    """Return the names of the inputs whose value is another, or that came or went, in order."""
+    """Return the names of the inputs that differ, in order."""
     return tuple(sorted(key for key in inputs.keys() | inputs_now.keys() if inputs.get(key) != inputs_now.get(key)))
 
 
@@ -313,7 +313,7 @@ def _next_version(plan: Plan, draft: Mapping[str, Any], inputs_now: Inputs, now:
 
 
 def _parse_content(plan: Plan, draft: Mapping[str, Any]) -> dict[str, Any]:
-    """Return plan, steps and hash as this draft says, or raise `InvalidError`; what it does not name stays."""
+    """Return the plan, steps and hash of a draft, or raise `InvalidError`. Missing parts stay."""
     try:
         plain = jsonable(dict(draft))
         steps = STEPS.validate_python(plain["steps"], extra="forbid") if "steps" in plain else plan.steps
@@ -344,13 +344,13 @@ def _version_history(plan: Plan) -> tuple[PreviousVersion, ...]:
 
 
 def _steps_still_done(before: Plan | PreviousVersion | None, steps: Iterable[Step]) -> tuple[str, ...]:
-    """Return the steps that an earlier version carried out and that are the same in this one: once is enough."""
+    """Return the steps that a previous version completed and that are unchanged; they do not run again."""
     known = {step.id: step for step in before.steps if step.id in before.done} if before else {}
     return tuple(step.id for step in steps if known.get(step.id) == step)
 
 
 def _reopen_feedback(plan: Plan) -> tuple[Feedback, ...]:
-    """Return the feedback; what a version took up that came to no content is open again."""
+    """Return the remarks, reopening those that a version without content addressed."""
     if plan.hash:
         return plan.feedback
     return tuple(
@@ -378,7 +378,7 @@ def _compare(before: Plan | PreviousVersion | None, content: Mapping[str, Any]) 
 
 
 def _parts(plan: Any, steps: Iterable[Step]) -> dict[str, Any]:
-    """Return what a plan is made of by the names that a `Diff` tells."""
+    """Return the parts of a plan by the names that a `ContentDiff` has."""
     if isinstance(plan, dict):
         rest = {f"plan.{key}": value for key, value in plan.items()}
     else:

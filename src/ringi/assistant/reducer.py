@@ -1,6 +1,6 @@
-"""One event after another: what each does to the memory, what is said of it, and what it sets going.
+"""Handles one event at a time: the new memory, the sentences to say, and the work to do.
 
-Nothing here waits, asks a model or reads a clock: the graph does what an outcome names.
+Pure: it does not wait, call a model or read a clock. The graph does the work that a result names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from ringi.assistant import memory as memories
 from ringi.assistant.availability import Fix
-from ringi.assistant.catalog import Action, Info
+from ringi.assistant.declarations import Action, Info
 from ringi.assistant.event_context import BackgroundStart, ImmediateCall, TurnResult
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.memory_ops import MemoryOp, RejectedOp
@@ -27,10 +27,10 @@ Step = Callable[[ContextMemory, Mapping[str, Any]], TurnResult]
 
 @dataclass(frozen=True)
 class ConversationReducer(PlanReducer):
-    """One event of one conversation."""
+    """Handles one event of one conversation."""
 
     def apply(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
-        """Return what an event leads to; one that was taken before, or that is about nothing here, leads to nothing."""
+        """Return the result of an event. An event that was applied before or is about nothing here has no effect."""
         steps: dict[str, Step] = {
             "said": self._on_said,
             "action": self._on_action,
@@ -56,7 +56,7 @@ class ConversationReducer(PlanReducer):
         return step(memory, event).then(self.settle) if step else self.settle(memory)
 
     def settle(self, memory: ContextMemory) -> TurnResult:
-        """Return what follows from a memory: static and derived infos, plans out of date or not defined."""
+        """Update the memory: static and derived values, obsolete plans, and plans that are no longer defined."""
         memory, before = memories.drop_undefined(memory, self.definitions, self.now), memory
         for info in self.definitions.ordered_infos:
             memory = self._update_computed(memory, info)
@@ -66,7 +66,7 @@ class ConversationReducer(PlanReducer):
         return outcome
 
     def due_fetches(self, memory: ContextMemory) -> tuple[str, ...]:
-        """Return the infos that some action needs, whose handler can be run now and that have nothing fresh to show."""
+        """Return the infos that an action requires, that are not fresh, and whose handler can run now."""
         return tuple(info.key for info in self.definitions.ordered_infos if self._is_fetch_due(memory, info))
 
     # What people say, and models make of it
@@ -102,7 +102,7 @@ class ConversationReducer(PlanReducer):
         return outcome.then(lambda memory: self._route(memory, event.get("agent")))
 
     def _start_required(self, memory: ContextMemory, needed: Mapping[str, Any]) -> TurnResult:
-        """Do what words may set going; of what needs consent only the button is shown."""
+        """Start an action that the model requires. For an action that needs approval, only name its button."""
         name = str(needed.get("type"))
         action, info = self.definitions.actions_by_id.get(name), self.definitions.infos_by_key.get(name)
         if action and (action.kind in ("apply", "cancel") or action.transactional):
@@ -119,7 +119,7 @@ class ConversationReducer(PlanReducer):
         )
 
     def _route(self, memory: ContextMemory, agent: str | None) -> TurnResult:
-        """Do what the light form says, whose one field names who goes on."""
+        """Start the agent that the model chose in the light form."""
         if agent == "listDataAgent":
             return TurnResult(
                 memory, fetch=tuple(info.key for info in self.definitions.infos if info.kind == "handler")
@@ -290,17 +290,17 @@ class ConversationReducer(PlanReducer):
 
 
 def declares_work(event: Mapping[str, Any]) -> bool:
-    """Whether a model declares that anything is to be done."""
+    """Tell whether the model declares any work."""
     return bool(event.get("required") or event.get("choices")) or event.get("agent") not in (None, "none")
 
 
 def choice_rejection(op: MemoryOp, why: str, offered: Iterable[str] = ()) -> RejectedOp:
-    """Return the refusal of a value that is none of what can be chosen, or of which nobody knows."""
+    """Return the rejection of a value that is not offered, or whose options could not be fetched."""
     return RejectedOp(op, "INVALID" if why else "NOT_OFFERED", why, tuple(offered))
 
 
 def orphaned_threads(before: ContextMemory, after: ContextMemory) -> tuple[str, ...]:
-    """Return the side threads of plans and questions that are gone; what is being carried out goes on."""
+    """Return the background threads of plans and questions that were removed, except executions."""
     plans = [plan for name, plan in before.plans.items() if name not in after.plans and plan.status != "executing"]
     asks = [thread for key, thread in before.asks.items() if key not in after.asks]
     return (*(plan.thread_id for plan in plans if plan.thread_id), *asks)

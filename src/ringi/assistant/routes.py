@@ -1,4 +1,4 @@
-"""The routes of assistants: what a conversation knows, and what can be done in it."""
+"""The HTTP routes of assistants: the memory of a conversation and its actions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ringi.assistant import models
 from ringi.assistant.access import ConversationAccess, ConversationSnapshot
 from ringi.assistant.action_commands import ActionCommands
 from ringi.assistant.action_errors import ActionUnavailableError, ContextNotClearedError
-from ringi.assistant.catalog import Action
+from ringi.assistant.declarations import Action
 from ringi.assistant.models import ActionPress
 from ringi.assistant.views import actions_view, history_view, memory_view
 from ringi.domain import Answer, Request, parse_body
@@ -44,14 +44,14 @@ Agent = Annotated[str | None, Query(description="The assistant, for a conversati
 
 
 class AssistantRoutes:
-    """Assistants over HTTP; who may know of a conversation's thread may know of its memory."""
+    """The HTTP routes of assistants. A caller who may read a thread may read its memory."""
 
     def __init__(self, platform: Platform, authenticator: Authenticator, limits: AskLimits) -> None:
         self._platform, self._authenticator, self._limits = platform, authenticator, limits
         self._settings = platform.settings
 
     def add_to(self, api: FastAPI) -> None:
-        """Add the routes."""
+        """Add the routes to the API."""
         add, at = partial(api.add_api_route, tags=["assistants"]), "/v1/assistants/{id}"
         add(f"{at}/memory", self.memory, methods=["GET"], **route_docs("AssistantMemory"))
         add(f"{at}/memory", self.clear, methods=["DELETE"], **route_docs("AssistantMemory"))
@@ -60,19 +60,19 @@ class AssistantRoutes:
         add(f"{at}/actions/{{action_id}}", self.press, methods=["POST"], **action_responses())
 
     async def memory(self, http: HttpRequest, id: str, agent: Agent = None) -> HttpResponse:
-        """Return what a conversation knows, plans and can do."""
+        """Return the values, plans and actions of a conversation."""
         access = self._access(http)
         return await self._memory_reply(http, access, await access.load(id, agent or None))
 
     async def actions(self, http: HttpRequest, id: str, agent: Agent = None) -> HttpResponse:
-        """List all actions: which are possible now, and why the others are not."""
+        """List all actions, with the reasons for those that are not possible now."""
         conversation = await self._access(http).load(id, agent or None)
         return json_response(page_json(map(dump_json, self._action_items(http, conversation)), None))
 
     async def history(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
     ) -> HttpResponse:
-        """List the changes of a conversation's memory, newest first, each with where it comes from."""
+        """List the changes of a conversation's memory, newest first, each with its origin."""
         conversation = await self._access(http).load(id)
         size, before = min(limit, self._settings.max_list), parse_cursor(cursor)
         changes = [each for each in conversation.memory.history if before is None or each.number < before]
@@ -82,10 +82,10 @@ class AssistantRoutes:
         return json_response(page_json(map(dump_json, view), next))
 
     async def press(self, http: HttpRequest, id: str, action_id: str) -> HttpResponse:
-        """Set an action going; an `apply` is the caller's approval of its plan, and needs the digest of its request.
+        """Run an action. For an `apply` this is the caller's approval, and needs the digest of the plan's request.
 
-        Other things to press are `ask:<info>`, `refresh:<info>`, `again:<plan action>` and `unchanged:<plan action>`,
-        which asks again to approve a plan that is out of date as it is.
+        Other commands are `ask:<info>`, `refresh:<info>`, `again:<plan action>` and `unchanged:<plan action>`.
+        The last one asks to approve an obsolete plan unchanged.
         """
         principal = self._authenticator.caller(http.scope)
         body = parse_body(ActionPress, await json_body(http, max_depth=self._settings.max_depth))
@@ -104,7 +104,7 @@ class AssistantRoutes:
         return json_response(dump_json({"thread_id": run.id, "run_id": run.run_id}), 202)
 
     async def clear(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Clear the context: what people gave, plans and open questions go; what is being carried out goes on."""
+        """Clear the context: values that people gave, plans and open questions. Running executions continue."""
         access = self._access(http)
         run = await access.send(id, None, lambda _: {"type": "cancel"})
         thread = await access.wait_for_end(run)
@@ -161,12 +161,12 @@ class AssistantRoutes:
 
 
 def request_summary(request: Request | None) -> dict[str, Any] | None:
-    """Return what is shown of an open request: the page reads the rest where all requests are."""
+    """Return the summary of an open request; the page reads the rest from the inbox."""
     return {"id": request.id, "digest": request.digest, "status": request.status} if request else None
 
 
 def action_responses() -> dict[str, Any]:
-    """Return what the route of actions says of itself."""
+    """Return the OpenAPI description of the route that runs an action."""
     context = route_docs("RunStarted", 202, body="ActionPress")
     context["responses"] |= {
         200: {"description": "Approved", "content": {"application/json": {"schema": schema_reference("Request")}}},
@@ -179,4 +179,4 @@ def action_responses() -> dict[str, Any]:
 
 
 EXTENSION = Extension(AssistantRoutes, inputs=models.INPUTS, outputs=models.OUTPUTS)
-"""What an assistant's server is made with."""
+"""The extension that adds the assistant's routes to a server."""

@@ -1,7 +1,8 @@
-"""Memories and action definitions as the first design wrote them in JSON: read into definitions and memory, and back.
+"""Reads and writes context memories and action definitions in the JSON format of the first design.
 
-What that design stored and this one computes (whether an action is enabled, how much is collected) is not read:
-a copy of it can be wrong.
+`load_memory` and `load_actions` turn such a document into `Definitions` and a `ContextMemory`. `memory_document` and
+`actions_document` write them back. Fields that Ringi computes (whether an action is enabled, how much is collected)
+are written but not read, as a stored copy may be wrong.
 """
 
 from __future__ import annotations
@@ -17,13 +18,7 @@ from pydantic.alias_generators import to_camel
 
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
-from ringi.assistant.catalog import (
-    Action,
-    Info,
-    Needs,
-    WorkflowNeeds,
-    in_language,
-)
+from ringi.assistant.declarations import Action, Info, Needs, WorkflowNeeds, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory, InfoEntry, Provenance
@@ -41,7 +36,7 @@ class _SeedModel(StrictModel):
 
 
 class SeedRequiredInfo(_SeedModel):
-    """One entry of a memory's `requiredInfoList`."""
+    """One entry of `requiredInfoList`."""
 
     type: str
     description: str = ""
@@ -50,7 +45,7 @@ class SeedRequiredInfo(_SeedModel):
 
 
 class SeedCurrentInfo(_SeedModel):
-    """One entry of a memory's `currentInfoList`."""
+    """One entry of `currentInfoList`: a known value with its time and source."""
 
     type: str
     value: Any
@@ -59,7 +54,7 @@ class SeedCurrentInfo(_SeedModel):
 
 
 class SeedPlanData(_SeedModel):
-    """A memory's `planData`."""
+    """The `planData` of a context memory."""
 
     status: Literal["none", "planning", "planned", "executing", "completed"] = "none"
     plan: Any = None
@@ -68,7 +63,7 @@ class SeedPlanData(_SeedModel):
 
 
 class SeedAvailableAction(_SeedModel):
-    """One entry of a memory's `availableActions`."""
+    """One entry of `availableActions`."""
 
     id: str
     type: Kind
@@ -81,7 +76,7 @@ class SeedAvailableAction(_SeedModel):
 
 
 class MemoryDocument(_SeedModel):
-    """A context memory."""
+    """A context memory: required infos, known values, the plan and the actions."""
 
     required_info_list: tuple[SeedRequiredInfo, ...] = ()
     current_info_list: tuple[SeedCurrentInfo, ...] = ()
@@ -90,7 +85,7 @@ class MemoryDocument(_SeedModel):
 
 
 class SeedInfoStatus(_SeedModel):
-    """How many of the infos are collected."""
+    """The `requiredInfoStatus`: the infos, and how many of them have a value."""
 
     info_types: tuple[str, ...] = ()
     collected_count: int = 0
@@ -98,7 +93,7 @@ class SeedInfoStatus(_SeedModel):
 
 
 class RequiredTypes(_SeedModel):
-    """What an action requires, in the long form."""
+    """The long form of a requirement: infos with a description."""
 
     info_types: tuple[str, ...]
     description: str = ""
@@ -106,7 +101,7 @@ class RequiredTypes(_SeedModel):
 
 
 class RequiredStatus(_SeedModel):
-    """The status to which another workflow must have come."""
+    """A status that another workflow must have."""
 
     workflow_name: str
     status: str
@@ -114,7 +109,7 @@ class RequiredStatus(_SeedModel):
 
 
 class WorkflowDependency(_SeedModel):
-    """What a workflow waits for."""
+    """The workflows and statuses that one workflow depends on."""
 
     workflow_name: str
     depends_on: tuple[str, ...] = ()
@@ -123,7 +118,7 @@ class WorkflowDependency(_SeedModel):
 
 
 class DefinedAction(_SeedModel):
-    """One entry of `actions`; what it requires in the long form or the short one."""
+    """One entry of `actions`. Its `requiredInfo` may have the long form or the short form."""
 
     name: str
     workflow_name: str
@@ -134,7 +129,7 @@ class DefinedAction(_SeedModel):
 
 
 class ActionsDocument(_SeedModel):
-    """An action definition."""
+    """An action definition: the infos, the planned data, the dependencies and the actions."""
 
     required_info_status: SeedInfoStatus = SeedInfoStatus()
     planned_data: dict[str, Any] | None = None
@@ -143,14 +138,17 @@ class ActionsDocument(_SeedModel):
 
 
 class SeedData(NamedTuple):
-    """What a document says."""
+    """The definitions and the memory that a document contains."""
 
     definitions: Definitions
     memory: ContextMemory
 
 
 def load_memory(document: Json, now: datetime) -> SeedData:
-    """Return the definitions and the memory that a context memory tells of, or raise `InvalidError`."""
+    """Return the definitions and the memory of a context memory document; raise `InvalidError` if it is malformed.
+
+    `now` is the time of entries that have none.
+    """
     given = parse_body(MemoryDocument, document)
     definitions = _definitions_of(given)
     memory = ContextMemory()
@@ -165,7 +163,10 @@ def load_memory(document: Json, now: datetime) -> SeedData:
 
 
 def load_actions(document: Json, now: datetime, known: ContextMemory | None = None) -> SeedData:
-    """Return the definitions that an action definition tells of, and what is known with its planned data added."""
+    """Return the definitions of an action document, and the memory `known` with the document's planned data.
+
+    `now` is the time of the planned data. Raises `InvalidError` if the document is malformed.
+    """
     given = parse_body(ActionsDocument, document)
     definitions, memory = _defined_by(given), known or ContextMemory()
     for key, content in (given.planned_data or {}).items():
@@ -177,7 +178,10 @@ def load_actions(document: Json, now: datetime, known: ContextMemory | None = No
 
 
 def memory_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> Json:
-    """Return a context memory as the first design writes it; what is not there is left out, but for a plan."""
+    """Return a context memory document. Absent fields are omitted, except those of `planData`.
+
+    `now` is the time at which freshness is computed, `language` that of titles and descriptions.
+    """
     view = memory_view(definitions, memory, now, language)
     return {
         "requiredInfoList": [_present(each) for each in view["requiredInfoList"]],
@@ -188,7 +192,7 @@ def memory_document(definitions: Definitions, memory: ContextMemory, now: dateti
 
 
 def actions_document(definitions: Definitions, memory: ContextMemory, now: datetime, language: str = "ja") -> Json:
-    """Return an action definition as the first design writes it, with what is collected and planned now."""
+    """Return an action document, with the number of collected infos and the newest plans."""
     known = Freshness(definitions, memory, now)
     infos = [each.key for each in definitions.infos if each.key not in definitions.plan_actions]
     planned = {
@@ -263,7 +267,7 @@ def _defined(
 
 
 def _plan_before(actions: Sequence[Action], given: DefinedAction, waiting: WorkflowDependency | None) -> Action | None:
-    """Return what makes the plan that an action applies: what it names, or the nearest before it."""
+    """Return the plan action that an action applies: the one it names, or the nearest before it."""
     plans_before = [each for each in actions if each.kind == "plan"]
     workflows = waiting.depends_on if waiting else ()
     named = [each for each in plans_before if each.id in given.dependencies or each.workflow in workflows]
@@ -277,7 +281,7 @@ def _let_produce(actions: list[Action], plan: Action | None, keys: tuple[str, ..
 
 
 def _products(required: Iterable[Iterable[str]], known: Iterable[str]) -> tuple[str, ...]:
-    """Return what is required and is none of the infos: the plan itself, by the name that the document gives it."""
+    """Return the required names that are not infos: each is the name of the plan itself."""
     known = set(known)
     return tuple(dict.fromkeys(key for keys in required for key in keys if key not in known))
 
@@ -303,7 +307,7 @@ def _source(text: str) -> Provenance:
 
 
 def _with_the_rest(memory: ContextMemory, listed: Iterable[SeedRequiredInfo], now: datetime) -> ContextMemory:
-    """Return the memory with what is listed and has no value: that it was collected, the document only claims."""
+    """Return the memory with the listed infos that have no value; a claim that they were collected is ignored."""
     items = dict(memory.items)
     for each in listed:
         if each.type not in items and each.source is not None:

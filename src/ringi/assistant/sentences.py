@@ -1,4 +1,4 @@
-"""What the assistant itself says in the conversation, where no model is asked."""
+"""The fixed sentences of an assistant, in three languages, for replies that need no model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from ringi.assistant.catalog import in_language
+from ringi.assistant.declarations import in_language
 from ringi.assistant.plans import Step
 from ringi.base import StrictModel
 
 LANGUAGES = ("en", "ja", "zh")
 MAX_FOREIGN_WORDS = 2
-"""So many words of English are no change of language: OK, Q1, yes."""
+"""Up to this number of English words (OK, Q1, yes) does not change the language."""
 SENTENCES: dict[str, dict[str, str]] = {
     "noted": {
         "en": "Noted: {what}.",
@@ -185,19 +185,19 @@ SENTENCES: dict[str, dict[str, str]] = {
 
 
 class Sentence(StrictModel):
-    """Something to say, in whatever language."""
+    """A sentence with its parameters, independent of the language."""
 
     code: str
     about: dict[str, Any] = {}
 
     def in_language(self, language: str) -> str:
-        """Return it as it is said."""
+        """Return the text in a language."""
         words = {name: _render_value(value, language) for name, value in self.about.items()}
         return in_language(SENTENCES[self.code], language).format(**words).strip()
 
 
 def sentence(code: str, **about: Any) -> Sentence:
-    """Return a sentence about names: words, words by language, or several of them."""
+    """Return a sentence. Parameters are texts, texts by language, or lists of them."""
     return Sentence(code=code, about=about)
 
 
@@ -207,13 +207,13 @@ def render_sentences(sentences: Sequence[Sentence], language: str) -> str:
 
 
 def plan_text(plan: Any, steps: Sequence[Step]) -> str:
-    """Return a plan as it is told: in its own words where it has some."""
+    """Return a plan as text: its own `text` if it has one, otherwise Markdown."""
     words = plan.get("text") if isinstance(plan, Mapping) else plan
     return words if isinstance(words, str) else plan_markdown(plan, steps)
 
 
 def plan_markdown(plan: Any, steps: Sequence[Step]) -> str:
-    """Return a plan as Markdown: its own words, or what it has, and its steps."""
+    """Return a plan as Markdown: its own text or its fields, and its steps."""
     words = plan.get("text") if isinstance(plan, Mapping) else plan
     if isinstance(plan, Mapping) and not isinstance(words, str):
         words = "\n".join(
@@ -224,7 +224,15 @@ def plan_markdown(plan: Any, steps: Sequence[Step]) -> str:
 
 
 def detect_language(text: str, otherwise: str) -> str:
-    """Return the language of a person's words; of words that do not tell, the language spoken before."""
+    """Return the language of a person's message.
+
+    Args:
+      text: The message.
+      otherwise: The language to return if the message does not show one, usually the one used so far.
+
+    Returns:
+      `ja`, `zh`, `en`, or `otherwise`.
+    """
     if any("\u3040" <= letter <= "\u30ff" for letter in text):
         return "ja"
     if any("\u4e00" <= letter <= "\u9fff" for letter in text):

@@ -1,4 +1,4 @@
-"""What an assistant is made of: definitions, a front model and workflows."""
+"""The settings of an assistant: definitions, a front model and workflows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
-from ringi.assistant.catalog import Action, Text
+from ringi.assistant.declarations import Action, Text
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.handlers import Handlers
 from ringi.base import utc_now
@@ -19,8 +19,8 @@ from ringi.errors import DefinitionError, FieldError
 Workflow: TypeAlias = Callable[..., Any] | Runnable[Any, Any]
 """An async function of one argument, or a runnable such as a compiled graph.
 
-Of a plan it takes a `PlanJob` and returns `{"plan": …, "steps": […]}`; of an `apply` it takes one `StepJob` after
-another; of an immediate action a `CallJob`, and returns what is told, or becomes known.
+For a `plan` it takes a `PlanJob` and returns `{"plan": …, "steps": […]}`; for an `apply` it takes a `StepJob` for
+each step; for an immediate action it takes a `CallJob` and returns the answer, which may become an info's value.
 """
 
 
@@ -32,15 +32,15 @@ class AssistantSettings:
     definitions: Definitions
     model: BaseChatModel
     workflows: Mapping[str, Workflow] = field(default_factory=dict)
-    """By the names that the actions give."""
+    """The workflows, by the names that the actions use."""
     title: Text = ""
     description: Text = ""
     prompt: str = ""
-    """What the front model is told beside what it must know of its work."""
+    """Instructions for the front model, added to those of Ringi."""
     confirms_in_words: bool = False
-    """Whether a person may approve a plan by the one sentence that names it: for channels without buttons."""
+    """Whether a person may approve a plan by a sentence that names its hash, for text-only channels."""
     light: bool = False
-    """Whether the front model only chooses who goes on, by one field (`agent`), and its words are the answer."""
+    """Whether the model only chooses the next agent, by one field (`agent`), and its text is the reply."""
 
     def __post_init__(self) -> None:
         unserved = [action for action in self.definitions.actions if needs_workflow(action, self)]
@@ -49,12 +49,12 @@ class AssistantSettings:
 
     @cached_property
     def handlers(self) -> Handlers:
-        """What fetches infos, with the caches of this process."""
+        """The handlers that fetch infos, with a cache in this process."""
         return Handlers(self.definitions, utc_now)
 
 
 def needs_workflow(action: Action, assistant: AssistantSettings) -> bool:
-    """Whether an action has nothing that would do it."""
+    """Tell whether an action lacks a workflow or handler that does its work."""
     if action.kind in ("selector", "cancel"):
         return action.kind == "selector" and action.info is None
     is_handled = action.kind == "immediate" and action.handler in assistant.definitions.handlers_by_name
@@ -62,7 +62,7 @@ def needs_workflow(action: Action, assistant: AssistantSettings) -> bool:
 
 
 def missing_workflow_error(action: Action) -> FieldError:
-    """Return what is wrong with an action that nothing does."""
+    """Return the error of an action that has no workflow or handler."""
     if action.kind == "selector":
         return FieldError(f"action {action.id!r}", f"has handler {action.handler!r} only: name the `info` that it sets")
     if action.kind == "immediate" and action.handler is not None:

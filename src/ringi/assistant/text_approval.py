@@ -1,6 +1,6 @@
-"""Approval on a channel that has words only: by a sentence that names one plan, one version, one content.
+"""Approval on text-only channels, by a sentence that names one plan, one version and one content.
 
-Off unless an assistant turns it on: `Assistant(confirms_in_words=True)`. No model reads it, and no other words count.
+Off unless `Assistant(confirms_in_words=True)`. No model reads the sentence, and no other text approves a plan.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ APPROVAL_PATTERN = re.compile(
 
 
 def approval_code(plan: Plan) -> str:
-    """Return what stands for exactly this content of this version."""
+    """Return the code of this content and version of a plan."""
     return plan.hash.rpartition(":")[2][:CODE_LENGTH]
 
 
 def approval_phrases(plan: Plan) -> dict[str, str]:
-    """Return what a person writes to approve a plan, by language."""
+    """Return the sentence that approves a plan, by language."""
     return {language: f"{word} {approval_code(plan)}" for language, word in APPROVE_WORDS.items()}
 
 
 def find_approved_plan(memory: ContextMemory, text: str) -> Plan | None:
-    """Return the plan that words approve; of any other words, none."""
+    """Return the plan that a text approves, or None."""
     match = APPROVAL_PATTERN.match(text)
     waiting = [plan for plan in memory.plans.values() if plan.status == "planned"]
     return next((plan for plan in waiting if match and approval_code(plan) == match[1].lower()), None)
 
 
 async def approve(host: RunContext, plan: Plan) -> bool:
-    """Approve a plan's request as the person who speaks; False where nobody can, or nothing is asked."""
+    """Approve a plan's request as the person who sent the message; False if that is not possible."""
     if not is_person(host.by) or plan.thread_id is None:
         return False
     try:

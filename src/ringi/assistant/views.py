@@ -1,4 +1,4 @@
-"""The memory as others see it: the documents of the HTTP edge, in the words of the first design, as plain JSON."""
+"""The memory as JSON for the HTTP API, with the field names of the first design."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from ringi.assistant.availability import Availability, Reason, availability_of_all
-from ringi.assistant.catalog import Action, Info, in_language
+from ringi.assistant.declarations import Action, Info, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.explanations import display_name, fix_label, reason_text
 from ringi.assistant.freshness import Freshness
@@ -18,11 +18,11 @@ from ringi.base import jsonable
 Json: TypeAlias = dict[str, Any]
 
 CONVERSATION_SOURCE = "conversation_history"
-"""The source of what people said or filled in."""
+"""The source of values that people said or entered."""
 
 
 def memory_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> Json:
-    """Return all that a conversation knows, plans and can do; the ids of thread and agent are the caller's to add."""
+    """Return the values, plans and actions of a conversation; the caller adds the ids of thread and agent."""
     view = _View(definitions, memory, now, language)
     availability = availability_of_all(definitions, memory, now)
     document = {
@@ -41,13 +41,13 @@ def memory_view(definitions: Definitions, memory: ContextMemory, now: datetime, 
 
 
 def actions_view(definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> list[Json]:
-    """Return each action: whether it is possible, and why not."""
+    """Return each action, with the reasons if it is not possible."""
     view = _View(definitions, memory, now, language)
     return [view.action_with_reasons(each) for each in availability_of_all(definitions, memory, now)]
 
 
 def history_view(definitions: Definitions, changes: Iterable[HistoryEntry], language: str) -> list[Json]:
-    """Return changes of a memory, each with what people call the thing that changed."""
+    """Return changes of a memory, each with the title of the changed info."""
     return [
         to_json(change.model_dump(mode="json") | {"title": display_name(change.key, definitions, language)})
         for change in changes
@@ -55,7 +55,7 @@ def history_view(definitions: Definitions, changes: Iterable[HistoryEntry], lang
 
 
 def source_text(source: Provenance) -> str:
-    """Return where something came from in one word."""
+    """Return the origin of a value as one word."""
     if source.kind in ("user", "model", "edited"):
         return CONVERSATION_SOURCE
     return (source.actor if source.kind == "handler" else None) or source.kind

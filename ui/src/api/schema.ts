@@ -12,7 +12,7 @@ export interface Action {
   schema?: JsonObject | null;
 }
 /**
- * What would take a reason away.
+ * A step that removes a reason.
  */
 export interface ActionFix {
   kind: "ask" | "run_handler" | "run_action" | "wait" | "approve" | "reapprove";
@@ -20,7 +20,7 @@ export interface ActionFix {
   label: string;
 }
 /**
- * How an action is set going.
+ * The body of an action command.
  */
 export interface ActionPress {
   agent?: string | null;
@@ -28,7 +28,7 @@ export interface ActionPress {
   digest?: string | null;
 }
 /**
- * Why an action is not possible now.
+ * A reason why an action is not possible now.
  */
 export interface ActionReason {
   code:
@@ -388,7 +388,7 @@ export interface Link {
   url: string;
 }
 /**
- * One action: whether it is possible now, and why not.
+ * An action, with the reasons if it is not possible now.
  */
 export interface AssistantAction {
   id: string;
@@ -405,14 +405,14 @@ export interface AssistantAction {
   immediate: boolean;
 }
 /**
- * All actions of an assistant, as it defines them.
+ * All actions of an assistant, in the order of its definitions.
  */
 export interface AssistantActionPage {
   items: AssistantAction[];
   next: null;
 }
 /**
- * What a conversation knows, plans and can do, and how it came to know it.
+ * The state of a conversation: its values, plans and actions, with their origins.
  */
 export interface AssistantMemory {
   id: string;
@@ -429,7 +429,7 @@ export interface AssistantMemory {
   plans: AssistantPlan[];
 }
 /**
- * One thing that the actions need.
+ * One info that actions require.
  */
 export interface RequiredInfo {
   type: string;
@@ -438,7 +438,7 @@ export interface RequiredInfo {
   source: string | null;
 }
 /**
- * One thing that is known.
+ * One known value.
  */
 export interface CurrentInfo {
   type: string;
@@ -447,7 +447,7 @@ export interface CurrentInfo {
   source: string;
 }
 /**
- * The newest plan, in short.
+ * A summary of the newest plan.
  */
 export interface PlanData {
   status: "none" | "planning" | "planned" | "executing" | "completed" | "obsolete" | "failed" | "cancelled";
@@ -456,7 +456,7 @@ export interface PlanData {
   lastUpdated: string | null;
 }
 /**
- * One action, in short.
+ * A summary of an action.
  */
 export interface AvailableAction {
   id: string;
@@ -469,14 +469,14 @@ export interface AvailableAction {
   handler: string | null;
 }
 /**
- * Whether a person is waited for, and for what.
+ * Whether the conversation waits for a person, and for which answer.
  */
 export interface HitlState {
   status: "waiting" | "completed" | "none";
   waitingFor: string | null;
 }
 /**
- * One thing that the assistant can know, with all that is known of it.
+ * One info that the assistant can know, with its value and state.
  */
 export interface InfoItem {
   key: string;
@@ -494,7 +494,7 @@ export interface InfoItem {
   error: string | null;
 }
 /**
- * Where a value comes from.
+ * The origin of a value.
  */
 export interface InfoSource {
   kind: "user" | "handler" | "model" | "edited" | "derived" | "static" | "remembered";
@@ -503,7 +503,7 @@ export interface InfoSource {
   quote: string | null;
 }
 /**
- * How a workflow has gone last.
+ * The last run of a workflow.
  */
 export interface WorkflowRun {
   workflow: string;
@@ -521,7 +521,7 @@ export interface OpenAsk {
   request: PlanRequest | null;
 }
 /**
- * The request that asks, where it is open and the caller may see it.
+ * The open approval request, if the caller may see it.
  */
 export interface PlanRequest {
   id: string;
@@ -552,7 +552,7 @@ export interface AssistantPlan {
   updatedAt: string | null;
 }
 /**
- * One thing that a plan does.
+ * One step of a plan.
  */
 export interface PlanStep {
   id: string;
@@ -562,14 +562,14 @@ export interface PlanStep {
   isDone: boolean;
 }
 /**
- * An info whose value is not the one that the plan was made from.
+ * An info whose value differs from the one that the plan was made from.
  */
 export interface ChangedInfo {
   key: string;
   title: string;
 }
 /**
- * What a person said of a plan.
+ * A remark of a person about a plan.
  */
 export interface PlanFeedback {
   id: string;
@@ -579,7 +579,7 @@ export interface PlanFeedback {
   addressedIn: number | null;
 }
 /**
- * A version that a newer one has followed.
+ * A version before the newest.
  */
 export interface PlanVersion {
   version: number;
@@ -588,7 +588,7 @@ export interface PlanVersion {
   steps: PlanStep[];
 }
 /**
- * What differs from the version before: steps by their ids, other content as `plan.<key>`.
+ * The differences from the previous version: steps by id, other content as `plan.<key>`.
  */
 export interface PlanDiff {
   added: string[];
@@ -596,7 +596,7 @@ export interface PlanDiff {
   changed: string[];
 }
 /**
- * Who let it be applied.
+ * The person who approved the plan, and the time.
  */
 export interface PlanApproval {
   by: string;
@@ -1310,7 +1310,7 @@ export interface MemoryChange {
   after: unknown;
 }
 /**
- * What changed, the newest first; of very many only the newest are kept, and the newest of each info.
+ * The changes, newest first. Only the newest changes are stored, and always the newest of each info.
  */
 export interface MemoryChangePage {
   items: MemoryChange[];
