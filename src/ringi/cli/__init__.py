@@ -1,4 +1,4 @@
-"""The command `ringi`, which says what to install where a part of Ringi is missing."""
+"""The command `ringi`. It names the missing extra if a part of Ringi is not installed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ringi.errors import MissingExtraError
 
 
 def main() -> None:
-    """Run the command: exit code 0 when it did its work, 1 when it failed, 2 when it was called wrongly."""
+    """Run the command. Exit codes: 0 success, 1 failure, 2 wrong usage."""
     try:
         from ringi.cli.app import main as run
     except ModuleNotFoundError as error:
-        refuse(error)
+        exit_for_missing_extra(error)
     else:
         run()
 
 
-def refuse(failed: ModuleNotFoundError) -> None:
-    """Say which extra is missing, and exit."""
+def exit_for_missing_extra(failed: ModuleNotFoundError) -> None:
+    """Print which extra is missing, and exit."""
     try:
         missing("the command", failed)
     except MissingExtraError as error:

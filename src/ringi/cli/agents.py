@@ -1,4 +1,4 @@
-"""Agents that somebody wrote, found by the name of their module."""
+"""Loading of agents by the name of their module."""
 
 from __future__ import annotations
 
@@ -11,39 +11,49 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ringi.errors import MissingExtraError, SettingError
+from ringi.base.extras import missing
+from ringi.errors import SettingError
 from ringi.runs.agent import Agent
 
 log = logging.getLogger(__name__)
 
 
-def load_agents(where: str) -> list[Agent]:
-    """Return the agents of MODULE or MODULE:NAME; NAME is `agents` unless given: a list, an agent or a function."""
-    module_name, _, name = where.partition(":")
+def load_agents(location: str) -> list[Agent]:
+    """Return the agents of MODULE or MODULE:NAME.
+
+    Args:
+        location: The module, and the name of a list, an agent, or a function that returns either; default `agents`.
+
+    Raises:
+        SettingError: The module cannot be imported, or holds something other than agents.
+    """
+    module_name, _, name = location.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module_name), name or "agents")
-        found = found() if callable(found) else found
-        agents = list(found) if isinstance(found, Iterable) else [found]
-    except (Exception, SystemExit) as error:  # The module is somebody else's: it may raise whatever it likes.
-        log.debug("%s cannot be loaded", where, exc_info=True)
-        why = f"{place_of(error)}{type(error).__name__}: {error}"
-        raise SettingError("agents", where, f"{why}: give MODULE or MODULE:NAME of a list of ringi agents") from error
+        loaded = getattr(importlib.import_module(module_name), name or "agents")
+        loaded = loaded() if callable(loaded) else loaded
+        agents = list(loaded) if isinstance(loaded, Iterable) else [loaded]
+    except (Exception, SystemExit) as error:  # The user's module may raise anything.
+        log.debug("%s cannot be loaded", location, exc_info=True)
+        why = f"{source_line(error)}{type(error).__name__}: {error}"
+        raise SettingError(
+            "agents", location, f"{why}: pass MODULE or MODULE:NAME of a list of Ringi agents"
+        ) from error
     if wrong := [agent for agent in agents if not isinstance(agent, Agent)]:
-        raise SettingError("agents", where, f"{wrong[0]!r} is no ringi.runs.agent.Agent: wrap your graph in one")
+        raise SettingError("agents", location, f"{wrong[0]!r} is not a ringi.Agent: wrap your graph in one")
     return agents
 
 
-def place_of(error: BaseException) -> str:
-    """Return the file and line where somebody's own code failed; nothing where it never ran."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_foreign(frame.filename)]
+def source_line(error: BaseException) -> str:
+    """Return the file and line of the user's code that failed; an empty text if none of it ran."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_library(frame.filename)]
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{shortened(error.filename)}:{error.lineno}: "
-    return f"{shortened(frames[-1].filename)}:{frames[-1].lineno}: " if frames else ""
+        return f"{relative(error.filename)}:{error.lineno}: "
+    return f"{relative(frames[-1].filename)}:{frames[-1].lineno}: " if frames else ""
 
 
-def is_foreign(file: str) -> bool:
-    """Whether a file is no code of the caller: Python's own, a library's or ours."""
+def is_library(file: str) -> bool:
+    """Return whether a file belongs to Python, to a library or to Ringi, and not to the user."""
     paths = sysconfig.get_paths()
     libraries: tuple[str | Path, ...] = (
         *(paths[name] for name in ("stdlib", "purelib", "platlib")),
@@ -52,23 +62,23 @@ def is_foreign(file: str) -> bool:
     return file.startswith("<") or any(Path(file).is_relative_to(library) for library in libraries)
 
 
-def shortened(file: str) -> str:
-    """Return a path from where the caller stands, if it is below."""
+def relative(file: str) -> str:
+    """Return a path relative to the current folder if it is below it."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
 
 
 def need_langgraph(command: str) -> None:
-    """Raise `MissingExtraError` where this command has no LangGraph to run agents on."""
+    """Raise `MissingExtraError` if the libraries that run agents are not installed."""
     try:
         for name in ("langchain", "langchain_core.messages", "langgraph.checkpoint.sqlite", "langgraph.graph"):
             importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(command, "langgraph") from error
+    except ModuleNotFoundError as error:
+        missing(command, error)
 
 
 def demo_agents(model: str | None) -> list[Agent]:
-    """Return the agents of the demo, on a script unless a model is named."""
+    """Return the agents of the demo, with a scripted model unless a real one is named."""
     from ringi.demo import agents
 
     return agents(_chat_model(model) if model else None)

@@ -1,4 +1,4 @@
-"""The commands of `ringi`, and what they say when they fail."""
+"""The commands of `ringi`, and their error messages."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ringi.connect import home
 from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
 
 log = logging.getLogger(__name__)
-WHERE_IT_IS = {
-    "request": "`ringi list --status all` has those of this store; another may be at --tenant or --url",
-    "delivery": "`ringi deliveries` has those that were tried; another may be at --tenant or --url",
-    "store": "`ringi ask`, `ringi serve` and `ringi demo` make one; another may be at --url",
-    "thread": "`ringi runs` has those that need attention; another may be at --tenant or --url",
+NOT_FOUND_HINTS = {
+    "request": "list the requests of this store with `ringi list --status all`, or choose another --tenant or --url",
+    "delivery": "list the deliveries with `ringi deliveries`, or choose another --tenant or --url",
+    "store": "create one with `ringi ask`, `ringi serve` or `ringi demo`, or choose another --url",
+    "thread": "list the threads that need attention with `ringi runs`, or choose another --tenant or --url",
 }
-"""Where to look for what is not there."""
+"""A hint for each kind of record that is not found."""
 app = typer.Typer(
     name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
@@ -51,16 +51,16 @@ token_app.command("create")(token_create)
 token_app.command("show")(token_show)
 token_app.command("revoke")(token_revoke)
 app.add_typer(token_app, name="token")
-secret_app = typer.Typer(no_args_is_help=True, help="Secrets that sign what is delivered.")
+secret_app = typer.Typer(no_args_is_help=True, help="Secrets that sign webhook deliveries.")
 secret_app.command("create")(secret_create)
 app.add_typer(secret_app, name="secret")
-webhooks_app = typer.Typer(no_args_is_help=True, help="Receivers of webhooks.")
+webhooks_app = typer.Typer(no_args_is_help=True, help="Webhook endpoints.")
 webhooks_app.command("test")(webhooks_test)
 app.add_typer(webhooks_app, name="webhooks")
 
 
 def main() -> None:
-    """Run the command: exit code 0 when it did its work, 1 when it failed, 2 when it was called wrongly."""
+    """Run the command. Exit codes: 0 success, 1 failure, 2 wrong usage."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # A terminal in Latin-1 would fail on a Japanese title.
@@ -71,22 +71,22 @@ def main() -> None:
     except (SettingError, InvalidError) as error:
         _fail(str(error), 2)
     except NotFoundError as error:
-        _fail(f"{error}: {WHERE_IT_IS.get(error.kind, 'look at another --tenant or --url')}", 1)
+        _fail(f"{error}: {NOT_FOUND_HINTS.get(error.kind, 'choose another --tenant or --url')}", 1)
     except RingiError as error:
         _fail(str(error), 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # Nobody reads on, as in `ringi list | head`; Python would complain when it flushes at the end.
+        # The reader closed the pipe, as in `ringi list | head`; otherwise Python would report it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         log.debug("stopped by the system", exc_info=True)
-        named = f"{error.filename}: " if error.filename else ""
-        _fail(f"{named}{error.strerror or error}; the folder of Ringi's own files is RINGI_HOME={str(home())!r}", 1)
+        file = f"{error.filename}: " if error.filename else ""
+        _fail(f"{file}{error.strerror or error}; Ringi stores its own files in RINGI_HOME={str(home())!r}", 1)
     except Exception as error:
         log.debug("unexpected", exc_info=True)
-        _fail(f"unexpected {type(error).__name__}: {error}; run with RINGI_LOG=DEBUG to see more", 1)
+        _fail(f"unexpected {type(error).__name__}: {error}; run with RINGI_LOG=DEBUG for details", 1)
 
 
 def _call() -> None:
@@ -101,7 +101,7 @@ def _refuse_broken_text(arguments: list[str]) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise SettingError("arguments", text, "it is not UTF-8: write it in whole characters") from error
+            raise SettingError("arguments", text, "not UTF-8: pass whole characters") from error
 
 
 def _log_to_stderr(level: str) -> None:
@@ -110,6 +110,6 @@ def _log_to_stderr(level: str) -> None:
     logging.basicConfig(level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
 
 
-def _fail(why: str, code: int) -> None:
-    sys.stderr.write(f"error: {visible(why)}\n")
+def _fail(message: str, code: int) -> None:
+    sys.stderr.write(f"error: {visible(message)}\n")
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""What people type and files hold, read as JSON."""
+"""Readers of JSON options and files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ringi.errors import InvalidError
 
 
 def parsed_json(name: str, text: str | None) -> Any:
-    """Return JSON as data, or raise `InvalidError` that names the option."""
+    """Parse the JSON of an option; raise `InvalidError` with its name."""
     try:
         return None if text is None else json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -18,7 +18,7 @@ def parsed_json(name: str, text: str | None) -> Any:
 
 
 def read_json(name: str, path: Path) -> Any:
-    """Return the JSON of a file, or raise `InvalidError` that names the option."""
+    """Parse a JSON file; raise `InvalidError` with the name of the option."""
     try:
         return parsed_json(name, path.read_text("utf-8"))
     except OSError as error:
@@ -27,11 +27,11 @@ def read_json(name: str, path: Path) -> Any:
         raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8") from error
 
 
-def read_file(given: str) -> tuple[str, Path, bytes]:
-    """Return the field, the path and the content of FIELD=PATH, or raise `InvalidError`."""
-    field, equals, name = given.partition("=")
+def read_file(option: str) -> tuple[str, Path, bytes]:
+    """Return the field, the path and the content of FIELD=PATH; raise `InvalidError` if it cannot be read."""
+    field, equals, name = option.partition("=")
     if not field or not equals or not name:
-        raise InvalidError.of("file", f"{given!r}: say FIELD=PATH")
+        raise InvalidError.of("file", f"{option!r}: write it as FIELD=PATH")
     try:
         return field, Path(name), Path(name).read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Questions for a demo that has no agents to ask them."""
+"""Sample requests for a demo without agents."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SPORTS = ["basketball", "football", "swimming", "running"]
 
 
 async def ask_samples(inbox: Inbox) -> None:
-    """Ask one question of each kind, unless some wait already."""
+    """Create one request of each kind, unless requests are pending."""
     if await inbox.count(Query(statuses=("pending",), limit=1)):
         return
-    await inbox.ask("Which colour shall the poster have?")
+    await inbox.ask("Which color should the poster have?")
     form = Form([Select("sport", label="Your favourite sport", required=True, options=SPORTS), TextArea("notes")])
     await inbox.ask("Which sport do you like?", form=form)
     await inbox.ask(

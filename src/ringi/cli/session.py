@@ -1,4 +1,4 @@
-"""From a command to the store and back."""
+"""Shared steps of the commands: open the store, do the work, print the result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return what the work returns."""
+    """Run a coroutine on an event loop and return its result."""
     try:
         import uvloop
     except ImportError:  # Windows has no uvloop.
@@ -28,8 +28,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(work)
 
 
-def existing(url: str | None) -> str:
-    """Return the URL of a store that is there, or raise `NotFoundError`: to open a file that is not would make it."""
+def existing_store(url: str | None) -> str:
+    """Return the URL of an existing store; raise `NotFoundError` for a missing file, which opening would create."""
     url = resolved_url(url)
     parts = urlsplit(url)
     path = Path(unquote(parts.path.removeprefix("/")))
@@ -41,20 +41,20 @@ def existing(url: str | None) -> str:
 async def with_inbox(
     url: str | None, tenant: str, work: Callable[[Inbox], Awaitable[T]], *, creates: bool = False
 ) -> T:
-    """Return what the work returns on an open inbox; only what `creates` makes a store that is not there."""
-    async with open(url if creates else existing(url), tenant=tenant) as inbox:
+    """Do work on an open inbox and return its result; with `creates`, create a missing store."""
+    async with open(url if creates else existing_store(url), tenant=tenant) as inbox:
         return await work(inbox)
 
 
-def change(url: str | None, tenant: str, as_json: bool, work: Callable[[Inbox], Awaitable[Request]]) -> Request:
-    """Do the work on an open inbox, print the request that it leaves, and return it."""
+def change_request(url: str | None, tenant: str, as_json: bool, work: Callable[[Inbox], Awaitable[Request]]) -> Request:
+    """Change a request, print its new state, and return it."""
     request = run(with_inbox(url, tenant, work))
     say(public(request), line(request), as_json)
     return request
 
 
 def person_name() -> str:
-    """Return the name of whoever sits at this machine."""
+    """Return the user name of this process."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # A container without an account for its user id.

@@ -8,16 +8,16 @@ from typing import Annotated
 import typer
 
 
-def say_version(asked: bool) -> None:
-    """Print the version and end, if that was asked."""
-    if asked:
+def print_version(is_set: bool) -> None:
+    """Print the version and exit if the option is set."""
+    if is_set:
         typer.echo(f"ringi {version('ringi')}")
         raise typer.Exit
 
 
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=say_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Ask people, and answer them."""
+    """Ask people for decisions, and answer requests."""

@@ -1,4 +1,4 @@
-"""The commands of a person who decides: `respond`, `claim`, `release`, `reassign`, `cancel`."""
+"""Commands that answer or change a request: `respond`, `claim`, `release`, `reassign`, `cancel`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import typer
 
 from ringi.cli.inputs import parsed_json, read_file
 from ringi.cli.options import By, Json, Tenant, Url
-from ringi.cli.session import change, person_name
+from ringi.cli.session import change_request, person_name
 from ringi.domain.ask import Answer
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, RingiError
 from ringi.inbox.inbox import Inbox
 
-Id = Annotated[str, typer.Argument(help="The request, from `ringi list`.")]
+Id = Annotated[str, typer.Argument(help="The id of the request, from `ringi list`.")]
 
 
-class UnfitAnswerError(RingiError):
-    """The command was called rightly, and the request does not take the answer."""
+class RefusedAnswerError(RingiError):
+    """The request does not accept the answer; the command itself is correct."""
 
     def __init__(self, error: InvalidError) -> None:
         super().__init__(str(error))
@@ -27,12 +27,16 @@ class UnfitAnswerError(RingiError):
 
 def respond(
     id: Id,
-    decision: Annotated[str, typer.Argument(help="approve, edit, reject or respond.")],
-    data: Annotated[str | None, typer.Option(help="The form's answers, as JSON.")] = None,
-    args: Annotated[str | None, typer.Option(help="The whole edited arguments, as JSON.")] = None,
-    message: Annotated[str | None, typer.Option(help="A reason or an answer in words.")] = None,
-    file: Annotated[list[str] | None, typer.Option(help="FIELD=PATH: attach a file for a field of the form.")] = None,
-    digest: Annotated[str | None, typer.Option(help="Answer only what has this digest, from `ringi show`.")] = None,
+    decision: Annotated[str, typer.Argument(help="One of approve, edit, reject, respond.")],
+    data: Annotated[str | None, typer.Option(help="The values of the form, as JSON.")] = None,
+    args: Annotated[str | None, typer.Option(help="All arguments of an edited action, as JSON.")] = None,
+    message: Annotated[str | None, typer.Option(help="A reason, or an answer as text.")] = None,
+    file: Annotated[
+        list[str] | None, typer.Option(help="A file for a field of the form, as FIELD=PATH; repeatable.")
+    ] = None,
+    digest: Annotated[
+        str | None, typer.Option(help="Answer only if the request has this digest, from `ringi show`.")
+    ] = None,
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
@@ -41,54 +45,57 @@ def respond(
     """Answer a request."""
     answers, edited = parsed_json("data", data), parsed_json("args", args)
     body = {"decision": decision, "data": answers, "args": edited, "message": message, "digest": digest or ""}
-    given, files, by = Answer.parse(body), [read_file(each) for each in file or ()], name or person_name()
+    parsed, files, by = Answer.parse(body), [read_file(each) for each in file or ()], name or person_name()
 
     async def answer(inbox: Inbox) -> Request:
-        seen = digest or (await inbox.get(id)).digest
+        current = digest or (await inbox.get(id)).digest
         try:
-            told = {field: await inbox.attach(id, field, path.name, content, by=by) for field, path, content in files}
-            data = {**(given.data or {}), **told} if told else given.data
-            return await inbox.answer(id, given.model_copy(update={"digest": seen, "data": data}), by=by, channel="cli")
+            attached = {
+                field: await inbox.attach(id, field, path.name, content, by=by) for field, path, content in files
+            }
+            data = {**(parsed.data or {}), **attached} if attached else parsed.data
+            sent = parsed.model_copy(update={"digest": current, "data": data})
+            return await inbox.answer(id, sent, by=by, channel="cli")
         except InvalidError as error:
-            raise UnfitAnswerError(error) from error
+            raise RefusedAnswerError(error) from error
 
-    change(url, tenant, json_, answer)
+    change_request(url, tenant, json_, answer)
 
 
 def claim(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
-    """Keep others from answering for a while."""
-    change(url, tenant, json_, lambda inbox: inbox.claim(id, name or person_name()))
+    """Reserve a request for a while, so that others cannot answer it."""
+    change_request(url, tenant, json_, lambda inbox: inbox.claim(id, name or person_name()))
 
 
 def release(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
-    """Give up a claim."""
-    change(url, tenant, json_, lambda inbox: inbox.release(id, name or person_name()))
+    """Release a claimed request."""
+    change_request(url, tenant, json_, lambda inbox: inbox.release(id, name or person_name()))
 
 
 def reassign(
     id: Id,
-    to: Annotated[str | None, typer.Option(help="The person who shall answer.")] = None,
-    groups: Annotated[str, typer.Option(help="Or the groups, with commas between them.")] = "",
+    to: Annotated[str | None, typer.Option(help="The person who should answer.")] = None,
+    groups: Annotated[str, typer.Option(help="Or the groups that should answer, separated by commas.")] = "",
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Give a request to another person or to groups."""
+    """Assign a request to another person or to groups."""
     names = tuple(group.strip() for group in groups.split(",") if group.strip())
     if not to and not names:
-        raise InvalidError.of("to", "say who shall answer: --to NAME or --groups A,B")
+        raise InvalidError.of("to", "pass --to NAME or --groups A,B")
     by = name or person_name()
-    change(url, tenant, json_, lambda inbox: inbox.reassign(id, by, assignee=to, groups=names))
+    change_request(url, tenant, json_, lambda inbox: inbox.reassign(id, by, assignee=to, groups=names))
 
 
 def cancel(
     id: Id,
-    reason: Annotated[str | None, typer.Option(help="Why, for the agent and the audit trail.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The reason, for the agent and the audit trail.")] = None,
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Withdraw a request; nothing that it gates will run."""
-    change(url, tenant, json_, lambda inbox: inbox.cancel(id, name or person_name(), reason))
+    """Withdraw a request; the action that it gates will not run."""
+    change_request(url, tenant, json_, lambda inbox: inbox.cancel(id, name or person_name(), reason))

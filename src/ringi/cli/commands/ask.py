@@ -1,4 +1,4 @@
-"""The commands that ask and look: `ask`, `list`, `show`."""
+"""Commands that create and read requests: `ask`, `list`, `show`."""
 
 from __future__ import annotations
 
@@ -23,30 +23,29 @@ from ringi.inbox.inbox import Inbox
 
 def ask(
     title: Annotated[str, typer.Argument(help="The question.")],
-    description: Annotated[str | None, typer.Option(help="What people should know; Markdown.")] = None,
-    form: Annotated[Path | None, typer.Option(help='A JSON file with a form: {"fields": […]}.')] = None,
+    description: Annotated[str | None, typer.Option(help="Background for the people who answer; Markdown.")] = None,
+    form: Annotated[Path | None, typer.Option(help='A JSON file with the form: {"fields": […]}.')] = None,
     display: Annotated[
-        Path | None, typer.Option(help='A JSON file with what to show: [{"type": "table", …}, …].')
+        Path | None, typer.Option(help='A JSON file with display blocks: [{"type": "table", …}, …].')
     ] = None,
-    action: Annotated[str | None, typer.Option(help="The call that waits for consent: its name.")] = None,
-    args: Annotated[str | None, typer.Option(help="The arguments of the call, as JSON.")] = None,
-    assignee: Annotated[str | None, typer.Option(help="The person who shall answer.")] = None,
-    priority: Annotated[Priority | None, typer.Option(help="How much it matters.")] = None,
-    id: Annotated[
-        str | None, typer.Option(help="The request's id: asked again with it, the same one is shown.")
-    ] = None,
-    group: Annotated[list[str] | None, typer.Option(help="A group that may answer; several times for several.")] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer; exit with 1 unless it is a yes.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the request's id only.")] = False,
-    expires_in: Annotated[float | None, typer.Option(help="Seconds after which nobody may answer.")] = None,
+    action: Annotated[str | None, typer.Option(help="The name of the action to approve.")] = None,
+    args: Annotated[str | None, typer.Option(help="The arguments of the action, as JSON.")] = None,
+    assignee: Annotated[str | None, typer.Option(help="The person who should answer.")] = None,
+    priority: Annotated[Priority | None, typer.Option(help="The priority.")] = None,
+    id: Annotated[str | None, typer.Option(help="The id; if it exists, that request is returned.")] = None,
+    group: Annotated[list[str] | None, typer.Option(help="A group that may answer; repeatable.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer; exit with 1 unless approved.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the id of the request.")] = False,
+    expires_in: Annotated[float | None, typer.Option(help="Seconds until the request expires.")] = None,
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Put a question to people.
+    """Ask people for a decision.
 
-    With --wait, `ringi ask "Deploy?" --action deploy --wait && deploy` is safe.
+    With --wait the exit code is 0 only after an approval or an answer, so this is safe:
+    `ringi ask "Deploy?" --action deploy --wait && deploy`
     """
     body = {
         "title": title,
@@ -64,19 +63,19 @@ def ask(
     by = name or person_name()
     request = run(with_inbox(url, tenant, lambda inbox: _ask(inbox, asked, by, wait), creates=True))
     say(public(request), request.id if quiet else line(request), json_)
-    if wait and not _is_yes(request):
+    if wait and not _is_approved(request):
         raise typer.Exit(1)
 
 
 def list_(
     status: Annotated[
-        Literal["pending", "completed", "cancelled", "expired", "all"], typer.Option(help="Where they stand.")
+        Literal["pending", "completed", "cancelled", "expired", "all"], typer.Option(help="Only with this status.")
     ] = "pending",
     kind: Annotated[Kind | None, typer.Option(help="Only of this kind.")] = None,
-    assignee: Annotated[str | None, typer.Option(help="Only for this person.")] = None,
-    search: Annotated[str | None, typer.Option(help="Only with these words.")] = None,
-    limit: Annotated[int, typer.Option(help="How many.", min=1, max=1000)] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on where a list ended: its `next`.")] = None,
+    assignee: Annotated[str | None, typer.Option(help="Only assigned to this person.")] = None,
+    search: Annotated[str | None, typer.Option(help="Only with this text.")] = None,
+    limit: Annotated[int, typer.Option(help="The maximum number.", min=1, max=1000)] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Continue a list: the `next` of the previous page.")] = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
@@ -96,7 +95,7 @@ def list_(
     ]
     more = f"\nmore: --cursor '{next}'" if next else ""
     columns = ("id", "kind", "status", "age", "agent", "priority", "title")
-    say(None, table(columns, rows) + more if rows else "nothing to do", json_)
+    say(None, table(columns, rows) + more if rows else "no requests", json_)
 
 
 def show(id: str, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
@@ -109,8 +108,8 @@ def show(id: str, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json 
     say(public(request), picture(request, [event for event in events if event.record == "request"]), json_)
 
 
-def _is_yes(request: Request) -> bool:
-    # What runs behind `&&` is the call as it was asked: after an edit it would be one that nobody approved.
+def _is_approved(request: Request) -> bool:
+    # The command after `&&` is the action as it was asked; an edit approved a different one.
     if request.action:
         return request.granted == request.action
     return request.response is not None and request.response.decision != "reject"
@@ -118,7 +117,7 @@ def _is_yes(request: Request) -> bool:
 
 def _action(name: str | None, args: str | None) -> dict[str, Any] | None:
     if name is None and args is not None:
-        raise InvalidError.of("args", "name the call that they are for with --action")
+        raise InvalidError.of("args", "name the action with --action")
     return None if name is None else {"name": name, "args": {} if args is None else parsed_json("args", args)}
 
 

@@ -1,4 +1,4 @@
-"""The commands about what is sent to others: `deliveries`, `redeliver`, `webhooks test`."""
+"""Commands for webhook deliveries: `deliveries`, `redeliver`, `webhooks test`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ringi.cli.format.requests import clock
 from ringi.cli.format.table import table
 from ringi.cli.format.visible import visible, visible_lines
 from ringi.cli.options import By, Json, Tenant, Url
-from ringi.cli.session import existing, person_name, run
+from ringi.cli.session import existing_store, person_name, run
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.attempts import Delivery
 from ringi.domain.record import DEFAULT_TENANT, Query
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from ringi.delivery.webhooks import Outcome
 
 T = TypeVar("T")
-REPLY_SHOWN = 1_000
-"""Bytes of a reply that are shown."""
+MAX_REPLY_BYTES = 1_000
+"""Bytes of a reply that are printed."""
 
 
 def deliveries(
-    id: Annotated[str | None, typer.Argument(help="The request; without it, the newest requests.")] = None,
-    limit: Annotated[int, typer.Option(help="How many requests.", min=1, max=1000)] = 50,
+    id: Annotated[str | None, typer.Argument(help="The id of a request; by default the newest requests.")] = None,
+    limit: Annotated[int, typer.Option(help="The maximum number of requests.", min=1, max=1000)] = 50,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """List what was sent to webhooks, and what became of it."""
+    """List webhook deliveries and their status."""
 
     async def read(inbox: Inbox, sent: Deliveries) -> list[Delivery]:
         requests = [await inbox.get(id)] if id else await inbox.find(Query(limit=limit))
@@ -47,38 +47,38 @@ def deliveries(
 
     with progress("reading the deliveries"):
         found = run(_on(url, tenant, read))
-    rows = [(each.id, each.type, each.host, _standing(each)) for each in found]
-    text = table(("delivery", "event", "to", "status"), rows) if rows else "nothing was sent"
+    rows = [(each.id, each.type, each.host, _status(each)) for each in found]
+    text = table(("delivery", "event", "to", "status"), rows) if rows else "no deliveries"
     say({"items": [each.model_dump(mode="json") for each in found], "next": None}, text, json_)
 
 
 def redeliver(
-    delivery: Annotated[str, typer.Argument(help="The delivery, from `ringi deliveries`.")],
+    delivery: Annotated[str, typer.Argument(help="The id of the delivery, from `ringi deliveries`.")],
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Send a delivery once more; a server does it at once, whatever became of it before."""
+    """Send a delivery again. A running server or worker sends it at once."""
     by = name or person_name()
     done = run(_on(url, tenant, lambda _, sent: sent.redeliver(tenant, delivery, by=by)))
     say(done.model_dump(mode="json"), f"{done.id}  {done.status}", json_)
 
 
 def webhooks_test(
-    endpoint: Annotated[str | None, typer.Argument(help="The endpoint in RINGI_WEBHOOKS; without it, each.")] = None,
+    endpoint: Annotated[str | None, typer.Argument(help="An endpoint in RINGI_WEBHOOKS; by default all.")] = None,
     json_: Json = False,
 ) -> None:
-    """Send a signed test event to the endpoints in RINGI_WEBHOOKS, and show what came back."""
+    """Send a signed test event to the endpoints in RINGI_WEBHOOKS, and print their replies."""
     with progress("waiting for the endpoints"):
-        tried = run(_tested(endpoint))
-    say({"items": [each.shown for each in tried], "next": None}, "\n".join(each.text for each in tried), json_)
-    if not all(each.outcome.is_delivered for each in tried):
+        tests = run(_test_endpoints(endpoint))
+    say({"items": [each.data for each in tests], "next": None}, "\n".join(each.text for each in tests), json_)
+    if not all(each.outcome.is_delivered for each in tests):
         raise typer.Exit(1)
 
 
-class Tested(NamedTuple):
-    """What came back from an endpoint."""
+class EndpointTest(NamedTuple):
+    """An endpoint and the outcome of its test event."""
 
     endpoint: str
     host: str
@@ -86,49 +86,50 @@ class Tested(NamedTuple):
 
     @property
     def reply(self) -> str:
-        """The beginning of what the endpoint said."""
-        return self.outcome.reply[:REPLY_SHOWN].decode("utf-8", "replace")
+        """The beginning of the endpoint's reply."""
+        return self.outcome.reply[:MAX_REPLY_BYTES].decode("utf-8", "replace")
 
     @property
-    def shown(self) -> dict[str, Any]:
-        """It as JSON data."""
+    def data(self) -> dict[str, Any]:
+        """The test as JSON data."""
         code, error, seconds = self.outcome.code, self.outcome.error, self.outcome.seconds
-        told = {"code": code, "error": error, "seconds": seconds, "reply": self.reply}
-        return {"endpoint": self.endpoint, "host": self.host, "delivered": self.outcome.is_delivered} | told
+        reply = {"code": code, "error": error, "seconds": seconds, "reply": self.reply}
+        return {"endpoint": self.endpoint, "host": self.host, "delivered": self.outcome.is_delivered} | reply
 
     @property
     def text(self) -> str:
-        """It as lines for people."""
-        became = f"{self.outcome.code} delivered" if self.outcome.is_delivered else f"failed: {self.outcome.error}"
-        first = f"{self.endpoint}  {self.host}  {visible(became)} in {self.outcome.seconds:g} s"
+        """The test as lines of text."""
+        result = f"{self.outcome.code} delivered" if self.outcome.is_delivered else f"failed: {self.outcome.error}"
+        first = f"{self.endpoint}  {self.host}  {visible(result)} in {self.outcome.seconds:g} s"
         return "\n".join([first, *(f"  {line}" for line in visible_lines(self.reply).splitlines())])
 
 
-async def _tested(name: str | None) -> list[Tested]:
+async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     from ringi.delivery.settings import DeliverySettings
     from ringi.delivery.webhooks import Caller
 
     settings = DeliverySettings.of(os.environ)
     called = {each.name: each for each in settings.endpoints if each.url}
-    known = ", ".join(called) or "none"
+    names = ", ".join(called) or "none"
     if not called or (name and name not in called):
-        wrong = f"name an endpoint with a url: it has {known}"
-        raise SettingError("RINGI_WEBHOOKS", name or "", wrong)
+        raise SettingError("RINGI_WEBHOOKS", name or "", f"choose an endpoint with a url: {names}")
     chosen = [called[name]] if name else list(called.values())
     async with Caller(settings, utc_now) as caller:
         outcomes = await asyncio.gather(*(caller.test(each, str(each.url)) for each in chosen))
-    return [Tested(each.name, host_of(str(each.url)), outcome) for each, outcome in zip(chosen, outcomes, strict=True)]
+    return [
+        EndpointTest(each.name, host_of(str(each.url)), outcome) for each, outcome in zip(chosen, outcomes, strict=True)
+    ]
 
 
 async def _on(url: str | None, tenant: str, work: Callable[[Inbox, Deliveries], Awaitable[T]]) -> T:
     from ringi.delivery.deliveries import Deliveries
     from ringi.delivery.settings import DeliverySettings
 
-    async with open_backend(existing(url)) as backend, inbox_on(backend, tenant=tenant) as inbox:
+    async with open_backend(existing_store(url)) as backend, inbox_on(backend, tenant=tenant) as inbox:
         return await work(inbox, Deliveries(backend, inbox, DeliverySettings()))
 
 
-def _standing(delivery: Delivery) -> str:
+def _status(delivery: Delivery) -> str:
     count = sum(each.status != "queued" for each in delivery.tries)
     tries = "1 try" if count == 1 else f"{count} tries"
     next = f", next {clock(delivery.next_at)}" if delivery.next_at else ""

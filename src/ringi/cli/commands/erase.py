@@ -1,4 +1,4 @@
-"""The command that erases: `erase`."""
+"""The command `erase`."""
 
 from __future__ import annotations
 
@@ -18,52 +18,57 @@ from ringi.errors import ConflictError, InvalidError
 from ringi.inbox.inbox import Inbox
 from ringi.privacy.erasure import Erasure
 
-UNDONE = "nothing was erased: say --yes to do it; it cannot be undone"
+NOT_ERASED = "nothing was erased; pass --yes to erase, which cannot be undone"
 
 
 def erase(
-    ids: Annotated[list[str] | None, typer.Argument(help="Requests that have ended.", metavar="ID")] = None,
-    person: Annotated[str | None, typer.Option(help="All that is this person's.")] = None,
-    before: Annotated[str | None, typer.Option(help="All that ended before a day, such as 2026-01-31.")] = None,
-    agent: Annotated[str | None, typer.Option(help="All that this agent keeps in its store.")] = None,
-    all_agents: Annotated[bool, typer.Option("--all-agents", help="All that all agents keep in their stores.")] = False,
-    namespace: Annotated[
-        str | None, typer.Option(help="With --agent: only what is below, such as notes/ann.", metavar="A/B")
+    ids: Annotated[list[str] | None, typer.Argument(help="The ids of requests that have ended.", metavar="ID")] = None,
+    person: Annotated[str | None, typer.Option(help="All data of this person.")] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Everything that ended before this day, such as 2026-01-31.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, all but requests are only counted.")] = False,
+    agent: Annotated[str | None, typer.Option(help="All data in the store of this agent.")] = None,
+    all_agents: Annotated[bool, typer.Option("--all-agents", help="All data in the stores of all agents.")] = False,
+    namespace: Annotated[
+        str | None, typer.Option(help="With --agent: only this namespace, such as notes/ann.", metavar="A/B")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Erase; without it, everything but single requests is only counted.")
+    ] = False,
     name: By = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Erase what ended requests say, or what agents keep, for good; ids, digests, times and the chain stay.
+    """Erase the content of ended requests, or the data of agents, permanently.
 
-    Exits with 1 when something cannot be erased yet, such as a request that is still open.
+    Ids, digests, times and the hash chain stay. Exits with 1 if something cannot be erased yet, such as an open
+    request.
     """
     if len([way for way in (ids, person, before, agent, all_agents) if way]) != 1:
         raise InvalidError.of(
-            "id", "say what to erase: requests by their ids, --person NAME, --before DATE, --agent NAME or --all-agents"
+            "id", "choose one: ids of requests, --person NAME, --before DATE, --agent NAME or --all-agents"
         )
     if namespace and not agent:
-        raise InvalidError.of("namespace", "name the agent whose store it is in: --agent NAME")
+        raise InvalidError.of("namespace", "pass --agent NAME too")
     if agent or all_agents:
         return _erase_store((tenant, *([agent] if agent else [])), namespace, url, yes, json_)
     by, day = name or person_name(), parsed_day(before) if before else None
     is_dry = not ids and not yes
-    with progress("erasing" if yes else "looking") as tell:
+    with progress("erasing" if yes else "counting") as report:
 
         async def work(inbox: Inbox) -> Erasure:
             if ids:
                 return await _each(inbox, ids, by)
             return await inbox.erase_all(
-                by, person=person, before=day, dry_run=is_dry, progress=lambda done: tell(told(done, is_dry))
+                by, person=person, before=day, dry_run=is_dry, progress=lambda done: report(summary(done, is_dry))
             )
 
         done = run(with_inbox(url, tenant, work))
-    lines = [told(done, is_dry), *(f"left {visible(id)}: {visible(why)}" for id, why in done.left.items())]
+    lines = [summary(done, is_dry), *(f"not erased: {visible(id)}: {visible(why)}" for id, why in done.left.items())]
     if is_dry:
-        lines.append(UNDONE)
-    say({"erased": not is_dry, **_shown(done)}, "\n".join(lines), json_)
+        lines.append(NOT_ERASED)
+    say({"erased": not is_dry, **_erasure_data(done)}, "\n".join(lines), json_)
     if done.left:
         raise typer.Exit(1)
 
@@ -76,15 +81,15 @@ def _erase_store(scope: Sequence[str], namespace: str | None, url: str | None, y
     async def work() -> int:
         async with open_backend(url) as backend:
             if backend.agent_stores is None:
-                raise InvalidError.of("url", "agents keep nothing in this store")
+                raise InvalidError.of("url", "agents have no data in this store")
             store = backend.agent_stores(*scope)
             return int(await (store.erase(below) if yes else store.count(below)))
 
     count = run(work())
-    told = [f"{'erased' if yes else 'would erase'} {count:,} item{'' if count == 1 else 's'}"]
+    lines = [f"{'erased' if yes else 'would erase'} {count:,} item{'' if count == 1 else 's'}"]
     if not yes:
-        told.append(UNDONE)
-    say({"erased": yes, "items": count}, "\n".join(told), json_)
+        lines.append(NOT_ERASED)
+    say({"erased": yes, "items": count}, "\n".join(lines), json_)
 
 
 async def _each(inbox: Inbox, ids: Sequence[str], by: str) -> Erasure:
@@ -99,21 +104,21 @@ async def _each(inbox: Inbox, ids: Sequence[str], by: str) -> Erasure:
 
 
 def parsed_day(text: str) -> datetime:
-    """Return the beginning of a day here, or a time with a zone, or raise `InvalidError`."""
+    """Parse a day in the local time zone, or a time with a zone; raise `InvalidError` for anything else."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidError.of("before", f"{text!r} is no day: write one such as 2026-01-31") from None
+        raise InvalidError.of("before", f"{text!r} is not a day: write it as 2026-01-31") from None
     return at.astimezone(UTC)
 
 
-def told(done: Erasure, is_dry: bool) -> str:
-    """Return in words what was erased, or would be."""
+def summary(done: Erasure, is_dry: bool) -> str:
+    """Return a line with the numbers of erased records, or of those to erase."""
     others = {"thread": len(done.threads), "journal": len(done.journals)}
     counts = [("request", len(done.requests)), *((name, number) for name, number in others.items() if number)]
-    what = " and ".join(f"{number:,} {name}{'' if number == 1 else 's'}" for name, number in counts)
-    return f"{'would erase' if is_dry else 'erased'} {what}"
+    counted = " and ".join(f"{number:,} {name}{'' if number == 1 else 's'}" for name, number in counts)
+    return f"{'would erase' if is_dry else 'erased'} {counted}"
 
 
-def _shown(done: Erasure) -> dict[str, Any]:
+def _erasure_data(done: Erasure) -> dict[str, Any]:
     return {name: list(getattr(done, name)) for name in ("requests", "threads", "journals")} | {"left": done.left}

@@ -1,4 +1,4 @@
-"""The commands of an operator: `runs` that need attention, `retry`, `ask-again`, `abandon`."""
+"""Commands for runs that need attention: `runs`, `retry`, `ask-again`, `abandon`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ringi.cli.format.output import progress, say
 from ringi.cli.format.requests import clock
 from ringi.cli.format.table import table
 from ringi.cli.options import By, Json, Tenant, Url
-from ringi.cli.session import existing, person_name, run
+from ringi.cli.session import existing_store, person_name, run
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.domain.record import DEFAULT_TENANT, Query
 from ringi.domain.thread import Thread
@@ -20,18 +20,18 @@ from ringi.inbox.inbox import Inbox
 from ringi.runs import operations
 
 T = TypeVar("T")
-ThreadId = Annotated[str, typer.Argument(help="The thread, from `ringi runs`.", metavar="THREAD")]
-Reason = Annotated[str | None, typer.Option(help="Why, for the audit trail.")]
+ThreadId = Annotated[str, typer.Argument(help="The id of the thread, from `ringi runs`.", metavar="THREAD")]
+Reason = Annotated[str | None, typer.Option(help="The reason, for the audit trail.")]
 
 
 def runs(
-    limit: Annotated[int, typer.Option(help="How many.", min=1, max=1000)] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on where a list ended: its `next`.")] = None,
+    limit: Annotated[int, typer.Option(help="The maximum number.", min=1, max=1000)] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Continue a list: the `next` of the previous page.")] = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """List runs that need attention: they cannot go on by themselves."""
+    """List runs that need attention: they cannot continue on their own."""
     visible = Query(tenant=tenant)
     with progress("reading the list"):
         found, next = run(
@@ -51,7 +51,7 @@ def retry(
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Let a run go on from its last checkpoint, on whichever worker is there."""
+    """Resume a failed run from its last checkpoint."""
     by = name or person_name()
     _end(
         run(_on(url, tenant, lambda backend, inbox: operations.retry(backend, inbox, thread, by=by, reason=reason))),
@@ -67,7 +67,7 @@ def ask_again(
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Ask anew what a run failed on: its answer did not suit the agent's code."""
+    """Ask again, because the agent's code failed on the previous answer."""
     by = name or person_name()
 
     async def again(backend: Backend, inbox: Inbox) -> Thread:
@@ -84,7 +84,7 @@ def abandon(
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """End a run for good and withdraw what it asks."""
+    """End a run permanently and withdraw its open requests."""
     by = name or person_name()
     _end(
         run(_on(url, tenant, lambda backend, inbox: operations.abandon(backend, inbox, thread, by=by, reason=reason))),
@@ -93,7 +93,7 @@ def abandon(
 
 
 async def _on(url: str | None, tenant: str, work: Callable[[Backend, Inbox], Awaitable[T]]) -> T:
-    async with open_backend(existing(url)) as backend, inbox_on(backend, tenant=tenant) as inbox:
+    async with open_backend(existing_store(url)) as backend, inbox_on(backend, tenant=tenant) as inbox:
         return await work(backend, inbox)
 
 

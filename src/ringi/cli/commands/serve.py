@@ -1,4 +1,4 @@
-"""The commands that stay: `demo`, `serve`, `worker`."""
+"""Commands that run until they are stopped: `demo`, `serve`, `worker`."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ if TYPE_CHECKING:
 def demo(
     port: Port = 8123,
     host: Host = "127.0.0.1",
-    model: Annotated[str | None, typer.Option(help="A real model, such as openai:gpt-5; by default a script.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A real model, such as openai:gpt-5; by default a scripted one.")
+    ] = None,
     url: Url = None,
     max_fields: MaxFields = 5,
     poll_interval: PollInterval = 0.5,
     json_: Json = False,
 ) -> None:
-    """Open the inbox with the sample agents, on SQLite unless --url names another store.
+    """Serve the inbox with sample agents.
 
-    They ask for an approval, a form and two answers at once, talk in a chat, plan, and learn. Without LangGraph nothing
-    runs: three questions wait in the inbox.
+    The agents ask for an approval, a form and two answers at once; others chat, plan and learn. Without the extra
+    `langgraph` no agent runs, and the inbox has three sample requests.
     """
     from ringi.server.settings import ServerSettings
 
@@ -47,7 +49,7 @@ def demo(
         if model is not None:
             raise
         run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
-        sys.stderr.write(f"Three questions wait. To see agents ask them: {error}\n")
+        sys.stderr.write(f"No agents: the inbox has three sample requests. {error}\n")
         agents = []
     settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
@@ -58,15 +60,17 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8123,
     url: Url = None,
-    no_auth: Annotated[bool, typer.Option("--no-auth", help="Everybody is the administrator; loopback only.")] = False,
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="No sign-in, everybody is the administrator; loopback only.")
+    ] = False,
     agents: Agents = None,
-    allow_host: Annotated[list[str] | None, typer.Option(help="A name under which the server is called.")] = None,
+    allow_host: Annotated[list[str] | None, typer.Option(help="A host name of the server; repeatable.")] = None,
     max_fields: MaxFields = 5,
     poll_interval: PollInterval = 0.5,
     store_timeout: StoreTimeout = None,
     json_: Json = False,
 ) -> None:
-    """Serve the API and the page, with --agents also the worker of your agents."""
+    """Serve the API and the page; with --agents, run your agents too."""
     from ringi.server.identity import Oidc, TrustedProxy
     from ringi.server.settings import ServerSettings
 
@@ -81,7 +85,7 @@ def serve(
 
 
 def worker(agents: Agents, url: Url = None, store_timeout: StoreTimeout = None, json_: Json = False) -> None:
-    """Run agents and deliver webhooks and mail, without the API and the page, until a signal."""
+    """Run agents and deliver webhooks and mail, without the API and the page."""
     need_langgraph("worker")
     loaded = load_agents(agents or "")
     run(_work(loaded, url, store_timeout, json_))
@@ -95,17 +99,19 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
         if settings.no_auth:
             opened = address
         elif sys.stdout.isatty():
-            opened = f"{link}\n\nThe link signs you in once, within {MINUTES:g} minutes; `ringi link` makes another."
-        else:  # A log that others read must not hold a link.
-            opened = f"{address}\n\n`ringi link` makes a link that signs you in."
-        say({"url": address}, f"\nRingi is open:  {opened}\n\nStop with Ctrl-C.", json_)
+            opened = (
+                f"{link}\n\nThis link signs you in once, within {MINUTES:g} minutes. For another one, run `ringi link`."
+            )
+        else:  # Others may read the log, so it must not contain a link.
+            opened = f"{address}\n\nTo sign in, run `ringi link` and open the link."
+        say({"url": address}, f"\nRingi is running:  {opened}\n\nStop it with Ctrl-C.", json_)
 
-    told = {"settings": settings, "person": person_name(), "announce": announce}
-    run(serve_until_signal(agents, extensions=_extensions(agents), **told, **place))
+    options = {"settings": settings, "person": person_name(), "announce": announce}
+    run(serve_until_signal(agents, extensions=_extensions(agents), **options, **place))
 
 
 def _extensions(agents: list[Agent]) -> Sequence[Extension]:
-    """Return what is served beside the server's own routes; the applications need LangGraph, as the agents do."""
+    """Return the routes of the applications, which are served only with agents."""
     from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH_API
 
     if not agents:
@@ -126,7 +132,7 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
 
     def end() -> None:
         ended.set()
-        if task and not is_ready:  # It waits for the store.
+        if task and not is_ready:  # It is still waiting for the store.
             task.cancel()
 
     for number in (signal.SIGINT, signal.SIGTERM):

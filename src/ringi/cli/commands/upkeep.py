@@ -1,4 +1,4 @@
-"""The commands that look after the store and its keys: `migrate`, `verify`, `link`, `token create`, `token revoke`."""
+"""Commands for the store and its keys: `migrate`, `verify`, `link`, `token`, `secret`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ringi.errors import SettingError, UnavailableError, without_password
 Expect = Annotated[
     list[Path] | None,
     typer.Option(
-        help="A file of seals, such as a copy of .ringi/seals.jsonl; several times, of several servers.",
+        help="A file of seals, such as a copy of .ringi/seals.jsonl; repeatable, one for each server.",
         exists=True,
         dir_okay=False,
     ),
@@ -32,13 +32,13 @@ Expect = Annotated[
 
 
 def migrate(url: Url = None, json_: Json = False) -> None:
-    """Bring the store up to this version."""
+    """Migrate the store to this version of Ringi."""
 
     async def work() -> str:
         async with open_backend(url) as backend:
             return str(without_password(backend.url))
 
-    with progress("bringing the store up to date"):
+    with progress("migrating the store"):
         done = run(work())
     say({"url": done}, f"{done} is up to date", json_)
 
@@ -46,47 +46,47 @@ def migrate(url: Url = None, json_: Json = False) -> None:
 def verify(
     url: Url = None,
     expect: Expect = None,
-    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="A store without events is no failure.")] = False,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit with 0 if the store is empty.")] = False,
     json_: Json = False,
 ) -> None:
-    """Prove that nobody touched the records, and that all of them can be read.
+    """Verify that no record was changed outside of Ringi, and that all records can be read.
 
-    Only reads: it creates and migrates nothing. Exits with 1 when an event or a record was changed behind Ringi's
-    back, when something is damaged, and when the store is empty; with 2 when there is none. With --expect it also
-    finds what was cut off, moved or rewritten as a whole before the last seal.
+    Verifying only reads: it creates and migrates nothing. Exits with 1 if an event or a record was changed or
+    damaged, or if the store is empty; with 2 if there is no store. With --expect it also finds events that were
+    removed, moved or rewritten before the last seal.
     """
     count, findings, verdict, unchecked = run(_verify(url, expect))
     found = [{**finding._asdict(), "key": list(finding.key)} for finding in findings]
     wrong = len(findings) + len(verdict.findings)
     data: dict[str, Any] = {"events": count, "findings": found} | ({"unchecked": unchecked} if unchecked else {})
-    text = [*map(shown, findings), *verdict.findings, f"{count} events, {wrong} findings"]
+    text = [*map(finding_line, findings), *verdict.findings, f"{count} events, {wrong} findings"]
     if expect:
         data |= {"seals": verdict._asdict()}
-        text.append(f"{verdict.sealed} events are as they were sealed; {verdict.later} came after the last seal")
+        text.append(f"{verdict.sealed} events match the seals; {verdict.later} are newer than the last seal")
     say(data, "\n".join(text), json_)
     if unchecked and not json_:
         sys.stderr.write(f"note: {unchecked}\n")
     if not count and not allow_empty:
-        sys.stderr.write("error: the store is empty: look at --url and RINGI_URL, or say --allow-empty\n")
+        sys.stderr.write("error: the store is empty: check --url and RINGI_URL, or pass --allow-empty\n")
     if wrong or not (count or allow_empty):
         raise typer.Exit(1)
 
 
-def shown(finding: Finding) -> str:
-    """Return a finding as a line."""
+def finding_line(finding: Finding) -> str:
+    """Return a finding as a line of text."""
     tenant, id = finding.key
     name = f"{finding.record} {tenant}/{id}" if id else finding.record
     return visible(f"{name}: {finding.what}" + (f" (event {finding.position})" if finding.position else ""))
 
 
 def token_create(
-    role: Annotated[Literal["agent", "person", "admin"], typer.Option(help="What it may do.")],
-    name: Annotated[str, typer.Option(help="Who it stands for: the name in the audit trail.")],
+    role: Annotated[Literal["agent", "person", "admin"], typer.Option(help="The role of the token.")],
+    name: Annotated[str, typer.Option(help="The name of the token's holder in the audit trail.")],
     tenant: Tenant = DEFAULT_TENANT,
-    groups: Annotated[str, typer.Option(help="Groups, with commas between them.")] = "",
+    groups: Annotated[str, typer.Option(help="The groups of the holder, separated by commas.")] = "",
     json_: Json = False,
 ) -> None:
-    """Make a token."""
+    """Create a token and print it."""
     from ringi.server.auth.authenticator import Keys
 
     names = group_names(groups)
@@ -95,33 +95,36 @@ def token_create(
 
 
 def token_show(
-    role: Annotated[Literal["agent", "person", "admin"], typer.Argument(help="Whose: one token of each role.")],
+    role: Annotated[Literal["agent", "person", "admin"], typer.Argument(help="The role; there is one token for each.")],
     json_: Json = False,
 ) -> None:
-    """Show the token of a role that `ringi serve` or `ringi demo` wrote for this machine."""
+    """Print the token of a role that `ringi serve` or `ringi demo` created on this machine."""
     path = home() / "tokens.json"
     try:
         tokens = json.loads(path.read_text("utf-8"))
-        told = {"role": role, "token": str(tokens[role]), "url": tokens.get("url")}
+        data = {"role": role, "token": str(tokens[role]), "url": tokens.get("url")}
     except FileNotFoundError as error:
-        raise SettingError("tokens", str(path), "no server ran here: start `ringi serve`") from error
+        raise SettingError("tokens", str(path), "no server has run on this machine: start `ringi serve`") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SettingError("tokens", str(path), "it holds no such token: start `ringi serve` to write it") from error
-    say(told, visible(told["token"]), json_)
+        raise SettingError(
+            "tokens", str(path), "the file has no token of this role: start `ringi serve` to create it"
+        ) from error
+    say(data, visible(data["token"]), json_)
 
 
 def link(
-    role: Annotated[Literal["person", "admin"], typer.Option(help="What they may do.")] = "person",
-    name: Annotated[str | None, typer.Option(help="Who it signs in; by default you.")] = None,
+    role: Annotated[Literal["person", "admin"], typer.Option(help="The role of the person.")] = "person",
+    name: Annotated[str | None, typer.Option(help="The person to sign in; by default your user name.")] = None,
     tenant: Tenant = DEFAULT_TENANT,
-    groups: Annotated[str, typer.Option(help="Groups, with commas between them.")] = "",
-    minutes: Annotated[float, typer.Option(help="How long it can be opened.", min=0.1, max=1440)] = 10,
+    groups: Annotated[str, typer.Option(help="The groups of the holder, separated by commas.")] = "",
+    minutes: Annotated[float, typer.Option(help="Minutes until the link expires.", min=0.1, max=1440)] = 10,
     server: Annotated[
-        str | None, typer.Option(help="The server; by default RINGI_PUBLIC_URL, else the one that runs here.")
+        str | None,
+        typer.Option(help="The address of the server; by default RINGI_PUBLIC_URL, else the server on this machine."),
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Make a link that opens the page as somebody, once."""
+    """Create a link that signs a person in to the page, once."""
     from ringi.server.auth.authenticator import Keys, Principal
     from ringi.server.auth.links import mint_link
 
@@ -132,43 +135,49 @@ def link(
 
 
 def server_address() -> str:
-    """Return where people open the server of this machine, or raise `SettingError`."""
+    """Return the address of the server on this machine; raise `SettingError` if none has run."""
     from ringi.server.identity import public_url
 
     try:
         return public_url() or str(json.loads((home() / "tokens.json").read_text())["url"])
     except FileNotFoundError as error:
-        raise SettingError("server", None, "no server ran here: name its address, or start `ringi serve`") from error
+        raise SettingError(
+            "server", None, "no server has run on this machine: pass its address, or start `ringi serve`"
+        ) from error
 
 
 def group_names(groups: str) -> tuple[str, ...]:
-    """Return the names in a text with commas between them."""
+    """Split a text with commas into names."""
     return tuple(group.strip() for group in groups.split(",") if group.strip())
 
 
 def token_revoke(
-    token: Annotated[str | None, typer.Argument(help="The token; without it, all of --name.")] = None,
-    name: Annotated[str | None, typer.Option(help="Whose tokens and sessions, all that were made until now.")] = None,
-    role: Annotated[Literal["agent", "person", "admin"] | None, typer.Option(help="Only those of this role.")] = None,
+    token: Annotated[str | None, typer.Argument(help="The token; or use --name.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The person whose tokens and sessions until now are revoked.")
+    ] = None,
+    role: Annotated[
+        Literal["agent", "person", "admin"] | None, typer.Option(help="With --name: only tokens of this role.")
+    ] = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Take back a token, or sign somebody out everywhere. Servers know it at once."""
+    """Revoke a token, or all tokens and sessions of a person, on all servers at once."""
     from ringi.server.auth.authenticator import Keys
     from ringi.server.auth.revocations import Revocation, Revocations, mark_of
 
     if (token is None) == (name is None):
-        raise SettingError("token", name, "give the token, or --name for all of somebody")
-    whose: dict[str, Any] = {"tenant": tenant, "name": name, "role": role}
+        raise SettingError("token", name, "pass either the token or --name")
+    revoked: dict[str, Any] = {"tenant": tenant, "name": name, "role": role}
     if token is not None:
         who = Keys.load(home()).read(token)
-        whose = {"tenant": who.tenant, "name": who.name, "role": who.role, "mark": mark_of(token)}
+        revoked = {"tenant": who.tenant, "name": who.name, "role": who.role, "mark": mark_of(token)}
 
     async def work() -> Revocation:
         async with open_backend(url) as backend:
             revocations = Revocations(backend)
-            revocation = Revocation(**whose, at=revocations.now(), by=person_name())
+            revocation = Revocation(**revoked, at=revocations.now(), by=person_name())
             await revocations.revoke(revocation)
             return revocation
 
@@ -178,7 +187,7 @@ def token_revoke(
 
 
 def secret_create(json_: Json = False) -> None:
-    """Make a secret that signs deliveries; the receiver needs it too."""
+    """Create a secret that signs webhook deliveries; the receiver needs it too."""
     secret = signing.new_secret()
     say({"secret": secret}, secret, json_)
 
@@ -188,11 +197,11 @@ async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list
 
     expected = [each for path in expect or () for each in seals.read_seals(path)]
     key = seal_key(home()) if expect else ""
-    with progress("reading the audit trail") as tell:
+    with progress("reading the audit trail") as report:
         async with open_to_verify(url) as (store, stream):
-            count, findings = await verify_store(store, tell, stream)
+            count, findings = await verify_store(store, report, stream)
             try:
                 verdict = await seals.compare(store, expected, key)
-            except UnavailableError as error:  # What the audit has named; the seals say nothing of what follows.
+            except UnavailableError as error:  # The audit has reported the unreadable part; the seals cannot add to it.
                 verdict = seals.SealReport([f"the seals cannot be compared: {error}"] if expect else [], 0, count)
             return count, findings, verdict, store.uninspected

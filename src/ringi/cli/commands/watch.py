@@ -1,4 +1,4 @@
-"""The command `watch`: an inbox in the terminal, or the same news as JSON."""
+"""The command `watch`: an inbox in the terminal, or its changes as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer
 
 from ringi.cli.format.output import say
 from ringi.cli.options import By, Json, Tenant, Url
-from ringi.cli.session import existing, person_name, run
+from ringi.cli.session import existing_store, person_name, run
 from ringi.connect import open, resolved_url
 from ringi.domain.record import DEFAULT_TENANT, Event
 from ringi.domain.request import Request
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 
 
 def watch(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
-    """Open an inbox in the terminal; with --json print each change as it comes."""
+    """Open the inbox in the terminal; with --json, print each change as it happens."""
     if json_:
         return run(_print_events(tenant, url))
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        raise SettingError("terminal", "none", "watch needs one: use `ringi watch --json`, or list and respond")
+        raise SettingError(
+            "terminal",
+            "none",
+            "`ringi watch` needs a terminal: use `ringi watch --json`, or `ringi list` and `ringi respond`",
+        )
     from ringi.cli.terminal.guard import guarded_terminal
 
     with guarded_terminal():
@@ -42,9 +46,9 @@ def watch(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, jso
 async def _watch(name: str, tenant: str, url: str | None) -> int:
     from ringi.cli.terminal.app import WatchApp
 
-    async with open(existing(url), tenant=tenant) as inbox:
+    async with open(existing_store(url), tenant=tenant) as inbox:
         app = WatchApp(inbox, name)
-        # Textual would take it for an ordinary end.
+        # Otherwise Textual treats it as a normal exit.
         with suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, app.action_interrupt)
         with _warnings_to(app):
@@ -57,39 +61,39 @@ async def _watch(name: str, tenant: str, url: str | None) -> int:
 async def _print_events(tenant: str, url: str | None) -> None:
     from ringi.server.serialize import event_json, request_json
 
-    news: asyncio.Queue[Event] = asyncio.Queue()
+    queue: asyncio.Queue[Event] = asyncio.Queue()
 
-    def hear(events: Sequence[Event]) -> None:
+    def enqueue(events: Sequence[Event]) -> None:
         for event in events:
             if event.record == Request.record and event.tenant == tenant:
-                news.put_nowait(event)
+                queue.put_nowait(event)
 
-    async with open(existing(url), tenant=tenant) as inbox, inbox.feed.follow(hear):
+    async with open(existing_store(url), tenant=tenant) as inbox, inbox.feed.follow(enqueue):
         say({"watching": resolved_url(url)}, "", as_json=True)
         while True:
-            event = await news.get()
+            event = await queue.get()
             request = await inbox.get(event.record_id)
             say(json.loads(event_json(event, request_json(request))), "", as_json=True)
 
 
 @contextmanager
 def _warnings_to(app: WatchApp) -> Iterator[None]:
-    """Keep what is logged off the terminal, where it would break the picture, and show warnings in the app."""
-    handler = Warnings(app)
-    kept, logging.root.handlers = logging.root.handlers, [handler]
+    """Send log messages to the app: printed on the terminal they would damage the display."""
+    handler = WarningHandler(app)
+    previous, logging.root.handlers = logging.root.handlers, [handler]
     try:
         yield
     finally:
-        logging.root.handlers = kept
+        logging.root.handlers = previous
 
 
-class Warnings(logging.Handler):
-    """Shows warnings in the app."""
+class WarningHandler(logging.Handler):
+    """A log handler that shows warnings in the app."""
 
     def __init__(self, app: WatchApp) -> None:
         super().__init__(logging.WARNING)
         self.app = app
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand one over."""
-        self.app.trouble(record)
+        """Show a warning."""
+        self.app.show_warning(record)

@@ -1,4 +1,4 @@
-"""What the commands print: lines for people on standard output, or JSON; what goes on, on standard error."""
+"""Output of the commands: results on standard output, progress on standard error."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rich.console import Console
 from ringi.cli.format.visible import visible_json
 
 SLOW = 1.0
-"""Seconds after which people want to see that something goes on."""
+"""Seconds before progress is shown."""
 
 
 def say(data: Any, text: str, as_json: bool) -> None:
-    """Print the data as one line of JSON, or the text."""
+    """Print data as one line of JSON, or text."""
     sys.stdout.write((visible_json(data) if as_json else text) + "\n")
     sys.stdout.flush()
 
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal that something goes on once it takes long; what is yielded changes the text."""
+    """Show progress on a terminal if the work takes long; yield a function that changes its text."""
     console = Console(stderr=True, markup=False, highlight=False)
     if not console.is_terminal:
         yield lambda _: None
@@ -33,7 +33,7 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
 
     def begin() -> None:
         status.start()
-        console.show_cursor()  # Whoever is killed cannot bring a hidden cursor back.
+        console.show_cursor()  # A killed process could not show a hidden cursor again.
 
     starter = threading.Timer(SLOW, begin)
     starter.daemon = True

@@ -1,4 +1,4 @@
-"""What a request looks like: as JSON for programs, in lines for people."""
+"""Requests as JSON for programs and as text for people."""
 
 from __future__ import annotations
 
@@ -14,53 +14,53 @@ from ringi.domain.display import Block, Code, Diff, Link, Table, summary_of
 from ringi.domain.record import AGENT, Event
 from ringi.domain.request import Request
 
-MOST_COMPARED = 2_000
-"""Lines of a text and of what it becomes."""
+MAX_DIFF_LINES = 2_000
+"""Maximum lines of both texts of a diff together."""
 DECIDED = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}
 
 
 def public(request: Request) -> Any:
-    """Return a request as the API shows it."""
+    """Return a request as the API returns it."""
     from ringi.server.serialize import request_json
 
     return json.loads(request_json(request))
 
 
 def line(request: Request) -> str:
-    """Return where a request stands, in a line that scripts can cut."""
+    """Return the id, the status and the decision of a request in one line for scripts."""
     response = request.response
     decided = f"  {response.decision} by {visible(response.responder)}" if response else ""
     return f"{request.id}  {request.status}{decided}"
 
 
 def outcome(request: Request) -> str:
-    """Return how a request ended, who ended it and when; where it stands while it is open."""
+    """Return the status of a request; after a decision, who decided and when."""
     if request.response:
-        told = f"{DECIDED[request.response.decision]} by {visible(request.response.responder)}"
-        return f"{told} at {clock(request.response.at)}"
+        decision = f"{DECIDED[request.response.decision]} by {visible(request.response.responder)}"
+        return f"{decision} at {clock(request.response.at)}"
     return f"{request.status}: {visible(request.reason)}" if request.reason else request.status
 
 
 def clock(at: datetime) -> str:
-    """Return a time as the clock on the wall shows it; the day too unless it is today."""
+    """Return a time in the local time zone, with the day unless it is today."""
     here = at.astimezone()
     return f"{here:%H:%M}" if here.date() == datetime.now().astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
 
 
 def age(request: Request, now: datetime) -> str:
-    """Return how long ago a request was asked, in the largest unit: 12 s, 5 min, 3 h, 2 d."""
+    """Return the age of a request in the largest unit: 12 s, 5 min, 3 h, 2 d."""
     seconds = max(0, int((now - request.created_at).total_seconds()))
     units = ((86_400, "d"), (3_600, "h"), (60, "min"))
     return next((f"{seconds // size} {name}" for size, name in units if seconds >= size), f"{seconds} s")
 
 
 def agent(request: Request) -> str:
-    """Return which agent asks: the one that runs, else whoever asked."""
+    """Return the agent that waits for the answer, else the client that asked."""
     return request.continuation.target if request.continuation else (request.asked_by or "").removeprefix(AGENT)
 
 
 def remaining(seconds: float) -> str:
-    """Return a stretch of time in the units that matter: 3:41, 2:05:00, 3 d."""
+    """Return a duration in readable units: 3:41, 2:05:00, 3 d."""
     minutes, rest = divmod(max(0, int(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     if hours >= 48:
@@ -69,7 +69,7 @@ def remaining(seconds: float) -> str:
 
 
 def picture(request: Request, events: Sequence[Event]) -> str:
-    """Return a request for people: what would happen first, then what the agent says about it."""
+    """Return a request as text: first the action, then the agent's description."""
     return "\n".join(
         [
             visible(request.title),
@@ -91,7 +91,7 @@ def _standing(request: Request) -> Iterator[str]:
     yield f"digest  {request.digest}"
     if request.thread_id:
         yield f"thread  {visible(request.thread_id)}"
-    for name, at in (("wanted", request.due_at), ("expires", request.expires_at)):
+    for name, at in (("due", request.due_at), ("expires", request.expires_at)):
         if at and not request.is_final:
             yield f"{name:7} {at.astimezone():%Y-%m-%d %H:%M:%S %Z}"
     if request.erased:
@@ -106,7 +106,7 @@ def _facts(request: Request) -> Iterator[str]:
     if request.action:
         yield from (
             "",
-            f"{'What was asked' if request.is_final else 'What will happen'}: {visible(request.action.name)}",
+            f"{'Requested action' if request.is_final else 'Action'}: {visible(request.action.name)}",
         )
         yield from _table(request.action.args)
     if request.form:
@@ -118,14 +118,14 @@ def _facts(request: Request) -> Iterator[str]:
     if request.data_schema is not None:
         yield from ("", "Form", *_indented(visible_value(request.data_schema)))
     if request.answer_schema is not None:
-        yield from ("", "What the agent receives", *_answers(request, request.answer_schema))
+        yield from ("", "Answers to the agent", *_answers(request, request.answer_schema))
     if response := request.response:
         yield from ("", "Answer", *_table(response.data or {}), *_table(response.args or {}))
         yield from _indented(visible_lines(response.message or ""))
 
 
 def plain(block: Block) -> list[str]:
-    """Return a block as lines of text."""
+    """Return a display block as lines of text."""
     lines = [visible(summary_of(block))]
     match block:
         case Table(columns=columns, rows=rows):
@@ -141,7 +141,7 @@ def plain(block: Block) -> list[str]:
 
 
 def cell_text(cell: object) -> str:
-    """Return a table's cell as text; nothing for one without a value."""
+    """Return the text of a table cell; empty if it has no value."""
     if isinstance(cell, str):
         return visible(cell)
     return "" if cell is None else visible_value(cell)
@@ -149,8 +149,8 @@ def cell_text(cell: object) -> str:
 
 def _changes(before: str, after: str) -> Iterator[str]:
     old, new = before.split("\n"), after.split("\n")
-    if len(old) + len(new) > MOST_COMPARED:
-        # Comparing grows with the square of the lines, and an agent chose how many there are.
+    if len(old) + len(new) > MAX_DIFF_LINES:
+        # The time of a diff grows with the square of the lines, and the agent chose their number.
         return iter([*(f"-{line}" for line in old), *(f"+{line}" for line in new)])
     return islice(unified_diff(old, new, lineterm=""), 2, None)
 
@@ -165,14 +165,14 @@ def _answers(request: Request, schema: dict[str, Any]) -> Iterator[str]:
         if button.value is not None:
             yield f"  {decision} sends {visible_value(button.value)}"
     fitting = f" that fits {visible_value(schema)}" if schema else ""
-    yield f"""  respond sends the message, or with --data '{{"answer": …}}' any JSON{fitting}"""
+    yield f"""  respond sends the message; with --data '{{"answer": …}}' it sends JSON{fitting}"""
 
 
 def _words(request: Request) -> Iterator[str]:
     if request.description:
-        yield from ("", "The agent's words (not checked)", *_indented(visible_lines(request.description), "  | "))
+        yield from ("", "Description by the agent (unverified)", *_indented(visible_lines(request.description), "  | "))
     if request.context:
-        yield from ("", "Context from the agent (not checked)", *_table(request.context))
+        yield from ("", "Context from the agent (unverified)", *_table(request.context))
 
 
 def _past(events: Sequence[Event]) -> Iterator[str]:

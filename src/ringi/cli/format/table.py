@@ -1,4 +1,4 @@
-"""A table for people: one line a row on a terminal, nothing cut where a program reads."""
+"""Tables for people; a program that reads the output gets uncut lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDE = 10_000
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows of text that strangers wrote below their headings; what does not fit a terminal is wrapped."""
+    """Return rows of untrusted text as a table; on a terminal, long cells are wrapped."""
     drawn = Table(*columns, box=None, pad_edge=False)
     drawn.columns[0].no_wrap = True
     for row in rows:

@@ -1,4 +1,4 @@
-"""Text that strangers wrote, made safe to print: a terminal would obey what it cannot show."""
+"""Escapes for untrusted text: hidden characters could control the terminal."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ INVISIBLE = re.compile(
 )
 """Fillers, variation selectors and blanks that count as letters or marks."""
 JOINING = re.compile("[\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
-"""Flag letters and skin tones: terminals disagree about their width, and a line too long runs into the next."""
+"""Flag letters and skin tones: terminals disagree about their width, and an overlong line spills into the next."""
 
 
 @cache
 def is_hidden(character: str) -> bool:
-    """Whether a terminal would not show this character as one of a width that all agree on."""
+    """Return whether a terminal hides this character, or terminals disagree about its width."""
     category = unicodedata.category(character)
     return category in HIDDEN_CATEGORIES or bool(INVISIBLE.match(character) or JOINING.match(character))
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Return the text with every character that hides spelt out as \\u{…}, but for those to keep.
+    """Return a text with hidden characters as \\u{…}, except those to keep.
 
-    A symbol's own colour selector is left out: it hides nothing, and the symbol is the same without.
+    A selector for a symbol's color is removed: the symbol is the same without it.
     """
     if text.isascii() and text.isprintable():
         return text
     text = re.sub("\r\n", "\n", text)
-    shown = (c if c in keep or not is_hidden(c) else f"\\u{{{ord(c):x}}}" for c in _without_colour(text))
-    return "".join(shown)
+    characters = (c if c in keep or not is_hidden(c) else f"\\u{{{ord(c):x}}}" for c in _without_color_selectors(text))
+    return "".join(characters)
 
 
 def visible_lines(text: str) -> str:
-    """Return a text of several lines with every character that hides spelt out, and tabs as blanks."""
+    """Return a text of several lines with hidden characters escaped and tabs expanded."""
     return visible(text, keep="\n\t").expandtabs(4)
 
 
 def visible_json(data: Any) -> str:
-    """Return data as one line of JSON in which nothing hides: parsed again it is the same."""
+    """Return data as one line of JSON with hidden characters escaped."""
     line = json.dumps(data, ensure_ascii=False)
     if line.isascii() and line.isprintable():
         return line
@@ -51,13 +51,13 @@ def visible_json(data: Any) -> str:
 
 
 def visible_value(value: Any) -> str:
-    """Return a JSON value for people: quotes keep "5" apart from 5, several lines stay several lines."""
+    """Return a JSON value for people: a text has quotes, so "5" differs from 5; lines stay lines."""
     if isinstance(value, str):
         return f'"{visible_lines(value)}"'
     return visible(json.dumps(value, ensure_ascii=False, indent=2), keep="\n")
 
 
-def _without_colour(text: str) -> str:
+def _without_color_selectors(text: str) -> str:
     return re.sub(
         "(.)\ufe0f", lambda found: found[1] if unicodedata.category(found[1]) in ("So", "Sm") else found[0], text
     )

@@ -93,7 +93,7 @@ class WatchApp(App[None]):
         """Show the keys."""
         self.push_screen(HelpScreen())
 
-    def trouble(self, record: logging.LogRecord) -> None:
+    def show_warning(self, record: logging.LogRecord) -> None:
         """Show a warning where it cannot break the picture."""
         self.call_later(self._tell, visible(record.getMessage()))
 
