@@ -292,7 +292,7 @@ async def test_the_list_of_threads_is_live_and_filtered(page: Page, shop: DemoSe
     await page.goto(f"{shop.url}/threads")
     row = page.locator("[data-testid=thread-row][data-id=listed]")
     await expect(row).to_contain_text("needs an answer", timeout=WAIT)
-    await expect(row).to_contain_text("In which city shall it hang?")
+    await expect(row).to_contain_text("In which city should it hang?")
     await page.get_by_test_id("status-filter").get_by_text("done").click()
     await expect(row).to_have_count(0)
     assert page.url.endswith("?status=done")

@@ -119,7 +119,7 @@ def test_a_file_is_attached_with_the_answer(desk: Desk, tmp_path: Path) -> None:
     asked = desk.ask("Receipt?", form=Form([Attachment("receipt", required=True), Text("note")]))
     (tmp_path / "taxi.csv").write_text("a,b\n")
     answer = ("respond", asked.id, "approve", "--name", "ann", "--data", '{"note": "n"}', "--file")
-    assert "say FIELD=PATH" in refused(desk, 2, *answer, "receipt")
+    assert "write it as FIELD=PATH" in refused(desk, 2, *answer, "receipt")
     assert "cannot read" in refused(desk, 2, *answer, f"receipt={tmp_path}/none.csv")
     assert "'bill' is not a file field" in refused(desk, 1, *answer, f"bill={tmp_path}/taxi.csv")
     data = printed(desk, *answer, f"receipt={tmp_path}/taxi.csv")["response"]["data"]
@@ -171,7 +171,7 @@ def test_a_list_is_narrowed_down_and_goes_on_at_its_cursor(desk: Desk) -> None:
     assert f"more: --cursor '{first['next']}'" in told(desk, "list", "--limit", "2")
     assert "cursor" in refused(desk, 2, "list", "--cursor", "x")
     assert titles("--status", "completed") == []
-    assert told(desk, "list", "--status", "expired") == "nothing to do\n"
+    assert told(desk, "list", "--status", "expired") == "no requests\n"
 
 
 def test_a_request_is_shown_with_the_facts_before_the_prose_and_its_history(desk: Desk) -> None:
@@ -179,7 +179,8 @@ def test_a_request_is_shown_with_the_facts_before_the_prose_and_its_history(desk
     desk.respond(asked, "edit", by="bob", args={"amount": 30}, message=None)
     shown = told(desk, "show", asked.id)
     order = ["Refund?", "approved with changes by bob", asked.digest, "refund", "amount: 40", "Answer", "amount: 30"]
-    order += ["The agent's words (not checked)", "It was late", "History", "created by system", "completed by bob"]
+    order += ["Description by the agent (unverified)", "It was late", "History"]
+    order += ["created by system", "completed by bob"]
     places = [shown.index(words) for words in order]
     assert places == sorted(places)
 
@@ -270,7 +271,7 @@ def test_every_command_has_json_and_a_help_and_refuses_what_it_does_not_know(com
     ids=lambda arguments: arguments[0],
 )
 def test_a_request_that_does_not_exist_is_told_by_its_name(desk: Desk, arguments: tuple[str, ...]) -> None:
-    assert refused(desk, 1, *arguments).startswith("error: no request 'x': `ringi list")
+    assert refused(desk, 1, *arguments).startswith("error: no request 'x': list the requests")
 
 
 def test_a_terminal_that_knows_no_japanese_gets_what_it_can_show(desk: Desk) -> None:
@@ -380,9 +381,9 @@ def test_a_sweep_only_counts_until_it_is_told_yes(desk: Desk, rule: tuple[str, s
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ((), "say what to erase"),
-        (("x", "--person", "ann"), "say what to erase"),
-        (("--before", "soon"), "'soon' is no day"),
+        ((), "choose one"),
+        (("x", "--person", "ann"), "choose one"),
+        (("--before", "soon"), "'soon' is not a day"),
         (("--person", "system"), "is not a person"),
         (("nowhere",), "no request 'nowhere'"),
     ],

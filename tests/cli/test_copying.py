@@ -47,7 +47,7 @@ def test_a_file_that_is_there_is_replaced_only_when_told(filled: Desk, tmp_path:
     copy = tmp_path / "copy.db"
     copy.write_text("mine")
 
-    assert "it exists" in refused(filled, 2, "backup", str(copy))
+    assert "the file exists" in refused(filled, 2, "backup", str(copy))
     assert copy.read_text() == "mine"
     assert printed(filled, "backup", str(copy), "--force") == {"file": str(copy), "events": 1}
 
@@ -117,7 +117,7 @@ def test_a_store_that_holds_something_is_replaced_only_when_told_and_is_kept(fil
     told(filled, "backup", copy)
     printed(filled, "ask", "And this one?")
 
-    assert "the store holds something" in refused(filled, 1, "restore", copy)
+    assert "the store is not empty" in refused(filled, 1, "restore", copy)
     kept = Path(printed(filled, "restore", copy, "--force")["kept"])
 
     assert titles(filled.folder / "ringi.db") == ["Shall we keep a copy?"]

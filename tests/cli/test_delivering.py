@@ -29,7 +29,7 @@ def sent(desk: Desk, waiting_for: int) -> Receiver:
 
 
 def test_a_delivery_is_found_and_sent_again(desk: Desk) -> None:
-    assert told(desk, "deliveries") == "nothing was sent\n"
+    assert told(desk, "deliveries") == "no deliveries\n"
     sent(desk, 1)
 
     (item,) = printed(desk, "deliveries", "q1")["items"]
@@ -45,7 +45,7 @@ def test_a_delivery_is_found_and_sent_again(desk: Desk) -> None:
 
 
 def test_a_delivery_that_does_not_exist_is_told_by_its_name(desk: Desk) -> None:
-    assert refused(desk, 1, "redeliver", "crm.1.q1").startswith("error: no delivery 'crm.1.q1': `ringi deliveries`")
+    assert refused(desk, 1, "redeliver", "crm.1.q1").startswith("error: no delivery 'crm.1.q1': list the deliveries")
     assert refused(desk, 1, "deliveries", "q1").startswith("error: no request 'q1'")
 
 

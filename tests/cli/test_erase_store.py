@@ -42,7 +42,7 @@ def left(url: str) -> list[int]:
 
 def test_nothing_is_erased_without_yes(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     erase(agent="shop", url=url)
-    assert capsys.readouterr().out.startswith("would erase 2 items\nnothing was erased: say --yes")
+    assert capsys.readouterr().out.startswith("would erase 2 items\nnothing was erased; pass --yes")
     assert left(url) == [2, 2, 2]
 
 
@@ -75,9 +75,9 @@ def test_nothing_of_it_is_left_in_the_file(url: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"agent": "shop", "all_agents": True}, "say what to erase"),
-        ({"agent": "shop", "person": "ann"}, "say what to erase"),
-        ({"all_agents": True, "namespace": "notes"}, "name the agent"),
+        ({"agent": "shop", "all_agents": True}, "choose one"),
+        ({"agent": "shop", "person": "ann"}, "choose one"),
+        ({"all_agents": True, "namespace": "notes"}, "only with --agent"),
         ({"agent": "shop", "namespace": "notes//ann"}, "empty part"),
     ],
 )

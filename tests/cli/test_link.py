@@ -44,7 +44,7 @@ def sign_in(address: str, link: str) -> httpx.Response:
 def test_a_terminal_gets_a_link_that_works_once(
     terminal: Terminal, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    screen = terminal.until("Stop with", limit=START_SECONDS)
+    screen = terminal.until("Stop it with", limit=START_SECONDS)
     found = re.search(r"http://\S+#token=link\.\S+", screen)
     assert found, screen
     tokens = json.loads((tmp_path / "tokens.json").read_text())

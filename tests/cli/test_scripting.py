@@ -128,13 +128,13 @@ def test_an_age_is_in_its_largest_unit(desk: Desk, seconds: int, words: str) -> 
 
 
 def test_the_token_of_a_role_is_shown_as_the_server_wrote_it(desk: Desk) -> None:
-    assert "no server ran here" in refused(desk, 2, "token", "show", "agent")
+    assert "no server has run" in refused(desk, 2, "token", "show", "agent")
     tokens = {"url": "http://127.0.0.1:1", "agent": "a", "person": "p", "admin": "r"}
     (desk.folder / "tokens.json").write_text(json.dumps(tokens))
     assert told(desk, "token", "show", "person") == "p\n"
     assert printed(desk, "token", "show", "admin") == {"role": "admin", "token": "r", "url": "http://127.0.0.1:1"}
     (desk.folder / "tokens.json").write_text("[")
-    assert "holds no such token" in refused(desk, 2, "token", "show", "agent")
+    assert "has no token of this role" in refused(desk, 2, "token", "show", "agent")
 
 
 def commands() -> list[tuple[tuple[str, ...], Any]]:

@@ -71,10 +71,10 @@ async def test_an_endpoint_without_an_address_is_a_usage_error(
 ) -> None:
     done = await sent_to(desk, monkeypatch, {"crm": "https://crm.example/hook"}, name)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "name an endpoint with a url: it has crm" in done.stderr
+    assert "choose an endpoint with a url; configured: crm" in done.stderr
 
 
 async def test_no_endpoint_at_all_is_a_usage_error(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     done = await sent_to(desk, monkeypatch, {})
     assert (done.returncode, done.stdout) == (2, "")
-    assert "it has none" in done.stderr
+    assert "configured: none" in done.stderr

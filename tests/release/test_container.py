@@ -239,7 +239,7 @@ def test_server_and_worker_wait_ask_answer_end_and_go_on(machine: Machine) -> No
         assert started
         assert started.status_code < 300, started.text
         (question,) = until(lambda: json.loads(machine.ringi("list", "--json"))["items"], "it asks", server, worker)
-        assert question["title"] == "Which colour shall the poster have?"
+        assert question["title"] == "Which color should the poster have?"
         private = private_files(machine.folder)
         assert ended(server, worker) < STOP_SECONDS
 

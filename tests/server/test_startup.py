@@ -109,7 +109,7 @@ def waits_and_goes_on(folder: Path, url: str, start: Callable[[], None]) -> None
         start()
         until(lambda: status(port, "/readyz") == 200, "it is ready", lambda: process.said)
         assert status(port, "/v1/requests") == 401
-        process.says("Ringi is open")
+        process.says("Ringi is running")
         assert "Traceback" not in process.said
 
 

@@ -9,7 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from ringi.integrations.langgraph import ask
 from ringi.runs import Agent
 
-QUESTIONS = {"colour": "Which colour shall the poster have?", "city": "In which city shall it hang?"}
+QUESTIONS = {"colour": "Which color should the poster have?", "city": "In which city should it hang?"}
 
 
 def gathered(before: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

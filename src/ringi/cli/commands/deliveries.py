@@ -112,7 +112,7 @@ async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     called = {each.name: each for each in settings.endpoints if each.url}
     names = ", ".join(called) or "none"
     if not called or (name and name not in called):
-        raise SettingError("RINGI_WEBHOOKS", name or "", f"choose an endpoint with a url: {names}")
+        raise SettingError("RINGI_WEBHOOKS", name or "", f"choose an endpoint with a url; configured: {names}")
     chosen = [called[name]] if name else list(called.values())
     async with Caller(settings, utc_now) as caller:
         outcomes = await asyncio.gather(*(caller.test(each, str(each.url)) for each in chosen))

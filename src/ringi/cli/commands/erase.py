@@ -50,7 +50,7 @@ def erase(
             "id", "choose one: ids of requests, --person NAME, --before DATE, --agent NAME or --all-agents"
         )
     if namespace and not agent:
-        raise InvalidError.of("namespace", "pass --agent NAME too")
+        raise InvalidError.of("namespace", "only with --agent NAME")
     if agent or all_agents:
         return _erase_store((tenant, *([agent] if agent else [])), namespace, url, yes, json_)
     by, day = name or person_name(), parsed_day(before) if before else None
