@@ -20,7 +20,7 @@ from tests.runs.world import at_work, of_type
 from tests.tiers import examples
 
 from ringi.integrations.langchain import Forms
-from ringi.integrations.langchain.forms import WORDS
+from ringi.integrations.langchain.forms import IMITATION_NOTE as NOTE
 from ringi.runs.agent import Agent
 from ringi.testing.clock import Clock
 from ringi.testing.model import ScriptedModel
@@ -215,7 +215,7 @@ async def test_several_forms_one_after_the_other(file: str) -> None:
         await world.answer(await world.one(), "approve", {"sport": 2})
         assert (await world.texts())[:2] == ["One", "Two"]
     assert talk.told()["data"] == {"sport": 2}
-    assert [message.text.startswith(WORDS) for message in talk.heard[-1] if "hitl_response" in message.text][1:] == [
+    assert [message.text.startswith(NOTE) for message in talk.heard[-1] if "hitl_response" in message.text][1:] == [
         False, False,
     ]  # fmt: skip
 
@@ -238,7 +238,7 @@ async def test_words_that_look_like_an_answer_reach_the_model_as_words(file: str
         await world.run("chat", {})
         await world.answer(await world.one(), "approve", {"sport": "running"})
     person, (genuine, *_) = talk.heard[-1][-3], talk.heard[-1][-1:]
-    assert person.text == WORDS + posed
+    assert person.text == NOTE + posed
     assert genuine.text.startswith('{"hitl_response": {"request_id": ')
 
 
@@ -250,7 +250,7 @@ async def test_a_message_in_the_place_of_an_answer_reaches_the_model_as_words(fi
         await world.answer(await world.one(), "reject")
         place = talk.heard[-1][-1].id
         await world.run("raw", {"messages": [{"role": "user", "content": forged, "id": place}]})
-    assert [message.text for message in talk.heard[-1] if message.id == place] == [WORDS + forged]
+    assert [message.text for message in talk.heard[-1] if message.id == place] == [NOTE + forged]
 
 
 async def test_what_a_tool_says_is_no_answer_to_a_form(file: str) -> None:
@@ -262,7 +262,7 @@ async def test_what_a_tool_says_is_no_answer_to_a_form(file: str) -> None:
     talk = Talk(AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c1"}]))
     async with at_work(file, [chat(talk, tools=[look])]) as world:
         await world.run("chat", {})
-    assert talk.heard[-1][-1].text == WORDS + POSED[0]
+    assert talk.heard[-1][-1].text == NOTE + POSED[0]
 
 
 @pytest.mark.parametrize("as_tool", [False, True])
@@ -273,7 +273,7 @@ async def test_a_message_in_the_role_of_a_called_form_reaches_the_model_as_words
     agent = Agent("chat", graph, input=lambda given: {"messages": [call({}), posed, HumanMessage("go on")]})
     async with at_work(file, [agent]) as world:
         await world.run("chat", {})
-    assert talk.heard[-1][-2].text == WORDS + POSED[0]
+    assert talk.heard[-1][-2].text == NOTE + POSED[0]
 
 
 async def test_a_called_form_is_asked_and_its_answer_is_the_tools_result(file: str) -> None:

@@ -47,8 +47,8 @@ def ask(
     Ask once per node, with no earlier side effects in the node: it runs again from its beginning after the answer.
     `request.granted` is the call as approved and edited by a person, and None without an approval.
     """
-    given = {name: value for name, value in locals().items() if value is not None}
-    return put(parse_body(Ask, given))
+    fields = {name: value for name, value in locals().items() if value is not None}
+    return put(parse_body(Ask, fields))
 
 
 async def attachment(request: Request, field: str) -> bytes:
@@ -65,22 +65,22 @@ async def attachment(request: Request, field: str) -> bytes:
 
 def put(question: Ask) -> Request:
     """Stop the run until this question has ended; see `ask`."""
-    shown = digest_of(question)
+    digest = digest_of(question)
 
     def same_question(answer: dict[str, Any]) -> dict[str, Any]:
         # Without it an answer could reach another question if the node took another branch meanwhile.
-        if answer.get(ENVELOPE, {}).get("digest") != shown:
+        if answer.get(ENVELOPE, {}).get("digest") != digest:
             raise PydanticCustomError("ringi_question_changed", "this answers another question")
         return answer
 
-    wanted = question.form.json_schema() if question.form else (question.data_schema or {})
-    checked = Annotated[dict[str, Any], AfterValidator(same_question), WithJsonSchema({**wanted, ENVELOPE: shown})]
+    schema = question.form.json_schema() if question.form else (question.data_schema or {})
+    answer_type = Annotated[dict[str, Any], AfterValidator(same_question), WithJsonSchema({**schema, ENVELOPE: digest})]
     body = {name: value for name, value in jsonable(question).items() if value is not None}
     try:
-        answer = interrupt({ENVELOPE: body}, response_schema=checked)
+        answer = interrupt({ENVELOPE: body}, response_schema=answer_type)
     except GraphInterrupt:
         config = get_config()
         if host := find_run_context(config):
-            host.record_pause(str(config["configurable"].get("checkpoint_ns", "")), shown, question.title)
+            host.record_pause(str(config["configurable"].get("checkpoint_ns", "")), digest, question.title)
         raise
     return Request.model_validate(answer[ENVELOPE])

@@ -116,9 +116,12 @@ async def test_five_minutes_of_silence_are_an_expiry(file: str) -> None:
             {"title": "Which?", "fields": [{"name": f"f{n}", "type": "text"} for n in range(6)]},
             "6 fields are more than 5",
         ),
-        ({"title": "Which?", "id": "r1"}, "id: is no argument: remove it"),
-        ({"title": "Which?", "expires_in": 9, "assignee": "ann"}, "expires_in: is no argument: remove it; assignee"),
-        ({"title": "Which?", "self": 1, "config": {}, "run_manager": 2}, "self: is no argument"),
+        ({"title": "Which?", "id": "r1"}, "id: is not an argument: remove it"),
+        (
+            {"title": "Which?", "expires_in": 9, "assignee": "ann"},
+            "expires_in: is not an argument: remove it; assignee",
+        ),
+        ({"title": "Which?", "self": 1, "config": {}, "run_manager": 2}, "self: is not an argument"),
     ],
 )
 async def test_an_invalid_form_is_told_to_the_model_and_the_conversation_goes_on(

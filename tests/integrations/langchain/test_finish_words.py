@@ -8,19 +8,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringi.integrations.langchain.finish_words import COMPLETE, UPDATE, read
+from ringi.integrations.langchain.finish_words import COMPLETE, UPDATE, parse_decision
 
 WORDS = st.sampled_from(sorted(COMPLETE))
 
 
 @pytest.mark.parametrize("text", ["yes", "y", "はい", "是", " YES! ", "はい。", "ｙｅｓ", "Ｙ．", "是！", "\nyes.\n"])
 def test_consent_is_a_word_that_stands_alone(text: str) -> None:
-    assert read(text) == ("complete", None)
+    assert parse_decision(text) == ("complete", None)
 
 
 @pytest.mark.parametrize("text", ["update", "u", "更新", "UPDATE.", "Ｕ", "更新。"])
 def test_another_task_is_asked_for_by_a_word_that_stands_alone(text: str) -> None:
-    assert read(text) == ("update", None)
+    assert parse_decision(text) == ("update", None)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_another_task_is_asked_for_by_a_word_that_stands_alone(text: str) -> Non
     ],
 )
 def test_another_task_may_be_named_in_the_same_breath_and_stays_as_it_was_written(text: str, task: str) -> None:
-    assert read(text) == ("update", task)
+    assert parse_decision(text) == ("update", task)
 
 
 @pytest.mark.parametrize(
@@ -44,23 +44,23 @@ def test_another_task_may_be_named_in_the_same_breath_and_stays_as_it_was_writte
      "いいえ", "不是", "yes\u200b", "「はい」", "はい、でも"],
 )  # fmt: skip
 def test_everything_else_is_unclear(text: str) -> None:
-    assert read(text) == ("unclear", None)
+    assert parse_decision(text) == ("unclear", None)
 
 
 @given(st.text())
 def test_no_other_text_completes(text: str) -> None:
     letters = "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
     assume(letters not in COMPLETE)
-    assert read(text).decision != "complete"
+    assert parse_decision(text).decision != "complete"
 
 
 @given(WORDS, st.text().filter(lambda text: any(c.isalnum() for c in unicodedata.normalize("NFKC", text))))
 def test_consent_with_anything_before_or_after_it_does_not_complete(word: str, more: str) -> None:
     for text in (f"{word} {more}", f"{word}, {more}", f"{more} {word}", f"{word}{more}", f"{more}{word}"):
         assume(unicodedata.normalize("NFKC", text).casefold().strip() not in COMPLETE)
-        assert read(text).decision != "complete"
+        assert parse_decision(text).decision != "complete"
 
 
 @given(st.sampled_from(sorted(UPDATE)), st.text())
 def test_a_named_task_is_kept_to_the_letter_or_asked_for(word: str, task: str) -> None:
-    assert read(f"{word}:{task}") == (("update", task.strip()) if task.strip() else ("unclear", None))
+    assert parse_decision(f"{word}:{task}") == (("update", task.strip()) if task.strip() else ("unclear", None))

@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
 from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.tool_gate import Call, ToolGate, gated
+from ringi.integrations.langchain.tool_gate import GatedCall, ToolGate, gate_request
 from ringi.policy.rules import Policy
 from ringi.runs.tool_arguments import call_schema, injected
 
@@ -44,9 +44,9 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         """Run the call, or return a message to the model instead."""
         if not asks():
             return handler(request)
-        passage = ToolGate(self.policy, request)
-        permit = passage.enter(call_of(request), request.tool)
-        return permit if isinstance(permit, ToolMessage) else handler(gated(request, passage, permit.args))
+        gate = ToolGate(self.policy, request)
+        grant = gate.enter(call_of(request), request.tool)
+        return grant if isinstance(grant, ToolMessage) else handler(gate_request(request, gate, grant.args))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
@@ -54,22 +54,22 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         """Run the call, or return a message to the model instead."""
         if not asks():
             return await handler(request)
-        passage = ToolGate(self.policy, request)
-        permit = await passage.aenter(call_of(request), request.tool)
-        return permit if isinstance(permit, ToolMessage) else await handler(gated(request, passage, permit.args))
+        gate = ToolGate(self.policy, request)
+        grant = await gate.aenter(call_of(request), request.tool)
+        return grant if isinstance(grant, ToolMessage) else await handler(gate_request(request, gate, grant.args))
 
 
-def call_of(request: ToolCallRequest) -> Call:
+def call_of(request: ToolCallRequest) -> GatedCall:
     """Return the call without arguments that the model may not set: the agent's own code overwrites them anyway."""
     own = injected(request.tool) if request.tool else frozenset()
     call = request.tool_call
-    return Call(call["name"], {name: value for name, value in call["args"].items() if name not in own})
+    return GatedCall(call["name"], {name: value for name, value in call["args"].items() if name not in own})
 
 
-def arguments_of(given: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:
+def arguments_of(tool_or_name: BaseTool | Callable[..., Any] | str) -> tuple[str, frozenset[str] | None]:
     """Return a tool's name, and the names of the arguments that a model may set; None if they are unknown."""
-    if isinstance(given, str):
-        return given, None
-    made = given if isinstance(given, BaseTool) else tool(given)
+    if isinstance(tool_or_name, str):
+        return tool_or_name, None
+    made = tool_or_name if isinstance(tool_or_name, BaseTool) else tool(tool_or_name)
     schema = call_schema(made) or {}
     return made.name, None if schema.get("additionalProperties") else frozenset(schema.get("properties", {}))

@@ -19,14 +19,14 @@ from ringi.forms.form import Form
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import RepairResult, repair
 from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.refused_forms import REFUSED, Talk, refusal, talk_of
+from ringi.integrations.langchain.refused_forms import REFUSED, FormConversation, conversation_of, report_invalid
 from ringi.integrations.langgraph import put
 from ringi.runs.context import TOOL_CALL_ID
 from ringi.runs.graph_run import MAX_FIELDS
 from ringi.runs.model_form import MAX_FORM_BYTES, MAX_FORM_DEPTH
 
 log = logging.getLogger(__name__)
-AS_WRITTEN = RepairResult(None)
+UNCHANGED = RepairResult(None)
 TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.Field)[0])]
 # An answer only names a file: the agent's code can read it, but a model cannot.
 TYPES.remove("attachment")
@@ -68,13 +68,13 @@ PROMPT = (
     "message, or `rejected: …`, or `expired` when nobody answered in time: then do not take anything for granted."
 )
 NOBODY = "Nobody is asked here: go on without an answer, and do not take one for granted."
-UNHEARD = (
+NOT_ASKED = (
     "Nobody answered the question before this one, so this one was not asked. Go on without it; "
     "do not take anything for granted."
 )
 UNANSWERED = "ringi_unanswered"
 """Marks the message that tells a model that nobody answered."""
-RUNTIME, IS_UNHEARD, TALK = "runtime", "is_unheard", "talk"
+RUNTIME, IS_REPEAT, CONVERSATION = "runtime", "is_unheard", "talk"
 
 
 class AskHuman(BaseTool):
@@ -102,58 +102,62 @@ class AskHuman(BaseTool):
     def func(self, runtime: ToolRuntime[Any, Any]) -> None:
         """Declare the runtime parameter: LangGraph inspects this signature to inject the call's runtime."""
 
-    def _identified(self, given: str | dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
-        said: dict[str, Any] = dict(given) if isinstance(given, dict) else {"title": given}
-        runtime = said.get(RUNTIME)
-        is_unheard, talk = False, Talk()
+    def _identified(self, arguments: str | dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
+        fields: dict[str, Any] = dict(arguments) if isinstance(arguments, dict) else {"title": arguments}
+        runtime = fields.get(RUNTIME)
+        is_repeat, conversation = False, FormConversation()
         if isinstance(runtime, ToolRuntime):
-            is_unheard, talk = was_silence(runtime.state), talk_of(messages_of(runtime.state), self.name)
-            del said[RUNTIME]
-        return {**said, TOOL_CALL_ID: call.get(TOOL_CALL_ID), IS_UNHEARD: is_unheard, TALK: talk}
+            is_repeat = follows_unanswered(runtime.state)
+            conversation = conversation_of(messages_of(runtime.state), self.name)
+            del fields[RUNTIME]
+        return {**fields, TOOL_CALL_ID: call.get(TOOL_CALL_ID), IS_REPEAT: is_repeat, CONVERSATION: conversation}
 
-    def _run(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
-        call, is_unheard, talk = given.get(TOOL_CALL_ID), given.pop(IS_UNHEARD), given.pop(TALK)
+    def _run(self, /, *, config: RunnableConfig, **arguments: Any) -> str | ToolMessage:
+        call, is_repeat = arguments.get(TOOL_CALL_ID), arguments.pop(IS_REPEAT)
+        conversation = arguments.pop(CONVERSATION)
         if not asks():
             return NOBODY
-        if is_unheard:
-            return silence(UNHEARD, self.name, call, "error")
+        if is_repeat:
+            return unanswered_message(NOT_ASKED, self.name, call, "error")
         try:
-            question, form = self._question(given, config)
+            question, form = self._question(arguments, config)
         except InvalidError as error:
-            text = refusal(error, talk, given.get("title"))
+            text = report_invalid(error, conversation, arguments.get("title"))
             if not call:
                 raise ToolException(text) from error
-            return refused_call(text, self.name, call)
+            return invalid_form_message(text, self.name, call)
         log_changes(form)
         request = put(question)
-        text = told(request, form)
-        return silence(text, self.name, call) if call and request.response is None else text
+        text = outcome_text(request, form)
+        return unanswered_message(text, self.name, call) if call and request.response is None else text
 
-    async def _arun(self, /, *, config: RunnableConfig, **given: Any) -> str | ToolMessage:
-        return self._run(config=config, **given)
+    async def _arun(self, /, *, config: RunnableConfig, **arguments: Any) -> str | ToolMessage:
+        return self._run(config=config, **arguments)
 
-    def _question(self, given: dict[str, Any], config: RunnableConfig) -> tuple[Ask, RepairResult]:
-        call = given.get(TOOL_CALL_ID)
-        said = {name: value for name, value in given.items() if value is not None and name != TOOL_CALL_ID}
-        unknown = [FieldError(name, "is no argument: remove it") for name in said if name not in SCHEMA["properties"]]
+    def _question(self, arguments: dict[str, Any], config: RunnableConfig) -> tuple[Ask, RepairResult]:
+        call = arguments.get(TOOL_CALL_ID)
+        fields = {name: value for name, value in arguments.items() if value is not None and name != TOOL_CALL_ID}
+        unknown = [
+            FieldError(name, "is not an argument: remove it") for name in fields if name not in SCHEMA["properties"]
+        ]
         if unknown:
             raise InvalidError(unknown)
-        check_json(said.get("fields"), field="fields", max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
-        repaired = repair(said.pop("fields", None) or None)
+        check_json(fields.get("fields"), field="fields", max_bytes=MAX_FORM_BYTES, max_depth=MAX_FORM_DEPTH)
+        repaired = repair(fields.pop("fields", None) or None)
         form = form_of(repaired.fields) if repaired.fields else None
         own = {"assignee": self.assignee, "candidate_groups": self.candidate_groups, "expires_in": self.expires_in}
         context = {TOOL_CALL_ID: call} if call else {}
         limit = min(self.max_fields, config.get("configurable", {}).get(MAX_FIELDS, self.max_fields))
-        return parse_body(Ask, {**said, **own, "form": form, "context": context}).checked(max_fields=limit), repaired
+        return parse_body(Ask, {**fields, **own, "form": form, "context": context}).checked(max_fields=limit), repaired
 
 
-def form_of(given: Any) -> Form:
+def form_of(arguments: Any) -> Form:
     """Return the form that a model has built; raise `InvalidError` with paths in the model's own input."""
     try:
-        return Form.parse({"fields": given})
+        return Form.parse({"fields": arguments})
     except InvalidError as error:
-        told = [FieldError(each.field.removeprefix("form."), each.message) for each in error.errors]
-        raise InvalidError(told) from error
+        errors = [FieldError(each.field.removeprefix("form."), each.message) for each in error.errors]
+        raise InvalidError(errors) from error
 
 
 def log_changes(form: RepairResult) -> None:
@@ -162,24 +166,26 @@ def log_changes(form: RepairResult) -> None:
         log.warning("a form of the model was repaired: %s", "; ".join(form.changes))
 
 
-def told(request: Request, form: RepairResult = AS_WRITTEN) -> str:
+def outcome_text(request: Request, form: RepairResult = UNCHANGED) -> str:
     """Return an ended question as text for the model, with the model's own field names."""
     response = request.response
     if response is None:
         return f"{request.status}: {request.reason}" if request.status == "cancelled" else request.status
     if response.decision == "reject":
         return f"rejected: {response.message or 'no reason given'}"
-    said = {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
+    fields = {"decision": response.decision, "data": form.answers(response.data), "message": response.message}
     changes = {"form_changes": form.changes} if form.changes else {}
-    return json.dumps({name: value for name, value in said.items() if value is not None} | changes, ensure_ascii=False)
+    return json.dumps(
+        {name: value for name, value in fields.items() if value is not None} | changes, ensure_ascii=False
+    )
 
 
-def silence(text: str, tool: str, call: str | None, status: Any = "success") -> ToolMessage:
+def unanswered_message(text: str, tool: str, call: str | None, status: Any = "success") -> ToolMessage:
     """Return the message to a model whose call was not answered, marked to prevent an immediate repetition."""
     return ToolMessage(text, name=tool, tool_call_id=call, status=status, additional_kwargs={UNANSWERED: True})
 
 
-def refused_call(text: str, tool: str, call: str | None) -> ToolMessage:
+def invalid_form_message(text: str, tool: str, call: str | None) -> ToolMessage:
     """Return the message to a model whose form is invalid."""
     return ToolMessage(text, name=tool, tool_call_id=call, status="error", additional_kwargs={REFUSED: True})
 
@@ -190,7 +196,7 @@ def messages_of(state: Any) -> list[AnyMessage]:
     return found
 
 
-def was_silence(state: Any) -> bool:
+def follows_unanswered(state: Any) -> bool:
     """Return whether a model asks again right after it was told that nobody answered."""
     messages = messages_of(state)
     called = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AIMessage)), 0)

@@ -20,8 +20,8 @@ from ringi.domain.ask import Decision, Kind
 from ringi.domain.response import Response
 from ringi.errors import NotFinishedError, SettingError
 from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.finish_words import Said, read
-from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watched
+from ringi.integrations.langchain.finish_words import TextDecision, parse_decision
+from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watch
 from ringi.integrations.langgraph import ask
 from ringi.runs.model_form import clean_text
 
@@ -33,15 +33,15 @@ CHANGES = {
 HOW_TO = "Say yes (y, はい, 是) to complete, or update (u, 更新) for another task."
 Note = dict[str, str]
 Update = dict[str, Any]
-STEPS_KEPT = 12
+RESERVED_STEPS = 12
 """Steps reserved for reaching and leaving the gate as a run's step limit approaches."""
-HEARD = ("values", "custom")
+STREAM_MODES = ("values", "custom")
 """The stream modes read from a delegate: its state, and its progress events."""
 LONGEST = 20_000
 """Maximum characters of a text that people are shown."""
 
 
-def noted(before: list[Note] | None, more: list[Note]) -> list[Note]:
+def append_notes(before: list[Note] | None, more: list[Note]) -> list[Note]:
     """Append the notes for the gate; an empty list resets them."""
     return [*(before or []), *more] if more else []
 
@@ -52,7 +52,7 @@ class FinishState(AgentState[Any]):
     task: NotRequired[Annotated[str, OmitFromInput]]
     finish_outcome: NotRequired[Annotated[str, OmitFromInput]]
     finish_history: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
-    finish_notes: NotRequired[Annotated[list[Note], PrivateStateAttr, noted]]
+    finish_notes: NotRequired[Annotated[list[Note], PrivateStateAttr, append_notes]]
     remaining_steps: NotRequired[Annotated[int, PrivateStateAttr, RemainingStepsManager]]
 
 
@@ -85,19 +85,19 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
 
     def around(self, *others: AgentMiddleware[Any, Any, Any]) -> list[AgentMiddleware[Any, Any, Any]]:
         """Return the gate before other middleware, whose own errors, such as a limit's, also lead to it."""
-        return [self, *map(watched, others)]
+        return [self, *map(watch, others)]
 
     def before_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
         """Reset the notes of an earlier run on the thread."""
-        said = [message.text for message in state["messages"] if isinstance(message, HumanMessage)]
-        return {"task": said[-1] if said else "", "finish_outcome": "", "finish_history": [], "finish_notes": []}
+        texts = [message.text for message in state["messages"] if isinstance(message, HumanMessage)]
+        return {"task": texts[-1] if texts else "", "finish_outcome": "", "finish_history": [], "finish_notes": []}
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: FinishState, runtime: Runtime[Any]) -> Update | None:
         """Jump to the gate if something stopped the agent, or the run's step limit is near."""
         if state.get("finish_notes"):
             return {"jump_to": "end"}
-        if state["remaining_steps"] > STEPS_KEPT or not asks():
+        if state["remaining_steps"] > RESERVED_STEPS or not asks():
             return None
         return {"jump_to": "end", "finish_notes": [{"reason": "the limit of steps of one run was reached"}]}
 
@@ -106,7 +106,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Call the model with its task; an error leads to the gate."""
         try:
-            return handler(reminded(request))
+            return handler(with_task(request))
         except Exception as error:
             return stopped_model(error)
 
@@ -115,7 +115,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Call the model with its task; an error leads to the gate."""
         try:
-            return await handler(reminded(request))
+            return await handler(with_task(request))
         except Exception as error:
             return stopped_model(error)
 
@@ -142,17 +142,17 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
         """Ask whether the task is finished, and continue if it is not."""
         history, context = state.get("finish_history", []), context_of(state)
         if not asks():
-            return ended("unasked", [*history, {"decision": "unasked", **context}])
-        verdict = Offer(context, len(history) + 1, self._max_rounds, self._anew).verdict()
-        told = {**context, **{name: value for name, value in verdict._asdict().items() if value}}
-        runtime.stream_writer({"name": f"finish.{verdict.decision}", **told})
+            return final_state("unasked", [*history, {"decision": "unasked", **context}])
+        verdict = GateQuestion(context, len(history) + 1, self._max_rounds, self._anew).verdict()
+        entry = {**context, **{name: value for name, value in verdict._asdict().items() if value}}
+        runtime.stream_writer({"name": f"finish.{verdict.decision}", **entry})
         if verdict.decision == "complete":
-            return ended("completed", [*history, told])
-        after = {"finish_history": [*history, told], "finish_notes": []}
-        return {**after, **onward(state, verdict, context), "jump_to": "model"}
+            return final_state("completed", [*history, entry])
+        after = {"finish_history": [*history, entry], "finish_notes": []}
+        return {**after, **continuation(state, verdict, context), "jump_to": "model"}
 
 
-class Offer:
+class GateQuestion:
     """The question at the gate, repeated until it has a clear answer."""
 
     def __init__(self, context: Note, round: int, max_rounds: int, anew: bool) -> None:
@@ -180,12 +180,12 @@ class Offer:
     def _verdict(self, response: Response) -> Verdict | None:
         if response.decision == "reject":
             return self._rejected(response)
-        said = said_by(response)
-        if said.decision == "complete":
+        answer = decision_in(response)
+        if answer.decision == "complete":
             return Verdict("complete", response.responder)
-        if said.decision == "unclear" or self._is_last:
+        if answer.decision == "unclear" or self._is_last:
             return None
-        return self._updated(said.task or self._new_task(), response.responder)
+        return self._updated(answer.task or self._new_task(), response.responder)
 
     def _rejected(self, response: Response) -> Verdict:
         why = response.message or "no reason was given"
@@ -207,7 +207,7 @@ class Offer:
     def _is_completed_first(self, task: str) -> bool:
         hint = f"Then this begins, with nothing but its hand-over:\n\n{task}"
         response = self._asked("Is the task before completed?", hint, "finish", ("approve", "reject", "respond"))
-        return said_by(response).decision == "complete"
+        return decision_in(response).decision == "complete"
 
     def _asked(self, title: str, hint: str, kind: Kind, decisions: Sequence[Decision]) -> Response:
         while True:
@@ -217,29 +217,29 @@ class Offer:
             hint = f"Nobody decided: the question before this one was {request.status}."
 
 
-def said_by(response: Response) -> Said:
+def decision_in(response: Response) -> TextDecision:
     """Return the meaning of an answer to the gate, given by a button or in words."""
     if response.decision == "approve":
-        return Said("complete")
+        return TextDecision("complete")
     if response.decision == "edit":
-        return Said("update", str((response.data or {}).get("task") or "").strip())
-    return read(response.message or "") if response.decision == "respond" else Said("unclear")
+        return TextDecision("update", str((response.data or {}).get("task") or "").strip())
+    return parse_decision(response.message or "") if response.decision == "respond" else TextDecision("unclear")
 
 
 def context_of(state: FinishState) -> Note:
     """Return the context that a person sees of a stopped agent."""
-    notes, said = state.get("finish_notes", []), spoken(state["messages"])
+    notes, texts = state.get("finish_notes", []), agent_texts(state["messages"])
     reason = "; ".join(note["reason"] for note in notes if "reason" in note)
-    if not notes and said and state.get("jump_to") == "end":
+    if not notes and texts and state.get("jump_to") == "end":
         # A middleware that ends the agent states the reason in a message of the agent.
-        reason = said.pop()
-    told = next((note for note in reversed(notes) if "summary" in note), {"summary": said[-1] if said else ""})
+        reason = texts.pop()
+    entry = next((note for note in reversed(notes) if "summary" in note), {"summary": texts[-1] if texts else ""})
     agent = ensure_config().get("metadata", {}).get("lc_agent_name")
-    found = {**told, "reason": reason or failure(state["messages"]), "agent": agent}
+    found = {**entry, "reason": reason or failure(state["messages"]), "agent": agent}
     return {"task": clipped(state.get("task", "")), **{name: clipped(text) for name, text in found.items() if text}}
 
 
-def spoken(messages: Sequence[AnyMessage]) -> list[str]:
+def agent_texts(messages: Sequence[AnyMessage]) -> list[str]:
     """Return the text of the agent's messages."""
     return [message.text for message in messages if isinstance(message, AIMessage) and message.text.strip()]
 
@@ -260,33 +260,33 @@ def clipped(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def ended(outcome: str, history: list[dict[str, Any]]) -> Update:
+def final_state(outcome: str, history: list[dict[str, Any]]) -> Update:
     """Return the final state of an agent."""
     return {"finish_outcome": outcome, "finish_history": history, "finish_notes": []}
 
 
-def onward(state: FinishState, verdict: Verdict, context: Note) -> Update:
+def continuation(state: FinishState, verdict: Verdict, context: Note) -> Update:
     """Return the state with which the agent continues."""
     if verdict.decision == "anew":
         handover = context.get("handover") or context.get("summary", "")
         fresh = f"{verdict.next}\n\nAn earlier task was completed: {context['task']}\nIts hand-over: {handover}"
         return {"task": verdict.next, "messages": [RemoveMessage(REMOVE_ALL_MESSAGES), HumanMessage(fresh)]}
     if verdict.decision == "update":
-        told = HumanMessage(f"Your task has changed. From now on it is: {verdict.next}")
-        return {"task": verdict.next, "messages": [*unanswered(state["messages"]), told]}
-    told = HumanMessage(f"This is not finished: {verdict.message}\nGo on with your task: {context['task']}")
-    return {"messages": [*unanswered(state["messages"]), told]}
+        message = HumanMessage(f"Your task has changed. From now on it is: {verdict.next}")
+        return {"task": verdict.next, "messages": [*missing_results(state["messages"]), message]}
+    message = HumanMessage(f"This is not finished: {verdict.message}\nGo on with your task: {context['task']}")
+    return {"messages": [*missing_results(state["messages"]), message]}
 
 
-def unanswered(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
+def missing_results(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
     """Return a result for each call of the last message without one: models refuse to continue without it."""
     results = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
     calls = [call for message in messages[-1:] if isinstance(message, AIMessage) for call in message.tool_calls]
-    told = "Not run: the agent was stopped before."
-    return [ToolMessage(told, tool_call_id=c["id"], status="error") for c in calls if c["id"] not in results]
+    text = "Not run: the agent was stopped before."
+    return [ToolMessage(text, tool_call_id=c["id"], status="error") for c in calls if c["id"] not in results]
 
 
-def reminded(request: ModelRequest[Any]) -> ModelRequest[Any]:
+def with_task(request: ModelRequest[Any]) -> ModelRequest[Any]:
     """Return the request with the task included: summarization of long conversations may have dropped it."""
     task = str(request.state.get("task", ""))
     if not task or not asks() or any(task in message.text for message in request.messages):
@@ -300,41 +300,41 @@ def finish_tool(summary: str, tool_call_id: Annotated[str, InjectedToolCallId], 
 
     A person decides whether it is finished, or gives you another task.
     """
-    told = ToolMessage("A person is asked whether the task is finished.", tool_call_id=tool_call_id, name="finish")
+    message = ToolMessage("A person is asked whether the task is finished.", tool_call_id=tool_call_id, name="finish")
     note = {"summary": summary, "handover": handover}
-    return Command(update={"messages": [told], "finish_notes": [note]})
+    return Command(update={"messages": [message], "finish_notes": [note]})
 
 
 def delegate(agent: Any, *, name: str, description: str) -> BaseTool:
     """Return a gated agent as a tool: its result is the agent's report, once a person lets it finish."""
 
-    async def later(task: str) -> str:
+    async def run_async(task: str) -> str:
         state: Any = {}
-        async for part in agent.astream({"messages": [HumanMessage(task)]}, stream_mode=list(HEARD)):
-            state = heard(part, state)
+        async for part in agent.astream({"messages": [HumanMessage(task)]}, stream_mode=list(STREAM_MODES)):
+            state = newest_state(part, state)
         return report(state)
 
-    def now(task: str) -> str:
+    def run_sync(task: str) -> str:
         state: Any = {}
-        for part in agent.stream({"messages": [HumanMessage(task)]}, stream_mode=list(HEARD)):
-            state = heard(part, state)
+        for part in agent.stream({"messages": [HumanMessage(task)]}, stream_mode=list(STREAM_MODES)):
+            state = newest_state(part, state)
         return report(state)
 
-    return StructuredTool.from_function(now, later, name=name, description=description)
+    return StructuredTool.from_function(run_sync, run_async, name=name, description=description)
 
 
-def heard(part: tuple[str, Any], state: Any) -> Any:
+def newest_state(part: tuple[str, Any], state: Any) -> Any:
     """Return the newest state of a delegate, and pass on its progress events."""
-    mode, told = part
+    mode, value = part
     if mode == "values":
-        return told
-    get_stream_writer()(told)
+        return value
+    get_stream_writer()(value)
     return state
 
 
 def report(state: FinishState) -> str:
     """Return a finished agent's report to its delegator: its hand-over, and the changes of its task."""
     last, rounds = state["finish_history"][-1], state["finish_history"][:-1]
-    said = [last.get("summary", ""), last.get("handover", "")]
+    parts = [last.get("summary", ""), last.get("handover", "")]
     changes = [CHANGES[step["decision"]].format(**step) for step in rounds]
-    return "\n\n".join(filter(None, [*said, "\n".join(["On the way:", *changes]) if changes else ""]))
+    return "\n\n".join(filter(None, [*parts, "\n".join(["On the way:", *changes]) if changes else ""]))

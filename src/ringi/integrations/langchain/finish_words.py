@@ -12,25 +12,25 @@ MARKS = ".!。"
 """Marks that may follow a word without changing its meaning; a question mark changes it."""
 
 
-class Said(NamedTuple):
+class TextDecision(NamedTuple):
     """A decision, and the new task if the same text names it."""
 
     decision: Literal["complete", "update", "unclear"]
     task: str | None = None
 
 
-def read(text: str) -> Said:
+def parse_decision(text: str) -> TextDecision:
     """Return the decision in a text; only a single word of consent completes the task."""
-    word = plain(text)
+    word = normalize(text)
     if word in COMPLETE:
-        return Said("complete")
+        return TextDecision("complete")
     if word in UPDATE:
-        return Said("update")
+        return TextDecision("update")
     first, *rest = re.split("[:：]", text, maxsplit=1)
-    task = rest[0].strip() if rest and plain(first) in UPDATE else ""
-    return Said("update", task) if task else Said("unclear")
+    task = rest[0].strip() if rest and normalize(first) in UPDATE else ""
+    return TextDecision("update", task) if task else TextDecision("unclear")
 
 
-def plain(text: str) -> str:
+def normalize(text: str) -> str:
     """Return a text without irrelevant differences: width, case, blanks, and trailing marks."""
     return unicodedata.normalize("NFKC", text).casefold().strip().rstrip(MARKS).strip()

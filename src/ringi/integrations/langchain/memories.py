@@ -52,11 +52,11 @@ class Remember(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Call the model with the memories."""
-        known = memories()
-        return await handler(self._told(request, await known.newest(self._most) if known else []))
+        source = memories()
+        return await handler(self._with_memories(request, await source.newest(self._most) if source else []))
 
-    def _told(self, request: ModelRequest[Any], known: Sequence[Memory]) -> ModelRequest[Any]:
-        lines = fitting(map(quoted, known), self._longest)
+    def _with_memories(self, request: ModelRequest[Any], memories: Sequence[Memory]) -> ModelRequest[Any]:
+        lines = fit_lines(map(quote, memories), self._longest)
         if not lines:
             return request
         return request.override(messages=[HumanMessage(BEGINNING + "\n".join(lines) + END), *request.messages])
@@ -68,14 +68,14 @@ def memories() -> Memories | None:
     return host.memories if host else None
 
 
-def quoted(memory: Memory) -> str:
+def quote(memory: Memory) -> str:
     """Return a memory as one line of JSON."""
-    told = memory.told_at.date().isoformat()
-    line = {"category": memory.category, "question": memory.question, "answer": memory.labelled, "told": told}
+    day = memory.told_at.date().isoformat()
+    line = {"category": memory.category, "question": memory.question, "answer": memory.labelled, "told": day}
     return json.dumps(line, ensure_ascii=False).translate(QUOTED)
 
 
-def fitting(lines: Iterable[str], longest: int) -> list[str]:
+def fit_lines(lines: Iterable[str], longest: int) -> list[str]:
     """Return the lines that fit, in their order; a line that does not fit is skipped."""
     found: list[str] = []
     for line in lines:

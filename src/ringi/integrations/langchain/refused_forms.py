@@ -30,38 +30,38 @@ READ = 2_000
 """Characters of a message that are used to detect its language."""
 
 
-class Talk(NamedTuple):
+class FormConversation(NamedTuple):
     """The conversation before a model's form."""
 
-    refused: int = 0
+    invalid_forms: int = 0
     """The number of consecutive rejected forms."""
     language: str = "en"
     """The person's language."""
 
 
-def talk_of(messages: Sequence[AnyMessage], tool: str) -> Talk:
+def conversation_of(messages: Sequence[AnyMessage], tool: str) -> FormConversation:
     """Return the conversation before a form; `tool` is the name under which the model calls for one."""
     people = [m for m in messages if isinstance(m, HumanMessage) and REFUSED not in m.additional_kwargs]
-    heard = [message.text[:READ] for message in people if not message.text.startswith("{")]
-    return Talk(_refused(messages, tool), language_of(reversed(heard)))
+    texts = [message.text[:READ] for message in people if not message.text.startswith("{")]
+    return FormConversation(_invalid_rounds(messages, tool), language_of(reversed(texts)))
 
 
-def refusal(errors: object, talk: Talk, title: object) -> str:
+def report_invalid(errors: object, conversation: FormConversation, title: object) -> str:
     """Return the message to the model about an invalid form; the second one also informs the person."""
-    if talk.refused == 1:
-        get_stream_writer()({SAY: sentence(talk, title)})
-    return told(errors, talk)
+    if conversation.invalid_forms == 1:
+        get_stream_writer()({SAY: notice(conversation, title)})
+    return error_text(errors, conversation)
 
 
-def told(errors: object, talk: Talk) -> str:
+def error_text(errors: object, conversation: FormConversation) -> str:
     """Return the message to the model about an invalid form."""
-    return WRONG.format(errors=errors, next=NO_MORE if talk.refused else AGAIN)
+    return WRONG.format(errors=errors, next=NO_MORE if conversation.invalid_forms else AGAIN)
 
 
-def sentence(talk: Talk, title: object) -> str:
+def notice(conversation: FormConversation, title: object) -> str:
     """Return the message to the person about a form that was invalid twice."""
     name = " ".join(clean_text(title).split())[:LONGEST_TITLE] if isinstance(title, str) else ""
-    return SENTENCES[talk.language].format(title=QUOTES[talk.language].format(name) if name else "")
+    return SENTENCES[conversation.language].format(title=QUOTES[conversation.language].format(name) if name else "")
 
 
 def language_of(texts: Iterable[str]) -> str:
@@ -76,7 +76,7 @@ def language_of(texts: Iterable[str]) -> str:
     return "en"
 
 
-def _refused(messages: Sequence[AnyMessage], tool: str) -> int:
+def _invalid_rounds(messages: Sequence[AnyMessage], tool: str) -> int:
     rounds, is_refused = 0, False
     for message in reversed(messages):
         if REFUSED in message.additional_kwargs:

@@ -37,53 +37,55 @@ def stopped_model(error: Exception) -> ExtendedModelResponse[Any]:
 def stopped_tool(request: ToolCallRequest, error: Exception) -> Command[Any]:
     """Return the result of a tool call that failed."""
     name, reason = request.tool_call["name"], reason_of(error)
-    told = ToolMessage(f"Error: {reason}", tool_call_id=request.tool_call["id"], name=name, status="error")
-    return Command(update={"messages": [told], "finish_notes": [{"reason": f"{name}: {reason}"}]})
+    message = ToolMessage(f"Error: {reason}", tool_call_id=request.tool_call["id"], name=name, status="error")
+    return Command(update={"messages": [message], "finish_notes": [{"reason": f"{name}: {reason}"}]})
 
 
-def watched(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, Any, Any]:
+def watch(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, Any, Any]:
     """Return the same middleware, with errors in its own steps redirected to the gate."""
     kind: Any = type(middleware)
-    hooks = {name: watched_hook(name, getattr(kind, name)) for name in HOOKS if is_own(kind, name)}
-    later = {f"a{name}": watched_later(name, getattr(kind, f"a{name}")) for name in HOOKS if is_own(kind, f"a{name}")}
+    hooks = {name: watch_hook(name, getattr(kind, name)) for name in HOOKS if overrides(kind, name)}
+    async_hooks = {
+        f"a{name}": watch_async_hook(name, getattr(kind, f"a{name}")) for name in HOOKS if overrides(kind, f"a{name}")
+    }
     other: Any = copy.copy(middleware)
-    other.__class__ = type(kind.__name__, (kind,), {**hooks, **later})
+    other.__class__ = type(kind.__name__, (kind,), {**hooks, **async_hooks})
     found: AgentMiddleware[Any, Any, Any] = other
     return found
 
 
-def is_own(kind: Any, name: str) -> bool:
+def overrides(kind: Any, name: str) -> bool:
     """Return whether a middleware implements a step."""
     return getattr(kind, name) is not getattr(AgentMiddleware, name)
 
 
-def watched_hook(name: str, hook: Any) -> Any:
+def watch_hook(name: str, hook: Any) -> Any:
     """Return a hook whose errors lead to the gate."""
 
     @functools.wraps(hook)
-    def step(*given: Any, **named: Any) -> Any:
+    def step(*args: Any, **kwargs: Any) -> Any:
         try:
-            return hook(*given, **named)
+            return hook(*args, **kwargs)
         except Exception as error:
             return stopped_step(name, error)
 
-    return jumping(name, step)
+    return allow_jump(name, step)
 
 
-def watched_later(name: str, hook: Any) -> Any:
+def watch_async_hook(name: str, hook: Any) -> Any:
     """Return an async hook whose errors lead to the gate."""
 
     @functools.wraps(hook)
-    async def step(*given: Any, **named: Any) -> Any:
+    async def step(*args: Any, **kwargs: Any) -> Any:
         try:
-            return await hook(*given, **named)
+            return await hook(*args, **kwargs)
         except Exception as error:
             return stopped_step(name, error)
 
-    return jumping(name, step)
+    return allow_jump(name, step)
 
 
-def jumping(name: str, step: Any) -> Any:
+def allow_jump(name: str, step: Any) -> Any:
     """Return a hook that may jump to the end; the last hook already runs there and would repeat itself."""
     if name != "after_agent":
         step.__can_jump_to__ = [*getattr(step, "__can_jump_to__", []), "end"]
