@@ -109,14 +109,14 @@ async def test_polling_and_webhook_are_woken_by_nothing_but_the_poll(
     url = url_of(store, request, tmp_path)
     async with ringi.open(url, notify=mode, poll_interval=HOUR) as here, ringi.open(url) as there:
         question = await here.ask("Go?")
-        has_looked, look = asyncio.Event(), here._ended
+        has_looked, look = asyncio.Event(), here._ended_request
 
         async def looked(id: str) -> Request | None:
             found = await look(id)
             has_looked.set()
             return found
 
-        monkeypatch.setattr(here, "_ended", looked)
+        monkeypatch.setattr(here, "_ended_request", looked)
         waiting = asyncio.create_task(here.wait(question.id, timeout=LIMIT))
         await has_looked.wait()
         await answer(there, question)

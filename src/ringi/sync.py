@@ -30,8 +30,8 @@ OPEN: WeakSet[_Blocking] = WeakSet()
 
 def close_all() -> None:
     """Close all open objects."""
-    for desk in list(OPEN):
-        desk.close()
+    for facade in list(OPEN):
+        facade.close()
 
 
 # Before the thread pools end, which is too early for `atexit`: importing their module registers their own hook.
@@ -41,8 +41,8 @@ threading._register_atexit(close_all)  # type: ignore[attr-defined]
 class _Blocking:
     """Runs its operations in the background; safe for use by several threads."""
 
-    def __init__(self, verbs: Any, portal: BlockingPortal) -> None:
-        self._verbs, self._portal, self._stack = verbs, portal, ExitStack()
+    def __init__(self, api: Any, portal: BlockingPortal) -> None:
+        self._api, self._portal, self._stack = api, portal, ExitStack()
         self._lifetime = Lifetime(type(self).__name__.lower())
         self._running: set[Future[Any]] = set()
         self._lock, self._is_closed = Lock(), False
@@ -60,21 +60,21 @@ class _Blocking:
             self._stack.close()
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        running = self._begun(work)
+        running = self._start(work)
         try:
             return running.result()
         except CancelledError:
-            raise self._closed() from None
+            raise self._closed_error() from None
         finally:
             # Otherwise a wait interrupted by Ctrl-C would continue, and the program would wait for it at exit.
             running.cancel()
             self._running.discard(running)
 
-    def _begun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+    def _start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
         self._lifetime.check()
         with self._lock:
             if self._is_closed:
-                raise self._closed()
+                raise self._closed_error()
             running: Future[T] = self._portal.start_task_soon(work)
             self._running.add(running)
         return running
@@ -85,36 +85,36 @@ class _Blocking:
         for running in list(self._running):
             running.cancel()
 
-    def _closed(self) -> ClosedError:
+    def _closed_error(self) -> ClosedError:
         return ClosedError(type(self).__name__.lower())
 
 
-def blocking(verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
+def blocking(operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
     """Return the operation as a function that blocks until it is done."""
 
-    def call(desk: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        own: Callable[P, Coroutine[Any, Any, T]] = getattr(desk._verbs, verb.__name__)
-        return desk._run(functools.partial(own, *args, **kwargs))
+    def call(facade: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        method: Callable[P, Coroutine[Any, Any, T]] = getattr(facade._api, operation.__name__)
+        return facade._run(functools.partial(method, *args, **kwargs))
 
-    functools.update_wrapper(call, verb)
+    functools.update_wrapper(call, operation)
     return call
 
 
-def stepping(
-    verb: Callable[Concatenate[Any, P], AsyncGenerator[T, None]],
+def iterating(
+    operation: Callable[Concatenate[Any, P], AsyncGenerator[T, None]],
 ) -> Callable[Concatenate[Any, P], Generator[T, None, None]]:
     """Return the operation as a function whose iterator blocks until the next item."""
 
-    def call(desk: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
-        steps: AsyncGenerator[T, None] = getattr(desk._verbs, verb.__name__)(*args, **kwargs)
+    def call(facade: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
+        iterator: AsyncGenerator[T, None] = getattr(facade._api, operation.__name__)(*args, **kwargs)
         try:
             while True:
-                yield desk._run(steps.__anext__)
+                yield facade._run(iterator.__anext__)
         finally:
             with suppress(ClosedError):
-                desk._run(steps.aclose)
+                facade._run(iterator.aclose)
 
-    functools.update_wrapper(call, verb)
+    functools.update_wrapper(call, operation)
     return call
 
 
@@ -127,7 +127,7 @@ class Inbox(_Blocking):
     find = blocking(inbox.Inbox.find)
     count = blocking(inbox.Inbox.count)
     events = blocking(inbox.Inbox.events)
-    follow = stepping(inbox.Inbox.follow)
+    follow = iterating(inbox.Inbox.follow)
     respond = blocking(inbox.Inbox.respond)
     attach = blocking(inbox.Inbox.attach)
     attachment = blocking(inbox.Inbox.attachment)
@@ -151,9 +151,9 @@ class Client(_Blocking):
     def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:
         with ExitStack() as stack:
             portal = stack.enter_context(LOOP)
-            verbs = portal.call(functools.partial(client.Client, url, token, retry_for=retry_for))
-            stack.callback(portal.call, verbs.close)
-            super().__init__(verbs, portal)
+            api = portal.call(functools.partial(client.Client, url, token, retry_for=retry_for))
+            stack.callback(portal.call, api.close)
+            super().__init__(api, portal)
             stack.callback(self._close)
             self._stack = stack.pop_all()
 
@@ -163,7 +163,7 @@ class Client(_Blocking):
     find = blocking(client.Client.find)
     count = blocking(client.Client.count)
     events = blocking(client.Client.events)
-    follow = stepping(client.Client.follow)
+    follow = iterating(client.Client.follow)
     respond = blocking(client.Client.respond)
     attach = blocking(client.Client.attach)
     attachment = blocking(client.Client.attachment)
@@ -190,11 +190,11 @@ def blocking_open(
     def open(*args: P.args, **kwargs: P.kwargs) -> Inbox:
         with ExitStack() as stack:
             portal = stack.enter_context(LOOP)
-            verbs = stack.enter_context(portal.wrap_async_context_manager(opened(*args, **kwargs)))
-            desk = Inbox(verbs, portal)
-            stack.callback(desk._close)
-            desk._stack = stack.pop_all()
-        return desk
+            api = stack.enter_context(portal.wrap_async_context_manager(opened(*args, **kwargs)))
+            facade = Inbox(api, portal)
+            stack.callback(facade._close)
+            facade._stack = stack.pop_all()
+        return facade
 
     return open
 

@@ -18,7 +18,7 @@ from tests.servers import free_port
 
 import ringi
 from ringi import Action, Form, Query, Text, errors
-from ringi.client.transport import ERROR_BY_CODE, Call, error_of, seconds_of
+from ringi.client.transport import ERROR_BY_CODE, ApiCall, error_of, seconds_of
 from ringi.errors import (
     FinalError,
     ForbiddenError,
@@ -292,7 +292,7 @@ ERRORS: list[RingiError] = [
 def test_an_error_comes_back_as_it_was(error: RingiError) -> None:
     sent = response_of(error)
     reply = httpx.Response(sent.status_code, headers=dict(sent.headers), content=bytes(sent.body))
-    call = Call("POST", "/v1/requests/r1/respond", "r1", {"digest": "sha256:0"})
+    call = ApiCall("POST", "/v1/requests/r1/respond", "r1", {"digest": "sha256:0"})
 
     told = error_of("http://ringi", call, reply, reply.json())
 

@@ -62,8 +62,8 @@ def post() -> Iterator[PostOffice]:
     controller.stop()
 
 
-def mailing(post: PostOffice, *boxes: Mailbox, page: str = "https://inbox.example.com") -> DeliverySettings:
-    return settings(mail=MailSettings(server=post.url, sender="ringi@example.com", page=page, boxes=boxes))
+def mailing(post: PostOffice, *mailboxes: Mailbox, page: str = "https://inbox.example.com") -> DeliverySettings:
+    return settings(mail=MailSettings(server=post.url, sender="ringi@example.com", page=page, mailboxes=mailboxes))
 
 
 def text_of(mail: EmailMessage, kind: str) -> str:
@@ -230,7 +230,7 @@ def test_the_environment_says_who_gets_mail() -> None:
 
     assert mail
     assert mail.parts == ("smtp", "127.0.0.1", 2525, "a", "b")
-    assert (mail.page, [box.name for box in mail.boxes]) == ("https://inbox.example.com", ["ann"])
+    assert (mail.page, [box.name for box in mail.mailboxes]) == ("https://inbox.example.com", ["ann"])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.domain.test_display import BLOCKS
 
 import ringi
 from ringi import Code, Diff, Link, Table
-from ringi.delivery.mail import letter
+from ringi.delivery.mail import compose
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain.display import Block
 
@@ -19,8 +19,10 @@ async def mailed(blocks: list[Block], language: Any = "en") -> tuple[str, str]:
     async with ringi.open("memory://") as inbox:
         asked = await inbox.ask("Pay?", display=blocks)
     box = Mailbox(address="ann@example.com", name="ann", language=language)
-    settings = MailSettings(server="smtp://localhost", sender="ringi@example.com", page="https://inbox", boxes=(box,))
-    mail = letter(settings, box, "m1", "request.created", asked)
+    settings = MailSettings(
+        server="smtp://localhost", sender="ringi@example.com", page="https://inbox", mailboxes=(box,)
+    )
+    mail = compose(settings, box, "m1", "request.created", asked)
     (body, html) = mail.iter_parts()
     return body.get_content(), html.get_content()
 

@@ -18,7 +18,7 @@ from tests.server.world import until
 from tests.servers import free_port
 
 from ringi.delivery.display_text import one_line
-from ringi.delivery.mail import letter
+from ringi.delivery.mail import compose
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
@@ -67,7 +67,7 @@ def server() -> Iterator[tuple[RawReceiver, str]]:
 
 
 def mailing(url: str, sender: str = "Ringi <ringi@example.com>") -> MailSettings:
-    return MailSettings(server=url, sender=sender, page="https://inbox.example.com", boxes=(ANN,))
+    return MailSettings(server=url, sender=sender, page="https://inbox.example.com", mailboxes=(ANN,))
 
 
 async def test_no_title_or_name_of_an_action_writes_headers_or_a_body(server: tuple[RawReceiver, str]) -> None:
@@ -115,7 +115,7 @@ def test_whatever_the_text_a_mail_has_the_same_headers(title: str) -> None:
     request = Request.asked(ask, tenant="default", id="q1", now=at, by="agent:a")[0]
     request = request.model_copy(update={"title": title, "asked_by": title})
 
-    mail = letter(mailing("smtp://localhost"), ANN, "0" * 32, "request.created", request)
+    mail = compose(mailing("smtp://localhost"), ANN, "0" * 32, "request.created", request)
 
     check(mail.as_bytes(policy=policy.SMTP), title, "A question waits for you")
 

@@ -11,7 +11,7 @@ import pytest
 from tests.delivery.office import SECRET
 
 from ringi.connect import inbox_on, open_backend
-from ringi.delivery.addresses import Addresses, RefusedAddressError
+from ringi.delivery.addresses import AddressResolver, RefusedAddressError
 from ringi.delivery.deliveries import delivering
 from ringi.delivery.settings import SCHEDULE, DeliverySettings
 from ringi.domain.ask import Ask
@@ -32,32 +32,32 @@ def read(*rows: object, **variables: str) -> DeliverySettings:
 
 @pytest.mark.parametrize("host", PRIVATE)
 async def test_what_is_not_public_is_refused_however_it_is_written(host: str) -> None:
-    addresses = Addresses(())
+    addresses = AddressResolver(())
     try:
         with pytest.raises(RefusedAddressError, match="not public"):
-            await addresses.of(host, 443, is_clear=False)
+            await addresses.resolve(host, 443, is_unencrypted=False)
     finally:
         addresses.close()
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"])
 async def test_what_is_public_is_reached_over_tls_alone(host: str) -> None:
-    addresses = Addresses(())
+    addresses = AddressResolver(())
     try:
-        assert await addresses.of(host, 443, is_clear=False) == [ip_address(host)]
+        assert await addresses.resolve(host, 443, is_unencrypted=False) == [ip_address(host)]
         with pytest.raises(RefusedAddressError, match="without TLS"):
-            await addresses.of(host, 80, is_clear=True)
+            await addresses.resolve(host, 80, is_unencrypted=True)
     finally:
         addresses.close()
 
 
 async def test_a_network_that_is_allowed_is_reached_and_no_other() -> None:
-    addresses = Addresses([ip_network("10.1.0.0/16")])
+    addresses = AddressResolver([ip_network("10.1.0.0/16")])
     try:
-        assert await addresses.of("10.1.2.3", 80, is_clear=True) == [ip_address("10.1.2.3")]
-        assert await addresses.of("::ffff:10.1.2.3", 80, is_clear=True)
+        assert await addresses.resolve("10.1.2.3", 80, is_unencrypted=True) == [ip_address("10.1.2.3")]
+        assert await addresses.resolve("::ffff:10.1.2.3", 80, is_unencrypted=True)
         with pytest.raises(RefusedAddressError):
-            await addresses.of("10.2.0.1", 80, is_clear=True)
+            await addresses.resolve("10.2.0.1", 80, is_unencrypted=True)
     finally:
         addresses.close()
 

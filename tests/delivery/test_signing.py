@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from standardwebhooks import Webhook
 
-from ringi.delivery.signing import checked_secret, new_secret, signed, verify
+from ringi.delivery.signing import checked_secret, new_secret, signature_headers, verify
 from ringi.errors import SettingError, SignatureError
 
 BODY = '{"type":"request.completed","data":{"title":"稟議"}}'.encode()
@@ -21,7 +21,7 @@ def now() -> datetime:
 
 def test_the_stock_library_takes_what_ringi_signed() -> None:
     secret = new_secret()
-    headers = signed([secret], "evt_1", datetime.now(timezone(timedelta(hours=9))), BODY)
+    headers = signature_headers([secret], "evt_1", datetime.now(timezone(timedelta(hours=9))), BODY)
 
     assert Webhook(secret).verify(BODY, headers)["data"] == {"title": "稟議"}
 
@@ -37,7 +37,7 @@ def test_ringi_takes_what_the_stock_library_signed() -> None:
 
 def test_what_was_signed_with_an_old_secret_and_a_new_one_fits_either() -> None:
     old, new = new_secret(), new_secret()
-    headers = signed([new, old], "evt_1", now(), BODY)
+    headers = signature_headers([new, old], "evt_1", now(), BODY)
 
     assert verify([old], headers, BODY) == verify([new], headers, BODY)
 
@@ -58,7 +58,7 @@ def test_a_delivery_with_other_headers_is_refused(changed: dict[str, str]) -> No
     secret = new_secret()
 
     with pytest.raises(SignatureError, match="refuse it with 401"):
-        verify([secret], {**signed([secret], "evt_1", now(), BODY), **changed}, BODY)
+        verify([secret], {**signature_headers([secret], "evt_1", now(), BODY), **changed}, BODY)
 
 
 def test_a_delivery_with_another_time_than_was_signed_is_refused() -> None:
@@ -66,7 +66,7 @@ def test_a_delivery_with_another_time_than_was_signed_is_refused() -> None:
     moved = {"webhook-timestamp": str(int(at.timestamp()) + 1)}
 
     with pytest.raises(SignatureError, match="refuse it with 401"):
-        verify([secret], {**signed([secret], "evt_1", at, BODY), **moved}, BODY)
+        verify([secret], {**signature_headers([secret], "evt_1", at, BODY), **moved}, BODY)
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", BODY + b" "])
@@ -74,7 +74,7 @@ def test_a_delivery_with_another_body_is_refused(body: bytes) -> None:
     secret = new_secret()
 
     with pytest.raises(SignatureError):
-        verify([secret], signed([secret], "evt_1", now(), BODY), body)
+        verify([secret], signature_headers([secret], "evt_1", now(), BODY), body)
 
 
 @pytest.mark.parametrize("minutes", [-6, 6])
@@ -82,12 +82,12 @@ def test_a_delivery_of_another_time_is_refused(minutes: int) -> None:
     secret = new_secret()
 
     with pytest.raises(SignatureError):
-        verify([secret], signed([secret], "evt_1", now() + timedelta(minutes=minutes), BODY), BODY)
+        verify([secret], signature_headers([secret], "evt_1", now() + timedelta(minutes=minutes), BODY), BODY)
 
 
 def test_without_a_secret_nothing_is_believed() -> None:
     with pytest.raises(SignatureError, match="no secret"):
-        verify([], signed([new_secret()], "evt_1", now(), BODY), BODY)
+        verify([], signature_headers([new_secret()], "evt_1", now(), BODY), BODY)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from ringi.base.clock import utc_now
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import FinalError, RingiError
-from ringi.inbox.inbox import SWEEP, Inbox
+from ringi.inbox.inbox import SWEEP_SIZE, Inbox
 from ringi.testing.clock import Clock
 
 ENDS = {"request.completed", "request.cancelled", "request.expired"}
@@ -159,7 +159,7 @@ async def test_a_thousand_deadlines_of_one_tenant_do_not_keep_another_waiting(ur
         events = await one.store.events(limit=5_000)
     ends = [event.tenant for event in events if event.type == "request.expired"]
     assert len(ends) == 1_001
-    assert ends.index("small") < 2 * SWEEP
+    assert ends.index("small") < 2 * SWEEP_SIZE
 
 
 async def test_an_error_is_never_taken_for_a_decision(inboxes: list[Inbox]) -> None:

@@ -15,7 +15,7 @@ from tests.delivery.receivers import OK, answers, hangs, receiving
 from tests.server.world import until
 
 from ringi.connect import Backend, inbox_on, open_backend
-from ringi.delivery.attempts import TryLog
+from ringi.delivery.attempts import AttemptLog
 from ringi.domain.request import Request
 
 SCRIPT = Path(__file__).with_name("delivery_process.py")
@@ -43,7 +43,7 @@ async def asked(tmp_path: Path) -> AsyncIterator[tuple[str, Backend, Request]]:
 
 
 async def is_delivered(backend: Backend, request: Request) -> bool:
-    found = await TryLog(backend.stream).of_request(request.tenant, request.id)
+    found = await AttemptLog(backend.stream).of_request(request.tenant, request.id)
     return [each.status for each in found] == ["delivered"]
 
 
@@ -74,7 +74,7 @@ async def test_a_server_that_was_killed_between_two_tries_is_followed_by_one_tha
         async with delivering(store, crm.url):
             await until(lambda: is_delivered(backend, request))
 
-    (delivery,) = await TryLog(backend.stream).of_request(request.tenant, request.id)
+    (delivery,) = await AttemptLog(backend.stream).of_request(request.tenant, request.id)
     assert [(each.status, each.code) for each in delivery.tries] == [("waiting", 500), ("delivered", 200)]
     assert len({got.id for got in crm.got}) == 1
 

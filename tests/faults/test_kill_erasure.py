@@ -11,8 +11,8 @@ from tests.faults.processes import child
 import ringi
 from ringi.audit.verify import verify
 from ringi.connect import inbox_on, open_backend
-from ringi.delivery.attempts import TryLog
-from ringi.delivery.worker import Task
+from ringi.delivery.attempts import AttemptLog
+from ringi.delivery.worker import DeliveryTask
 from ringi.inbox.inbox import Inbox
 from ringi.testing.clock import NOON
 
@@ -35,12 +35,12 @@ async def plant(url: str) -> None:
         for id, word in (("r1", PLANTED), ("r2", "plain")):
             asked = await inbox.ask(f"May {word} go?", id=id, action=ringi.Action("go", {"what": word}))
             await inbox.respond(id, "approve", digest=asked.digest, responder="ann", message=word)
-        task = Task(
+        task = DeliveryTask(
             tenant="default", request_id="r1", version=2, event="e", type="request.completed",
             happened_at=NOON, endpoint="crm",
         )  # fmt: skip
-        tried = task.tried("https://crm.example.com", NOON, "waiting", error=f"550 <{PLANTED}@example.com>")
-        await TryLog(backend.stream).add("default", "r1", tried)
+        tried = task.attempt("https://crm.example.com", NOON, "waiting", error=f"550 <{PLANTED}@example.com>")
+        await AttemptLog(backend.stream).add("default", "r1", tried)
 
 
 async def is_whole(inbox: Inbox) -> bool:

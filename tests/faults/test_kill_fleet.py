@@ -19,7 +19,7 @@ from tests.server.world import until
 
 import ringi
 from ringi.connect import Backend, inbox_on, open_backend
-from ringi.delivery.attempts import TryLog
+from ringi.delivery.attempts import AttemptLog
 from ringi.domain.request import Request
 
 ENTRY = "from ringi.cli import main; main()"
@@ -82,7 +82,7 @@ def ports_of(pid: int) -> set[int]:
 
 
 async def is_told(backend: Backend, request: Request) -> bool:
-    found = await TryLog(backend.stream).of_request(request.tenant, request.id)
+    found = await AttemptLog(backend.stream).of_request(request.tenant, request.id)
     return [each.status for each in found] == ["delivered"]
 
 

@@ -19,8 +19,8 @@ from tests.runs.world import World, opened, working
 from ringi import Action, Form, Text
 from ringi.audit.seals import Sealer, compare, read_seals
 from ringi.audit.verify import verify
-from ringi.delivery.attempts import Target, TryLog
-from ringi.delivery.worker import Task
+from ringi.delivery.attempts import AttemptLog, DeliveryTarget
+from ringi.delivery.worker import DeliveryTask
 from ringi.domain.ask import Ask
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import ERASED_PERSON, Query
@@ -386,13 +386,13 @@ async def test_while_its_run_goes_on_nothing_is_erased(file: Place) -> None:
 
 async def test_the_tries_of_its_deliveries_are_forgotten(file: Place) -> None:
     await file.answered()
-    log = TryLog(file.stream)
-    assert await log.of("default", Target("ask-0", 1, "r1")) == []
-    task = Task(
+    log = AttemptLog(file.stream)
+    assert await log.of_target("default", DeliveryTarget("ask-0", 1, "r1")) == []
+    task = DeliveryTask(
         tenant="default", request_id="r1", version=2, event="e", type="request.completed",
         happened_at=NOON, endpoint="crm",
     )  # fmt: skip
-    await log.add("default", "r1", task.tried("mail to ann", NOON, "waiting", error=f"550 <{PLANTED}@example.com>"))
+    await log.add("default", "r1", task.attempt("mail to ann", NOON, "waiting", error=f"550 <{PLANTED}@example.com>"))
     assert len(await log.of_request("default", "r1")) == 1
 
     await file.inbox.erase("r1", "root")
@@ -549,7 +549,7 @@ async def test_who_had_something_delivered_again_is_gone_when_they_are_erased(pl
     done = await place.inbox.erase_all("root", person="annzwetschge")
 
     assert looked.requests == done.requests == ("r1",)
-    assert await TryLog(place.stream).of_request("default", "r1") == []
+    assert await AttemptLog(place.stream).of_request("default", "r1") == []
     if place.url != "memory://":
         assert "annzwetschge" not in await place.everything()
     assert (await place.inbox.get("r1")).reason == "bob's reason"
@@ -559,12 +559,12 @@ async def test_who_had_something_delivered_again_is_gone_when_they_are_erased(pl
 
 async def redelivered(place: Place, by: str) -> None:
     """Keep that somebody had an event of `r1` delivered again."""
-    task = Task(
+    task = DeliveryTask(
         tenant="default", request_id="r1", version=2, event="e", type="request.cancelled",
         happened_at=NOON, endpoint="crm",
     )  # fmt: skip
-    tried = task.tried("https://crm.example.com", NOON, "queued")
-    await TryLog(place.stream).add("default", "r1", tried.model_copy(update={"by": by}))
+    tried = task.attempt("https://crm.example.com", NOON, "queued")
+    await AttemptLog(place.stream).add("default", "r1", tried.model_copy(update={"by": by}))
 
 
 async def test_who_wrote_in_a_journal_is_gone_when_they_are_erased_and_what_they_entered_adds_up(place: Place) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from ringi.base.canonical_json import jsonable
-from ringi.client.transport import Call, Transport
+from ringi.client.transport import ApiCall, Transport
 from ringi.domain.ask import Answer, Ask, Decision
 from ringi.domain.memories import Memory
 from ringi.domain.record import AGENT, START, Event, Position, Query
@@ -29,7 +29,7 @@ from ringi.errors import (
     WaitTimeoutError,
 )
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
-from ringi.inbox.api import InboxAPI, id_of, untold
+from ringi.inbox.api import InboxAPI, id_of, ignore_progress
 from ringi.privacy.erasure import Erasure, Sweep
 
 REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
@@ -48,7 +48,7 @@ PARAMETERS = {
     "before": "cursor",
 }
 """Maps the fields of a query to the parameters of the list."""
-ELSEWHERE = {"tenant", "limit", "mine"}
+IMPLIED_FIELDS = {"tenant", "limit", "mine"}
 """Fields of a query that the token, the requested pages or a flag determine."""
 
 
@@ -66,8 +66,8 @@ class Client(InboxAPI):
     """
 
     def __init__(self, url: str, token: str, *, retry_for: float = 30.0) -> None:
-        self._wire = Transport(url, token, retry_for)
-        self._known: dict[str, Any] | None = None
+        self._transport = Transport(url, token, retry_for)
+        self._session: dict[str, Any] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -77,18 +77,18 @@ class Client(InboxAPI):
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._wire.close()
+        await self._transport.close()
 
     async def submit(self, ask: Ask) -> Request:
         """Store an ask, or return the stored request if its id exists with the same content."""
         # A server-generated id would differ for each attempt.
         id = ask.id or uuid.uuid4().hex
-        body = {**given(ask.plain()), "id": id}
-        return request_of(await self._wire.call(Call("POST", REQUESTS, id, body)))
+        body = {**to_json(ask.plain()), "id": id}
+        return request_of(await self._transport.call(ApiCall("POST", REQUESTS, id, body)))
 
     async def get(self, id: str) -> Request:
         """Return a request, or raise `NotFoundError`."""
-        return request_of(await self._wire.call(Call("GET", path_of(id), id)))
+        return request_of(await self._transport.call(ApiCall("GET", path_of(id), id)))
 
     async def find(self, query: Query | None = None) -> list[Request]:
         """Return this tenant's matching requests that the token may see, newest first.
@@ -97,7 +97,7 @@ class Client(InboxAPI):
             InvalidError: A field of the query is not supported over HTTP.
         """
         query = query or Query()
-        return list(map(request_of, await self._listed(REQUESTS, await self._parameters(query), query.limit)))
+        return list(map(request_of, await self._list(REQUESTS, await self._query_parameters(query), query.limit)))
 
     async def count(self, query: Query) -> int:
         """Return the number of this tenant's matching requests, up to the query's limit, by listing them."""
@@ -116,14 +116,14 @@ class Client(InboxAPI):
         the `position` of the last event. `after=None` starts with the next new event, `""` with the first of all.
         Events that are only in the audit trail may arrive some seconds later.
         """
-        place = await self._end() if after is None else after
+        position = await self._end() if after is None else after
         path, known = FEED if request_id is None else f"{path_of(request_id)}/events", set[Position]()
-        async with aclosing(self._wire.rings(path, lambda: place or BEGINNING)) as rings:
-            async for ring in rings:
+        async with aclosing(self._transport.positions(path, lambda: position or BEGINNING)) as positions:
+            async for notified in positions:
                 # Events arrive in bursts, and the first notification fetches all of them.
-                is_read = ring in known
+                is_read = notified in known
                 while not is_read:
-                    events, place, is_read = await self._news(place, request_id)
+                    events, position, is_read = await self._read_events(position, request_id)
                     known = {event.position for event in events}
                     for event in events:
                         yield event
@@ -150,7 +150,7 @@ class Client(InboxAPI):
             InvalidError: The answer is invalid; there is one error for each field. The request stays pending.
         """
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
-        return await self._change(id, "respond", responder, given(Answer.parse(body)))
+        return await self._change(id, "respond", responder, to_json(Answer.parse(body)))
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
         """Store a file for a field of a pending request, and return its reference for the answer's data.
@@ -162,13 +162,13 @@ class Client(InboxAPI):
         if len(content) > MAX_FILE:
             raise InvalidError.of(field, f"has {len(content)} bytes: send a file of at most {MAX_FILE} bytes")
         body = {"field": field, "name": name, "data": base64.b64encode(content).decode()}
-        file: AttachedFile = await self._wire.call(Call("POST", f"{path_of(id)}/attachments", id, body))
+        file: AttachedFile = await self._transport.call(ApiCall("POST", f"{path_of(id)}/attachments", id, body))
         return file
 
     async def attachment(self, id: str, number: int) -> bytes:
         """Return the bytes of a file that was attached to a request, or raise `NotFoundError`."""
-        call = Call("GET", f"{path_of(id)}/attachments/{number}", f"{id}/{number}", kind="attachment", is_raw=True)
-        content: bytes = await self._wire.call(call)
+        call = ApiCall("GET", f"{path_of(id)}/attachments/{number}", f"{id}/{number}", kind="attachment", is_raw=True)
+        content: bytes = await self._transport.call(call)
         return content
 
     async def claim(self, id: str, by: str | None = None) -> Request:
@@ -190,14 +190,14 @@ class Client(InboxAPI):
     async def cancel(self, id: str, by: str | None = None, reason: str | None = None) -> Request:
         """Cancel a request; its gated action will not run."""
         await self._refuse_other(by)
-        call = Call("POST", f"{path_of(id)}/cancel", id, {"reason": reason}, is_repeatable=False)
+        call = ApiCall("POST", f"{path_of(id)}/cancel", id, {"reason": reason}, is_repeatable=False)
         try:
-            return request_of(await self._wire.call(call))
+            return request_of(await self._transport.call(call))
         except LostReplyError:
             request = await self.get(id)
         if (request.status, request.reason) == ("cancelled", reason):
             return request
-        return request_of(await self._wire.call(call))
+        return request_of(await self._transport.call(call))
 
     async def erase(self, id: str, by: str | None = None) -> Request:
         """Erase the content of an ended request and of its thread; idempotent. Requires an admin's token."""
@@ -210,7 +210,7 @@ class Client(InboxAPI):
         person: str | None = None,
         before: datetime | None = None,
         dry_run: bool = False,
-        progress: Callable[[Erasure], None] = untold,
+        progress: Callable[[Erasure], None] = ignore_progress,
     ) -> Erasure:
         """Erase one person's data, or all that ended before a time; see `InboxAPI.erase_all`."""
         by = by or await self._actor()
@@ -219,19 +219,19 @@ class Client(InboxAPI):
     async def erase_some(self, sweep: Sweep, by: str | None = None) -> Erasure:
         """Erase the candidates in one part of the feed; see `erase_all`."""
         await self._refuse_other(by)
-        found = await self._wire.call(Call("POST", "/v1/erasures", body=jsonable(sweep)))
-        return Erasure.model_validate(found, extra="ignore")
+        result = await self._transport.call(ApiCall("POST", "/v1/erasures", body=jsonable(sweep)))
+        return Erasure.model_validate(result, extra="ignore")
 
     async def memories(self, person: str | None = None, *, limit: int = 50, before: str | None = None) -> list[Memory]:
         """Return the memories of the token's owner, newest question first."""
         await self._refuse_other(person)
         params = {} if before is None else {"cursor": before}
-        return [await self._memory(item) for item in await self._listed(MEMORIES, params, limit)]
+        return [await self._memory(item) for item in await self._list(MEMORIES, params, limit)]
 
     async def memory(self, id: str, person: str | None = None) -> Memory:
         """Return the memory of the token's owner in one request, or raise `NotFoundError`."""
         await self._refuse_other(person)
-        return await self._memory(await self._wire.call(about_memory("GET", id)))
+        return await self._memory(await self._transport.call(memory_call("GET", id)))
 
     async def edit_memory(
         self, id: str, data: dict[str, Any], *, by: str | None = None, told_at: datetime | None = None
@@ -242,18 +242,18 @@ class Client(InboxAPI):
         """
         await self._refuse_other(by)
         return await self._memory(
-            await self._wire.call(about_memory("PATCH", id, {"data": data, "told_at": jsonable(told_at)}))
+            await self._transport.call(memory_call("PATCH", id, {"data": data, "told_at": jsonable(told_at)}))
         )
 
     async def delete_memory(self, id: str, *, by: str | None = None) -> None:
         """Delete a memory permanently; the answer itself is unchanged."""
         await self._refuse_other(by)
         try:
-            await self._wire.call(about_memory("DELETE", id))
+            await self._transport.call(memory_call("DELETE", id))
         except LostReplyError:
             # The first attempt may have deleted it.
             with suppress(NotFoundError):
-                await self._wire.call(about_memory("DELETE", id))
+                await self._transport.call(memory_call("DELETE", id))
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
         """Wait until a request has ended (completed, cancelled or expired) and return it.
@@ -268,56 +268,56 @@ class Client(InboxAPI):
         id, ends_at = id_of(request), math.inf if timeout is None else time.monotonic() + timeout
         seen: Request | None = None
         while True:
-            left = max(0.0, ends_at - time.monotonic())
+            seconds_left = max(0.0, ends_at - time.monotonic())
             try:
-                seen = await self._poll(id, left)
+                seen = await self._poll(id, seconds_left)
             except (LimitError, UnavailableError):
                 if seen is None:
                     raise
                 raise WaitTimeoutError(id, timeout or 0) from None
             if seen.is_final:
                 return seen
-            if left <= 0:
+            if seconds_left <= 0:
                 raise WaitTimeoutError(id, timeout or 0)
 
     async def _page(self, after: Position, limit: int, request_id: str | None) -> tuple[list[Event], Position | None]:
-        tenant = (await self._own())["tenant"]
+        tenant = (await self._get_session())["tenant"]
         params = {"after": after, "limit": limit} | ({} if request_id is None else {"request_id": request_id})
-        page = await self._wire.call(Call("GET", "/v1/audit", request_id or "", params=params))
+        page = await self._transport.call(ApiCall("GET", "/v1/audit", request_id or "", params=params))
         return [event_of(tenant, item) for item in page["items"]], page["next"]
 
-    async def _news(self, place: Position, request_id: str | None) -> tuple[list[Event], Position, bool]:
-        events, next = await self._page(place, PAGE, request_id)
+    async def _read_events(self, position: Position, request_id: str | None) -> tuple[list[Event], Position, bool]:
+        events, next = await self._page(position, PAGE, request_id)
         # A page may end with events that the token may not see.
-        return events, next or (events[-1].position if events else place), next is None
+        return events, next or (events[-1].position if events else position), next is None
 
     async def _end(self) -> Position:
-        async with aclosing(self._wire.rings(FEED, lambda: None)) as rings:
-            place = ""
-            while not place:
-                place = await anext(rings)
-            return place
+        async with aclosing(self._transport.positions(FEED, lambda: None)) as positions:
+            position = ""
+            while not position:
+                position = await anext(positions)
+            return position
 
     async def _poll(self, id: str, seconds: float) -> Request:
-        call = Call("GET", path_of(id), id, params={"wait": min(seconds, POLL_SECONDS)})
-        return request_of(await self._wire.call(call, retry_for=seconds))
+        call = ApiCall("GET", path_of(id), id, params={"wait": min(seconds, POLL_SECONDS)})
+        return request_of(await self._transport.call(call, retry_for=seconds))
 
     async def _change(
-        self, id: str, verb: str, by: str | None, body: dict[str, Any], *, is_repeatable: bool = True
+        self, id: str, operation: str, by: str | None, body: dict[str, Any], *, is_repeatable: bool = True
     ) -> Request:
         await self._refuse_other(by)
-        call = Call("POST", f"{path_of(id)}/{verb}", id, body, is_repeatable=is_repeatable)
-        return request_of(await self._wire.call(call))
+        call = ApiCall("POST", f"{path_of(id)}/{operation}", id, body, is_repeatable=is_repeatable)
+        return request_of(await self._transport.call(call))
 
-    async def _listed(self, path: str, params: dict[str, Any], limit: int) -> list[Any]:
-        found = list[Any]()
-        while len(found) < limit:
-            page = await self._wire.call(Call("GET", path, params={**params, "limit": limit - len(found)}))
-            found += page["items"]
+    async def _list(self, path: str, params: dict[str, Any], limit: int) -> list[Any]:
+        items = list[Any]()
+        while len(items) < limit:
+            page = await self._transport.call(ApiCall("GET", path, params={**params, "limit": limit - len(items)}))
+            items += page["items"]
             if page["next"] is None:
                 break
             params = {**params, "cursor": page["next"]}
-        return found
+        return items
 
     async def _memory(self, body: dict[str, Any]) -> Memory:
         return Memory.model_validate({**body, "person": await self._actor()}, extra="ignore")
@@ -330,22 +330,24 @@ class Client(InboxAPI):
             raise ForbiddenError.other_name(name, actor)
 
     async def _actor(self) -> str:
-        own = await self._own()
-        return f"{AGENT}{own['name']}" if own["role"] == "agent" else str(own["name"])
+        session = await self._get_session()
+        return f"{AGENT}{session['name']}" if session["role"] == "agent" else str(session["name"])
 
-    async def _own(self) -> dict[str, Any]:
-        if self._known is None:
-            self._known = await self._wire.call(Call("GET", "/v1/session"))
-        return self._known
+    async def _get_session(self) -> dict[str, Any]:
+        if self._session is None:
+            self._session = await self._transport.call(ApiCall("GET", "/v1/session"))
+        return self._session
 
-    async def _parameters(self, query: Query) -> dict[str, Any]:
-        asked = {name: getattr(query, name) for name in query.model_fields_set - ELSEWHERE}
-        foreign = [name for name, value in asked.items() if value and name not in PARAMETERS]
-        if query.mine is not None and query.mine != (await self._own())["name"]:
-            foreign.append("mine")
-        if foreign:
-            raise InvalidError([FieldError(name, "a server is not asked for this: leave it out") for name in foreign])
-        params = {PARAMETERS[name]: value for name, value in asked.items() if value}
+    async def _query_parameters(self, query: Query) -> dict[str, Any]:
+        conditions = {name: getattr(query, name) for name in query.model_fields_set - IMPLIED_FIELDS}
+        unsupported = [name for name, value in conditions.items() if value and name not in PARAMETERS]
+        if query.mine is not None and query.mine != (await self._get_session())["name"]:
+            unsupported.append("mine")
+        if unsupported:
+            raise InvalidError(
+                [FieldError(name, "a server is not asked for this: leave it out") for name in unsupported]
+            )
+        params = {PARAMETERS[name]: value for name, value in conditions.items() if value}
         return {**params, **({"mine": True} if query.mine else {})}
 
 
@@ -354,13 +356,13 @@ def path_of(id: str) -> str:
     return f"{REQUESTS}/{quote(id, safe='')}"
 
 
-def about_memory(method: str, id: str, body: dict[str, Any] | None = None) -> Call:
+def memory_call(method: str, id: str, body: dict[str, Any] | None = None) -> ApiCall:
     """Return the call about one memory."""
     path = f"{MEMORIES}/{quote(id, safe='')}"
-    return Call(method, path, id, body, is_repeatable=method != "DELETE", kind="memory")
+    return ApiCall(method, path, id, body, is_repeatable=method != "DELETE", kind="memory")
 
 
-def given(model: Ask | Answer) -> dict[str, Any]:
+def to_json(model: Ask | Answer) -> dict[str, Any]:
     """Return an ask or an answer as plain JSON data."""
     return {name: value for name, value in jsonable(model).items() if value is not None}
 

@@ -41,7 +41,7 @@ GATEWAY = (502, 504)
 
 
 @dataclass(frozen=True)
-class Call:
+class ApiCall:
     """A request to the server, with the details for error messages."""
 
     method: str
@@ -78,49 +78,49 @@ class Transport:
             self.lifetime.end()
             await self._http.aclose()
 
-    async def call(self, call: Call, *, retry_for: float | None = None) -> Any:
+    async def call(self, call: ApiCall, *, retry_for: float | None = None) -> Any:
         """Return the JSON of the reply, None for an empty one, or raise the error that the server replied.
 
         A lost call, or one that the server could not accept, is retried for `retry_for` seconds.
         """
-        patience = RetryPolicy(self._retry_for if retry_for is None else retry_for)
+        policy = RetryPolicy(self._retry_for if retry_for is None else retry_for)
         while True:
             try:
-                return await self._once(call)
+                return await self._call_once(call)
             except (LimitError, UnavailableError) as error:
-                await patience.pause(error)
+                await policy.pause(error)
 
-    async def rings(self, path: str, place: Callable[[], str | None]) -> AsyncGenerator[str, None]:
-        """Yield the position of each event of a stream after `place()`, and "" for each heartbeat.
+    async def positions(self, path: str, after: Callable[[], str | None]) -> AsyncGenerator[str, None]:
+        """Yield the position of each event of a stream after `after()`, and "" for each heartbeat.
 
-        A broken stream is reopened after the current `place()`; `UnavailableError` is raised if that fails for as long
+        A broken stream is reopened at the current `after()`; `UnavailableError` is raised if that fails for as long
         as a call is retried.
         """
-        patience = RetryPolicy(self._retry_for)
+        policy = RetryPolicy(self._retry_for)
         while True:
             try:
-                async with self._lines(Call("GET", path), place()) as lines:
+                async with self._lines(ApiCall("GET", path), after()) as lines:
                     while (line := await self._next(lines)) is not None:
-                        patience = RetryPolicy(self._retry_for)
+                        policy = RetryPolicy(self._retry_for)
                         if line.startswith("id: "):
                             yield line[4:]
                         elif line.startswith((":", "retry: ")):
                             yield ""
-                await patience.pause(UnreachableError(self.url, "the stream ended"))
+                await policy.pause(UnreachableError(self.url, "the stream ended"))
             except (LimitError, UnavailableError) as error:
-                await patience.pause(error)
+                await policy.pause(error)
 
     @asynccontextmanager
-    async def _lines(self, call: Call, place: str | None) -> AsyncIterator[AsyncIterator[str]]:
-        headers = {"last-event-id": place} if place else {}
+    async def _lines(self, call: ApiCall, position: str | None) -> AsyncIterator[AsyncIterator[str]]:
+        headers = {"last-event-id": position} if position else {}
         timeout = httpx.Timeout(SILENCE_SECONDS, connect=GRACE_SECONDS)
-        opened = self._http.stream(call.method, self.url + call.path, headers=headers, timeout=timeout)
+        stream = self._http.stream(call.method, self.url + call.path, headers=headers, timeout=timeout)
         try:
             # The stream is not in use between two lines: closing it then cancels no other task.
             with self.lifetime.using():
-                reply = await opened.__aenter__()
+                reply = await stream.__aenter__()
             async with AsyncExitStack() as stack:
-                stack.push_async_exit(opened.__aexit__)
+                stack.push_async_exit(stream.__aexit__)
                 if not reply.is_success:
                     raise error_of(self.url, call, reply, read_json(await reply.aread()))
                 yield reply.aiter_lines()
@@ -131,8 +131,8 @@ class Transport:
         with self.lifetime.using():
             return await anext(lines, None)
 
-    async def _once(self, call: Call) -> Any:
-        reply = await self._sent(call)
+    async def _call_once(self, call: ApiCall) -> Any:
+        reply = await self._send(call)
         if reply.status_code == 204:
             return None
         if call.is_raw and reply.is_success:
@@ -142,7 +142,7 @@ class Transport:
             return body
         raise error_of(self.url, call, reply, body)
 
-    async def _sent(self, call: Call) -> httpx.Response:
+    async def _send(self, call: ApiCall) -> httpx.Response:
         headers = tracing.outgoing()
         headers |= {"content-type": "application/json"} if call.body is not None else {}
         timeout = httpx.Timeout(GRACE_SECONDS + call.params.get("wait", 0), connect=GRACE_SECONDS)
@@ -152,7 +152,7 @@ class Transport:
                     call.method,
                     self.url + call.path,
                     params=dict(call.params),
-                    content=written(call.body),
+                    content=encode(call.body),
                     headers=headers,
                     timeout=timeout,
                 )
@@ -186,7 +186,7 @@ class RetryPolicy:
         await asyncio.sleep(seconds)
 
 
-def written(body: Mapping[str, Any] | None) -> bytes | None:
+def encode(body: Mapping[str, Any] | None) -> bytes | None:
     """Return a body as bytes, or raise `InvalidError` if it is not portable JSON."""
     if body is None:
         return None
@@ -195,10 +195,10 @@ def written(body: Mapping[str, Any] | None) -> bytes | None:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ErrorReply:
     """The content of an error reply."""
 
-    call: Call
+    call: ApiCall
     status: int
     problem: Mapping[str, Any]
     retry_after: float
@@ -209,47 +209,49 @@ class Refusal:
         return str(self.problem.get("detail", ""))
 
 
-Told = Callable[[Refusal], RingiError]
-ERROR_BY_CODE: dict[str, Told] = {
-    "final": lambda told: errors.FinalError(
-        told.call.id, str(told.problem.get("state", "completed")), told.problem.get("winner")
+ErrorFactory = Callable[[ErrorReply], RingiError]
+ERROR_BY_CODE: dict[str, ErrorFactory] = {
+    "final": lambda reply: errors.FinalError(
+        reply.call.id, str(reply.problem.get("state", "completed")), reply.problem.get("winner")
     ),
-    "pending": lambda told: errors.PendingError(told.call.id),
-    "busy": lambda told: errors.ConflictError(told.detail),
-    "digest_mismatch": lambda told: errors.DigestMismatchError(told.call.id, str((told.call.body or {}).get("digest"))),
-    "claimed": lambda told: errors.ClaimedError(told.call.id, str(told.problem.get("claimed_by", "somebody else"))),
-    "different": lambda told: errors.DifferentAskError(told.call.id),
-    "conflict": lambda told: errors.ConflictError(told.detail),
-    "invalid": lambda told: errors.InvalidError(
-        [FieldError(each["field"], each["message"]) for each in told.problem.get("errors", [])]
+    "pending": lambda reply: errors.PendingError(reply.call.id),
+    "busy": lambda reply: errors.ConflictError(reply.detail),
+    "digest_mismatch": lambda reply: errors.DigestMismatchError(
+        reply.call.id, str((reply.call.body or {}).get("digest"))
     ),
-    "not_found": lambda told: errors.NotFoundError(told.call.kind, told.call.id),
-    "forbidden": lambda told: errors.ForbiddenError(told.detail),
+    "claimed": lambda reply: errors.ClaimedError(reply.call.id, str(reply.problem.get("claimed_by", "somebody else"))),
+    "different": lambda reply: errors.DifferentAskError(reply.call.id),
+    "conflict": lambda reply: errors.ConflictError(reply.detail),
+    "invalid": lambda reply: errors.InvalidError(
+        [FieldError(each["field"], each["message"]) for each in reply.problem.get("errors", [])]
+    ),
+    "not_found": lambda reply: errors.NotFoundError(reply.call.kind, reply.call.id),
+    "forbidden": lambda reply: errors.ForbiddenError(reply.detail),
 }
 """Maps the code of a problem document to the error that the inbox raises."""
 
 
-def error_of(url: str, call: Call, reply: httpx.Response, body: Any) -> RingiError:
+def error_of(url: str, call: ApiCall, reply: httpx.Response, body: Any) -> RingiError:
     """Return the error for a reply."""
     problem = body if isinstance(body, dict) else {}
-    told = Refusal(call, reply.status_code, problem, seconds_of(reply.headers.get("retry-after")))
+    refusal = ErrorReply(call, reply.status_code, problem, seconds_of(reply.headers.get("retry-after")))
     code = problem.get("code")
     if reply.status_code == 429:
-        return LimitError(told.detail or f"{call}: too many calls", told.retry_after)
+        return LimitError(refusal.detail or f"{call}: too many calls", refusal.retry_after)
     if reply.status_code == 503 or (reply.status_code in GATEWAY and call.is_repeatable):
-        return UnreachableError(url, told.detail or f"HTTP {reply.status_code}", told.retry_after)
+        return UnreachableError(url, refusal.detail or f"HTTP {reply.status_code}", refusal.retry_after)
     if reply.status_code in GATEWAY:
         return LostReplyError(str(call), f"HTTP {reply.status_code}")
     if code not in ERROR_BY_CODE:
-        return unknown(told, code)
-    return ERROR_BY_CODE[code](told)
+        return unknown_error(refusal, code)
+    return ERROR_BY_CODE[code](refusal)
 
 
-def unknown(told: Refusal, code: str | None) -> HttpError:
+def unknown_error(reply: ErrorReply, code: str | None) -> HttpError:
     """Return the error for a reply that no operation expects."""
-    if not told.detail:
-        return HttpError.foreign(str(told.call), told.status)
-    return HttpError.refused(str(told.call), told.status, code, told.detail)
+    if not reply.detail:
+        return HttpError.foreign(str(reply.call), reply.status)
+    return HttpError.refused(str(reply.call), reply.status, code, reply.detail)
 
 
 def seconds_of(retry_after: str | None) -> float:

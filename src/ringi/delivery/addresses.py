@@ -24,19 +24,19 @@ RESOLVERS = 64
 class RefusedAddressError(RingiError):
     """An address that deliveries may not reach; the message is for operators."""
 
-    told: str
+    public_message: str
     """The part of the message that any caller may see."""
 
     def __init__(self, host: str, address: Address) -> None:
         super().__init__(f"{host} is {address}, which is not public: allow its network in RINGI_WEBHOOK_ALLOW")
-        self.told = NO_ADDRESS
+        self.public_message = NO_ADDRESS
 
     @classmethod
-    def in_clear(cls, host: str) -> RefusedAddressError:
+    def of_unencrypted(cls, host: str) -> RefusedAddressError:
         """Return the error for a connection without encryption, which others on the network could read."""
         error = cls.__new__(cls)
-        error.told = f"{host} is called without TLS: use https, or allow its network"
-        RingiError.__init__(error, error.told)
+        error.public_message = f"{host} is called without TLS: use https, or allow its network"
+        RingiError.__init__(error, error.public_message)
         return error
 
 
@@ -56,13 +56,13 @@ def literal_address(host: str) -> Address | None:
         return None
 
 
-def is_callable(address: Address, allow: Sequence[Network]) -> bool:
+def is_allowed(address: Address, allow: Sequence[Network]) -> bool:
     """Return whether deliveries may reach an address over TLS."""
-    meant = embedded(address) or address
-    return any(meant in network for network in allow) or is_public(meant)
+    target = embedded_ipv4(address) or address
+    return any(target in network for network in allow) or is_public(target)
 
 
-class Addresses:
+class AddressResolver:
     """Resolves names, and rejects addresses that are neither public nor allowed."""
 
     def __init__(self, allow: Sequence[Network]) -> None:
@@ -70,32 +70,32 @@ class Addresses:
         # In the event loop's own executor, lookups without a reply would delay the store's work.
         self._threads = ThreadPoolExecutor(RESOLVERS, "ringi-resolve")
 
-    async def of(self, host: str, port: int, *, is_clear: bool) -> list[Address]:
+    async def resolve(self, host: str, port: int, *, is_unencrypted: bool) -> list[Address]:
         """Return the addresses of a host; all of them may be connected to.
 
         Raises `RefusedAddressError`, or `OSError` if the host has no address.
         """
-        look = socket.getaddrinfo
+        lookup = socket.getaddrinfo
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._threads, look, host, port, 0, socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(ip_address(each[4][0]) for each in found))
+        results = await loop.run_in_executor(self._threads, lookup, host, port, 0, socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(ip_address(each[4][0]) for each in results))
         for address in addresses:
-            self._check(host, address, is_clear)
+            self._check(host, address, is_unencrypted)
         return addresses
 
     def close(self) -> None:
         """Shut down the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _check(self, host: str, address: Address, is_clear: bool) -> None:
-        if not is_callable(address, self._allow):
+    def _check(self, host: str, address: Address, is_unencrypted: bool) -> None:
+        if not is_allowed(address, self._allow):
             raise RefusedAddressError(host, address)
-        meant = embedded(address) or address
-        if is_clear and not any(meant in network for network in self._allow):
-            raise RefusedAddressError.in_clear(host)
+        target = embedded_ipv4(address) or address
+        if is_unencrypted and not any(target in network for network in self._allow):
+            raise RefusedAddressError.of_unencrypted(host)
 
 
-def embedded(address: Address) -> IPv4Address | None:
+def embedded_ipv4(address: Address) -> IPv4Address | None:
     """Return the IPv4 address that is embedded in an IPv6 address, if any."""
     if isinstance(address, IPv4Address):
         return None

@@ -17,7 +17,7 @@ PAGE = 500
 DELIVERY = re.compile(r"([a-z0-9][a-z0-9_-]*)\.([0-9]{1,18})\.(.+)", re.DOTALL)
 
 
-class Target(NamedTuple):
+class DeliveryTarget(NamedTuple):
     """One receiver of one event of one request."""
 
     endpoint: str
@@ -30,7 +30,7 @@ class Target(NamedTuple):
         return f"{self.endpoint}.{self.version}.{self.request_id}"
 
     @classmethod
-    def parse(cls, id: str) -> Target:
+    def parse(cls, id: str) -> DeliveryTarget:
         """Return the target that a delivery's id encodes, or raise `NotFoundError`."""
         parts = DELIVERY.fullmatch(id)
         if not parts:
@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
 
 class Attempt(StrictModel):
-    """One try of one delivery."""
+    """One attempt of one delivery."""
 
     at: datetime
     status: Status
@@ -53,7 +53,7 @@ class Attempt(StrictModel):
     """The person who requested the redelivery."""
 
 
-class Entry(Attempt):
+class LoggedAttempt(Attempt):
     """An attempt and the delivery that it belongs to."""
 
     delivery: str
@@ -82,24 +82,24 @@ class Delivery(StrictModel):
     tries: tuple[Attempt, ...]
 
     @classmethod
-    def of(cls, entries: list[Entry]) -> Delivery:
+    def of(cls, entries: list[LoggedAttempt]) -> Delivery:
         """Return the delivery that these attempts belong to."""
         last = entries[-1]
         shared = {name: getattr(last, name) for name in ("event", "type", "happened_at", "endpoint", "host", "status")}
-        tries = tuple(Attempt(**each.model_dump(include=set(Attempt.model_fields))) for each in entries)
-        request_id = Target.parse(last.delivery).request_id
-        return cls(id=last.delivery, request_id=request_id, next_at=last.next_at, tries=tries, **shared)
+        attempts = tuple(Attempt(**each.model_dump(include=set(Attempt.model_fields))) for each in entries)
+        request_id = DeliveryTarget.parse(last.delivery).request_id
+        return cls(id=last.delivery, request_id=request_id, next_at=last.next_at, tries=attempts, **shared)
 
 
-class TryLog:
+class AttemptLog:
     """The attempts of all deliveries, stored in streams."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
 
-    async def add(self, tenant: str, request_id: str, tried: Entry) -> None:
+    async def add(self, tenant: str, request_id: str, attempt: LoggedAttempt) -> None:
         """Store an attempt durably."""
-        item = StreamItem(tried.model_dump(mode="json", exclude_defaults=True))
+        item = StreamItem(attempt.model_dump(mode="json", exclude_defaults=True))
         await self._stream.append(deliveries_of(tenant, request_id), [item], fence=0)
 
     async def forget(self, tenant: str, request_id: str) -> None:
@@ -108,18 +108,19 @@ class TryLog:
 
     async def of_request(self, tenant: str, request_id: str) -> list[Delivery]:
         """Return the deliveries of a request, ordered by first attempt."""
-        grouped: dict[str, list[Entry]] = {}
-        for tried in await self._read(tenant, request_id):
-            grouped.setdefault(tried.delivery, []).append(tried)
-        return [Delivery.of(tries) for tries in grouped.values()]
+        grouped: dict[str, list[LoggedAttempt]] = {}
+        for attempt in await self._read(tenant, request_id):
+            grouped.setdefault(attempt.delivery, []).append(attempt)
+        return [Delivery.of(attempts) for attempts in grouped.values()]
 
-    async def of(self, tenant: str, target: Target) -> list[Entry]:
+    async def of_target(self, tenant: str, target: DeliveryTarget) -> list[LoggedAttempt]:
         """Return the attempts of one delivery."""
-        return [tried for tried in await self._read(tenant, target.request_id) if tried.delivery == target.id]
+        return [attempt for attempt in await self._read(tenant, target.request_id) if attempt.delivery == target.id]
 
-    async def _read(self, tenant: str, request_id: str) -> list[Entry]:
+    async def _read(self, tenant: str, request_id: str) -> list[LoggedAttempt]:
         return [
-            Entry.model_validate(item.event) for item in await read_all(self._stream, deliveries_of(tenant, request_id))
+            LoggedAttempt.model_validate(item.event)
+            for item in await read_all(self._stream, deliveries_of(tenant, request_id))
         ]
 
 
@@ -131,10 +132,10 @@ class EndpointState:
 
     async def is_off(self, key: Key, address: str) -> bool:
         """Return whether the latest state of this address is gone."""
-        said = [item.event for item in await read_all(self._stream, key) if item.event["address"] == address]
-        return bool(said and said[-1]["off"])
+        states = [item.event for item in await read_all(self._stream, key) if item.event["address"] == address]
+        return bool(states and states[-1]["off"])
 
-    async def turn(self, key: Key, address: str, *, off: bool) -> None:
+    async def set_off(self, key: Key, address: str, *, off: bool) -> None:
         """Record that an address is gone or available again; do nothing if that is already recorded."""
         if off != await self.is_off(key, address):
             await self._stream.append(key, [StreamItem({"address": address, "off": off})], fence=0)

@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 
 from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job
-from ringi.delivery.attempts import Delivery, Target, TryLog
+from ringi.delivery.attempts import AttemptLog, Delivery, DeliveryTarget
 from ringi.delivery.outbox import Follower
 from ringi.delivery.reminders import KIND, Reminders
 from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.tls import check_trust
-from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Caller, Receivers
-from ringi.delivery.worker import DeliveryWorker, Task
+from ringi.delivery.webhooks import ASKED, ASKED_SIGNED, CONFIGURED, Receivers, WebhookClient
+from ringi.delivery.worker import DeliveryTask, DeliveryWorker
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.domain.webhook import Webhook
@@ -25,7 +25,7 @@ from ringi.inbox.inbox import Inbox
 
 log = logging.getLogger(__name__)
 
-CURSOR, CURSOR_OF_ASKED = "deliveries", "deliveries/asked"
+CURSOR, ASKED_CURSOR = "deliveries", "deliveries/asked"
 """The followers' cursors. A process without receivers must not move the cursor of one that has some."""
 CONCURRENCY = 64
 """The number of concurrent calls of one process: for configured receivers, and again for receivers that asks name."""
@@ -34,7 +34,7 @@ GRACE_SECONDS = 5.0
 """Seconds for which calls in progress may continue at shutdown."""
 
 
-NOTHING_YET = {"status": "queued", "code": None, "error": None, "seconds": None, "next_at": None}
+NOT_ATTEMPTED = {"status": "queued", "code": None, "error": None, "seconds": None, "next_at": None}
 
 
 class Deliveries:
@@ -42,7 +42,7 @@ class Deliveries:
 
     def __init__(self, backend: Backend, inbox: Inbox, settings: DeliverySettings) -> None:
         self._backend, self._clock, self.settings = backend, inbox.clock, settings
-        self._receivers, self._log = Receivers(settings), TryLog(backend.stream)
+        self._receivers, self._log = Receivers(settings), AttemptLog(backend.stream)
         self._reminders = Reminders(inbox, settings.remind_before)
 
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
@@ -52,19 +52,19 @@ class Deliveries:
     async def work(self, stop: asyncio.Event) -> None:
         """Deliver until `stop` is set; the next process continues with unfinished deliveries."""
         is_empty = self.settings.is_empty
-        follower = Follower(self._backend, self._clock, self._jobs_of, CURSOR_OF_ASKED if is_empty else CURSOR)
-        following = asyncio.create_task(follower.run())
+        follower = Follower(self._backend, self._clock, self._jobs_of, ASKED_CURSOR if is_empty else CURSOR)
+        follow_task = asyncio.create_task(follower.run())
         work = self._backend.jobs.work
         try:
-            async with Caller(self.settings, self._clock) as caller:
-                deliver = DeliveryWorker(self._backend, self._clock, self.settings, caller).deliver
+            async with WebhookClient(self.settings, self._clock) as client:
+                deliver = DeliveryWorker(self._backend, self._clock, self.settings, client).deliver
                 handle = lambda job: (self._reminders.remind if job.kind == KIND else deliver)(job)  # noqa: E731
                 # Without receivers of its own, it would give up deliveries that another process can make.
                 kinds = ((KIND,), (ASKED,)) if is_empty else ((CONFIGURED, KIND), (ASKED, ASKED_SIGNED))
                 await asyncio.gather(*(work(handle, kinds=each, concurrency=CONCURRENCY, stop=stop) for each in kinds))
         finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+            follow_task.cancel()
+            await asyncio.gather(follow_task, return_exceptions=True)
 
     async def of_request(self, tenant: str, request_id: str) -> list[Delivery]:
         """Return the deliveries of a request, oldest first."""
@@ -75,24 +75,26 @@ class Deliveries:
 
         Raises `NotFoundError` for a delivery without any attempt.
         """
-        target = Target.parse(id)
-        tries = await self._log.of(tenant, target)
-        if not tries:
+        target = DeliveryTarget.parse(id)
+        attempts = await self._log.of_target(tenant, target)
+        if not attempts:
             raise NotFoundError("delivery", id)
         request = await self._backend.store.get(Request, tenant, target.request_id)
-        again = tries[-1].model_copy(update={**NOTHING_YET, "at": self._clock(), "by": by, "series": len(tries)})
-        await self._log.add(tenant, target.request_id, again)
-        shared = {name: getattr(again, name) for name in ("event", "type", "happened_at", "endpoint", "series")}
-        task = Task(tenant=tenant, request_id=target.request_id, version=target.version, **shared)
+        queued = attempts[-1].model_copy(
+            update={**NOT_ATTEMPTED, "at": self._clock(), "by": by, "series": len(attempts)}
+        )
+        await self._log.add(tenant, target.request_id, queued)
+        shared = {name: getattr(queued, name) for name in ("event", "type", "happened_at", "endpoint", "series")}
+        task = DeliveryTask(tenant=tenant, request_id=target.request_id, version=target.version, **shared)
         await self._backend.jobs.submit(task.job(request))
-        return Delivery.of([*tries, again])
+        return Delivery.of([*attempts, queued])
 
     def _jobs_of(self, event: Event, request: Request) -> Iterator[Job]:
         yield from self._reminders.of(event, request)
         names = [receiver.name for receiver in self._receivers.of(event.type, request)]
-        boxes = self.settings.mail.told(event.type, request) if self.settings.mail else ()
-        for name in (*names, *(box.id for box in boxes)):
-            task = Task(
+        mailboxes = self.settings.mail.recipients(event.type, request) if self.settings.mail else ()
+        for name in (*names, *(mailbox.id for mailbox in mailboxes)):
+            task = DeliveryTask(
                 tenant=event.tenant,
                 request_id=event.record_id,
                 version=event.version,
@@ -109,20 +111,20 @@ async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries
     """Deliver events as the environment configures; at the end, unfinished deliveries are left to the next process."""
     deliveries, stop = Deliveries(backend, inbox, DeliverySettings.of(os.environ)), asyncio.Event()
     check_trust()
-    working = asyncio.create_task(deliveries.work(stop))
-    working.add_done_callback(told)
+    work_task = asyncio.create_task(deliveries.work(stop))
+    work_task.add_done_callback(log_failure)
     try:
         yield deliveries
     finally:
         stop.set()
-        await asyncio.wait([working], timeout=GRACE_SECONDS)
-        working.cancel()
-        (result,) = await asyncio.gather(working, return_exceptions=True)
+        await asyncio.wait([work_task], timeout=GRACE_SECONDS)
+        work_task.cancel()
+        (result,) = await asyncio.gather(work_task, return_exceptions=True)
         if isinstance(result, Exception):
             raise result
 
 
-def told(working: asyncio.Task[None]) -> None:
+def log_failure(work_task: asyncio.Task[None]) -> None:
     """Log why deliveries have stopped: a server beside it would otherwise notice only at its own end."""
-    if not working.cancelled() and (error := working.exception()):
+    if not work_task.cancelled() and (error := work_task.exception()):
         log.error("nothing is delivered any more: %s", error)

@@ -19,15 +19,15 @@ def one_line(text: str) -> str:
     return " ".join(_plain(text).split())
 
 
-def lines_of(block: Block, words: Mapping[str, str]) -> Iterator[str]:
+def lines_of(block: Block, texts: Mapping[str, str]) -> Iterator[str]:
     """Yield the description of a block and then its content; images have no content."""
-    yield one_line(summary_of(block, words))
+    yield one_line(summary_of(block, texts))
     lines = _lines(block)
     for line in islice(lines, MOST_LINES):
         yield f"  {cut(line, MOST_CHARACTERS)}".rstrip()
-    left = sum(1 for _ in lines)
-    if left:
-        yield f"  … {words['more'].format(n=left)}"
+    remaining = sum(1 for _ in lines)
+    if remaining:
+        yield f"  … {texts['more'].format(n=remaining)}"
 
 
 def _lines(block: Block) -> Iterator[str]:
@@ -45,16 +45,16 @@ def _lines(block: Block) -> Iterator[str]:
 
 def changed(before: list[str], after: list[str]) -> Iterator[str]:
     """Yield the removed and the added lines, without the lines that both texts begin or end with."""
-    least = min(len(before), len(after))
-    start = next((n for n in range(least) if before[n] != after[n]), least)
-    end = next((n for n in range(least - start) if before[-1 - n] != after[-1 - n]), least - start)
+    shorter = min(len(before), len(after))
+    start = next((n for n in range(shorter) if before[n] != after[n]), shorter)
+    end = next((n for n in range(shorter - start) if before[-1 - n] != after[-1 - n]), shorter - start)
     yield from (f"- {_plain(line)}" for line in before[start : len(before) - end])
     yield from (f"+ {_plain(line)}" for line in after[start : len(after) - end])
 
 
-def cut(text: str, most: int) -> str:
-    """Return a text of at most `most` characters, with an ellipsis if it was cut."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def cut(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters, with an ellipsis if it was cut."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _plain(text: str) -> str:

@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 from ringi.delivery.display_text import lines_of, one_line
 from ringi.delivery.mail_settings import STARTTLS, Language, Mailbox, MailSettings
-from ringi.delivery.tls import tls_fault, trusting
-from ringi.delivery.webhooks import Outcome
+from ringi.delivery.tls import tls_error, trusted_context
+from ringi.delivery.webhooks import DeliveryResult
 from ringi.domain.request import Request
 
-WORDS: dict[Language, dict[str, str]] = {
+TEXTS: dict[Language, dict[str, str]] = {
     "en": {
         "request.created": "A question waits for you",
         "request.reassigned": "A question was passed on to you",
@@ -91,15 +91,15 @@ class Mailer:
     """Sends mails."""
 
     def __init__(self, settings: MailSettings, timeout: float) -> None:
-        self._settings, self._timeout, self._tls = settings, timeout, trusting()
+        self._settings, self._timeout, self._tls = settings, timeout, trusted_context()
 
-    async def send(self, box: Mailbox, id: str, type: str, request: Request) -> Outcome:
+    async def send(self, mailbox: Mailbox, id: str, type: str, request: Request) -> DeliveryResult:
         """Send one mail and return the outcome; never raises."""
-        began = time.monotonic()
+        started = time.monotonic()
         code: int | None = 250
         error: str | None = None
         try:
-            await asyncio.to_thread(self._send, letter(self._settings, box, id, type, request))
+            await asyncio.to_thread(self._send, compose(self._settings, mailbox, id, type, request))
         except smtplib.SMTPAuthenticationError as refused:
             code, error = (
                 refused.smtp_code,
@@ -111,8 +111,8 @@ class Mailer:
             ((code, _),) = refused.recipients.values()
             error = f"{code}: the mail server does not take mail for this address"
         except (smtplib.SMTPException, OSError, ValueError) as failure:
-            code, error = None, tls_fault(failure) or f"{type_of(failure)}: {failure}"
-        return Outcome(round(time.monotonic() - began, 3), code, error)
+            code, error = None, tls_error(failure) or f"{error_name(failure)}: {failure}"
+        return DeliveryResult(round(time.monotonic() - started, 3), code, error)
 
     def _send(self, message: EmailMessage) -> None:
         scheme, host, port, user, password = self._settings.parts
@@ -139,36 +139,36 @@ class Mailer:
             server.close()
 
 
-def type_of(error: Exception) -> str:
+def error_name(error: Exception) -> str:
     """Return the name of an error."""
     return type(error).__name__
 
 
-def letter(settings: MailSettings, box: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
+def compose(settings: MailSettings, mailbox: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
     """Return the mail. Arguments are excluded, because mailboxes are not confidential; display blocks are abridged."""
-    words, link = WORDS[box.language], f"{settings.page}/r/{quote(request.id, safe='')}"
+    texts, link = TEXTS[mailbox.language], f"{settings.page}/r/{quote(request.id, safe='')}"
     title = one_line(request.title)
-    facts = [(words["asked"], one_line(request.asked_by or ""))]
-    facts.append((words["action"], one_line(request.action.name) if request.action else ""))
-    facts.append((words["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
-    facts.append((words["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
+    facts = [(texts["asked"], one_line(request.asked_by or ""))]
+    facts.append((texts["action"], one_line(request.action.name) if request.action else ""))
+    facts.append((texts["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
+    facts.append((texts["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
     lines = [f"{name}: {value}" for name, value in facts if value]
-    shown = ["\n".join(lines_of(block, words)) for block in request.display or ()]
-    blocks = "\n\n".join([f"{words['shown']}:", *shown]) if shown else ""
+    sections = ["\n".join(lines_of(block, texts)) for block in request.display or ()]
+    blocks = "\n\n".join([f"{texts['sections']}:", *sections]) if sections else ""
     message = EmailMessage()
-    message["Subject"] = EncodedSubject(f"{words[type]}: {title}"[:200])
-    message["From"], message["To"], message["Date"] = settings.sender, box.address, formatdate()
-    message["Message-ID"] = f"<{id}.{box.id}@ringi>"
+    message["Subject"] = EncodedSubject(f"{texts[type]}: {title}"[:200])
+    message["From"], message["To"], message["Date"] = settings.sender, mailbox.address, formatdate()
+    message["Message-ID"] = f"<{id}.{mailbox.id}@ringi>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(
-        "\n".join([words[type], "", title, *lines, "", *([blocks, ""] if blocks else []), f"{words['open']}: {link}"])
-        + f"\n\n{words['safe']}\n"
+        "\n".join([texts[type], "", title, *lines, "", *([blocks, ""] if blocks else []), f"{texts['open']}: {link}"])
+        + f"\n\n{texts['safe']}\n"
     )
     rows = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
     rows += f"<pre>{html.escape(blocks)}</pre>" if blocks else ""
     message.add_alternative(
-        f'<!doctype html><html lang="{box.language}"><body><p>{words[type]}</p><h1>{html.escape(title)}</h1>{rows}'
-        f'<p><a href="{html.escape(link)}">{words["open"]}</a></p><p>{words["safe"]}</p></body></html>',
+        f'<!doctype html><html lang="{mailbox.language}"><body><p>{texts[type]}</p><h1>{html.escape(title)}</h1>{rows}'
+        f'<p><a href="{html.escape(link)}">{texts["open"]}</a></p><p>{texts["safe"]}</p></body></html>',
         subtype="html",
     )
     return message

@@ -47,7 +47,7 @@ class Mailbox(StrictModel):
         """The name of this receiver, which does not reveal the address."""
         return f"{MAIL}{sha256(f'{self.tenant}/{self.name}'.encode()).hexdigest()[:12]}"
 
-    def is_told_of(self, request: Request) -> bool:
+    def may_answer(self, request: Request) -> bool:
         """Return whether the person may answer this request."""
         return request.tenant == self.tenant and request.is_open_to(Viewer(name=self.name, groups=self.groups))
 
@@ -59,7 +59,7 @@ class MailSettings(StrictModel):
     sender: str
     page: str
     """The URL of the page for people."""
-    boxes: tuple[Mailbox, ...]
+    mailboxes: tuple[Mailbox, ...]
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> MailSettings | None:
@@ -69,12 +69,12 @@ class MailSettings(StrictModel):
             return None
         if urlsplit(server).scheme not in PORTS or not urlsplit(server).hostname:
             raise SettingError("RINGI_SMTP_URL", "…", "write smtps:// or smtp://, and user:password@host:587")
-        page = _needed(variables, "RINGI_PUBLIC_URL", "say where people open the page: https://inbox.example.com")
-        sender = _needed(variables, "RINGI_MAIL_FROM", "say who the mails are from: ringi@example.com")
-        boxes = _boxes(
-            _needed(variables, "RINGI_MAIL_TO", "give a JSON list of people, or the path of a file with one")
+        page = _required(variables, "RINGI_PUBLIC_URL", "say where people open the page: https://inbox.example.com")
+        sender = _required(variables, "RINGI_MAIL_FROM", "say who the mails are from: ringi@example.com")
+        mailboxes = _mailboxes(
+            _required(variables, "RINGI_MAIL_TO", "give a JSON list of people, or the path of a file with one")
         )
-        return cls(server=server, sender=sender, page=page.rstrip("/"), boxes=boxes)
+        return cls(server=server, sender=sender, page=page.rstrip("/"), mailboxes=mailboxes)
 
     @property
     def parts(self) -> tuple[str, str, int, str | None, str | None]:
@@ -83,30 +83,34 @@ class MailSettings(StrictModel):
         user = unquote(url.username) if url.username else None
         return url.scheme, str(url.hostname), url.port or PORTS[url.scheme], user, unquote(url.password or "")
 
-    def told(self, type: str, request: Request) -> Iterator[Mailbox]:
+    def recipients(self, type: str, request: Request) -> Iterator[Mailbox]:
         """Return the recipients of this event: those who may answer, else the administrators."""
         if type not in MAIL_EVENTS or (type != "request.expired" and request.is_final):
             return
-        own = [box for box in self.boxes if box.tenant == request.tenant]
-        told = [box for box in own if box.is_told_of(request)] or [box for box in own if box.admin]
-        if not told:
-            to = ", ".join(filter(None, (request.assignee, *request.candidate_groups))) or "everybody"
-            log.warning("nobody in RINGI_MAIL_TO is told of request %s, for %s: add them, or an admin", request.id, to)
-        yield from told
+        of_tenant = [mailbox for mailbox in self.mailboxes if mailbox.tenant == request.tenant]
+        recipients = [mailbox for mailbox in of_tenant if mailbox.may_answer(request)] or [
+            mailbox for mailbox in of_tenant if mailbox.admin
+        ]
+        if not recipients:
+            addressees = ", ".join(filter(None, (request.assignee, *request.candidate_groups))) or "everybody"
+            log.warning(
+                "nobody in RINGI_MAIL_TO is told of request %s, for %s: add them, or an admin", request.id, addressees
+            )
+        yield from recipients
 
-    def box(self, id: str) -> Mailbox | None:
+    def mailbox(self, id: str) -> Mailbox | None:
         """Return the mailbox with this receiver name."""
-        return next((box for box in self.boxes if box.id == id), None)
+        return next((mailbox for mailbox in self.mailboxes if mailbox.id == id), None)
 
 
-def _needed(variables: Mapping[str, str], name: str, remedy: str) -> str:
+def _required(variables: Mapping[str, str], name: str, remedy: str) -> str:
     value = variables.get(name)
     if not value:
         raise SettingError(name, value, remedy)
     return value
 
 
-def _boxes(text: str) -> tuple[Mailbox, ...]:
+def _mailboxes(text: str) -> tuple[Mailbox, ...]:
     try:
         rows: Any = json.loads(text if text.lstrip().startswith("[") else Path(text).read_text("utf-8"))
         return tuple(parse_body(Mailbox, row) for row in rows)

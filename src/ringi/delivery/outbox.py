@@ -31,8 +31,8 @@ class Follower:
 
     def __init__(self, backend: Backend, clock: Clock, jobs_of: JobsOf, cursor: str) -> None:
         self._backend, self._clock, self._jobs_of, self._cursor = backend, clock, jobs_of, cursor
-        self._kept = self._at = START
-        self._unkept = 0
+        self._saved = self._position = START
+        self._unsaved = 0
 
     async def run(self) -> None:
         """Follow without end."""
@@ -52,38 +52,38 @@ class Follower:
 
     async def _begin(self) -> None:
         store = self._backend.store
-        self._kept = self._at = await store.cursor(self._cursor)
-        if self._at != START:
+        self._saved = self._position = await store.cursor(self._cursor)
+        if self._position != START:
             return
         oldest = self._clock() - INITIAL_LOOKBACK
-        while (events := await store.events(self._at, BATCH)) and events[-1].at < oldest:
-            self._at = events[-1].position
-        await self._keep()
+        while (events := await store.events(self._position, BATCH)) and events[-1].at < oldest:
+            self._position = events[-1].position
+        await self._save_cursor()
 
     async def _catch_up(self) -> None:
-        while events := await self._backend.store.events(self._at, BATCH):
+        while events := await self._backend.store.events(self._position, BATCH):
             jobs = await self._jobs(events)
             await asyncio.gather(*(self._backend.jobs.submit(job) for job in jobs))
             failpoint("follower.after_submit")
-            self._at, self._unkept = events[-1].position, self._unkept + len(events)
-            if jobs or self._unkept >= CURSOR_SAVE_EVERY:
-                await self._keep()
+            self._position, self._unsaved = events[-1].position, self._unsaved + len(events)
+            if jobs or self._unsaved >= CURSOR_SAVE_EVERY:
+                await self._save_cursor()
 
-    async def _keep(self) -> None:
-        if self._at == self._kept:
+    async def _save_cursor(self) -> None:
+        if self._position == self._saved:
             return
         try:
-            await self._backend.store.move_cursor(self._cursor, self._kept, self._at)
-            self._kept = self._at
+            await self._backend.store.move_cursor(self._cursor, self._saved, self._position)
+            self._saved = self._position
         except ConflictError:
             # Another server follows too. A job that both submit is delivered once: the second worker sees that it is
             # done.
-            self._kept = self._at = await self._backend.store.cursor(self._cursor)
-        self._unkept = 0
+            self._saved = self._position = await self._backend.store.cursor(self._cursor)
+        self._unsaved = 0
 
     async def _jobs(self, events: Sequence[Event]) -> list[Job]:
-        asked = [event for event in events if event.record == Request.record]
-        keys = {Key(event.tenant, event.record_id) for event in asked}
-        found = {each.key: each for each in await readable(self._backend.store, Request, list(keys))}
-        pairs = ((event, found.get(Key(event.tenant, event.record_id))) for event in asked)
-        return [job for event, request in pairs if request for job in self._jobs_of(event, request)]
+        request_events = [event for event in events if event.record == Request.record]
+        keys = {Key(event.tenant, event.record_id) for event in request_events}
+        requests = {each.key: each for each in await readable(self._backend.store, Request, list(keys))}
+        event_requests = ((event, requests.get(Key(event.tenant, event.record_id))) for event in request_events)
+        return [job for event, request in event_requests if request for job in self._jobs_of(event, request)]

@@ -34,9 +34,11 @@ class Reminders:
         except NotFoundError:
             return
         if request.due_at and not request.is_final and not request.reminded_at:
-            left = (reminder_time(request.created_at, request.due_at, self._before) - inbox.clock()).total_seconds()
-            if left > 0:
-                raise LaterError(left)
+            seconds_left = (
+                reminder_time(request.created_at, request.due_at, self._before) - inbox.clock()
+            ).total_seconds()
+            if seconds_left > 0:
+                raise LaterError(seconds_left)
             await inbox.remind(request.id)
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from ringi.base.model import StrictModel
-from ringi.delivery.addresses import Network, is_callable, literal_address
+from ringi.delivery.addresses import Network, is_allowed, literal_address
 from ringi.delivery.mail_settings import MailSettings
 from ringi.delivery.signing import checked_secret
 from ringi.domain.ask import parse_body
@@ -20,7 +20,7 @@ from ringi.domain.events import WEBHOOK_EVENTS, WebhookEventName
 from ringi.domain.webhook import Headers, Tries, Url, Webhook
 from ringi.errors import FieldError, InvalidError, SettingError
 
-OURS = ("RINGI_WEBHOOK", "RINGI_REMIND")
+PREFIXES = ("RINGI_WEBHOOK", "RINGI_REMIND")
 SECONDS = {
     "RINGI_WEBHOOK_JITTER": "jitter",
     "RINGI_WEBHOOK_TIMEOUT": "timeout",
@@ -44,7 +44,7 @@ class Endpoint(StrictModel):
     """The tenant whose requests it receives; None for all tenants."""
     max_tries: Tries | None = None
 
-    def hears(self, tenant: str) -> bool:
+    def receives_from(self, tenant: str) -> bool:
         """Return whether the endpoint receives the requests of this tenant."""
         return self.tenant is None or self.tenant == tenant
 
@@ -67,16 +67,16 @@ class DeliverySettings(StrictModel):
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> DeliverySettings:
         """Return the settings in the environment variables, or raise `SettingError`."""
-        given = {name: value for name, value in variables.items() if name.startswith(OURS) and value}
-        read: dict[str, Any] = {"endpoints": _endpoints(given.get("RINGI_WEBHOOKS", "[]"))}
-        if text := given.get("RINGI_WEBHOOK_SCHEDULE"):
-            read["schedule"] = tuple(_seconds("RINGI_WEBHOOK_SCHEDULE", text, part) for part in text.split(","))
+        values = {name: value for name, value in variables.items() if name.startswith(PREFIXES) and value}
+        settings: dict[str, Any] = {"endpoints": _endpoints(values.get("RINGI_WEBHOOKS", "[]"))}
+        if text := values.get("RINGI_WEBHOOK_SCHEDULE"):
+            settings["schedule"] = tuple(_seconds("RINGI_WEBHOOK_SCHEDULE", text, part) for part in text.split(","))
         for name, field in SECONDS.items():
-            if text := given.get(name):
-                read[field] = _seconds(name, text, text)
-        read["mail"] = MailSettings.of(variables)
-        read["allow"] = tuple(_networks(given.get("RINGI_WEBHOOK_ALLOW", "")))
-        return cls(**read)
+            if text := values.get(name):
+                settings[field] = _seconds(name, text, text)
+        settings["mail"] = MailSettings.of(variables)
+        settings["allow"] = tuple(_networks(values.get("RINGI_WEBHOOK_ALLOW", "")))
+        return cls(**settings)
 
     @property
     def is_empty(self) -> bool:
@@ -88,7 +88,7 @@ class DeliverySettings(StrictModel):
         errors = [
             FieldError(f"webhooks.{number}.{field}", why)
             for number, webhook in enumerate(webhooks)
-            for field, why in self._misfits(webhook, tenant)
+            for field, why in self._check_webhook(webhook, tenant)
         ]
         if errors:
             raise InvalidError(errors)
@@ -97,13 +97,13 @@ class DeliverySettings(StrictModel):
         """Return the secrets that an ask of this tenant refers to; None if the name does not exist."""
         if name is None:
             return ()
-        return next((each.secrets for each in self.endpoints if each.name == name and each.hears(tenant)), None)
+        return next((each.secrets for each in self.endpoints if each.name == name and each.receives_from(tenant)), None)
 
-    def _misfits(self, webhook: Webhook, tenant: str) -> Iterator[tuple[str, str]]:
+    def _check_webhook(self, webhook: Webhook, tenant: str) -> Iterator[tuple[str, str]]:
         if not webhook.url.startswith("https:") and not self.allow:
             yield "url", "use https: without it anybody on the way can read the request"
         address = literal_address(urlsplit(webhook.url).hostname or "")
-        if address and not is_callable(address, self.allow):
+        if address and not is_allowed(address, self.allow):
             yield "url", "is not a public address: name one, or have its network allowed in RINGI_WEBHOOK_ALLOW"
         if self.secrets_of(webhook.secret_ref, tenant) is None:
             yield "secret_ref", f"no endpoint {webhook.secret_ref!r} is configured on this server"

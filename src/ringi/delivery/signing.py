@@ -33,7 +33,7 @@ def checked_secret(secret: str) -> str:
     return secret
 
 
-def signed(keys: Sequence[str], id: str, at: datetime, body: bytes) -> dict[str, str]:
+def signature_headers(keys: Sequence[str], id: str, at: datetime, body: bytes) -> dict[str, str]:
     """Return the headers of a delivery. Each secret signs, so that receivers can rotate theirs one after another."""
     stamp = at.astimezone(UTC)
     headers = {"webhook-id": id, "webhook-timestamp": str(int(stamp.timestamp()))}

@@ -19,28 +19,28 @@ import httpx
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import Clock
-from ringi.delivery.addresses import NO_ADDRESS, Address, Addresses, RefusedAddressError
+from ringi.delivery.addresses import NO_ADDRESS, Address, AddressResolver, RefusedAddressError
 from ringi.delivery.mail_settings import MAIL
 from ringi.delivery.settings import DeliverySettings, Endpoint
-from ringi.delivery.signing import signed
-from ringi.delivery.tls import tls_fault, trusting
+from ringi.delivery.signing import signature_headers
+from ringi.delivery.tls import tls_error, trusted_context
 from ringi.domain.events import WEBHOOK_EVENTS
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.webhook import Webhook, host_of
 
 log = logging.getLogger(__name__)
-READ_AT_MOST = 16 * 1024
+MAX_REPLY_BYTES = 16 * 1024
 """The maximum number of bytes read from a reply; its content is not evaluated."""
 CONNECT_SECONDS = 5.0
 """Seconds to wait for one of several addresses of a name before the next is tried."""
-AGENT = "Ringi-Webhooks/1"
-OF_ASK = "ask-"
+USER_AGENT = "Ringi-Webhooks/1"
+ASK_PREFIX = "ask-"
 """The prefix of the names of receivers that asks name."""
 GONE = 410
 TEST = "webhook.test"
 """The type of the event that `ringi webhooks test` sends."""
-NO_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+NAME_NOT_FOUND = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 CONFIGURED, ASKED, ASKED_SIGNED = "deliver", "deliver-asked", "deliver-asked-signed"
 """Kinds of jobs. Receivers in asks have workers of their own, so that an agent's dead addresses delay nobody else. A
 process without secrets leaves signed deliveries to other processes."""
@@ -54,7 +54,7 @@ class Receiver(NamedTuple):
     headers: dict[str, str]
     secrets: tuple[str, ...]
     max_tries: int | None
-    switch: Key
+    state_key: Key
     """The key of its endpoint state."""
 
     @property
@@ -77,57 +77,57 @@ class Receivers:
     def of(self, type: str, request: Request) -> Iterator[Receiver]:
         """Return the receivers of this event."""
         for endpoint in self._settings.endpoints:
-            if endpoint.url and endpoint.hears(request.tenant) and type in endpoint.events:
+            if endpoint.url and endpoint.receives_from(request.tenant) and type in endpoint.events:
                 yield from self._named(request, endpoint.name)
         if type in WEBHOOK_EVENTS:
             for number in range(len(request.webhooks)):
-                yield from self._named(request, f"{OF_ASK}{number}")
+                yield from self._named(request, f"{ASK_PREFIX}{number}")
 
     def named(self, request: Request, name: str) -> Receiver | None:
         """Return the receiver with this name; None if it was removed from the configuration."""
         return next(self._named(request, name), None)
 
     def _named(self, request: Request, name: str) -> Iterator[Receiver]:
-        webhook = asked(request, name)
+        webhook = asked_webhook(request, name)
         if webhook:
             secrets = self._settings.secrets_of(webhook.secret_ref, request.tenant)
             if secrets is not None:
-                switch = Key(request.tenant, f"off/{request.id}/{name}")
-                yield Receiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, switch)
+                state_key = Key(request.tenant, f"off/{request.id}/{name}")
+                yield Receiver(name, webhook.url, webhook.headers, secrets, webhook.max_tries, state_key)
         for each in self._settings.endpoints:
-            if name == each.name and each.url and each.hears(request.tenant):
+            if name == each.name and each.url and each.receives_from(request.tenant):
                 yield configured(each, each.url)
 
 
 def configured(endpoint: Endpoint, url: str) -> Receiver:
     """Return a configured endpoint of the server as a receiver."""
-    switch = Key("", f"off/{endpoint.name}")
-    return Receiver(endpoint.name, url, endpoint.headers, endpoint.secrets, endpoint.max_tries, switch)
+    state_key = Key("", f"off/{endpoint.name}")
+    return Receiver(endpoint.name, url, endpoint.headers, endpoint.secrets, endpoint.max_tries, state_key)
 
 
-def asked(request: Request, name: str) -> Webhook | None:
+def asked_webhook(request: Request, name: str) -> Webhook | None:
     """Return the webhook of an ask for the receiver with this name, if there is one."""
-    named = {f"{OF_ASK}{number}": webhook for number, webhook in enumerate(request.webhooks)}
+    named = {f"{ASK_PREFIX}{number}": webhook for number, webhook in enumerate(request.webhooks)}
     return named.get(name)
 
 
 def kind_of(request: Request, name: str) -> str:
     """Return the kind of a receiver's jobs."""
-    webhook = asked(request, name)
+    webhook = asked_webhook(request, name)
     if webhook:
         return ASKED_SIGNED if webhook.secret_ref else ASKED
     return CONFIGURED
 
 
-def lane_of(request: Request, name: str) -> str:
-    """Return the lane of a receiver: a slow or dead one delays only deliveries to the same lane."""
+def partition_key(request: Request, name: str) -> str:
+    """Return the partition key of a receiver: a slow or dead one delays only deliveries with the same key."""
     if name.startswith(MAIL):
         return "mail"
-    webhook = asked(request, name)
+    webhook = asked_webhook(request, name)
     return f"webhook/{request.tenant}/{webhook.url}" if webhook else f"webhook/{name}"
 
 
-class Outcome(NamedTuple):
+class DeliveryResult(NamedTuple):
     """The outcome of one call."""
 
     seconds: float
@@ -146,17 +146,17 @@ class Outcome(NamedTuple):
         return self.error is None
 
 
-class Caller:
+class WebhookClient:
     """Calls receivers: each call resolves and checks the name again, and connects to the checked address."""
 
     def __init__(self, settings: DeliverySettings, clock: Clock) -> None:
-        self._timeout, self._addresses, self._clock = settings.timeout, Addresses(settings.allow), clock
+        self._timeout, self._addresses, self._clock = settings.timeout, AddressResolver(settings.allow), clock
         # A pooled connection belongs to an address, and would serve another name there without verifying its
         # certificate. Proxies from the environment would resolve the name again.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout))
         self._client = httpx.AsyncClient(
-            limits=limits, timeout=timeout, trust_env=False, follow_redirects=False, verify=trusting()
+            limits=limits, timeout=timeout, trust_env=False, follow_redirects=False, verify=trusted_context()
         )
 
     async def __aenter__(self) -> Self:
@@ -166,27 +166,29 @@ class Caller:
         self._addresses.close()
         await self._client.aclose()
 
-    async def call(self, receiver: Receiver, id: str, body: bytes) -> Outcome:
+    async def call(self, receiver: Receiver, id: str, body: bytes) -> DeliveryResult:
         """Deliver once and return the outcome; never raises."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(self._timeout):
                 response, reply = await self._post(receiver, id, body)
-            wait = asked_wait(response.headers, self._clock())
-            outcome = Outcome(0.0, response.status_code, misfit(response), wait, reply=reply)
+            wait = retry_after_seconds(response.headers, self._clock())
+            result = DeliveryResult(0.0, response.status_code, refusal_reason(response), wait, reply=reply)
         except TimeoutError:
-            outcome = Outcome(0.0, error=f"no reply in {self._timeout:g} s")
+            result = DeliveryResult(0.0, error=f"no reply in {self._timeout:g} s")
         except RefusedAddressError as refused:
             log.warning("a delivery to %s is given up: %s", receiver.name, refused)
-            outcome = Outcome(0.0, error=refused.told, is_final=True)
+            result = DeliveryResult(0.0, error=refused.public_message, is_final=True)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as failure:
-            is_nowhere = isinstance(failure, socket.gaierror) and failure.errno in NO_NAME
+            is_unknown_host = isinstance(failure, socket.gaierror) and failure.errno in NAME_NOT_FOUND
             # A retry must not reveal to an agent that a name is not in the server's own network.
-            is_final = is_nowhere and receiver.name.startswith(OF_ASK)
-            outcome = Outcome(0.0, error=NO_ADDRESS if is_nowhere else reason(failure), is_final=is_final)
-        return outcome._replace(seconds=round(time.monotonic() - began, 3))
+            is_final = is_unknown_host and receiver.name.startswith(ASK_PREFIX)
+            result = DeliveryResult(
+                0.0, error=NO_ADDRESS if is_unknown_host else failure_reason(failure), is_final=is_final
+            )
+        return result._replace(seconds=round(time.monotonic() - began, 3))
 
-    async def test(self, endpoint: Endpoint, url: str) -> Outcome:
+    async def test(self, endpoint: Endpoint, url: str) -> DeliveryResult:
         """Send an endpoint one signed test event and return the outcome; never raises."""
         data = {"title": f"A test of the endpoint {endpoint.name}"}
         body = json.dumps({"type": TEST, "timestamp": jsonable(self._clock()), "data": data}).encode()
@@ -195,9 +197,9 @@ class Caller:
     async def _post(self, receiver: Receiver, id: str, body: bytes) -> tuple[httpx.Response, bytes]:
         url = httpx.URL(receiver.url)
         port = url.port or (443 if url.scheme == "https" else 80)
-        addresses = await self._addresses.of(url.host, port, is_clear=url.scheme != "https")
-        own = {"content-type": "application/json", "user-agent": AGENT, "host": url.netloc.decode()}
-        headers = {**receiver.headers, **own, **signed(receiver.secrets, id, self._clock(), body)}
+        addresses = await self._addresses.resolve(url.host, port, is_unencrypted=url.scheme != "https")
+        own = {"content-type": "application/json", "user-agent": USER_AGENT, "host": url.netloc.decode()}
+        headers = {**receiver.headers, **own, **signature_headers(receiver.secrets, id, self._clock(), body)}
         return await self._first_reply(url, addresses, headers, body)
 
     async def _first_reply(
@@ -213,22 +215,22 @@ class Caller:
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 failure = error
                 continue
-            return response, await drained(response)
+            return response, await read_rest(response)
         raise failure
 
 
-async def drained(response: httpx.Response) -> bytes:
+async def read_rest(response: httpx.Response) -> bytes:
     """Read the rest of a short reply, so that the receiver sees no broken connection; return its beginning."""
     reply = b""
     with suppress(TimeoutError, httpx.HTTPError):
         async with asyncio.timeout(1):
             async for chunk in response.aiter_raw():
                 reply += chunk
-                if len(reply) > READ_AT_MOST:
+                if len(reply) > MAX_REPLY_BYTES:
                     break
     with suppress(httpx.HTTPError):
         await response.aclose()
-    return reply[:READ_AT_MOST]
+    return reply[:MAX_REPLY_BYTES]
 
 
 def body_of(type: str, at: datetime, request: Request) -> bytes:
@@ -237,7 +239,7 @@ def body_of(type: str, at: datetime, request: Request) -> bytes:
     return json.dumps({"type": type, "timestamp": jsonable(at), "data": data}, separators=(",", ":")).encode()
 
 
-def misfit(response: httpx.Response) -> str | None:
+def refusal_reason(response: httpx.Response) -> str | None:
     """Return the reason why a reply does not count as accepted; None if it does."""
     if response.is_success:
         return None
@@ -246,7 +248,7 @@ def misfit(response: httpx.Response) -> str | None:
     return f"{response.status_code} {response.reason_phrase}".strip()
 
 
-def asked_wait(headers: httpx.Headers, now: datetime) -> float | None:
+def retry_after_seconds(headers: httpx.Headers, now: datetime) -> float | None:
     """Return the seconds of `Retry-After`, given as seconds or as a date; None without a valid value."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
@@ -257,9 +259,9 @@ def asked_wait(headers: httpx.Headers, now: datetime) -> float | None:
         return None
 
 
-def reason(error: Exception) -> str:
+def failure_reason(error: Exception) -> str:
     """Return the reason for a missing reply, without any content of the request."""
-    if fault := tls_fault(error):
+    if fault := tls_error(error):
         return fault
     if isinstance(error, httpx.TimeoutException):
         return "no connection, or no reply, in time"

@@ -20,7 +20,7 @@ from ringi.forms.form import Form
 from ringi.privacy.erasure import Erasure, Sweep
 
 
-def untold(done: Erasure) -> None:
+def ignore_progress(done: Erasure) -> None:
     """Ignore the progress."""
 
 
@@ -83,8 +83,8 @@ class InboxAPI(ABC):
             InvalidError: The content breaks a rule.
             DifferentAskError: The id exists with other content.
         """
-        given = {name: value for name, value in locals().items() if name != "self" and value is not None}
-        return await self.submit(parse_body(Ask, given))
+        values = {name: value for name, value in locals().items() if name != "self" and value is not None}
+        return await self.submit(parse_body(Ask, values))
 
     @abstractmethod
     async def submit(self, ask: Ask) -> Request:
@@ -280,7 +280,7 @@ class InboxAPI(ABC):
         person: str | None = None,
         before: datetime | None = None,
         dry_run: bool = False,
-        progress: Callable[[Erasure], None] = untold,
+        progress: Callable[[Erasure], None] = ignore_progress,
     ) -> Erasure:
         """Erase one person's data, or all requests that ended before a time and their threads.
 

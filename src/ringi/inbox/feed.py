@@ -73,7 +73,7 @@ class Feed:
         try:
             while events := await self._store.events(position, BATCH):
                 position = self.position = events[-1].position
-                self._tell(events)
+                self._wake(events)
         except RingiError as error:
             self.failures += 1
             log.warning("the feed cannot be read, trying again: %s", error)
@@ -82,7 +82,7 @@ class Feed:
             log.exception("the feed cannot be read, trying again")
         return position
 
-    def _tell(self, events: Sequence[Event]) -> None:
+    def _wake(self, events: Sequence[Event]) -> None:
         for event in events:
             self._notifier.ring(topic_of(event.record, Key(event.tenant, event.record_id)))
         for listener in list(self._listeners):

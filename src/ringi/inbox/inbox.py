@@ -36,7 +36,7 @@ from ringi.privacy.erasure import Eraser, Erasure, Sweep
 
 log = logging.getLogger(__name__)
 Check = Callable[[Request], None]
-SWEEP = 200
+SWEEP_SIZE = 200
 """The number of overdue requests in one read."""
 SWEEPERS = 8
 """The number of requests that expire concurrently; the limit leaves room for other users of the store."""
@@ -44,7 +44,7 @@ RETENTION = "retention"
 """The name of the cursor up to which old content was erased."""
 
 
-def everybody(request: Request) -> None:
+def allow_everybody(request: Request) -> None:
     """Allow everything: a process with access to the store may change all of it."""
 
 
@@ -74,10 +74,10 @@ class Inbox(Closable, InboxAPI):
         self.limits = limits or Limits()
         self._eraser = eraser or Eraser(store)
         self.feed = Feed(store, notifier)
-        self.measures = Metrics()
-        self._check: Check = everybody
+        self.metrics = Metrics()
+        self._check: Check = allow_everybody
 
-    def of(self, tenant: str, check: Check = everybody) -> Inbox:
+    def of(self, tenant: str, check: Check = allow_everybody) -> Inbox:
         """Return the same inbox for another tenant.
 
         Args:
@@ -97,12 +97,12 @@ class Inbox(Closable, InboxAPI):
         With `is_known=True`, read before writing. Raises `InvalidError`, or `DifferentAskError` for other content.
         """
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=continuation is not None)
-        about: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
-        span = tracing.beginning("asked", about["now"])
-        request, event = Request.asked(ask, **about, continuation=continuation, traceparent=span.traceparent)
+        parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
+        span = tracing.start_span("asked", parts["now"])
+        request, event = Request.asked(ask, **parts, continuation=continuation, traceparent=span.traceparent)
         if is_known:
             with suppress(NotFoundError):
-                return await self._asked_before(request)
+                return await self._stored_request(request)
         return await self._put(request, event, span)
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
@@ -111,18 +111,18 @@ class Inbox(Closable, InboxAPI):
         If its id exists with the same content, return the stored request: the caller must check its decision.
         """
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
-        about: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
-        span = tracing.beginning("asked", about["now"])
-        return await self._put(*Request.approved(ask, **about, rule=rule, traceparent=span.traceparent), span)
+        parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
+        span = tracing.start_span("asked", parts["now"])
+        return await self._put(*Request.approved(ask, **parts, rule=rule, traceparent=span.traceparent), span)
 
-    async def _put(self, request: Request, event: Event, span: tracing.Beginning) -> Request:
+    async def _put(self, request: Request, event: Event, span: tracing.StartedSpan) -> Request:
         try:
             await self.store.put(request, event)
         except ConflictError:
-            return await self._asked_before(request)
+            return await self._stored_request(request)
         failpoint("ask.after_commit")
-        span.asked(request)
-        await self._tell(request)
+        span.end_asked(request)
+        await self._notify(request)
         return request
 
     async def get(self, id: str) -> Request:
@@ -154,8 +154,8 @@ class Inbox(Closable, InboxAPI):
         async with self.notifier.subscribe(TOPIC) as wakeup:
             place = await self.store.tail() if after is None else after
             while True:
-                while found := await self.events(place, request_id=request_id):
-                    for event in found:
+                while events := await self.events(place, request_id=request_id):
+                    for event in events:
                         place = event.position
                         yield event
                 await wakeup.wait(self.notifier.recheck_after)
@@ -191,9 +191,9 @@ class Inbox(Closable, InboxAPI):
                 return request.expired(self.clock())
             return request.completed(answer, by=by, channel=channel, now=self.clock())
 
-        if names_files(answer.data) and not (asked := await self.get(id)).is_final:
+        if names_files(answer.data) and not (asked_request := await self.get(id)).is_final:
             read = partial(self.get, id)
-            await self._eraser.attachments.check(asked, answer.data, by, read=read, refuse=decide)
+            await self._eraser.attachments.check(asked_request, answer.data, by, read=read, refuse=decide)
         request = await self._change(id, decide)
         if request.status == "expired":
             raise FinalError(id, request.status)
@@ -239,7 +239,7 @@ class Inbox(Closable, InboxAPI):
         """
         erased, key = Erased(at=self.clock(), by=by, rule="request"), Key(self.tenant, id)
         request = await self._eraser.request(key, erased, self._check)
-        await self._tell(request)
+        await self._notify(request)
         return request
 
     async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
@@ -247,7 +247,7 @@ class Inbox(Closable, InboxAPI):
         rule = sweep.checked(by).rule
         done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=by, rule=rule), self.tenant)
         if done.requests and not sweep.dry_run:
-            await self._ring(TOPIC)
+            await self._publish(TOPIC)
         return done
 
     async def retain(self, days: float) -> int:
@@ -305,7 +305,7 @@ class Inbox(Closable, InboxAPI):
         return await self._change(id, mark)
 
     async def retry(self, id: str, by: str) -> Request:
-        """Let a stopped run try again, by removing the request's mark; an unmarked request is unchanged."""
+        """Remove a request's mark, so that its run tries again; an unmarked request is unchanged."""
 
         def again(request: Request) -> tuple[Request, Event | None]:
             return request.retried(by, self.clock()) if request.attention else (request, None)
@@ -322,27 +322,27 @@ class Inbox(Closable, InboxAPI):
         id = id_of(request)
         ends_at = None if timeout is None else time.monotonic() + timeout
         async with self.notifier.subscribe(topic_of("request", Key(self.tenant, id))) as wakeup, self.feed.follow():
-            slept = False
-            while not (ended := await self._ended(id)):
-                left = None if ends_at is None else ends_at - time.monotonic()
-                if left is not None and left <= 0:
+            has_slept = False
+            while not (ended := await self._ended_request(id)):
+                seconds_left = None if ends_at is None else ends_at - time.monotonic()
+                if seconds_left is not None and seconds_left <= 0:
                     raise WaitTimeoutError(id, timeout or 0)
-                await wakeup.wait(left)
-                slept = True
-        if slept and ended.ended_at:
-            self.measures.woken.labels("wait").observe(seconds(self.clock() - ended.ended_at))
+                await wakeup.wait(seconds_left)
+                has_slept = True
+        if has_slept and ended.ended_at:
+            self.metrics.woken.labels("wait").observe(seconds(self.clock() - ended.ended_at))
         return ended
 
     async def expire_due(self) -> int:
         """Expire all overdue requests, of all tenants in turn; return the number."""
         ended = 0
-        while due := await self.store.find(Request, Query(expired_at=self.clock(), limit=SWEEP)):
+        while due := await self.store.find(Request, Query(expired_at=self.clock(), limit=SWEEP_SIZE)):
             # If two servers processed a page in the same order, they would both do all the work.
-            left = iter(random.sample(due, len(due)))
-            ended += sum(await asyncio.gather(*(self._expire_all(left) for _ in range(SWEEPERS))))
+            remaining = iter(random.sample(due, len(due)))
+            ended += sum(await asyncio.gather(*(self._expire_all(remaining) for _ in range(SWEEPERS))))
         return ended
 
-    async def _ended(self, id: str) -> Request | None:
+    async def _ended_request(self, id: str) -> Request | None:
         # A wait that kept the pending request in memory would need 50 % more memory.
         request = await self.get(id)
         return request if request.is_final else None
@@ -356,10 +356,10 @@ class Inbox(Closable, InboxAPI):
 
         return (await self._change(overdue.id, end, overdue)).status == "expired"
 
-    async def _asked_before(self, asked: Request) -> Request:
-        stored = await self.get(asked.id)
-        if (stored.digest, stored.asked_by) != (asked.digest, asked.asked_by):
-            raise DifferentAskError(asked.id)
+    async def _stored_request(self, asked_request: Request) -> Request:
+        stored = await self.get(asked_request.id)
+        if (stored.digest, stored.asked_by) != (asked_request.digest, asked_request.asked_by):
+            raise DifferentAskError(asked_request.id)
         return stored
 
     async def _change(
@@ -373,24 +373,24 @@ class Inbox(Closable, InboxAPI):
         if before.version != after.version:
             failpoint("change.after_commit")
             self._measure(before, after)
-            await self._tell(after)
+            await self._notify(after)
             if after.is_final and not before.is_final:
                 await self._eraser.attachments.end(after)
         return after
 
     def _measure(self, before: Request, after: Request) -> None:
-        tracing.changed(before, after)
+        tracing.record_change(before, after)
         if not after.ended_at:
             return
         if not before.ended_at:
-            self.measures.answered.labels(after.kind, after.status).observe(seconds(after.ended_at - after.created_at))
+            self.metrics.answered.labels(after.kind, after.status).observe(seconds(after.ended_at - after.created_at))
         elif after.acknowledged_at and not before.acknowledged_at:
-            self.measures.woken.labels("run").observe(seconds(after.acknowledged_at - after.ended_at))
+            self.metrics.woken.labels("run").observe(seconds(after.acknowledged_at - after.ended_at))
 
-    async def _tell(self, request: Request) -> None:
-        await self._ring(request.topic, TOPIC)
+    async def _notify(self, request: Request) -> None:
+        await self._publish(request.topic, TOPIC)
 
-    async def _ring(self, *topics: str) -> None:
+    async def _publish(self, *topics: str) -> None:
         try:
             for topic in topics:
                 await self.notifier.publish(topic)

@@ -25,17 +25,17 @@ W3C = TraceContextTextMapPropagator()
 
 
 @dataclass(frozen=True)
-class Beginning:
+class StartedSpan:
     """The span of a request or a run that is about to be stored; it is the parent of later spans."""
 
     traceparent: str | None = None
     _span: Span | None = None
 
-    def asked(self, request: Request) -> None:
+    def end_asked(self, request: Request) -> None:
         """Record that a request was asked; a request that is not stored leaves no span."""
         self._end(_attributes(request), request.created_at)
 
-    def started(self, thread: Thread, at: datetime) -> None:
+    def end_started(self, thread: Thread, at: datetime) -> None:
         """Record that a run was started."""
         self._end(_attributes_of_run(thread), at)
 
@@ -45,20 +45,20 @@ class Beginning:
             self._span.end(_nanoseconds(at))
 
 
-def beginning(what: str, at: datetime) -> Beginning:
+def start_span(what: str, at: datetime) -> StartedSpan:
     """Return the start of a request or a run, in the caller's trace, or in a new one if there is none."""
-    if not is_on():
-        return Beginning()
+    if not is_enabled():
+        return StartedSpan()
     span = _tracer().start_span(f"ringi.{what}", start_time=_nanoseconds(at))
     carrier = dict[str, str]()
     W3C.inject(carrier, trace.set_span_in_context(span))
-    return Beginning(carrier.get(HEADER), span)
+    return StartedSpan(carrier.get(HEADER), span)
 
 
 @contextmanager
 def within(traceparent: str | None) -> Iterator[None]:
     """Make the spans of a block part of a trace, unless a span is active already."""
-    if not traceparent or not is_on() or trace.get_current_span().get_span_context().is_valid:
+    if not traceparent or not is_enabled() or trace.get_current_span().get_span_context().is_valid:
         yield
         return
     token = context.attach(_context(traceparent))
@@ -71,7 +71,7 @@ def within(traceparent: str | None) -> Iterator[None]:
 @contextmanager
 def running(thread: Thread, run: Run) -> Iterator[None]:
     """Record one stretch of a run; the agent's own spans are its children."""
-    if not is_on():
+    if not is_enabled():
         yield
         return
     attributes = _attributes_of_run(thread)
@@ -82,27 +82,27 @@ def running(thread: Thread, run: Run) -> Iterator[None]:
 def outgoing() -> dict[str, str]:
     """Return the headers that propagate the current trace to a server."""
     carrier = dict[str, str]()
-    if is_on():
+    if is_enabled():
         W3C.inject(carrier)
     return carrier
 
 
 def incoming(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """Return the trace of an incoming call."""
-    if not is_on():
+    if not is_enabled():
         return None
     return next((value.decode("latin-1") for name, value in headers if name == HEADER.encode()), None)
 
 
-def seen(request: Request) -> None:
+def record_seen(request: Request) -> None:
     """Record that a person opened a request."""
-    if is_on():
+    if is_enabled():
         _write("seen", request)
 
 
-def changed(before: Request, after: Request) -> None:
+def record_change(before: Request, after: Request) -> None:
     """Record an operation of a person or a run on a request."""
-    if not is_on():
+    if not is_enabled():
         return
     if before.status != after.status:
         _write("answered" if after.response else after.status, after, after.created_at, after.ended_at)
@@ -112,7 +112,7 @@ def changed(before: Request, after: Request) -> None:
         _write("claimed", after)
 
 
-def is_on() -> bool:
+def is_enabled() -> bool:
     """Return whether OpenTelemetry is configured."""
     return not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
 
@@ -133,7 +133,7 @@ def _tracer() -> trace.Tracer:
 
 
 def _attributes(request: Request) -> dict[str, str]:
-    known = {
+    attributes = {
         "tenant": request.tenant,
         "request": request.id,
         "kind": request.kind,
@@ -141,12 +141,12 @@ def _attributes(request: Request) -> dict[str, str]:
         "thread": request.thread_id,
         "decision": request.response.decision if request.response else None,
     }
-    return {f"ringi.{name}": value for name, value in known.items() if value is not None}
+    return {f"ringi.{name}": value for name, value in attributes.items() if value is not None}
 
 
 def _attributes_of_run(thread: Thread) -> dict[str, str]:
-    known = {"tenant": thread.tenant, "thread": thread.id, "agent": thread.agent, "run": thread.run_id}
-    return {f"ringi.{name}": value for name, value in known.items() if value is not None}
+    attributes = {"tenant": thread.tenant, "thread": thread.id, "agent": thread.agent, "run": thread.run_id}
+    return {f"ringi.{name}": value for name, value in attributes.items() if value is not None}
 
 
 def _nanoseconds(at: datetime | None) -> int | None:

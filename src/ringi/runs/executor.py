@@ -308,7 +308,7 @@ async def advance(
                 f"its store was away {MAX_OUTAGES} times while it ran: see what its workers logged"
             )
         else:
-            inbox.measures.retried.inc(thread.tries > 1)
+            inbox.metrics.retried.inc(thread.tries > 1)
             with tracing.within(leased_run.run.traceparent):
                 await RunExecutor(leased_run, agents, memory).execute()
     except (asyncio.CancelledError, UnavailableError) as error:

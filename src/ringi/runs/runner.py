@@ -141,7 +141,7 @@ class Runner:
         check: Callable[[Thread], object],
     ) -> Thread:
         now = self.inbox.clock()
-        span = tracing.beginning("started", now)
+        span = tracing.start_span("started", now)
         run = run.model_copy(update={"traceparent": span.traceparent})
         if images:
             clock = self.inbox.clock
@@ -151,7 +151,7 @@ class Runner:
         else:
             thread = await self._begin_without(key, agent, run, by, once=once, check=check)
         if thread.run_id == run.id:
-            span.started(thread, now)
+            span.end_started(thread, now)
         return thread
 
     async def _begin_without(

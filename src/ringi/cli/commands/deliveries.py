@@ -25,7 +25,7 @@ from ringi.inbox.inbox import Inbox
 
 if TYPE_CHECKING:
     from ringi.delivery.deliveries import Deliveries
-    from ringi.delivery.webhooks import Outcome
+    from ringi.delivery.webhooks import DeliveryResult
 
 T = TypeVar("T")
 MAX_REPLY_BYTES = 1_000
@@ -82,7 +82,7 @@ class EndpointTest(NamedTuple):
 
     endpoint: str
     host: str
-    outcome: Outcome
+    outcome: DeliveryResult
 
     @property
     def reply(self) -> str:
@@ -106,7 +106,7 @@ class EndpointTest(NamedTuple):
 
 async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     from ringi.delivery.settings import DeliverySettings
-    from ringi.delivery.webhooks import Caller
+    from ringi.delivery.webhooks import WebhookClient
 
     settings = DeliverySettings.of(os.environ)
     called = {each.name: each for each in settings.endpoints if each.url}
@@ -114,7 +114,7 @@ async def _test_endpoints(name: str | None) -> list[EndpointTest]:
     if not called or (name and name not in called):
         raise SettingError("RINGI_WEBHOOKS", name or "", f"choose an endpoint with a url; configured: {names}")
     chosen = [called[name]] if name else list(called.values())
-    async with Caller(settings, utc_now) as caller:
+    async with WebhookClient(settings, utc_now) as caller:
         outcomes = await asyncio.gather(*(caller.test(each, str(each.url)) for each in chosen))
     return [
         EndpointTest(each.name, host_of(str(each.url)), outcome) for each, outcome in zip(chosen, outcomes, strict=True)

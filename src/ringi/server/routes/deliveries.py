@@ -9,7 +9,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.delivery.attempts import Delivery
-from ringi.delivery.webhooks import OF_ASK
+from ringi.delivery.webhooks import ASK_PREFIX
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, refuse_all_but_admins
 from ringi.server.openapi import route_docs
@@ -48,5 +48,5 @@ class DeliveryRoutes:
 
 def visible_to(who: Principal, delivery: Delivery) -> Delivery:
     """Return a delivery as visible to the caller: the hosts of the server's own receivers are hidden from agents."""
-    is_named_by_ask = delivery.endpoint.startswith(OF_ASK)
+    is_named_by_ask = delivery.endpoint.startswith(ASK_PREFIX)
     return delivery if who.role != "agent" or is_named_by_ask else delivery.model_copy(update={"host": ""})

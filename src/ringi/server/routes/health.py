@@ -64,7 +64,7 @@ class HealthRoutes:
         inbox = self._platform.inbox
         registry = CollectorRegistry(auto_describe=False)
         registry.register(CurrentMetrics([await self._pending(), *self._metrics()]))
-        text = generate_latest(registry) + generate_latest(inbox.measures.registry)
+        text = generate_latest(registry) + generate_latest(inbox.metrics.registry)
         return HttpResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _pending(self) -> Metric:

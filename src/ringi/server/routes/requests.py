@@ -152,7 +152,7 @@ class RequestRoutes:
         inbox = inbox_for(self._platform.inbox, who)
         request = await inbox.get(id)
         if who.role == "person" and not request.is_final:
-            tracing.seen(request)
+            tracing.record_seen(request)
         if wait and not request.is_final:
             with self._streams.slot(who), suppress(WaitTimeoutError):
                 await self._streams.wait(inbox.wait(request, min(wait, self._settings.max_wait)))
