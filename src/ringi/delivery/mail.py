@@ -154,7 +154,7 @@ def compose(settings: MailSettings, mailbox: Mailbox, id: str, type: str, reques
     facts.append((texts["until"], f"{request.expires_at:%Y-%m-%d %H:%M %Z}" if request.expires_at else ""))
     lines = [f"{name}: {value}" for name, value in facts if value]
     sections = ["\n".join(lines_of(block, texts)) for block in request.display or ()]
-    blocks = "\n\n".join([f"{texts['sections']}:", *sections]) if sections else ""
+    blocks = "\n\n".join([f"{texts['shown']}:", *sections]) if sections else ""
     message = EmailMessage()
     message["Subject"] = EncodedSubject(f"{texts[type]}: {title}"[:200])
     message["From"], message["To"], message["Date"] = settings.sender, mailbox.address, formatdate()
