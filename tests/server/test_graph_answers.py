@@ -160,7 +160,7 @@ async def test_a_long_traceback_keeps_its_beginning_and_its_end(graphs: World) -
     [
         ("doubled", {"n": 21}, {"output": 42}),
         ("odd", {}, {"log": ["1152921504606846976", None, [1, 2], "a?"]}),
-        ("big", {}, {"omitted": "more than 64000 characters: say by output= what of it is shown"}),
+        ("big", {}, {"omitted": "more than 64000 characters: select a part with output="}),
     ],
 )
 async def test_without_values_a_thread_shows_its_output(
