@@ -56,7 +56,7 @@ def find() -> Path:
 
 
 def _rungs() -> Iterator[tuple[str, Callable[[], Path]]]:
-    yield "TEST_CHROMIUM", _given
+    yield "TEST_CHROMIUM", _executable
     if "TEST_CHROMIUM" in os.environ:
         return
     yield "PATH", _on_path
@@ -65,7 +65,7 @@ def _rungs() -> Iterator[tuple[str, Callable[[], Path]]]:
     yield "apt-get install", _from_apt
 
 
-def _given() -> Path:
+def _executable() -> Path:
     return Path(os.environ["TEST_CHROMIUM"])
 
 
@@ -132,8 +132,8 @@ def _version(program: Path) -> str:
 
 
 def _reason(error: Exception) -> str:
-    said = (getattr(error, "stderr", None) or "").strip().splitlines()
-    return f"{error} {said[-1] if said else ''}".strip()
+    lines = (getattr(error, "stderr", None) or "").strip().splitlines()
+    return f"{error} {lines[-1] if lines else ''}".strip()
 
 
 if __name__ == "__main__":

@@ -272,10 +272,10 @@ def environment(shims: Path) -> dict[str, str]:
     for name, script in SHIMS.items():
         (shims / name).write_text(f"#!/bin/sh\n{script}\n")
         (shims / name).chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(UNSET)}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(UNSET)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     # `pip install` finds everything installed, and must not ask an index.
-    return kept | {"PATH": f"{shims}{os.pathsep}{path}", "OWN_PATH": path, "PIP_NO_INDEX": "1", "NO_COLOR": "1"}
+    return environment | {"PATH": f"{shims}{os.pathsep}{path}", "OWN_PATH": path, "PIP_NO_INDEX": "1", "NO_COLOR": "1"}
 
 
 def kill_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:

@@ -39,8 +39,8 @@ class ServerError(Exception):
 @contextlib.contextmanager
 def postgres(find: Callable[[], Path] | None = None, variable: str = "TEST_POSTGRES_URL") -> Iterator[str]:
     """Give the URL of a PostgreSQL that is private to this run (or the one that the variable names)."""
-    if given := os.environ.get(variable):
-        yield given
+    if path := os.environ.get(variable):
+        yield path
         return
     account = _unprivileged()
     with _folder("ringi-postgres-") as folder:
@@ -119,8 +119,8 @@ def mortal_postgres() -> Iterator[MortalPostgres]:
 @contextlib.contextmanager
 def redis(programs: Callable[[], Path] | None = None) -> Iterator[str]:
     """Give the URL of a Redis that is private to this run (or `TEST_REDIS_URL`)."""
-    if given := os.environ.get("TEST_REDIS_URL"):
-        yield given
+    if url := os.environ.get("TEST_REDIS_URL"):
+        yield url
         return
     with _redis_server((programs or redis_program)()) as url:
         yield url
@@ -241,10 +241,10 @@ def _readable(programs: Path, folder: Path, account: dict[str, Any]) -> Path:
 
 def _starts(program: Path, account: dict[str, Any]) -> bool:
     try:
-        told = subprocess.run([program, "--version"], capture_output=True, cwd="/", check=False, **account)
+        version = subprocess.run([program, "--version"], capture_output=True, cwd="/", check=False, **account)
     except PermissionError:
         return False
-    return told.returncode == 0
+    return version.returncode == 0
 
 
 def _create_cluster(initdb: Path, data: Path, account: dict[str, Any]) -> None:

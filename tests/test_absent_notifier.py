@@ -34,9 +34,9 @@ async def test_who_does_without_it_reads_so_in_the_log(
     async with ringi.open(f"sqlite:///{tmp_path}/r.db", poll_interval=0.05) as inbox:
         request = await inbox.ask("Go?")
         assert (await inbox.get(request.id)).status == "pending"
-    told = [record.getMessage() for record in caplog.records if "unavailable" in record.getMessage()]
-    assert told
-    assert all("the notifier of RINGI_REDIS_URL is unavailable" in message for message in told)
+    warnings = [record.getMessage() for record in caplog.records if "unavailable" in record.getMessage()]
+    assert warnings
+    assert all("the notifier of RINGI_REDIS_URL is unavailable" in message for message in warnings)
     assert "the store is unavailable" not in caplog.text
 
 

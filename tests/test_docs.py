@@ -152,10 +152,10 @@ def test_every_event_of_both_streams_is_described() -> None:
 
 
 def test_every_field_of_a_request_is_described() -> None:
-    told = text_of("reference/http.md").partition("## What an answer says")[0]
+    section = text_of("reference/http.md").partition("## What an answer says")[0]
     fields = {info.alias or name for model in (schemas.Request, Ask) for name, info in model.model_fields.items()}
 
-    assert fields - set(re.findall(r"`(\w+)`", told)) == set()
+    assert fields - set(re.findall(r"`(\w+)`", section)) == set()
 
 
 def test_every_public_name_is_described() -> None:

@@ -67,9 +67,9 @@ def test_a_password_that_another_process_made_meanwhile_stays(tmp_path: Path, mo
     entrypoint = runpy.run_path(str(ENTRY), run_name="entrypoint")
     path, drafted = tmp_path / "postgres-password", entrypoint["drafted"]
 
-    def overtaken(*given: Any) -> Path:
+    def overtaken(*arguments: Any) -> Path:
         path.write_text("of the other\n")
-        draft: Path = drafted(*given)
+        draft: Path = drafted(*arguments)
         return draft
 
     monkeypatch.setitem(entrypoint["password"].__globals__, "drafted", overtaken)

@@ -44,12 +44,12 @@ def test_a_token_can_be_taken_back_and_the_page_says_so() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"digest": "sha256:shown"}])
-def test_the_entries_that_need_no_digest_are_named_as_such(given: dict[str, str]) -> None:
+def test_the_entries_that_need_no_digest_are_named_as_such(entries: dict[str, str]) -> None:
     assert "digest" not in HitlAnswer.model_fields
     request, _ = Request.asked(Ask(title="Go?"), id="q1", now=utc_now(), by=None)
-    answer = answer_of(request, Resume(interrupt_id="q1", status="resolved", payload="yes", metadata=given))
+    answer = answer_of(request, Resume(interrupt_id="q1", status="resolved", payload="yes", metadata=entries))
     assert answer
-    assert answer["digest"] == given.get("digest", request.digest)
+    assert answer["digest"] == entries.get("digest", request.digest)
     security = page("security.md")
     assert "`POST /hitl/respond` knows no digest" in security
     assert "`resume[].metadata.digest` if it is there" in security

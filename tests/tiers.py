@@ -134,8 +134,8 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     parts = PARTS[config.getoption("--tier")]
     chosen = [item for item in items if tier_of(item) in parts]
     if len(chosen) < len(items):
-        kept = set(chosen)
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        selected = set(chosen)
+        config.hook.pytest_deselected(items=[item for item in items if item not in selected])
         items[:] = chosen
 
 

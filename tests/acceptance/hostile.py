@@ -116,8 +116,8 @@ def agents() -> list[Agent]:
         get_stream_writer()({"name": written(family, "custom"), "value": keyed(family, "custom")})
         call = {"name": written(family, "tool", 200), "args": keyed(family, "tool"), "id": "call-1"}
         model = ScriptedModel(script=lambda _: AIMessage(written(family, "message"), tool_calls=[call]))
-        said = await model.ainvoke("speak")
-        return {"messages": [said, ToolMessage(written(family, "result"), tool_call_id="call-1")]}
+        answer = await model.ainvoke("speak")
+        return {"messages": [answer, ToolMessage(written(family, "result"), tool_call_id="call-1")]}
 
     def stop(state: State) -> State:
         family = state["family"]
@@ -140,7 +140,7 @@ def agents() -> list[Agent]:
             title=written("tags", "agent"),
             description=written("links", "agent-words"),
             input_schema={"type": "object", "properties": {"family": {"type": "string"}}, "required": ["family"]},
-            input=lambda given: {"family": given["family"], "messages": []},
+            input=lambda values: {"family": values["family"], "messages": []},
             output=lambda state: keyed(state["family"], "state") if state.get("family") else {},
         )
     ]

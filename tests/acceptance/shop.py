@@ -74,8 +74,8 @@ async def explains(state: State) -> State:
     """Call a tool, and say in Markdown what it found."""
     call = {"name": "find_parcel", "args": {"order": 1182, "fields": ["sent", "arrived"]}, "id": "call-1"}
     words = AIMessage(WORDS, tool_calls=[call])
-    said = await ScriptedModel(script=lambda _: words).ainvoke("explain")
-    return {"messages": [said, ToolMessage('{"days": 9}', tool_call_id="call-1")], "log": ["explained"]}
+    answer = await ScriptedModel(script=lambda _: words).ainvoke("explain")
+    return {"messages": [answer, ToolMessage('{"days": 9}', tool_call_id="call-1")], "log": ["explained"]}
 
 
 def until_there(file: str) -> None:
@@ -97,8 +97,8 @@ class Halting(ScriptedModel):
 
 async def echoes(state: MessagesState) -> MessagesState:
     """Say what one was told."""
-    said = Halting(script=lambda told: f"You said this: {told[-1].text}. And that is all.")
-    return {"messages": [await said.ainvoke(state["messages"])]}
+    model = Halting(script=lambda messages: f"You said this: {messages[-1].text}. And that is all.")
+    return {"messages": [await model.ainvoke(state["messages"])]}
 
 
 def counted(file: Path) -> int:
@@ -113,8 +113,8 @@ async def wavers(state: MessagesState) -> MessagesState:
     """Say how often one was told this, and what it was."""
     word = state["messages"][-1].text.split()[-1]
     count = counted(Path(f"tries-{word}"))
-    said = Halting(script=lambda told: f"In try {count} I heard {word}. And that is all.")
-    return {"messages": [await said.ainvoke(state["messages"])]}
+    model = Halting(script=lambda messages: f"In try {count} I heard {word}. And that is all.")
+    return {"messages": [await model.ainvoke(state["messages"])]}
 
 
 TASK = {"task": "write a haiku about autumn", "summary": "Three lines are written.\n\n- autumn\n- rain"}
@@ -122,12 +122,12 @@ TASK = {"task": "write a haiku about autumn", "summary": "Three lines are writte
 
 def hesitates(state: MessagesState) -> MessagesState:
     """End a conversation in the way that it was told to."""
-    told = state["messages"][-1].text
-    if told == "fail":
+    text = state["messages"][-1].text
+    if text == "fail":
         raise OSError("the model's provider refuses the key\n  at connect()")
-    if told == "expire":
+    if text == "expire":
         ask("Refund 12 for order 5?", action=Action("refund", {"order": 5, "amount": 12}), expires_in=0.1)
-    elif told == "finish":
+    elif text == "finish":
         ask("Finish “write a haiku”?", kind="finish", context=TASK)
     return {"messages": [AIMessage("All right.")]}
 
@@ -153,7 +153,7 @@ def counts(state: Any) -> dict[str, Any]:
     return {"log": [f"{int(interrupt('How many?'))} lamps"]}
 
 
-def shown(state: Any) -> dict[str, Any]:
+def visible_state(state: Any) -> dict[str, Any]:
     """Return what people may see."""
     return {name: state[name] for name in ("tray", "count", "log") if state.get(name)}
 
@@ -166,7 +166,7 @@ def agent(name: str, nodes: dict[str, Any], input: dict[str, Any]) -> Agent:
         graph.add_edge(START, node)
         graph.add_edge(node, END)
     schema = {"type": "object", "properties": input, "required": list(input), "additionalProperties": False}
-    return Agent(name, graph.compile(), input_schema=schema, input=lambda i: {"log": [], **i}, output=shown)
+    return Agent(name, graph.compile(), input_schema=schema, input=lambda i: {"log": [], **i}, output=visible_state)
 
 
 COUNT = {"count": {"type": "integer", "minimum": 1, "maximum": 20_000}}

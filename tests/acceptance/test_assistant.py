@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 AXE = HERE.parents[1] / "ui/node_modules/axe-core/axe.min.js"
 LOCALES = {"en": "en-GB", "ja": "ja-JP"}
 GOAL = {"en": "Our goal is 20% more sales in the first quarter.", "ja": "目標は第1四半期で売上20%向上です。"}
-TOLD = {"en": "20% more sales in the first quarter", "ja": "第1四半期で売上20%向上"}
+OBJECTIVES = {"en": "20% more sales in the first quarter", "ja": "第1四半期で売上20%向上"}
 OTHER = {"en": "Actually, our goal is 30% more sales.", "ja": "いや、目標は売上30%向上です。"}
 CRITICISM = {"en": "The schedule is too tight", "ja": "スケジュールが厳しすぎる"}
 WANTED = {"en": "waiting for: Business goals", "ja": "「ビジネス目標」を待っています"}
@@ -158,7 +158,7 @@ async def test_from_a_goal_to_the_last_step_also_when_the_server_ends_between_pl
         await goal.get_by_test_id("item-why").click()
         changes = page.locator("[data-testid=memory-change][data-key=business_goals]")
         await expect(changes.first).to_have_attribute("data-op", "reset", timeout=WAIT)
-        await expect(changes.last).to_contain_text(TOLD[language])
+        await expect(changes.last).to_contain_text(OBJECTIVES[language])
         await expect(changes.last.get_by_test_id("source")).to_contain_text(GOAL[language].rstrip("。."))
 
 

@@ -225,14 +225,14 @@ async def test_a_persons_word_on_an_answer_is_feedback_and_what_comes_of_it_says
         await turn.get_by_test_id("say-wrong").click()
         await turn.get_by_test_id("feedback-text").fill("Hide glue needs two hours")
         await turn.get_by_test_id("send-feedback").click()
-        said = page.locator("[data-testid=turn][data-parent]:not([data-parent=''])")
-        await expect(said.get_by_test_id("said-of-answer")).to_contain_text("Hide glue needs two hours", timeout=WAIT)
-        card = said.get_by_test_id("insight").filter(has_text="Hide glue needs two hours")
+        turns = page.locator("[data-testid=turn][data-parent]:not([data-parent=''])")
+        await expect(turns.get_by_test_id("said-of-answer")).to_contain_text("Hide glue needs two hours", timeout=WAIT)
+        card = turns.get_by_test_id("insight").filter(has_text="Hide glue needs two hours")
         await expect(card.get_by_test_id("judged")).to_have_attribute("data-source", "user", timeout=WAIT)
         await expect(card.get_by_test_id("evidence")).to_contain_text("the feedback")
         await expect(turn.get_by_test_id("say")).to_have_count(0)
         await card.get_by_test_id("decide-approve").click()
-        await became(said.get_by_test_id("insight").filter(has_text="Hide glue needs two hours"), "learned")
+        await became(turns.get_by_test_id("insight").filter(has_text="Hide glue needs two hours"), "learned")
 
 
 async def test_the_known_answer_is_what_the_answer_is_judged_by(open_page: Open, tmp_path: Path) -> None:

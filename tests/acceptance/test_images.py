@@ -45,11 +45,11 @@ async def test_a_photo_is_chosen_by_keyboard_sent_and_there_after_a_reload(perso
     await expect(composer.locator(".chosen-images img")).to_have_count(1)
     await person.keyboard.type("look at this")
     await person.keyboard.press("Enter")
-    said = person.get_by_test_id("chat-message")
-    await expect(said.nth(1)).to_contain_text(f"I see image/png ({len(PHOTO)} bytes)", timeout=WAIT)
+    messages = person.get_by_test_id("chat-message")
+    await expect(messages.nth(1)).to_contain_text(f"I see image/png ({len(PHOTO)} bytes)", timeout=WAIT)
     await expect(composer.locator(".chosen-images img")).to_have_count(0)
     await person.reload()
-    image = said.first.get_by_role("img", name="parcel.png")
+    image = messages.first.get_by_role("img", name="parcel.png")
     await is_drawn(image)
     assert "/v1/threads/chat-" in str(await image.get_attribute("src"))
     await person.goto(person.url.replace("/chat/", "/t/"))
@@ -82,9 +82,9 @@ async def test_images_are_pasted_and_dropped_and_sent_without_words(person: Page
     await box.evaluate(DROP, list(PHOTO))
     await is_drawn(composer.get_by_role("img", name="dropped.png"))
     await composer.get_by_test_id("send").click()
-    said = person.get_by_test_id("chat-message")
-    await expect(said.nth(1)).to_contain_text("What shall I do with it?", timeout=WAIT)
-    await is_drawn(said.first.get_by_role("img", name="dropped.png"))
+    messages = person.get_by_test_id("chat-message")
+    await expect(messages.nth(1)).to_contain_text("What shall I do with it?", timeout=WAIT)
+    await is_drawn(messages.first.get_by_role("img", name="dropped.png"))
 
 
 async def test_what_is_no_image_is_refused_and_the_message_is_not_lost(person: Page, house: DemoServer) -> None:

@@ -51,8 +51,8 @@ def test_a_run_that_was_retried_over_http_goes_on_once_after_the_server_is_kille
         with server.client("admin") as client:
             (item,) = client.get("/v1/operations").json()["items"]
             assert (item["thread_id"], item["why"]) == ("t", "OSError: no paper")
-            told = client.post("/v1/threads/t/retry", json={"reason": "paper is here"})
-        assert (told.status_code, told.json()["status"]) == (200, "running")
+            reply = client.post("/v1/threads/t/retry", json={"reason": "paper is here"})
+        assert (reply.status_code, reply.json()["status"]) == (200, "running")
         server.kill()
         (tmp_path / "ink").touch()
         server.start()

@@ -110,9 +110,9 @@ async def test_a_stranded_question_is_abandoned_with_what_it_asks_or_goes_on_aft
     for request in first.values():
         respond(shop, request, {"decision": "approve"}, role="admin")
     await open_operations(page, shop)
-    kept, dropped = (row(page, f"request/{thread}/{second[thread]['id']}") for thread in ("kept", "dropped"))
-    await expect(kept.get_by_test_id("why")).to_contain_text("'second'", timeout=WAIT)
-    await expect(kept).to_contain_text("Open the second gate?")
+    first_row, dropped = (row(page, f"request/{thread}/{second[thread]['id']}") for thread in ("kept", "dropped"))
+    await expect(first_row.get_by_test_id("why")).to_contain_text("'second'", timeout=WAIT)
+    await expect(first_row).to_contain_text("Open the second gate?")
 
     await dropped.get_by_test_id("abandon").click()
     await expect(dropped.get_by_test_id("will-end")).to_contain_text("Open the second gate?", timeout=WAIT)
@@ -128,9 +128,9 @@ async def test_a_stranded_question_is_abandoned_with_what_it_asks_or_goes_on_aft
 
     deploy(shop, without_second=False)
     await page.goto(f"{shop.url}/operations")
-    await kept.get_by_test_id("retry").click()
-    await expect(kept).to_have_attribute("data-outcome", "retried", timeout=WAIT)
-    await kept.get_by_role("link").first.click()
+    await first_row.get_by_test_id("retry").click()
+    await expect(first_row).to_have_attribute("data-outcome", "retried", timeout=WAIT)
+    await first_row.get_by_role("link").first.click()
     await question(page, second["kept"]["id"]).get_by_test_id("decide-approve").click()
     await until_status(page, "done")
     assert set(shop.thread("kept")["values"]["log"]) == {"first:yes", "second:yes"}

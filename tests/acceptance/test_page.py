@@ -33,9 +33,9 @@ async def numbers(page: Page) -> list[int]:
 
 async def assert_once_and_in_order(page: Page, least: int) -> None:
     """Fail unless the page shows every event of the stream once and in order."""
-    shown = await numbers(page)
-    assert shown == list(range(1, len(shown) + 1))
-    assert len(shown) >= least
+    visible = await numbers(page)
+    assert visible == list(range(1, len(visible) + 1))
+    assert len(visible) >= least
 
 
 async def sign_in(page: Page, demo: DemoServer) -> None:

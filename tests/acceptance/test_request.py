@@ -37,10 +37,10 @@ async def test_a_reason_chosen_by_number_reaches_the_agent_word_for_word(person:
     await expect(person.get_by_test_id("reason-4")).to_have_attribute("aria-checked", "false")
     await press(person, "0", "End")
     await person.keyboard.type(": which parcel?")
-    shown = await box.input_value()
+    value = await box.input_value()
     await press(person, "Control+Enter")
-    assert decided(house, request)["message"] == shown == "Not needed\nNeeds more information: which parcel?"
-    assert house.until("refused", "done")["values"]["outcome"] == f"rejected: {shown}"
+    assert decided(house, request)["message"] == value == "Not needed\nNeeds more information: which parcel?"
+    assert house.until("refused", "done")["values"]["outcome"] == f"rejected: {value}"
 
 
 async def test_an_edit_shows_what_changes_and_the_agent_runs_just_that(person: Page, house: DemoServer) -> None:

@@ -185,8 +185,8 @@ async def test_a_notice_tells_of_a_request_only_when_wanted_and_nobody_looks(asi
     await aside.evaluate("setAway(true)")
     hidden = ask(house, "Pay \u202etxt.exe?", description="the agent says more")
     await aside.wait_for_function("() => window.notices.length === 1")
-    told = await aside.evaluate("(({ title, body }) => ({ title, body }))(window.notices[0])")
-    assert told == {"title": "New request", "body": "Pay \\u{202e}txt.exe?"}
+    notice = await aside.evaluate("(({ title, body }) => ({ title, body }))(window.notices[0])")
+    assert notice == {"title": "New request", "body": "Pay \\u{202e}txt.exe?"}
     await aside.evaluate("window.notices[0].dispatchEvent(new Event('click'))")
     await aside.wait_for_url(f"**/r/{hidden['id']}")
     answer(house, hidden)

@@ -26,9 +26,9 @@ async def test_a_person_signs_in_at_another_site_and_comes_back_to_where_they_we
 
             await expect(page.get_by_test_id("session-name")).to_have_text("ann@example.com", timeout=WAIT)
             assert page.url == f"{server.url}/?status=completed"
-            kept = {cookie["name"]: cookie for cookie in await page.context.cookies()}
-            assert set(kept) == {"ringi_session"}
-            assert (kept["ringi_session"]["sameSite"], kept["ringi_session"]["httpOnly"]) == ("Strict", True)
+            cookies = {cookie["name"]: cookie for cookie in await page.context.cookies()}
+            assert set(cookies) == {"ringi_session"}
+            assert (cookies["ringi_session"]["sameSite"], cookies["ringi_session"]["httpOnly"]) == ("Strict", True)
             assert await page.evaluate("document.cookie") == ""
 
             await page.reload()

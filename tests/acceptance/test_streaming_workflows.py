@@ -64,18 +64,18 @@ async def begin(page: Page, server: DemoServer) -> None:
 
 async def is_half_said(page: Page, kind: str, name: str) -> None:
     """Wait until a workflow's block has the first half of its answer, and nothing else."""
-    said = workflow(page, kind).get_by_test_id("message")
-    await expect(said).to_have_text(re.compile(f"^\\s*{half(name)}\\s*$"), timeout=WAIT)
+    message = workflow(page, kind).get_by_test_id("message")
+    await expect(message).to_have_text(re.compile(f"^\\s*{half(name)}\\s*$"), timeout=WAIT)
     await expect(workflow(page, kind)).to_have_attribute("data-runs", "true")
 
 
-def shown(page: Page) -> Locator:
+def visible_fields(page: Page) -> Locator:
     return page.get_by_test_id("chat-messages")
 
 
 async def talk(page: Page) -> str:
     """Return all that the talk shows, without times."""
-    text = await shown(page).inner_text()
+    text = await visible_fields(page).inner_text()
     return re.sub(r"\d\d?:\d\d(:\d\d)?( [AP]M)?", "", text)
 
 
@@ -90,7 +90,7 @@ async def test_a_plan_is_streamed_where_it_was_begun_and_stands_there_once(page:
 
     await page.reload()
     await is_half_said(page, "plan", "plan")
-    await expect(shown(page).get_by_text("You said: and then?")).to_be_visible()
+    await expect(visible_fields(page).get_by_text("You said: and then?")).to_be_visible()
     words = await talk(page)
     assert words.count(half("plan")) == 1
     assert words.index(half("plan")) < words.index("You said: and then?")
@@ -99,8 +99,8 @@ async def test_a_plan_is_streamed_where_it_was_begun_and_stands_there_once(page:
     await expect(page.get_by_test_id("plan-card")).to_have_attribute("data-status", "planned", timeout=WAIT)
     await expect(workflow(page, "plan").get_by_test_id("workflow-over")).to_be_visible(timeout=WAIT)
     await workflow(page, "plan").locator("summary").click()
-    said = workflow(page, "plan").get_by_test_id("message")
-    await expect(said).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['plan']}\\s*$"))
+    message = workflow(page, "plan").get_by_test_id("message")
+    await expect(message).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['plan']}\\s*$"))
 
 
 async def test_the_steps_of_a_plan_are_streamed_and_stay_in_the_talk(page: Page, server: DemoServer) -> None:
@@ -114,8 +114,8 @@ async def test_the_steps_of_a_plan_are_streamed_and_stay_in_the_talk(page: Page,
     go_on(server, "order")
     await expect(page.get_by_test_id("plan-card")).to_have_attribute("data-status", "completed", timeout=WAIT)
     for _ in range(2):
-        said = workflow(page, "apply").get_by_test_id("message")
-        await expect(said).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['order']}\\s*$"), timeout=WAIT)
+        message = workflow(page, "apply").get_by_test_id("message")
+        await expect(message).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['order']}\\s*$"), timeout=WAIT)
         await expect(workflow(page, "apply")).to_have_attribute("data-runs", "false")
         await page.reload()
     await expect(workflow(page, "apply")).to_be_visible(timeout=WAIT)
@@ -125,16 +125,16 @@ async def test_the_steps_of_a_plan_are_streamed_and_stay_in_the_talk(page: Page,
 async def test_an_immediate_answer_is_streamed_and_said_once(page: Page, server: DemoServer) -> None:
     await begin(page, server)
     await press(page, "count")
-    await expect(shown(page).get_by_text(half("count"))).to_be_visible(timeout=WAIT)
+    await expect(visible_fields(page).get_by_text(half("count"))).to_be_visible(timeout=WAIT)
     await page.reload()
-    await expect(shown(page).get_by_text(half("count"))).to_be_visible(timeout=WAIT)
+    await expect(visible_fields(page).get_by_text(half("count"))).to_be_visible(timeout=WAIT)
     go_on(server, "count")
-    await expect(shown(page).get_by_text(stocktaker.ANSWERS["count"])).to_be_visible(timeout=WAIT)
+    await expect(visible_fields(page).get_by_text(stocktaker.ANSWERS["count"])).to_be_visible(timeout=WAIT)
     await until_ready(page)
     for _ in range(2):
         assert (await talk(page)).count(half("count")) == 1
         await page.reload()
-        await expect(shown(page).get_by_text(stocktaker.ANSWERS["count"])).to_be_visible(timeout=WAIT)
+        await expect(visible_fields(page).get_by_text(stocktaker.ANSWERS["count"])).to_be_visible(timeout=WAIT)
 
 
 async def test_what_a_planning_asks_is_asked_in_the_talk(page: Page, server: DemoServer) -> None:
@@ -163,8 +163,8 @@ async def test_steps_go_on_in_their_place_when_the_server_was_killed(page: Page,
         server.start()
         await is_half_said(page, "apply", "order")
         go_on(server, "order")
-        said = workflow(page, "apply").get_by_test_id("message")
-        await expect(said).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['order']}\\s*$"), timeout=60_000)
+        message = workflow(page, "apply").get_by_test_id("message")
+        await expect(message).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['order']}\\s*$"), timeout=60_000)
         await expect(page.get_by_test_id("plan-card")).to_have_attribute("data-status", "completed", timeout=60_000)
         await page.reload()
-        await expect(said).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['order']}\\s*$"), timeout=WAIT)
+        await expect(message).to_have_text(re.compile(f"^\\s*{stocktaker.ANSWERS['order']}\\s*$"), timeout=WAIT)

@@ -37,8 +37,8 @@ async def test_the_half_message_of_a_killed_worker_goes_from_the_page(page: Page
             await says(page, go.name, "In try 1")
             other = await page.context.new_page()
             await open_thread(other, server, id_of(page))
-            shown = other.get_by_test_id("message")
-            await expect(shown).to_have_text(["In try 1"], timeout=WAIT)
+            messages = other.get_by_test_id("message")
+            await expect(messages).to_have_text(["In try 1"], timeout=WAIT)
         finally:
             first.kill()
         go.touch()
@@ -46,13 +46,13 @@ async def test_the_half_message_of_a_killed_worker_goes_from_the_page(page: Page
         try:
             whole = f"In try 2 I heard {go.name}. And that is all."
             await says(page, go.name, whole)
-            await expect(shown).to_have_text([whole], timeout=WAIT)
+            await expect(messages).to_have_text([whole], timeout=WAIT)
             await until_status(other, "done")
             events = [text for _, text in await raw(other)]
             await page.reload()
             await other.reload()
             await says(page, go.name, whole)
-            await expect(shown).to_have_text([whole], timeout=WAIT)
+            await expect(messages).to_have_text([whole], timeout=WAIT)
         finally:
             second.kill()
         assert sum("ringi.superseded" in text for text in events) == 1

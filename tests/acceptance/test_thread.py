@@ -316,10 +316,10 @@ async def test_a_wrong_input_is_told_at_its_field_and_keeps_what_was_typed(page:
     await page.goto(f"{shop.url}/threads")
     await choose(page.get_by_test_id("agent"), "clock")
     count, name = page.get_by_label("count"), page.get_by_test_id("thread-name")
-    for typed, told in [("0", "at least 1"), ("30000", "at most 20000"), ("1.5", "whole number")]:
+    for typed, hint in [("0", "at least 1"), ("30000", "at most 20000"), ("1.5", "whole number")]:
         await count.fill(typed)
         await page.get_by_test_id("start-run").click()
-        await expect(page.get_by_test_id("field-count").get_by_test_id("field-error")).to_contain_text(told)
+        await expect(page.get_by_test_id("field-count").get_by_test_id("field-error")).to_contain_text(hint)
         await expect(count).to_be_focused()
     await count.fill("3")
     await name.fill("taken")

@@ -125,9 +125,9 @@ def answer(house: DemoServer, thread: str) -> None:
     with house.client("admin") as admin:
         for asked in house.until(thread, "interrupted")["pending"]:
             yes = {"decision": "approve"} | ({"data": FILLED} if asked["form"] else {})
-            said = {"decision": "reject", "message": "The parcel is there."} if thread == "rejected" else yes
+            answer = {"decision": "reject", "message": "The parcel is there."} if thread == "rejected" else yes
             url = f"/v1/requests/{asked['id']}/respond"
-            admin.post(url, json={**said, "digest": asked["digest"]}).raise_for_status()
+            admin.post(url, json={**answer, "digest": asked["digest"]}).raise_for_status()
 
 
 ENDS = {
@@ -141,10 +141,10 @@ ENDS = {
 
 def remember(house: DemoServer) -> None:
     """Let the person who looks at the page have told something."""
-    told = {"text": "Order 7", "select": "late", "multiselect": ["late", "broken"], "number": 3, "boolean": True}
+    answers = {"text": "Order 7", "select": "late", "multiselect": ["late", "broken"], "number": 3, "boolean": True}
     with house.client("person") as person:
         digest = person.get("/v1/requests/told").json()["digest"]
-        answer = {"decision": "approve", "digest": digest, "data": {**told, "date": "2026-11-22"}}
+        answer = {"decision": "approve", "digest": digest, "data": {**answers, "date": "2026-11-22"}}
         person.post("/v1/requests/told/respond", json=answer).raise_for_status()
 
 

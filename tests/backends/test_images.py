@@ -8,7 +8,7 @@ import uuid
 from typing import Any
 
 import pytest
-from tests.files.test_images import KEY, PHOTO, files_in, findings, looker, photo, said, short, talk
+from tests.files.test_images import KEY, PHOTO, files_in, findings, looker, message, photo, short, talk
 
 from ringi.base.clock import utc_now
 from ringi.connect import inbox_on, open_backend
@@ -63,7 +63,7 @@ async def test_of_two_processes_one_begins_and_the_images_of_the_other_are_gone(
     url = f"{request.getfixturevalue(name)}?{place}={own}"
     async with open_backend(url) as here, open_backend(url) as there, inbox_on(here) as inbox:
         starts = [
-            begin_run_with_images(backend, KEY, "looker", Run(id=f"r{n}", input=said()), [photo(PHOTO + bytes([n]))],
+            begin_run_with_images(backend, KEY, "looker", Run(id=f"r{n}", input=message()), [photo(PHOTO + bytes([n]))],
                        by="ann", clock=inbox.clock)
             for n, backend in enumerate([here, there] * 5)
         ]  # fmt: skip

@@ -19,7 +19,7 @@ class Child:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self.said: list[list[str]] = []
+        self.lines: list[list[str]] = []
 
     async def says(self, word: str) -> list[str]:
         """Return the next line that begins with the word; lines before it are kept in `said`."""
@@ -27,7 +27,7 @@ class Child:
             while line := await self._line():
                 if line[0] == word:
                     return line
-        raise AssertionError(f"it ended before it said {word!r}; it said {self.said}")
+        raise AssertionError(f"it ended before it said {word!r}; it said {self.lines}")
 
     async def death(self) -> int:
         """Return the code with which it ended by itself."""
@@ -51,8 +51,8 @@ class Child:
         words = (await self._process.stdout.readline()).decode().split(" ")
         if words == [""]:
             return []
-        self.said.append([*words[:-1], words[-1].rstrip("\n")])
-        return self.said[-1]
+        self.lines.append([*words[:-1], words[-1].rstrip("\n")])
+        return self.lines[-1]
 
 
 def skewed(seconds: float) -> dict[str, str]:

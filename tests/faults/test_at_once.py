@@ -52,9 +52,9 @@ async def test_of_a_hundred_mixed_verdicts_one_wins_and_all_are_told_which(inbox
 
     async def decide(number: int) -> tuple[str, str]:
         decision: Any = ("approve", "reject")[number % 2]
-        told: dict[str, Any] = {"responder": f"p{number}", "channel": f"channel {number % 5}"}
+        answer: dict[str, Any] = {"responder": f"p{number}", "channel": f"channel {number % 5}"}
         try:
-            ended = await inboxes[number % 2].respond("a", decision, digest=request.digest, **told)
+            ended = await inboxes[number % 2].respond("a", decision, digest=request.digest, **answer)
         except FinalError as error:
             return "told", (error.winner or {})["responder"]
         return "won", (ended.winner or {})["responder"]

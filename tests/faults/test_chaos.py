@@ -55,8 +55,8 @@ def end(**parts: Any) -> End:
     return End(**{**whole, "events": [event(1)], **parts})
 
 
-TOLD = call("told", position="1", client="watcher")
-GOOD = [TOLD, call("respond", **ANN), call("view", 2, status="completed")]
+NOTICE = call("told", position="1", client="watcher")
+GOOD = [NOTICE, call("respond", **ANN), call("view", 2, status="completed")]
 
 
 def fences(*numbers: int) -> list[dict[str, Any]]:
@@ -73,15 +73,15 @@ BAD: dict[str, tuple[list[Call], End]] = {
     "a run hangs": (GOOD, end(threads=[thread(status="running")])),
     "a run went twice": (GOOD, end(threads=[thread(values={"steps": 3})])),
     "a fence fell": (GOOD, end(events=fences(2, 1))),
-    "paid without a grant": ([TOLD], end(requests={"a": request(response=BOB)})),
+    "paid without a grant": ([NOTICE], end(requests={"a": request(response=BOB)})),
     "paid for two": (GOOD, end(effects=["a ann", "a bob"])),
     "never paid": (GOOD, end(effects=[])),
     "the chain is broken": (GOOD, end(audit=["its payload was changed"])),
-    "two ends": ([*GOOD, TOLD], end(events=[event(1), event(1)])),
-    "told too early": ([TOLD, call("look", client="watcher", status="pending")], end()),
+    "two ends": ([*GOOD, NOTICE], end(events=[event(1), event(1)])),
+    "told too early": ([NOTICE, call("look", client="watcher", status="pending")], end()),
     "another tenant": ([*GOOD, call("list", other=SECRET)], end()),
     "a gap in the feed": (GOOD[1:], end()),
-    "told twice": ([TOLD, *GOOD], end()),
+    "told twice": ([NOTICE, *GOOD], end()),
 }
 
 

@@ -55,8 +55,8 @@ def inbox(backend: Backend) -> Inbox:
 async def wrong_by(skew: float, process: Child) -> None:
     """Return once its clock on the wall is wrong by so much, and fail if the time that it goes by is."""
     while True:
-        _, wall, told = await process.says("clock")
-        assert abs(float(told) - time.time()) < SLACK
+        _, wall, times = await process.says("clock")
+        assert abs(float(times) - time.time()) < SLACK
         if abs(float(wall) - time.time() - skew) < SLACK:
             return
 

@@ -97,8 +97,8 @@ async def test_what_was_acknowledged_before_the_crash_is_there_after_it(url: str
         await ask(inbox, "r1", "r2", "r3")
     async with child(url, "answer_and_arm", point, "r1", "r2", "r3") as answering:
         assert await answering.death() == KILLED
-    assert ["answered", "r2"] in answering.said
-    assert ["answered", "r3"] not in answering.said
+    assert ["answered", "r2"] in answering.lines
+    assert ["answered", "r3"] not in answering.lines
 
     async with ringi.open(url) as inbox:
         answered = [is_answered(await inbox.get(id)) for id in ("r1", "r2", "r3")]
@@ -139,7 +139,7 @@ async def test_killed_in_the_middle_of_many_answers_each_is_whole_or_not_there(u
     async with child(url, "answer_all", *ids) as answering:
         await answering.says("answered")
         await answering.kill()
-    acknowledged = {id for word, *rest in answering.said if word == "answered" for id in rest}
+    acknowledged = {id for word, *rest in answering.lines if word == "answered" for id in rest}
 
     async with ringi.open(url) as inbox:
         answered = {id for id in ids if is_answered(await inbox.get(id))}
@@ -159,7 +159,7 @@ async def test_the_job_of_a_worker_that_was_killed_goes_to_another(url: str, mon
         await backend.jobs.submit(Job(key="a", kind="test", lane="a"))
         async with child(url, "work", "1", failpoint="job.after_claim") as working:
             assert await working.death() == KILLED
-        assert working.said == []
+        assert working.lines == []
         async with asyncio.timeout(jobs.CLAIM_SECONDS):
             await backend.jobs.work(handle, kinds=["test"], concurrency=1, stop=stop)
 

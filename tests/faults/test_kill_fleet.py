@@ -45,7 +45,7 @@ async def machine(url: str, home: Path, *command: str, **settings: str) -> Async
         await process.wait()
 
 
-def told(url: str) -> dict[str, str]:
+def notify_settings(url: str) -> dict[str, str]:
     """Return the settings of a machine that tells this receiver."""
     endpoints = json.dumps([{"name": "crm", "url": url, "secrets": [f"whsec_{'A' * 43}="]}])
     return {"RINGI_WEBHOOKS": endpoints, "RINGI_WEBHOOK_ALLOW": "127.0.0.0/8"}
@@ -99,7 +99,7 @@ async def test_no_event_is_lost_and_none_comes_twice_at_once_when_a_machine_dies
         commands = [SERVER, SERVER, WORKER]
         homes = [tmp_path / str(number) for number in range(len(commands))]
         fleet = [
-            await stack.enter_async_context(machine(url, home, *command, **told(crm.url)))
+            await stack.enter_async_context(machine(url, home, *command, **notify_settings(crm.url)))
             for home, command in zip(homes, commands, strict=True)
         ]
         requests = [await inbox.ask(f"Go {number}?") for number in range(15)]
@@ -118,7 +118,11 @@ async def test_no_event_is_lost_and_none_comes_twice_at_once_when_a_machine_dies
 
 async def test_a_worker_without_a_server_delivers(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/ringi.db"
-    async with receiving() as crm, machine(url, tmp_path, *WORKER, **told(crm.url)), ringi.open(url) as inbox:
+    async with (
+        receiving() as crm,
+        machine(url, tmp_path, *WORKER, **notify_settings(crm.url)),
+        ringi.open(url) as inbox,
+    ):
         await inbox.ask("Go?")
         await crm.calls(1)
 

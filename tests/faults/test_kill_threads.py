@@ -231,17 +231,17 @@ async def test_the_half_message_of_a_killed_worker_is_superseded_by_the_whole_on
     assert fragments
     assert whole == thread.values["explanation"]
     assert [texts[event["value"]["messageId"]] for event in of_type(items, "CUSTOM")] == fragments
-    assert shown(items) == [whole]
+    assert visible_texts(items) == [whole]
 
 
-def shown(items: Sequence[StreamItem]) -> list[str]:
+def visible_texts(items: Sequence[StreamItem]) -> list[str]:
     """Return the words that readers see."""
     return [message["content"] for message in messages_of(runs_in(items), ImageLocation("", "t1"))]
 
 
 async def has_said(shop: Shop, word: str) -> bool:
-    said = of_type(await shop.world.items(), "TEXT_MESSAGE_CONTENT")
-    return any(word in event["delta"] for event in said)
+    contents = of_type(await shop.world.items(), "TEXT_MESSAGE_CONTENT")
+    return any(word in event["delta"] for event in contents)
 
 
 async def test_workers_killed_one_after_another_are_given_up_after_five(shop: Shop) -> None:

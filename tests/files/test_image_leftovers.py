@@ -90,9 +90,9 @@ async def test_of_messages_whose_runs_may_be_saved_yet_the_images_of_one_stay(be
         await refused(here, times=5)
         assert len(await stored_numbers(here.backend)) == len(listed) + 1
         await here.say("taken", photo())
-        kept = await stored_numbers(here.backend)
-        assert kept == [file["number"] for file in await files_in(here.backend)]
-        assert len(kept) == len(listed) + 1
+        numbers = await stored_numbers(here.backend)
+        assert numbers == [file["number"] for file in await files_in(here.backend)]
+        assert len(numbers) == len(listed) + 1
 
 
 @pytest.mark.parametrize("begun", [False, True])

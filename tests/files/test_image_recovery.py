@@ -26,8 +26,8 @@ from tests.files.test_images import (
     files_in,
     findings,
     looker,
+    message,
     photo,
-    said,
     short,
     talk,
 )
@@ -142,7 +142,7 @@ async def test_a_conversation_goes_on_with_an_agent_that_takes_images_no_more(ur
 async def test_a_run_with_images_is_done_by_a_worker_of_the_version_without(url: str) -> None:
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
         runner = Runner(backend, inbox, agents_by_name([looker()]))
-        await runner.start("default", "t1", "looker", said("see"), by="ann", images=[photo()])
+        await runner.start("default", "t1", "looker", message("see"), by="ann", images=[photo()])
     async with talk(url, looker(images=False)) as here:
         thread = await here.ended()
         assert thread.error is None, thread.error
@@ -163,13 +163,13 @@ async def test_verify_misses_no_image_after_a_new_run_overtook_an_erasure(
 ) -> None:
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
         run = Runner(backend, inbox, agents_by_name([looker()]))
-        await run.start("default", "t1", "looker", said("one"), by="ann", images=[photo()])
+        await run.start("default", "t1", "looker", message("one"), by="ann", images=[photo()])
         await run.cancel("default", "t1", by="ann")
         emptied = backend.store.erase
 
         async def too_late(*args: Any) -> None:
             monkeypatch.setattr(backend.store, "erase", emptied)
-            await run.start("default", "t1", "looker", said("two"), by="ann", images=[photo(GIF)])
+            await run.start("default", "t1", "looker", message("two"), by="ann", images=[photo(GIF)])
             await emptied(*args)
 
         monkeypatch.setattr(backend.store, "erase", too_late)
@@ -275,7 +275,7 @@ async def test_a_message_that_is_sent_twice_begins_one_run(
     async with talk("memory://") as here:
         if overtaken_at == "second":
             await here.say("before", *images)
-        put, input = here.backend.store.put, said("look", id="m1")
+        put, input = here.backend.store.put, message("look", id="m1")
         send = partial(here.runner.start, "default", "t1", "looker", input, by="ann", images=images, once=True)
 
         async def overtaken(record: Any, event: Any) -> None:
@@ -297,7 +297,7 @@ async def test_a_message_that_is_sent_twice_begins_one_run(
 async def test_the_images_of_a_run_are_in_memory_once() -> None:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         large, runner = PHOTO + bytes(2_000_000), Runner(backend, inbox, agents_by_name([looker()]))
-        thread = await runner.start("default", "t1", "looker", said(), by="ann", images=[photo(large)])
+        thread = await runner.start("default", "t1", "looker", message(), by="ann", images=[photo(large)])
         assert thread.run
         saver = backend.savers(thread)
         images = RunImages(backend.stream, saver, ImageMemory())

@@ -69,7 +69,7 @@ def photo(content: bytes = PHOTO, name: str = "a.png") -> NewImage:
     return NewImage(name, content)
 
 
-def said(text: str = "look", **more: Any) -> dict[str, Any]:
+def message(text: str = "look", **more: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text, **more}]}
 
 
@@ -84,7 +84,7 @@ class Talk:
         self.backend, self.runner = backend, runner
 
     async def start(self, text: str = "look", *images: NewImage) -> Thread:
-        return await self.runner.start("default", "t1", "looker", said(text), by="ann", images=images)
+        return await self.runner.start("default", "t1", "looker", message(text), by="ann", images=images)
 
     async def ended(self) -> Thread:
         async def is_over() -> bool:
@@ -165,7 +165,7 @@ async def test_who_names_images_in_a_message_is_refused(agent: dict[str, Any]) -
     named: dict[str, Any] = {IMAGES: [stored.file_of(1, photo())]}
     async with talk("memory://", looker(**agent)) as here:
         with pytest.raises(InvalidError, match=r"input.messages\[0\].ringi_images: is reserved"):
-            await here.runner.start("default", "t1", "looker", said("look", **named), by="ann")
+            await here.runner.start("default", "t1", "looker", message("look", **named), by="ann")
         assert await here.backend.store.get_many(Thread, [KEY]) == []
 
 
@@ -288,7 +288,7 @@ async def test_an_erasure_takes_what_a_killed_process_stored_for_a_run_that_neve
 async def test_an_erasure_that_a_new_run_overtakes_takes_none_of_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         run, other = Worker(backend, inbox, agents_by_name([looker()])), SAMPLES["image/gif"][0]
-        await run.start("default", "t1", "looker", said("one"), by="ann", images=[photo()])
+        await run.start("default", "t1", "looker", message("one"), by="ann", images=[photo()])
         await run.cancel("default", "t1", by="ann")
         put, emptied = backend.store.put, backend.store.erase
 
@@ -304,7 +304,7 @@ async def test_an_erasure_that_a_new_run_overtakes_takes_none_of_its_images(monk
                 await erase(backend)
 
         monkeypatch.setattr(backend.store, "put", overtaken)
-        thread = await run.start("default", "t1", "looker", said("two"), by="ann", images=[photo(other)])
+        thread = await run.start("default", "t1", "looker", message("two"), by="ann", images=[photo(other)])
         assert thread == await backend.store.get(Thread, *KEY)
         (left,) = await files_in(backend)
         assert await Images(backend.stream).content(KEY, left) == other
@@ -315,7 +315,7 @@ async def test_of_many_who_begin_at_once_one_does_and_the_images_of_the_others_a
         run = Worker(backend, inbox, agents_by_name([looker()]))
         starts = [
             begin_run_with_images(
-                backend, KEY, "looker", ThreadRun(id=f"r{n}", input=said()), [photo(PHOTO + bytes([n]))] * 2,
+                backend, KEY, "looker", ThreadRun(id=f"r{n}", input=message()), [photo(PHOTO + bytes([n]))] * 2,
                 by="ann", clock=run.inbox.clock,
             )
             for n in range(20)

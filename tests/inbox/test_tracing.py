@@ -133,9 +133,9 @@ def test_a_run_and_its_waits_stand_in_the_trace_of_whoever_started_it_over_http(
         "caller",
         *("ringi.answered", "ringi.asked", "ringi.resumed", "ringi.run", "ringi.started"),
     )
-    told = [span for span in found if span["name"] in names]
-    assert sorted({span["name"] for span in told}) == list(names)
-    assert len(traces(told)) == 1
+    matching = [span for span in found if span["name"] in names]
+    assert sorted({span["name"] for span in matching}) == list(names)
+    assert len(traces(matching)) == 1
     assert orphans(found) == []
     by_id = {span["context"]["span_id"]: span["name"] for span in found}
     parents = {span["name"]: by_id.get(span["parent_id"], "") for span in found}

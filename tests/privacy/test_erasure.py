@@ -121,7 +121,7 @@ async def file(tmp_path: Path) -> AsyncIterator[Place]:
 
 
 async def test_nothing_of_an_erased_request_is_left_in_the_store(place: Place) -> None:
-    kept = await place.inbox.ask("Another?", id="r0", context={"note": "a plain one"})
+    other = await place.inbox.ask("Another?", id="r0", context={"note": "a plain one"})
     context = {"note": PLANTED}
     request = await place.answered(assignee="ann", context=context, description=PLANTED, fallback={"why": PLANTED})
     await place.stream.append(deliveries_of("default", "r1"), [], fence=0)
@@ -136,7 +136,7 @@ async def test_nothing_of_an_erased_request_is_left_in_the_store(place: Place) -
     assert (erased.title, erased.response and erased.response.responder) == ("erased", ERASED_PERSON)
     assert erased.erased
     assert (erased.erased.by, erased.erased.rule) == ("root", "request")
-    assert await place.inbox.get("r0") == kept
+    assert await place.inbox.get("r0") == other
     await place.verified()
 
 
@@ -321,14 +321,14 @@ async def test_a_sweep_in_parts_erases_all(file: Place, monkeypatch: pytest.Monk
     for n in range(12):
         await file.answered(f"r{n}")
     file.clock.advance(60)
-    told = list[int]()
+    counts = list[int]()
 
     done = await file.inbox.erase_all(
-        "root", before=file.clock(), progress=lambda done: told.append(len(done.requests))
+        "root", before=file.clock(), progress=lambda done: counts.append(len(done.requests))
     )
 
     assert set(done.requests) == {f"r{n}" for n in range(12)}
-    assert len(told) > 2
+    assert len(counts) > 2
     assert PLANTED not in await file.everything()
     await file.verified()
 

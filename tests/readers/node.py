@@ -25,7 +25,7 @@ class Reader:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self.told: list[dict[str, Any]] = []
+        self.lines: list[dict[str, Any]] = []
 
     async def do(self, *command: Any) -> None:
         """Give a command; what it brings about comes later."""
@@ -40,12 +40,12 @@ class Reader:
             async with asyncio.timeout(SECONDS):
                 async for line in self._process.stdout:
                     state: dict[str, Any] = json.loads(line)
-                    self.told.append(state)
+                    self.lines.append(state)
                     if holds(state):
                         return state
         except TimeoutError:
-            raise AssertionError(f"still {json.dumps(self.told[-1:], indent=1)[:5000]}") from None
-        raise AssertionError(f"ended after {json.dumps(self.told[-1:], indent=1)[:5000]}")
+            raise AssertionError(f"still {json.dumps(self.lines[-1:], indent=1)[:5000]}") from None
+        raise AssertionError(f"ended after {json.dumps(self.lines[-1:], indent=1)[:5000]}")
 
 
 def node() -> tuple[Path, Path]:

@@ -30,19 +30,19 @@ async def done(client: Reader, *command: Any) -> State:
 
 def types(client: Reader) -> list[str]:
     """Return what came since the last command, every kind once."""
-    ends = [n for n, told in enumerate(client.told) if "did" in told]
+    ends = [n for n, line in enumerate(client.lines) if "did" in line]
     begin = ends[-2] + 1 if len(ends) > 1 else 0
-    return list(dict.fromkeys(told["event"]["type"] for told in client.told[begin:] if "event" in told))
+    return list(dict.fromkeys(line["event"]["type"] for line in client.lines[begin:] if "event" in line))
 
 
 def last_event(client: Reader) -> State:
-    found: State = [told["event"] for told in client.told if "event" in told][-1]
+    found: State = [line["event"] for line in client.lines if "event" in line][-1]
     return found
 
 
 def entry(interrupt: State, payload: Any = None, status: str = "resolved") -> State:
-    said = {"interruptId": interrupt["id"], "status": status}
-    return said if payload is None else {**said, "payload": payload}
+    answer = {"interruptId": interrupt["id"], "status": status}
+    return answer if payload is None else {**answer, "payload": payload}
 
 
 async def test_an_answer_streams_in(house: DemoServer, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ async def test_an_answer_streams_in(house: DemoServer, tmp_path: Path) -> None:
     ],
 )
 async def test_a_call_of_a_tool_runs_only_as_it_was_approved(
-    house: DemoServer, tmp_path: Path, payload: State, said: str
+    house: DemoServer, tmp_path: Path, payload: State, text: str
 ) -> None:
     async with talking(house, tmp_path, tmp_path.name) as client:
         paused = await done(client, "say", REFUND)
@@ -72,7 +72,7 @@ async def test_a_call_of_a_tool_runs_only_as_it_was_approved(
         calls = [call for message in paused["messages"] for call in message.get("toolCalls", [])]
         assert (interrupt["reason"], interrupt["toolCallId"]) == ("tool_call", calls[0]["id"])
         after = await done(client, "resume", [entry(interrupt, payload)])
-        assert said in after["messages"][-1]["content"]
+        assert text in after["messages"][-1]["content"]
         assert after["interrupts"] == []
         assert "TOOL_CALL_START" not in types(client)
 
@@ -150,7 +150,7 @@ async def test_each_client_runs_and_resumes_under_one_run_id(house: DemoServer, 
     async with talking(house, tmp_path, f"agui-{tmp_path.name}", client=package) as client:
         paused = await done(client, "say", REFUND)
         assert "failed" not in paused
-        (begun,) = [told["event"] for told in client.told if told.get("event", {}).get("type") == "RUN_STARTED"]
+        (begun,) = [line["event"] for line in client.lines if line.get("event", {}).get("type") == "RUN_STARTED"]
         assert begun["input"]["runId"] == begun["runId"]
         interrupt = last_event(client)["outcome"]["interrupts"][0]
         after = await done(client, "resume", [entry(interrupt, {"approved": True})])

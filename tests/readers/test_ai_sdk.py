@@ -62,7 +62,7 @@ async def test_an_answer_streams_in_as_one_message(house: DemoServer, tmp_path: 
     async with chatting(house, tmp_path, "plain") as chat:
         await chat.do("say", "hello")
         state = await chat.until(did("say"))
-        words = {text(told) for told in chat.told if len(told["messages"]) == 2}
+        words = {text(line) for line in chat.lines if len(line["messages"]) == 2}
         assert text(state) == "You said: hello I can pay money back, and I can ask you something."
         assert len(words) > 3, "it came at once"
         assert (state["status"], newest(state)["id"]) == ("ready", newest(state)["metadata"]["runId"])
@@ -75,7 +75,7 @@ async def test_the_stock_reader_reads_a_message_to_its_end(house: DemoServer, tm
     async with chatting(house, tmp_path, "read") as chat:
         await chat.do("read", "hello")
         await chat.until(lambda state: state.get("readToTheEnd"))
-        whole = [told["read"] for told in chat.told if "read" in told][-1]
+        whole = [line["read"] for line in chat.lines if "read" in line][-1]
         assert whole["parts"][0]["text"].startswith("You said: hello")
 
 

@@ -40,7 +40,7 @@ async def test_ag_ui_sends_an_image_and_reads_it_in_the_history(house: DemoServe
         state = await done(agent, "say", [{"type": "text", "text": "look"}, image])
         assert state["messages"][-1]["content"] == SEEN
     async with talking(house, tmp_path, id, client=client) as agent:
-        said, answer = (await done(agent, "connect"))["messages"]
+        message, answer = (await done(agent, "connect"))["messages"]
     source = {"type": "url", "value": f"/v1/threads/{id}/images/1", "mimeType": "image/png"}
-    assert said["content"][1]["source"] == source
+    assert message["content"][1]["source"] == source
     assert answer["content"] == SEEN

@@ -33,25 +33,25 @@ def tool(world: World, folder: Path, role: str = "person", name: str = "ann") ->
 
 async def call(sdk: Reader, *command: Any) -> Any:
     await sdk.do("call", *command)
-    told = await sdk.until(lambda state: state.get("did") == "call")
-    assert "failed" not in told, told
-    return told["result"]
+    line = await sdk.until(lambda state: state.get("did") == "call")
+    assert "failed" not in line, line
+    return line["result"]
 
 
 async def refused(sdk: Reader, *command: Any) -> State:
     await sdk.do("call", *command)
-    told = await sdk.until(lambda state: state.get("did") == "call")
-    problem: State = json.loads(told["failed"]["text"])
-    assert problem["status"] == told["failed"]["status"]
+    line = await sdk.until(lambda state: state.get("did") == "call")
+    problem: State = json.loads(line["failed"]["text"])
+    assert problem["status"] == line["failed"]["status"]
     return problem
 
 
-async def stream(sdk: Reader, *given: Any) -> list[State]:
-    begin = len(sdk.told)
-    await sdk.do("stream", *given)
-    told = await sdk.until(lambda state: state.get("did") == "stream")
-    assert told.get("ended"), told
-    return [state["chunk"] for state in sdk.told[begin:] if "chunk" in state]
+async def stream(sdk: Reader, *arguments: Any) -> list[State]:
+    begin = len(sdk.lines)
+    await sdk.do("stream", *arguments)
+    line = await sdk.until(lambda state: state.get("did") == "stream")
+    assert line.get("ended"), line
+    return [state["chunk"] for state in sdk.lines[begin:] if "chunk" in state]
 
 
 async def waiting(world: World, thread: str, agent: str = "refund", input: State | None = None) -> State:
@@ -97,7 +97,7 @@ SEARCH = {"metadata": {"graph_id": "refund"}, "limit": 10, "offset": 0, "status"
     ids=["accept", "accept-with-args", "edit", "ignore", "response"],
 )
 async def test_agent_inbox_shows_and_answers_a_call(
-    world: World, tmp_path: Path, said: State, decision: str, outcome: str
+    world: World, tmp_path: Path, answer: State, decision: str, outcome: str
 ) -> None:
     open_request = await waiting(world, "t1")
     async with tool(world, tmp_path) as inbox:
@@ -107,13 +107,13 @@ async def test_agent_inbox_shows_and_answers_a_call(
             "interrupted",
             "refund",
         )
-        ((shown,),) = thread["interrupts"].values()
-        assert shown["value"]["action_request"] == REFUND_CALL
-        assert shown["value"]["config"] == dict.fromkeys(
+        ((interrupt,),) = thread["interrupts"].values()
+        assert interrupt["value"]["action_request"] == REFUND_CALL
+        assert interrupt["value"]["config"] == dict.fromkeys(
             ("allow_accept", "allow_edit", "allow_ignore", "allow_respond"), True
         )
-        assert "Refund 40 for order 1182?" in shown["value"]["description"]
-        chunks = await stream(inbox, "t1", "refund", {"command": {"resume": [said]}, "streamMode": "events"})
+        assert "Refund 40 for order 1182?" in interrupt["value"]["description"]
+        chunks = await stream(inbox, "t1", "refund", {"command": {"resume": [answer]}, "streamMode": "events"})
         assert (chunks[0]["event"], chunks[1]["data"]["event"]) == ("metadata", "on_chain_start")
         assert not [chunk for chunk in chunks if chunk["event"] == "error"]
         after = await call(inbox, "threads", "get", "t1")
@@ -140,8 +140,8 @@ async def test_every_request_is_a_thread_of_its_own_and_is_answered_by_its_id(wo
         assert (value["action_request"]["args"], value["config"]["allow_accept"]) == ({"age": "", "sport": ""}, False)
         edit = {"type": "edit", "args": {"action": "Go?", "args": {"age": "41", "sport": "run"}}}
         await call(inbox, "runs", "create", "request:form", "ringi", {"command": {"resume": [edit]}})
-        said = [{"type": "response", "args": "because"}]
-        chunks = await stream(inbox, "request:words", "ringi", {"command": {"resume": said}, "streamMode": "events"})
+        answer = [{"type": "response", "args": "because"}]
+        chunks = await stream(inbox, "request:words", "ringi", {"command": {"resume": answer}, "streamMode": "events"})
         assert [chunk["event"] for chunk in chunks] == ["metadata", "values"]
         assert (
             await call(inbox, "threads", "search", {"metadata": {"graph_id": "ringi"}, "status": "interrupted"}) == []
@@ -193,8 +193,8 @@ async def test_questions_of_one_pause_come_one_after_another(world: World, tmp_p
     async with tool(world, tmp_path) as inbox:
         first = (await call(inbox, "threads", "get", "t2"))["interrupts"]
         assert len(first) == 1
-        said = {"command": {"resume": [{"type": "response", "args": "blue"}]}, "streamMode": "values"}
-        chunks = await stream(inbox, "t2", "two_questions", said)
+        answer = {"command": {"resume": [{"type": "response", "args": "blue"}]}, "streamMode": "values"}
+        chunks = await stream(inbox, "t2", "two_questions", answer)
         second = (await call(inbox, "threads", "get", "t2"))["interrupts"]
         assert set(second).isdisjoint(first)
         assert [asked["id"] for asked in chunks[-1]["data"]["__interrupt__"]] == list(second)

@@ -20,7 +20,7 @@ async def stage() -> AsyncIterator[Stage]:
         yield stage
 
 
-def shown(state: State) -> list[str]:
+def texts(state: State) -> list[str]:
     """Return the texts of the newest message that a front end of the AI SDK shows, as the documentation says."""
     newest: State = state["messages"][-1] if state.get("messages") else {"role": "user"}
     parts: list[State] = newest["parts"] if newest["role"] == "assistant" else []
@@ -36,12 +36,12 @@ async def test_the_ai_sdk_can_leave_out_the_fragment(stage: Stage, tmp_path: Pat
     async with reading("ai_sdk.mjs", tmp_path, **options) as chat:
         await chat.do("say", "hello")
         await stage.say_half()
-        await chat.until(lambda state: shown(state) == [HALF])
+        await chat.until(lambda state: texts(state) == [HALF])
         await stage.take_over()
-        await chat.until(lambda state: shown(state) == [WHOLE])
+        await chat.until(lambda state: texts(state) == [WHOLE])
         stage.end()
         state = await chat.until(lambda state: state.get("finished"))
-        assert (shown(state), state.get("error")) == ([WHOLE], None)
+        assert (texts(state), state.get("error")) == ([WHOLE], None)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -53,9 +53,9 @@ async def test_ag_uis_client_loses_the_fragment(stage: Stage, tmp_path: Path, cl
             await stage.begin()
         await agent.do(*(("say", "hello", "m1") if how == "say" else ("connect",)))
         await stage.say_half()
-        await agent.until(lambda told: told.get("event", {}).get("delta") == HALF)
+        await agent.until(lambda line: line.get("event", {}).get("delta") == HALF)
         await stage.take_over()
-        await agent.until(lambda told: told.get("event", {}).get("delta") == WHOLE)
+        await agent.until(lambda line: line.get("event", {}).get("delta") == WHOLE)
         stage.end()
-        state = await agent.until(lambda told: told.get("did") == how)
+        state = await agent.until(lambda line: line.get("did") == how)
         assert [message["content"] for message in state["messages"]] == ["hello", WHOLE]

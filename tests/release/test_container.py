@@ -78,7 +78,7 @@ class Container:
             self.process = subprocess.Popen(command, env=env, cwd=folder, stdout=output, stderr=output)
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self._log.read_text()
 
     def stop(self) -> tuple[int, float]:
@@ -100,9 +100,9 @@ class Machine(NamedTuple):
     def env(self, service: str) -> dict[str, str]:
         """Return the variables of a service, with the folders of this machine."""
         home = "data" if service == "server" else "work"
-        given = SERVICES[service]["environment"]
+        environment = SERVICES[service]["environment"]
         credentials = f"{self.folder}/credentials"
-        moved = {name: interpolated(value).replace("/credentials", credentials) for name, value in given.items()}
+        moved = {name: interpolated(value).replace("/credentials", credentials) for name, value in environment.items()}
         return clean() | moved | {"RINGI_HOME": f"{self.folder}/{home}", "RINGI_PROGRAM": str(self.program)}
 
     def command(self, *words: str) -> list[str]:
@@ -206,8 +206,8 @@ def until(check: Callable[[], Any], what: str, *containers: Container) -> Any:
     """Return what the check returns once it is true, or fail after the limit."""
     over, rest = time.monotonic() + LIMIT, threading.Event()
     while not (found := check()):
-        assert time.monotonic() < over, f"not in {LIMIT} s: {what}\n" + "\n".join(each.said for each in containers)
-        assert all(each.process.poll() is None for each in containers), "\n".join(each.said for each in containers)
+        assert time.monotonic() < over, f"not in {LIMIT} s: {what}\n" + "\n".join(each.output for each in containers)
+        assert all(each.process.poll() is None for each in containers), "\n".join(each.output for each in containers)
         rest.wait(0.1)
     return found
 
@@ -216,7 +216,7 @@ def ended(*containers: Container) -> float:
     """Stop them, one after another, and return the seconds of the slowest; none fails."""
     stopped = [container.stop() for container in containers]
     # Uvicorn ends by the signal itself once it has closed everything.
-    assert {code for code, _ in stopped} <= {0, -signal.SIGTERM}, "\n".join(each.said for each in containers)
+    assert {code for code, _ in stopped} <= {0, -signal.SIGTERM}, "\n".join(each.output for each in containers)
     return max(seconds for _, seconds in stopped)
 
 
@@ -257,11 +257,11 @@ def test_server_and_worker_wait_ask_answer_end_and_go_on(machine: Machine) -> No
         assert "0 findings" in machine.ringi("verify")
         assert ended(server, worker) < STOP_SECONDS
     assert not (machine.folder / "work/secret").exists(), "the worker has no key of the tokens"
-    assert not re.search(private["credentials/postgres-password"][0].strip(), server.said + worker.said)
+    assert not re.search(private["credentials/postgres-password"][0].strip(), server.output + worker.output)
 
 
 def waits(container: Container) -> None:
-    until(lambda: "waiting for the store" in container.said, "it waits", container)
+    until(lambda: "waiting for the store" in container.output, "it waits", container)
 
 
 def test_a_signal_ends_what_waits_for_its_database(machine: Machine) -> None:
@@ -270,7 +270,7 @@ def test_a_signal_ends_what_waits_for_its_database(machine: Machine) -> None:
         for each in (server, worker):
             waits(each)
         assert ended(server, worker) < STOP_SECONDS
-    assert "Traceback" not in server.said + worker.said
+    assert "Traceback" not in server.output + worker.output
 
 
 def test_a_wrong_password_is_named_and_not_printed(machine: Machine) -> None:
@@ -278,8 +278,8 @@ def test_a_wrong_password_is_named_and_not_printed(machine: Machine) -> None:
     wrong = "0" * 64
     url.write_text(re.sub(r":[0-9a-f]{64}@", f":{wrong}@", url.read_text()))
     with machine.begun("server", "--port", str(machine.port)) as server:
-        assert server.process.wait(LIMIT) == 2, server.said
+        assert server.process.wait(LIMIT) == 2, server.output
 
-    assert "password" in server.said
-    assert wrong not in server.said
-    assert "Traceback" not in server.said
+    assert "password" in server.output
+    assert wrong not in server.output
+    assert "Traceback" not in server.output

@@ -100,15 +100,15 @@ def test_the_source_archive_holds_what_the_wheel_is_built_from(archives: Archive
 
 def test_the_metadata_names_no_place_and_says_what_it_is(archives: Archives) -> None:
     with zipfile.ZipFile(archives.wheel) as wheel:
-        told = wheel.read(f"ringi-{VERSION}.dist-info/METADATA").decode()
+        metadata = wheel.read(f"ringi-{VERSION}.dist-info/METADATA").decode()
 
-    assert f"\nVersion: {VERSION}\n" in told
-    assert "\nLicense-Expression: Apache-2.0\n" in told
-    assert "\nRequires-Python: >=3.11\n" in told
-    assert "\nProvides-Extra: langgraph\n" in told
-    assert "\nDescription-Content-Type: text/markdown\n" in told
-    assert set(re.findall(r"^Classifier: (.+)$", told, re.M)) <= trove_classifiers.classifiers
-    assert re.findall(r"^Requires-Dist: .*(?:@|://).*$", told, re.M) == []
+    assert f"\nVersion: {VERSION}\n" in metadata
+    assert "\nLicense-Expression: Apache-2.0\n" in metadata
+    assert "\nRequires-Python: >=3.11\n" in metadata
+    assert "\nProvides-Extra: langgraph\n" in metadata
+    assert "\nDescription-Content-Type: text/markdown\n" in metadata
+    assert set(re.findall(r"^Classifier: (.+)$", metadata, re.M)) <= trove_classifiers.classifiers
+    assert re.findall(r"^Requires-Dist: .*(?:@|://).*$", metadata, re.M) == []
 
 
 @pytest.mark.parametrize("extra", ["[server]", "[all]"])
@@ -208,9 +208,13 @@ def items(client: httpx.Client, folder: Path, what: str) -> list[Any]:
 @contextmanager
 def demo(ringi: Path, folder: Path) -> Iterator[str]:
     """Run the demo in a folder with nothing on the PATH, and yield its address."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RINGI_", "PYTHON", "VIRTUAL"))}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("RINGI_", "PYTHON", "VIRTUAL"))
+    }
     command = [str(ringi), "demo", "--port", "0", "--json"]
-    with subprocess.Popen(command, cwd=folder, env=kept | {"PATH": ""}, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=folder, env=environment | {"PATH": ""}, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout
             assert select.select([process.stdout], [], [], START_SECONDS)[0], "the demo said nothing"

@@ -84,16 +84,16 @@ class Shape:
     input: dict[str, Any] = field(default_factory=dict)
     needs: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of `Agent` beside its name and its graph."""
-    told: str = "nothing"
+    answer: str = "nothing"
     """The same as the table in the documentation has it."""
 
     @property
     def agent(self) -> Agent:
         """What is served; its whole state is shown, for the test to see."""
-        return replace(Agent(self.name, self.graph(), **self.needs), output=shown)
+        return replace(Agent(self.name, self.graph(), **self.needs), output=visible_state)
 
 
-def shown(state: Any) -> dict[str, Any]:
+def visible_state(state: Any) -> dict[str, Any]:
     """Return the state as JSON: of messages the last words."""
     if not isinstance(state, Mapping):
         return {"output": plain(state)}

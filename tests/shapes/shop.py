@@ -146,15 +146,15 @@ def human_in_the_tool(inner: BaseTool) -> BaseTool:
     """Return a tool that asks for Agent Inbox before it runs, as LangGraph's guide wraps any tool."""
 
     @tool(inner.name, description=inner.description, args_schema=inner.args_schema)
-    def asking(**given: Any) -> Any:
+    def asking(**options: Any) -> Any:
         allowed = {"allow_accept": True, "allow_edit": True, "allow_respond": True, "allow_ignore": True}
-        asked = {"action_request": {"action": inner.name, "args": given}, "config": allowed, "description": "Look."}
+        asked = {"action_request": {"action": inner.name, "args": options}, "config": allowed, "description": "Look."}
         response = interrupt([asked])[0]
         if response["type"] == "response":
             return response["args"]
         if response["type"] == "ignore":
             return "ignored"
-        return inner.invoke(response["args"]["args"] if response["type"] == "edit" else given)
+        return inner.invoke(response["args"]["args"] if response["type"] == "edit" else options)
 
     return asking
 

@@ -43,8 +43,8 @@ async def open_request(world: World, answer: Answer, id: str) -> Request:
 
 
 async def respond(world: World, request: Request, answer: Answer) -> None:
-    given = {"message": answer.message, "args": answer.args}
-    await world.respond(request, answer.decision, answer.data, **given)
+    answers = {"message": answer.message, "args": answer.args}
+    await world.respond(request, answer.decision, answer.data, **answers)
 
 
 def check(thread: Thread, case: Case, effects: list[str]) -> None:
@@ -73,8 +73,8 @@ class Killed:
 
     def worker(self) -> subprocess.Popen[bytes]:
         """Start a process that serves all shapes."""
-        given = {**os.environ, EFFECTS: str(self.effects), "PYTHONPATH": str(ROOT)}
-        return subprocess.Popen([sys.executable, str(WORKER), self.url], env=given)
+        environment = {**os.environ, EFFECTS: str(self.effects), "PYTHONPATH": str(ROOT)}
+        return subprocess.Popen([sys.executable, str(WORKER), self.url], env=environment)
 
     async def run(self) -> None:
         """Let all shapes ask, kill the worker, answer, and let another one go on."""
@@ -136,6 +136,6 @@ def test_what_a_node_wrote_to_its_stream_is_there_once(killed: Killed) -> None:
 def test_the_documentation_says_what_each_shape_needs() -> None:
     page = (ROOT / "docs" / "how-to" / "serve-an-existing-graph.md").read_text("utf-8")
     table = re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
-    assert table == [(shape.name, shape.elsewhere, shape.told) for shape in SHAPES]
-    assert all(bool(shape.needs) == (shape.told != "nothing") for shape in SHAPES)
+    assert table == [(shape.name, shape.elsewhere, shape.answer) for shape in SHAPES]
+    assert all(bool(shape.needs) == (shape.answer != "nothing") for shape in SHAPES)
     assert len(SHAPES) >= 15

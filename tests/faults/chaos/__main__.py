@@ -152,13 +152,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--redis", action="store_true", help="wake up by way of a Redis")
     parser.add_argument("--folder", type=Path, help="where history and log are kept")
-    given = parser.parse_args()
-    plan = Plan(given.minutes * 60, given.every, given.pause, given.seed)
+    options = parser.parse_args()
+    plan = Plan(options.minutes * 60, options.every, options.pause, options.seed)
     with ExitStack() as stack:
-        folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        settings = {"RINGI_REDIS_URL": stack.enter_context(redis())} if given.redis else {}
-        store = None if given.url else stack.enter_context(mortal_postgres())
-        url = store.url if store else given.url
+        folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        settings = {"RINGI_REDIS_URL": stack.enter_context(redis())} if options.redis else {}
+        store = None if options.url else stack.enter_context(mortal_postgres())
+        url = store.url if store else options.url
         figures = asyncio.run(chaos(folder, url, plan._replace(store=store, settings=settings)))
     print(json.dumps(figures, indent=2))
     return int(any(figures["broken"].values()))

@@ -43,11 +43,11 @@ def no_acknowledged_answer_is_lost(calls: Sequence[Call], end: End) -> Found:
 
 def one_decision_wins(calls: Sequence[Call], end: End) -> Found:
     """R2: everybody is told of the same winner, those who were late as well."""
-    told: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    notices: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for call in calls:
         if call.op == "respond" and call.seen.get("decision"):
-            told[call.request].add((call.seen["decision"], call.seen["responder"]))
-    yield from (f"{id}: several won: {sorted(winners)}" for id, winners in told.items() if len(winners) > 1)
+            notices[call.request].add((call.seen["decision"], call.seen["responder"]))
+    yield from (f"{id}: several won: {sorted(winners)}" for id, winners in notices.items() if len(winners) > 1)
 
 
 def an_answer_is_seen_at_once(calls: Sequence[Call], end: End) -> Found:
@@ -111,20 +111,20 @@ def the_trail_is_whole(calls: Sequence[Call], end: End) -> Found:
 
 def news_come_after_the_fact(calls: Sequence[Call], end: End) -> Found:
     """R9: who was told of an end and then looks, finds it."""
-    told = {(call.request, call.client) for call in calls if call.op == "told"}
+    notified = {(call.request, call.client) for call in calls if call.op == "told"}
     for call in calls:
-        if call.op == "look" and (call.request, call.client) in told and call.seen.get("status") == "pending":
+        if call.op == "look" and (call.request, call.client) in notified and call.seen.get("status") == "pending":
             yield f"{call.request}: {call.client} was told that it ended, and found it pending"
 
 
 def the_feed_has_no_gap(calls: Sequence[Call], end: End) -> Found:
     """A reader that came again with its last id, to whichever server, was told each event once and in order."""
-    told = [call.seen["position"] for call in calls if call.op == "told"]
-    shown = {f"request.{what}" for what in ("created", "claimed", "released", "reassigned", *ENDED)}
-    kept = [event["position"] for event in end.events if event["type"] in shown]
-    if told != kept:
-        missed, twice = set(kept) - set(told), {one for one, count in Counter(told).items() if count > 1}
-        yield f"{len(told)} told of {len(kept)}; missed {sorted(missed)[:5]}, twice {sorted(twice)[:5]}"
+    positions = [call.seen["position"] for call in calls if call.op == "told"]
+    types = {f"request.{what}" for what in ("created", "claimed", "released", "reassigned", *ENDED)}
+    expected = [event["position"] for event in end.events if event["type"] in types]
+    if positions != expected:
+        missed, twice = set(expected) - set(positions), {one for one, count in Counter(positions).items() if count > 1}
+        yield f"{len(positions)} told of {len(expected)}; missed {sorted(missed)[:5]}, twice {sorted(twice)[:5]}"
 
 
 def no_tenant_sees_another(calls: Sequence[Call], end: End) -> Found:

@@ -65,7 +65,7 @@ class Client:
                     if not line and "id" in event:
                         last = event["id"]
                         if "data" in event:
-                            await self._told(event)
+                            await self._record_notice(event)
                     event = event if line else {}
         except httpx.HTTPError:
             await asyncio.sleep(0.1)
@@ -75,7 +75,7 @@ class Client:
         """Close all connections."""
         await self._http.aclose()
 
-    async def _told(self, event: dict[str, str]) -> None:
+    async def _record_notice(self, event: dict[str, str]) -> None:
         at, id = time.time(), json.loads(event["data"])["request"]["id"]
         self._history.add("told", id, self.name, at, 200, {"event": event["event"], "position": event["id"]})
         if event["event"].removeprefix("request.") in ENDED:

@@ -93,10 +93,10 @@ class Soaked:
     async def _look(self) -> Rest:
         assert self._process.stdin
         self._process.stdin.write(b"look\n")
-        told = await line_of(self._process)
+        message = await line_of(self._process)
         open_ones = [each for each in self._seen.net_connections() if tuple(each.raddr)[1:] == (self._port,)]
-        held = Held(told["tasks"], self._seen.num_threads(), self._seen.num_fds(), len(open_ones))
-        return Rest(held, told["blocks"], self._seen.memory_info().rss)
+        held = Held(message["tasks"], self._seen.num_threads(), self._seen.num_fds(), len(open_ones))
+        return Rest(held, message["blocks"], self._seen.memory_info().rss)
 
     async def _cut(self) -> None:
         connection = await asyncpg.connect(self._url.partition("?")[0])
@@ -126,11 +126,11 @@ async def line_of(process: Process) -> dict[str, Any]:
     async with asyncio.timeout(RESTS):
         line = await process.stdout.readline()
     assert line, "the server has ended"
-    told: dict[str, Any] = json.loads(line)
-    return told
+    message: dict[str, Any] = json.loads(line)
+    return message
 
 
-def shown(cycles: int, rest: Rest) -> str:
+def report(cycles: int, rest: Rest) -> str:
     """Return a line about a server at rest."""
     held = ", ".join(f"{value} {name}" for name, value in rest.held._asdict().items())
     return f"{cycles * OPERATIONS:,} operations: {held}, {rest.blocks:,} blocks, {rest.resident / 2**20:.1f} MiB"
@@ -144,18 +144,18 @@ async def soak(folder: Path, url: str, seconds: float) -> None:
             while time.monotonic() < ends_at - seconds * tenth / 10 or cycles < WARM:
                 await server.cycle()
                 cycles += 1
-            print(shown(cycles, await server.rest()), flush=True)
+            print(report(cycles, await server.rest()), flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.soak")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--postgres", action="store_true")
-    told = parser.parse_args()
+    options = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringi-soak-")))
-        url = stack.enter_context(mortal_postgres()).url if told.postgres else f"sqlite:///{folder}/ringi.db"
-        asyncio.run(soak(folder, url, told.minutes * 60))
+        url = stack.enter_context(mortal_postgres()).url if options.postgres else f"sqlite:///{folder}/ringi.db"
+        asyncio.run(soak(folder, url, options.minutes * 60))
 
 
 if __name__ == "__main__":

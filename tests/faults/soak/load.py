@@ -44,8 +44,8 @@ class Callers:
                     break
                 await asyncio.sleep(0.05)
         assert reply.status_code in (200, 201, 202, 409), reply.text
-        told: dict[str, Any] = reply.json()
-        return told
+        answer: dict[str, Any] = reply.json()
+        return answer
 
     async def ask(self, **more: Any) -> dict[str, Any]:
         body = {"id": new_id(), "title": "Refund?", "action": {"name": "refund", "args": {"n": 1}}, **more}

@@ -26,8 +26,8 @@ async def main(url: str) -> None:
     await fill_threads()
     settings = ServerSettings(max_open_requests=UNLIMITED, asks_per_minute=UNLIMITED)
     where: dict[str, Any] = {"url": url, "host": "127.0.0.1", "port": 0, "poll_interval": 0.1}
-    told: dict[str, Any] = {"person": "ann", "announce": lambda address, _: say({"address": address})}
-    serving = asyncio.create_task(serve(agents(), settings=settings, **where, **told))
+    options: dict[str, Any] = {"person": "ann", "announce": lambda address, _: say({"address": address})}
+    serving = asyncio.create_task(serve(agents(), settings=settings, **where, **options))
     serving.add_done_callback(lambda _: lines.feed_eof())
     while await lines.readline():
         forget()
