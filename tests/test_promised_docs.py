@@ -43,7 +43,7 @@ def test_a_token_can_be_taken_back_and_the_page_says_so() -> None:
     assert "until the secret is changed" not in security
 
 
-@pytest.mark.parametrize("given", [{}, {"digest": "sha256:shown"}])
+@pytest.mark.parametrize("entries", [{}, {"digest": "sha256:shown"}])
 def test_the_entries_that_need_no_digest_are_named_as_such(entries: dict[str, str]) -> None:
     assert "digest" not in HitlAnswer.model_fields
     request, _ = Request.asked(Ask(title="Go?"), id="q1", now=utc_now(), by=None)

@@ -54,7 +54,7 @@ async def test_an_answer_streams_in(house: DemoServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "said"),
+    ("payload", "text"),
     [
         ({"approved": True}, "refunded 40"),
         ({"approved": True, "editedArgs": {"order": 1182, "amount": 15}}, "refunded 15"),

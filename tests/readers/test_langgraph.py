@@ -81,7 +81,7 @@ SEARCH = {"metadata": {"graph_id": "refund"}, "limit": 10, "offset": 0, "status"
 
 
 @pytest.mark.parametrize(
-    ("said", "decision", "outcome"),
+    ("answer", "decision", "outcome"),
     [
         ({"type": "accept", "args": None}, "approve", "refunded 40"),
         ({"type": "accept", "args": REFUND_CALL}, "approve", "refunded 40"),
