@@ -31,7 +31,7 @@ async def main():
         with trace.get_tracer("agent").start_as_current_span("agent"):
             request = await inbox.ask("Refund?", action=ringi.Action("refund", {"secret": "4711"}), id="r1")
             await inbox.ask("Refund?", action=ringi.Action("refund", {"secret": "4711"}), id="r1")
-        tracing.seen(request)
+        tracing.record_seen(request)
         await inbox.claim("r1", "ann")
         await inbox.respond("r1", "approve", digest=request.digest, responder="ann")
         await inbox.acknowledge("r1", "worker")
