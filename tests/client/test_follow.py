@@ -153,5 +153,5 @@ async def test_everybody_hears_what_they_may_see(tmp_path: Path) -> None:
 
 async def test_a_token_that_is_none_hears_so(server: DemoServer) -> None:
     async with ringi.Client(server.url, "nonsense") as nobody, aclosing(nobody.follow()) as events:
-        with pytest.raises(HttpError, match="not one of this server"):
+        with pytest.raises(HttpError, match="did not issue the token"):
             await anext(events)

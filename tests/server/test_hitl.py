@@ -127,7 +127,7 @@ async def test_the_first_answer_wins_and_its_repetition_is_no_other(live: World)
 async def test_of_who_says_no_nothing_is_kept(live: World) -> None:
     (asked,) = await start(live)
     reply = await respond(live.client(), asked, "reject", ANSWER)
-    assert reply.json()["message"] == "It is recorded that you say no."
+    assert reply.json()["message"] == "Your rejection is recorded."
     await until_status(live, "done")
     response = (await live.client().get(f"/v1/requests/{asked['id']}")).json()["response"]
     assert (response["decision"], response["data"]) == ("reject", None)

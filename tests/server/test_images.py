@@ -195,19 +195,19 @@ async def test_an_address_of_another_conversation_names_nothing_in_this_one(worl
 
 
 REFUSED = {
-    "https://example.com/a.png": "an image at an address is not fetched",
-    "http://169.254.169.254/latest/meta-data": "an image at an address is not fetched",
-    "file:///etc/passwd": "an image at an address is not fetched",
-    "//example.com/v1/threads/t1/images/1": "an image at an address is not fetched",
-    "https://example.com/v1/threads/t1/images/1": "an image at an address is not fetched",
+    "https://example.com/a.png": "images are not fetched from URLs",
+    "http://169.254.169.254/latest/meta-data": "images are not fetched from URLs",
+    "file:///etc/passwd": "images are not fetched from URLs",
+    "//example.com/v1/threads/t1/images/1": "images are not fetched from URLs",
+    "https://example.com/v1/threads/t1/images/1": "images are not fetched from URLs",
     "/v1/threads/t2/images/1": "names an image that is not in this conversation",
     "/v1/threads/t1/images/7": "names an image that is not in this conversation",
-    "data:image/png;base64,…": "an image is no base64",
-    "data:image/svg+xml,%3Csvg/%3E": "an image at an address is not fetched",
+    "data:image/png;base64,…": "an image is not valid base64",
+    "data:image/svg+xml,%3Csvg/%3E": "images are not fetched from URLs",
     "data:image/png;base64,PHN2Zy8+": "'a.png' is text/plain by its content: send a PNG, JPEG, GIF or WebP image",
     "data:image/png;base64,PCFkb2N0eXBlIGh0bWw+": "'a.png' is text/plain by its content",
     "data:image/png;base64,": "'a.png' has 0 bytes",
-    "": "an image at an address is not fetched",
+    "": "images are not fetched from URLs",
 }
 
 

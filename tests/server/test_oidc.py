@@ -155,15 +155,15 @@ async def test_claims_of_other_names_say_name_groups_and_tenant(provider: Provid
 @pytest.mark.parametrize(
     ("person", "settings", "why", "status"),
     [
-        ({"groups": ["sales"]}, {"group_roles": GroupRoles(people=frozenset({"ops"}))}, "none of the groups", 403),
-        ({"email_verified": False}, {}, "does not vouch", 403),
-        ({"email_verified": "true"}, {}, "does not vouch", 403),
-        ({}, {"tenant_claim": "org"}, "names no tenant", 403),
-        ({"org": ["acme"]}, {"tenant_claim": "org"}, "names no tenant", 403),
-        ({"email": "agent:bot"}, {}, "may be called", 401),
-        ({"email": "system"}, {}, "may be called", 401),
-        ({"email": ["ann"]}, {}, "may be called", 401),
-        ({"groups": [f"group-{n}" for n in range(500)]}, {}, "do not fit a cookie", 401),
+        ({"groups": ["sales"]}, {"group_roles": GroupRoles(people=frozenset({"ops"}))}, "not in an allowed group", 403),
+        ({"email_verified": False}, {}, "has not verified", 403),
+        ({"email_verified": "true"}, {}, "has not verified", 403),
+        ({}, {"tenant_claim": "org"}, "sent no tenant", 403),
+        ({"org": ["acme"]}, {"tenant_claim": "org"}, "sent no tenant", 403),
+        ({"email": "agent:bot"}, {}, "is not allowed", 401),
+        ({"email": "system"}, {}, "is not allowed", 401),
+        ({"email": ["ann"]}, {}, "is not allowed", 401),
+        ({"groups": [f"group-{n}" for n in range(500)]}, {}, "do not fit in a cookie", 401),
     ],
 )
 async def test_whom_the_rules_keep_out_gets_no_cookie(
@@ -244,13 +244,13 @@ async def test_a_token_that_the_provider_did_not_sign_is_refused(world: World, p
 
     browser, reply = await signed_in(world, provider)
 
-    await assert_outside(browser, reply, "you are not signed in: its token")
+    await assert_outside(browser, reply, "the sign-in failed: the token")
 
 
 async def test_what_is_no_token_is_refused(world: World, provider: Provider) -> None:
     provider.sign = lambda claims: "nonsense"
 
-    await assert_outside(*await signed_in(world, provider), "its token is refused")
+    await assert_outside(*await signed_in(world, provider), "the token is invalid")
 
 
 async def test_a_new_key_of_the_provider_is_taken_at_once_and_keys_are_asked_for_seldom(
@@ -278,15 +278,15 @@ async def test_a_way_back_works_once(world: World, provider: Provider) -> None:
     assert (await browser.get(address)).status_code == 302
     thief = world.stranger()
 
-    await assert_outside(thief, await thief.get(address), "has not begun one")
-    await assert_outside(thief, await thief.get(address, headers={"cookie": f"{COOKIE}={kept}"}), "used already")
+    await assert_outside(thief, await thief.get(address), "has not started a sign-in")
+    await assert_outside(thief, await thief.get(address, headers={"cookie": f"{COOKIE}={kept}"}), "already completed")
 
 
 async def test_a_code_is_not_taken_for_another_sign_in(world: World, provider: Provider) -> None:
     victim, _ = await came_back(world, provider)
     _, address = await came_back(world, provider)
 
-    await assert_outside(victim, await victim.get(address), "not the one that this browser began")
+    await assert_outside(victim, await victim.get(address), "this browser started another sign-in")
 
 
 async def test_a_code_of_another_sign_in_does_not_pass_with_the_right_state(world: World, provider: Provider) -> None:
@@ -296,7 +296,7 @@ async def test_a_code_of_another_sign_in_does_not_pass_with_the_right_state(worl
 
     reply = await victim.get(f"{CALLBACK}?{urlencode(mixed)}")
 
-    await assert_outside(victim, reply, "did not take the code")
+    await assert_outside(victim, reply, "refused the code")
 
 
 def query_of(address: str) -> dict[str, str]:
@@ -308,8 +308,8 @@ def query_of(address: str) -> dict[str, str]:
     [
         ({"iss": "http://127.0.0.1:1"}, "another provider"),
         ({"code": "", "error": "access_denied"}, "access_denied"),
-        ({"state": ""}, "not the one"),
-        ({"state": "é"}, "not the one"),
+        ({"state": ""}, "started another sign-in"),
+        ({"state": "é"}, "started another sign-in"),
     ],
 )
 async def test_a_way_back_that_was_changed_leads_nowhere(
@@ -335,7 +335,7 @@ async def test_a_departure_cannot_be_made_up(world: World, provider: Provider, w
 
     reply = await world.stranger().get(address, headers={"cookie": f"{COOKIE}={cookie}"})
 
-    await assert_outside(world.stranger(), reply, "has not begun one")
+    await assert_outside(world.stranger(), reply, "has not started a sign-in")
 
 
 async def test_what_a_browser_keeps_while_it_is_away_is_no_session(world: World, provider: Provider) -> None:
@@ -370,7 +370,7 @@ async def test_a_provider_that_calls_itself_otherwise_signs_nobody_in(provider: 
         reply = await world.stranger().get("/v1/session/oidc")
 
     assert reply.status_code == 503
-    assert "calls itself" in reply.json()["detail"]
+    assert "its issuer is" in reply.json()["detail"]
 
 
 async def test_a_provider_that_does_not_answer_is_said_so_and_the_rest_goes_on(store_url: str) -> None:

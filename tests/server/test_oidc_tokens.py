@@ -56,7 +56,7 @@ async def test_the_token_goes_before_userinfo(world: World, provider: Provider) 
     provider.person = {"sub": "1", "email": "ann@example.com", "email_verified": False}
     provider.userinfo = {**ANN, "email": "root@example.com"}
     _, reply = await signed_in(world, provider)
-    assert (reply.status_code, "does not vouch" in reply.json()["detail"]) == (403, True)
+    assert (reply.status_code, "has not verified" in reply.json()["detail"]) == (403, True)
 
 
 async def test_userinfo_is_not_asked_for_what_is_known(world: World, provider: Provider) -> None:

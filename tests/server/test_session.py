@@ -47,7 +47,7 @@ def test_a_token_must_say_everything(claims: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("name", ["agent:bot", "a:b", "system", ""])
 def test_a_token_is_refused_when_its_name_could_be_taken_for_anothers(name: str) -> None:
-    with pytest.raises(UnauthenticatedError, match="called"):
+    with pytest.raises(UnauthenticatedError, match="is not allowed"):
         Keys(SECRET).read(jwt.encode({"tenant": "t", "role": "person", "sub": name}, SECRET, "HS256"))
 
 

@@ -100,7 +100,7 @@ def waits_and_goes_on(folder: Path, url: str, start: Callable[[], None]) -> None
         until(lambda: status(port, "/readyz") == 503, "it is not ready", lambda: process.said)
         told = reply(port, "/readyz")
         assert told
-        assert "waits for its store" in told.json()["detail"]
+        assert "waiting for its store" in told.json()["detail"]
         assert int(told.headers["retry-after"]) >= 1
         assert told.headers["content-type"] == "application/problem+json"
         assert status(port, "/healthz") == 200

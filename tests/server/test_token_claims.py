@@ -34,13 +34,13 @@ def signed(**claims: Any) -> str:
 
 @pytest.mark.parametrize(("claim", "value"), CASES + OTHERS, ids=str)
 def test_a_claim_of_a_wrong_type_is_named(claim: str, value: Any) -> None:
-    with pytest.raises(UnauthenticatedError, match=f"claim {claim} is not .*make another with `ringi token create`"):
+    with pytest.raises(UnauthenticatedError, match=f"claim {claim} is not .*issue another with `ringi token create`"):
         Keys(SECRET).read(signed(**{claim: value}))
 
 
 def test_a_token_that_does_not_say_when_it_was_issued_is_named_so() -> None:
     claims = {name: value for name, value in WHO.items() if name != "iat"}
-    with pytest.raises(UnauthenticatedError, match=r"does not say when it was issued \(claim iat\)"):
+    with pytest.raises(UnauthenticatedError, match=r"has no issue time \(claim iat\)"):
         Keys(SECRET).read(jwt.encode(claims, SECRET, "HS256"))
 
 

@@ -48,7 +48,12 @@ from ringi.server.strict_route import StrictRoute
 
 
 class App:
-    """Requests, threads, events and the page over HTTP; `close` it before its platform."""
+    """The ASGI application with requests, threads, events and the page; close it before its platform.
+
+    Args:
+        platform: The open components that the application uses.
+        extensions: Additional routes, such as those of assistants.
+    """
 
     def __init__(self, platform: Platform, extensions: Sequence[Extension] = ()) -> None:
         backend, settings = platform.backend, platform.settings
@@ -94,7 +99,13 @@ class App:
         self._guard, self._proxy = with_cors(SecurityMiddleware(self.api, settings), settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one call."""
+        """Handle one ASGI call.
+
+        Args:
+            scope: The ASGI scope of the call.
+            receive: The function that returns the parts of the body.
+            send: The function that sends the parts of the reply.
+        """
         if self._proxy and scope["type"] == "http":
             scope = self._proxy.with_original_scheme(scope)
         await self._revocations.begin()
@@ -108,7 +119,7 @@ class App:
         return self.api.routes
 
     async def close(self) -> None:
-        """End all streams and long polls at once, with a `closing` event, and refuse new ones."""
+        """End all streams and long polls immediately, with a `closing` event, and refuse new ones."""
         self._streams.close()
         await self._revocations.close()
         await self._threads.close()

@@ -14,7 +14,15 @@ from ringi.server.refusals import MalformedError
 
 
 async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
-    """Return the JSON body of a call; an empty body is an empty object."""
+    """Return the JSON body of a call; an empty body is an empty object.
+
+    Args:
+        http: The call.
+        max_depth: The maximum nesting depth.
+
+    Raises:
+        MalformedError: The body is not strict JSON.
+    """
     try:
         raw = await http.body()
     except ClientDisconnect:

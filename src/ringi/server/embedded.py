@@ -28,10 +28,16 @@ log = logging.getLogger(__name__)
 
 
 class EmbeddedApp:
-    """The API, the page and a worker, in a process that another application runs.
+    """The API, the page and a worker as one ASGI application; `create_app` creates it.
 
-    Under an ASGI server it opens and closes itself. If it is mounted, the outer application's lifespan must enter
-    `lifespan()`: the server's lifespan events do not reach a mounted application.
+    Under an ASGI server, it opens and closes with the server's lifespan. If it is mounted, the outer application's
+    lifespan must enter `lifespan()`, because lifespan events do not reach a mounted application.
+
+    Args:
+        url: The store; None means that of `RINGI_URL`.
+        base_path: The public path, such as `/ringi`; empty at the root.
+        settings: The settings of the server.
+        parts: The other arguments of `create_app`, by name.
     """
 
     def __init__(self, url: str | None, base_path: str, settings: ServerSettings, parts: dict[str, Any]) -> None:
@@ -40,7 +46,16 @@ class EmbeddedApp:
 
     @asynccontextmanager
     async def lifespan(self, _: object = None) -> AsyncIterator[None]:
-        """Open the store and run the worker for the duration of the block."""
+        """Open the store and run the worker for the duration of the block.
+
+        Args:
+            _: The application whose lifespan enters this one; ignored.
+
+        Raises:
+            SettingError: A setting or the URL of the store is invalid.
+            UnavailableError: The store does not respond.
+            UnsupportedError: There are agents, and the store cannot run agents.
+        """
         extensions = self._parts["extensions"]
         options = {name: self._parts[name] for name in ("limits", "poll_interval")}
         async with (
@@ -56,7 +71,7 @@ class EmbeddedApp:
                 await app.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one call, or follow the server's lifespan."""
+        """Handle one ASGI call, or follow the server's lifespan; a call before the start gets 503."""
         if scope["type"] == "lifespan":
             await self._follow(receive, send)
             return
@@ -91,17 +106,26 @@ def create_app(
     poll_interval: float = 0.5,
     extensions: Sequence[Extension] = (),
 ) -> EmbeddedApp:
-    """Return an ASGI application with the API, the page and a worker for `agents`.
+    """Return an ASGI application with the API, the page and a worker.
 
-    `url` is the store, by default that of `RINGI_URL`. `base_path`, such as `/ringi`, is the public path behind a
-    proxy,
-    whether or not the proxy strips it; a mounting application sets the path itself. `settings` default to those of the
-    environment; their `hosts` must include the host names of the server.
+    Args:
+        url: The store, such as `sqlite:///ringi.db`; by default that of `RINGI_URL`.
+        agents: The agents that the worker runs.
+        base_path: The public path behind a proxy, such as `/ringi`, even if the proxy strips it. A mounting application
+            sets the path itself.
+        settings: The settings; by default those of the environment. `hosts` must include the server's host names.
+        limits: The limits of the inbox; by default the standard limits.
+        poll_interval: Seconds between checks for changes that were not notified.
+        extensions: Additional routes, such as those of assistants.
 
-    Raises `SettingError`.
+    Returns:
+        The application, which opens the store when its lifespan starts.
+
+    Raises:
+        SettingError: `base_path` or a setting of the environment is invalid.
     """
     if base_path and (not base_path.startswith("/") or base_path.endswith("/")):
-        raise SettingError("base_path", base_path, "begin it with a slash, and end it without one: /ringi")
+        raise SettingError("base_path", base_path, "start it with a slash and end it without one: /ringi")
     settings = settings or ServerSettings.load(oidc=Oidc.load(), proxy=TrustedProxy.load())
     parts = {"agents": list(agents), "limits": limits, "poll_interval": poll_interval, "extensions": extensions}
     return EmbeddedApp(url, base_path, settings, parts)

@@ -17,10 +17,14 @@ from ringi.server.sse.sse import Streams
 
 
 class Group(Protocol):
-    """A group of related routes."""
+    """A group of related routes of an application."""
 
     def add_to(self, api: FastAPI) -> None:
-        """Add the routes."""
+        """Add the routes.
+
+        Args:
+            api: The application that serves the routes.
+        """
 
 
 @runtime_checkable
@@ -28,13 +32,20 @@ class StreamingGroup(Group, Protocol):
     """A group of routes of which some stream."""
 
     def streams(self, streams: Streams) -> list[Route]:
-        """Return the streaming routes; the server ends their connections with its own."""
+        """Return the streaming routes.
+
+        Args:
+            streams: The open connections of the server; closing the server ends them.
+        """
 
 
 @dataclass(frozen=True)
 class Extension:
-    """Routes of an application, and the models that describe them."""
+    """Routes that an application adds to the server, and the models that describe them in OpenAPI."""
 
     routes: Callable[[Platform, Authenticator, AskLimits], Group]
+    """Creates the routes when the server starts."""
     inputs: tuple[type[BaseModel], ...] = ()
+    """The models of request bodies."""
     outputs: tuple[type[BaseModel], ...] = ()
+    """The models of replies."""

@@ -90,7 +90,7 @@ class Oidc:
             return None
         texts = {name: os.environ.get(f"RINGI_OIDC_{name.upper()}") for name in TEXT_SETTINGS}
         if not texts["client_id"]:
-            raise SettingError("RINGI_OIDC_CLIENT_ID", None, "give the id under which the provider knows Ringi")
+            raise SettingError("RINGI_OIDC_CLIENT_ID", None, "give the client id of Ringi at the provider")
         options: dict[str, Any] = {name: text for name, text in texts.items() if text}
         return cls(
             safe_address("RINGI_OIDC_ISSUER", issuer), **options, public_url=public_url(), group_roles=GroupRoles.load()
@@ -171,4 +171,4 @@ def safe_address(name: str, url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
         return url
-    raise SettingError(name, url, "give an https:// address; http:// is for this machine only")
+    raise SettingError(name, url, "give an https:// URL; http:// is allowed only for this machine")

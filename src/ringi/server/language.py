@@ -24,8 +24,8 @@ TEXTS: dict[str, ServerTexts] = {
     "en": ServerTexts(
         approved="Your answer is recorded.",
         edited="Your changed answer is recorded.",
-        rejected="It is recorded that you say no.",
-        waits_for_others="Something here waits for the answer of somebody else.",
+        rejected="Your rejection is recorded.",
+        waits_for_others="Another person still has to answer here.",
     ),
     "ja": ServerTexts(
         approved="回答を記録しました。",
@@ -48,7 +48,14 @@ def texts_for(scope: Scope) -> ServerTexts:
 
 
 def language_for(scope: Scope) -> str:
-    """Return the caller's preferred language among those available, else English."""
+    """Return the caller's preferred language by `Accept-Language`.
+
+    Args:
+        scope: The ASGI scope of the call.
+
+    Returns:
+        `en`, `ja` or `zh`; `en` if none of them is preferred.
+    """
     ranges = map(parse_language_range, Headers(scope=scope).get("accept-language", "").split(","))
     preferred = sorted((each for each in ranges if each[0] in TEXTS and each[1] > 0), reverse=True, key=itemgetter(1))
     return preferred[0][0] if preferred else "en"

@@ -17,13 +17,26 @@ MAX_ASKERS = 10_000
 
 
 class AskLimits:
-    """The limits of asking, by a request or by a run that will ask."""
+    """The limits on new requests and runs of each caller.
+
+    Args:
+        settings: The settings with the limits.
+    """
 
     def __init__(self, settings: ServerSettings) -> None:
         self._max_open, self._rate = settings.max_open_requests, RateCounter(settings.asks_per_minute)
 
     async def check(self, inbox: Inbox, who: Principal, id: str | None = None) -> None:
-        """Count one more ask, or raise `LimitError`; the id of an existing request creates none and always passes."""
+        """Count one more request or run of the caller.
+
+        Args:
+            inbox: The inbox of the caller's tenant.
+            who: The caller.
+            id: The id of the request, if the caller chose one. An existing request is never refused.
+
+        Raises:
+            LimitError: The caller creates requests too fast, or has too many open requests.
+        """
         try:
             self._rate.count(who)
             query = Query(asked_by=who.actor, statuses=("pending",), limit=self._max_open + 1)

@@ -23,7 +23,7 @@ MAX_ENCODED_IMAGES = MAX_IMAGES * MAX_ENCODED
 """Bytes that the images of one message add to a call."""
 DATA_URL = re.compile(r"data:[^,;]{0,100}(?:;[^,;]{0,100}){0,4};base64,", re.I)
 OWN_IMAGE = re.compile(r"/(?!/)(?:[^?#]*/)?v1/threads/([^/?#]+)/images/([0-9]{1,9})\Z")
-FOREIGN_URL = "an image at an address is not fetched: send its bytes, as base64 or as a data: URL"
+FOREIGN_URL = "images are not fetched from URLs: send the bytes, as base64 or as a data: URL"
 Part = dict[str, Any]
 
 
@@ -85,7 +85,7 @@ def parse_message(content: Any) -> UserMessage:
         elif isinstance(kind, str) and kind in SOURCE_PARSERS:
             images.append(parse_image(SOURCE_PARSERS[kind](part)))
         else:
-            raise InvalidError.of(FIELD, f"a part of type {safe_repr(kind)} is not taken: send text or images")
+            raise InvalidError.of(FIELD, f"a part of type {safe_repr(kind)} is not supported: send text or images")
     text = "\n".join(texts).strip()
     if not text and not images:
         raise InvalidError.of(FIELD, "the newest message is empty: send some text")
@@ -112,7 +112,7 @@ def decode_image(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as error:
-        raise InvalidError.of(FIELD, f"an image is no base64 ({error}): send it again") from None
+        raise InvalidError.of(FIELD, f"an image is not valid base64 ({error}): encode it again") from None
 
 
 async def load_images(images: Images, thread: Thread | None, sent: Sequence[NewImage | str]) -> list[NewImage]:

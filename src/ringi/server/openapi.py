@@ -55,7 +55,14 @@ CHATS = {
 
 
 def route_docs(model: str | None, status: int = 200, *others: int, body: str | None = None) -> dict[str, Any]:
-    """Return the OpenAPI metadata of a route: its reply model, its statuses and its body model."""
+    """Return the OpenAPI metadata of a route, as keyword arguments of `add_api_route`.
+
+    Args:
+        model: The name of the reply model; None if the reply has no body.
+        status: The HTTP status of success.
+        *others: Further statuses of success.
+        body: The name of the body model; None if the call has no body.
+    """
     content = {"content": {"application/json": {"schema": schema_reference(model)}}} if model else {}
     replies: dict[int | str, dict[str, Any]] = {code: {"description": "Done", **content} for code in (status, *others)}
     metadata: dict[str, Any] = {"status_code": status, "responses": {**replies, "default": problem()}}
@@ -74,7 +81,11 @@ def problem() -> dict[str, Any]:
 
 
 def schema_reference(model: str) -> dict[str, str]:
-    """Return a reference to a model of the description."""
+    """Return a reference to a model of the OpenAPI description.
+
+    Args:
+        model: The name of the model.
+    """
     return {"$ref": REF.format(model=model)}
 
 

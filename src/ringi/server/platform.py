@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Platform:
-    """The open components that a server uses; the caller that opened them closes them."""
+    """The open components that a server uses; the code that opened them must also close them."""
 
     backend: Backend
+    """The store with its notifier, streams and jobs."""
     inbox: Inbox
+    """The inbox on the store."""
     runner: Runner | None
+    """Starts and cancels runs; None if the server has no agents."""
     keys: Keys
+    """Creates and verifies tokens."""
     settings: ServerSettings
+    """The settings of the server."""
     deliveries: Deliveries
+    """Deliveries to webhooks and e-mail."""

@@ -61,7 +61,7 @@ def document_of(error: Exception) -> dict[str, Any]:
     """Return the public problem document of an error; an unexpected error reveals nothing."""
     status, code = status_of(error)
     if (status, code) == INTERNAL:
-        return document(500, code, "something failed here; it was logged, retrying may help")
+        return document(500, code, "an internal error occurred and was logged; retrying may help")
     more: dict[str, Any] = dict(error.more) if isinstance(error, RefusalError) else {}
     if isinstance(error, InvalidError):
         more["errors"] = field_errors(error.errors)

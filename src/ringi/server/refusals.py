@@ -9,7 +9,7 @@ from ringi.errors import ForbiddenError, LimitError, RingiError, UnavailableErro
 
 
 class RefusalError(RingiError):
-    """A call that HTTP rules forbid, before any rule of Ringi applies."""
+    """A refusal by the server itself; subclasses set the HTTP status and the code of the problem document."""
 
     status: ClassVar[int]
     code: ClassVar[str]
@@ -33,32 +33,32 @@ class MalformedError(RefusalError):
     @classmethod
     def incomplete(cls) -> MalformedError:
         """Return the error of a caller that disconnected: it prevents an alarming stack trace in the log."""
-        return cls("the body ends before its length: send all of it")
+        return cls("the body is shorter than its length: send the complete body")
 
     @classmethod
     def too_deep(cls, limit: int) -> MalformedError:
         """Return the error of a body that is nested too deeply."""
-        return cls(f"the body nests deeper than {limit} levels: send it flatter")
+        return cls(f"the body is nested deeper than {limit} levels: reduce the nesting")
 
     @classmethod
     def duplicate_name(cls, name: str) -> MalformedError:
         """Return the error of an object with a duplicate name."""
-        return cls(f"the name {name!r} stands twice in one object of the body: send it once")
+        return cls(f"the name {name!r} appears more than once in an object of the body: send it once")
 
     @classmethod
     def invalid_number(cls, text: str) -> MalformedError:
         """Return the error of a number that JSON does not allow."""
-        return cls(f"{text[:50]} is no number of JSON: send one, or text, or null")
+        return cls(f"{text[:50]} is not a JSON number: send a finite number, text or null")
 
     @classmethod
     def lone_surrogate(cls) -> MalformedError:
         """Return the error of text that cannot be encoded."""
-        return cls("the body holds half a surrogate pair, which is no text: send whole characters")
+        return cls("the body contains half of a surrogate pair, which is not valid text: send whole characters")
 
     @classmethod
     def hosts(cls, count: int) -> MalformedError:
         """Return the error of a call without one unambiguous host."""
-        return cls(f"{count} Host headers: send one")
+        return cls(f"the call has {count} Host headers: send exactly one")
 
     @classmethod
     def cookies(cls, name: str, count: int) -> MalformedError:
@@ -68,7 +68,7 @@ class MalformedError(RefusalError):
     @classmethod
     def duplicate_header(cls, header: str, count: int) -> MalformedError:
         """Return the error of a call that names several people."""
-        return cls(f"{count} {header} headers: let the proxy replace what a caller sends")
+        return cls(f"the call has {count} {header} headers: let the proxy replace the headers of callers")
 
     @classmethod
     def invalid_position(cls, error: RingiError) -> MalformedError:
@@ -97,7 +97,7 @@ class UnauthenticatedError(RefusalError):
     @classmethod
     def used_link(cls) -> UnauthenticatedError:
         """Return the error of a link that has already been used."""
-        return cls("the link was used already, `ringi link` makes another")
+        return cls("the link was already used; `ringi link` creates another")
 
     @classmethod
     def of_provider(cls, error: Exception) -> UnauthenticatedError:
@@ -107,32 +107,32 @@ class UnauthenticatedError(RefusalError):
     @classmethod
     def agent_session(cls) -> UnauthenticatedError:
         """Return the error of an agent's token in the page's cookie."""
-        return cls("an agent's token opens no page session")
+        return cls("an agent's token cannot open a session on the page")
 
     @classmethod
     def unknown(cls) -> UnauthenticatedError:
         """Return the error of a token that this server did not issue."""
-        return cls("the token is not one of this server")
+        return cls("this server did not issue the token")
 
     @classmethod
     def reserved_name(cls, name: str) -> UnauthenticatedError:
         """Return the error of a token whose name could be mistaken for another identity."""
-        return cls(f"nobody may be called {name!r} any more: make another token")
+        return cls(f"the name {name!r} is not allowed; issue a token for another name")
 
     @classmethod
     def without_issue_time(cls) -> UnauthenticatedError:
         """Return the error of a token without an issue time, which cannot be checked for revocation."""
-        return cls("the token does not say when it was issued (claim iat): make another with `ringi token create`")
+        return cls("the token has no issue time (claim iat): issue another with `ringi token create`")
 
     @classmethod
     def invalid_claim(cls, claim: str, expected: str) -> UnauthenticatedError:
         """Return the error of a token with a claim of a wrong type."""
-        return cls(f"the token's claim {claim} is not {expected}: make another with `ringi token create`")
+        return cls(f"the token's claim {claim} is not {expected}: issue another with `ringi token create`")
 
     @classmethod
     def without_bearer(cls) -> UnauthenticatedError:
         """Return the error of an Authorization header with another scheme."""
-        return cls("the Authorization header holds no bearer token")
+        return cls("the Authorization header contains no bearer token")
 
 
 class AgentSessionError(RefusalError):
@@ -141,7 +141,7 @@ class AgentSessionError(RefusalError):
     status, code = 403, "agent_session"
 
     def __init__(self) -> None:
-        super().__init__("an agent's token opens no page session: use a link of `ringi link`, or a person's token")
+        super().__init__("an agent's token cannot open a session on the page: use `ringi link`, or a person's token")
 
 
 class SignedInError(RefusalError):
@@ -160,67 +160,67 @@ class SignInError(RefusalError):
     status, code = 401, "sign_in"
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"you are not signed in: {reason}; go back to the page and begin again")
+        super().__init__(f"the sign-in failed: {reason}; go back to the page and sign in again")
 
     @classmethod
     def code_refused(cls) -> SignInError:
         """Return the error of a code that the provider refuses."""
-        return cls("the provider did not take the code")
+        return cls("the provider refused the code")
 
     @classmethod
     def algorithm(cls, name: str) -> SignInError:
         """Return the error of a token with an insecure signature algorithm."""
-        return cls(f"its token is signed by {name!r}")
+        return cls(f"the token has the unsupported signature algorithm {name!r}")
 
     @classmethod
     def token(cls, error: Exception) -> SignInError:
         """Return the error of an invalid token."""
-        return cls(f"its token is refused: {error}")
+        return cls(f"the token is invalid: {error}")
 
     @classmethod
     def other_attempt(cls) -> SignInError:
         """Return the error of a token issued for another sign-in."""
-        return cls("its token belongs to another sign-in")
+        return cls("the token belongs to another sign-in")
 
     @classmethod
     def other_person(cls) -> SignInError:
         """Return the error of a UserInfo reply about another person."""
-        return cls("what the provider says of the person is about another one")
+        return cls("the provider's UserInfo describes another person")
 
     @classmethod
     def unknown_key(cls) -> SignInError:
         """Return the error of a token signed with an unknown key."""
-        return cls("its token is signed by an unknown key")
+        return cls("the token is signed with an unknown key")
 
     @classmethod
     def other_provider(cls) -> SignInError:
         """Return the error of a reply from another provider."""
-        return cls("the answer comes from another provider")
+        return cls("the reply comes from another provider")
 
     @classmethod
     def refused_by_provider(cls, code: str, reason: str = "") -> SignInError:
         """Return the error of a refusal by the provider."""
-        return cls(f"the provider says {code[:100]!r}" + (f", {reason[:300]!r}" if reason else ""))
+        return cls(f"the provider replied {code[:100]!r}" + (f", {reason[:300]!r}" if reason else ""))
 
     @classmethod
     def not_started(cls) -> SignInError:
         """Return the error of a callback without a started sign-in."""
-        return cls("this browser has not begun one, or too long ago")
+        return cls("this browser has not started a sign-in, or started it too long ago")
 
     @classmethod
     def other_browser(cls) -> SignInError:
         """Return the error of a callback for another sign-in attempt."""
-        return cls("it is not the one that this browser began")
+        return cls("this browser started another sign-in")
 
     @classmethod
     def already_used(cls) -> SignInError:
         """Return the error of a repeated callback."""
-        return cls("it was used already")
+        return cls("this sign-in was already completed")
 
     @classmethod
     def too_many_groups(cls, count: int) -> SignInError:
         """Return the error of a person whose groups do not fit in a cookie."""
-        return cls(f"{count} groups do not fit a cookie, the provider has to send fewer")
+        return cls(f"{count} groups do not fit in a cookie; the provider must send fewer")
 
 
 class ForeignOriginError(RefusalError):
@@ -229,7 +229,7 @@ class ForeignOriginError(RefusalError):
     status, code = 403, "foreign_origin"
 
     def __init__(self, origin: str | None, own: str) -> None:
-        super().__init__(f"Origin {origin!r} is not {own!r}: a cookie writes only from the page itself; use a token")
+        super().__init__(f"Origin {origin!r} is not {own!r}: only the page may write with its cookie; use a token")
 
 
 class TooSlowError(RefusalError):
@@ -238,7 +238,7 @@ class TooSlowError(RefusalError):
     status, code = 408, "too_slow"
 
     def __init__(self, missing: str, seconds: float) -> None:
-        super().__init__(f"the {missing} of the call did not come within {seconds:g} s: send it again, whole")
+        super().__init__(f"the {missing} of the call did not arrive within {seconds:g} s: send the call again")
 
 
 class NotOpenError(RefusalError):
@@ -257,7 +257,7 @@ class ConnectionsError(RefusalError):
     retry_after = 1.0
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"this server has its {limit} connections: retry in {self.retry_after:g} s")
+        super().__init__(f"this server has reached its limit of {limit} connections: retry in {self.retry_after:g} s")
 
 
 class TooLargeError(RefusalError):
@@ -266,7 +266,7 @@ class TooLargeError(RefusalError):
     status, code = 413, "too_large"
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"the body is over {limit} bytes: send less, or a link to it")
+        super().__init__(f"the body is larger than {limit} bytes: send less data, or a link to it")
 
 
 class MediaTypeError(RefusalError):
@@ -275,7 +275,7 @@ class MediaTypeError(RefusalError):
     status, code = 415, "media_type"
 
     def __init__(self, media_type: str) -> None:
-        super().__init__(f"content type {media_type!r}: send application/json")
+        super().__init__(f"content type {media_type!r} is not supported: send application/json")
 
 
 class HostError(RefusalError):
@@ -284,7 +284,7 @@ class HostError(RefusalError):
     status, code = 421, "host"
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"host {host!r} is not served here: call it by a name that it was started with")
+        super().__init__(f"host {host!r} is not allowed: use a host name with which the server was started")
 
 
 class StoppingError(UnavailableError):
@@ -298,7 +298,7 @@ class NotReadyError(UnavailableError):
     """The store does not respond in time."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"no reply in {seconds:g} s")
+        super().__init__(f"the store did not reply within {seconds:g} s")
 
 
 class AccessDeniedError(ForbiddenError):
@@ -307,17 +307,17 @@ class AccessDeniedError(ForbiddenError):
     @classmethod
     def without_group(cls, name: str) -> AccessDeniedError:
         """Return the error of a person without an allowed group."""
-        return cls(f"{name!r} is in none of the groups that may come in: ask who runs this server")
+        return cls(f"{name!r} is not in an allowed group; contact the administrator")
 
     @classmethod
     def without_tenant(cls, claim: str | None) -> AccessDeniedError:
         """Return the error of a person without a tenant."""
-        return cls(f"the provider names no tenant for this person: let it send {claim!r}")
+        return cls(f"the provider sent no tenant for this person: configure it to send {claim!r}")
 
     @classmethod
     def unverified(cls) -> AccessDeniedError:
         """Return the error of an unverified name."""
-        return cls("the provider does not vouch for this person's e-mail address: have it verified there")
+        return cls("the provider has not verified this person's e-mail address: verify it there")
 
 
 class ProviderError(UnavailableError):
@@ -325,21 +325,21 @@ class ProviderError(UnavailableError):
 
     def __init__(self, url: str, reason: object) -> None:
         self.retry_after = 5.0
-        RingiError.__init__(self, f"{url} cannot sign anybody in now ({reason}): try again, or use a token")
+        RingiError.__init__(self, f"the sign-in provider {url} is not available ({reason}): try again, or use a token")
 
 
 class AgentDecidesError(ForbiddenError):
     """An agent tried to make a person's decision."""
 
     def __init__(self) -> None:
-        super().__init__("an agent's token cannot decide: ask a person")
+        super().__init__("an agent's token cannot decide: only people can")
 
 
 class NotAnOperatorError(ForbiddenError):
     """The action is reserved for operators."""
 
     def __init__(self) -> None:
-        super().__init__("only an admin may retry or abandon a run, deliver again, or erase: ask one")
+        super().__init__("only an admin may retry or abandon a run, redeliver, or erase: contact an admin")
 
 
 class NotPermittedError(ForbiddenError):
@@ -348,12 +348,12 @@ class NotPermittedError(ForbiddenError):
     @classmethod
     def to_answer(cls, id: str) -> NotPermittedError:
         """Return the error of an answer to another person's request."""
-        return cls(f"request {id!r} is for somebody else to answer")
+        return cls(f"request {id!r} is assigned to other people")
 
     @classmethod
     def to_cancel(cls, kind: str, id: str) -> NotPermittedError:
         """Return the error of a cancellation by a person other than the creator."""
-        return cls(f"only who began {kind} {id!r}, or an admin, may cancel it")
+        return cls(f"only the creator of {kind} {id!r}, or an admin, may cancel it")
 
 
 class NotNewestError(RefusalError):
@@ -362,14 +362,14 @@ class NotNewestError(RefusalError):
     status, code = 409, "not_newest"
 
     def __init__(self, thread_id: str, message_id: str) -> None:
-        super().__init__(f"message {message_id!r} is not the newest of thread {thread_id!r}: load the chat again")
+        super().__init__(f"message {message_id!r} is not the newest of thread {thread_id!r}: reload the chat")
 
 
 class AskRateError(LimitError):
     """The caller creates requests too fast."""
 
     def __init__(self, name: str, count: int, retry_after: float) -> None:
-        super().__init__(f"{name!r} asked {count} times within a minute: slow down", retry_after)
+        super().__init__(f"{name!r} asked {count} times within a minute: retry later", retry_after)
 
 
 class OpenRequestsError(LimitError):
@@ -390,4 +390,4 @@ class StreamsError(LimitError):
     @classmethod
     def of_server(cls, limit: int) -> StreamsError:
         """Return the error of a server without free streams."""
-        return cls(f"this server has all its {limit} streams open: try again later", 5)
+        return cls(f"this server has reached its limit of {limit} open streams: retry later", 5)

@@ -8,5 +8,10 @@ JSON = "application/json"
 
 
 def json_response(content: bytes, status: int = 200) -> HttpResponse:
-    """Return a JSON response with pre-encoded content."""
+    """Return a JSON response.
+
+    Args:
+        content: The encoded JSON.
+        status: The HTTP status.
+    """
     return HttpResponse(content, status, media_type=JSON)

@@ -24,7 +24,11 @@ THREAD_FIELDS = {
 
 
 def request_json(request: Request) -> bytes:
-    """Return the public JSON of a request."""
+    """Return the public JSON of a request.
+
+    Args:
+        request: The request.
+    """
     return _dump(request, include=PUBLIC)
 
 
@@ -79,7 +83,12 @@ def delivery_json(delivery: Delivery) -> bytes:
 
 
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:
-    """Return one page of a list."""
+    """Return one page of a list.
+
+    Args:
+        items: The encoded items.
+        next: The cursor of the following page; None on the last page.
+    """
     return b'{"items":[' + b",".join(items) + b'],"next":' + dump_json(next) + b"}"
 
 
@@ -89,7 +98,11 @@ def counts_json(numbers: Mapping[str, int], most: int) -> bytes:
 
 
 def dump_json(value: Any) -> bytes:
-    """Return plain JSON data as bytes."""
+    """Return plain JSON data as UTF-8.
+
+    Args:
+        value: The data.
+    """
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:

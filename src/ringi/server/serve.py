@@ -61,7 +61,7 @@ async def serve(
     While a remote store does not respond, the server reports this on its port, for at most `store_timeout` seconds.
     """
     if settings.no_auth and host not in LOOPBACK:
-        raise SettingError("host", host, "--no-auth works on 127.0.0.1 only: drop it, or the host")
+        raise SettingError("host", host, "--no-auth works only on 127.0.0.1: remove --no-auth, or --host")
     if files := file_limit():
         most = max(1, files - RESERVED_FILES)
         settings = replace(settings, max_connections=min(settings.max_connections, most))

@@ -69,11 +69,21 @@ class ServerSettings:
             if origin != "*" and not ORIGIN.fullmatch(origin):
                 raise SettingError("RINGI_CORS_ORIGINS", origin, "give origins such as https://app.example.com, or *")
         if self.no_auth and "*" in self.cors_origins:
-            raise SettingError("RINGI_CORS_ORIGINS", "*", "name the origins: without tokens every page could read all")
+            raise SettingError("RINGI_CORS_ORIGINS", "*", "list the origins: every web page could read all data")
 
     @classmethod
     def load(cls, **overrides: Any) -> ServerSettings:
-        """Return the given settings, completed by environment variables, or raise `SettingError`."""
+        """Return settings from environment variables and arguments.
+
+        Args:
+            **overrides: Fields of this class; each takes precedence over its variable.
+
+        Returns:
+            The settings; fields without a variable and an argument have their defaults.
+
+        Raises:
+            SettingError: A variable or an argument is invalid.
+        """
         environment: dict[str, Any] = {
             "session_seconds": read_positive("RINGI_SESSION_DAYS", 14) * 86_400,
             "header_seconds": read_positive("RINGI_HEADER_SECONDS", cls.header_seconds),

@@ -28,7 +28,7 @@ REMOTE = ("postgresql", "postgres", "redis", "rediss")
 """The stores that are separate servers, and may start later than this process."""
 PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Seconds until the next attempt; the last value repeats."""
-WAITING = "this server waits for its store, which does not answer yet"
+WAITING = "this server is waiting for its store, which does not respond yet"
 Meanwhile = Callable[[], AbstractAsyncContextManager[object]]
 
 
@@ -53,7 +53,7 @@ async def open_when_available(
                 raise
             async with meanwhile():
                 backend = await _retry(open_once, error, timeout)
-            log.warning("the store answers: going on")
+            log.warning("the store responds: continuing")
         yield backend
 
 

@@ -53,6 +53,4 @@ def refuse_unknown(scope: Scope, known: Set[str]) -> None:
 
 def remedy(known: Set[str]) -> str:
     """Return the remedy for an unknown parameter."""
-    return (
-        f"unknown parameter: choose {', '.join(sorted(known))}" if known else "unknown parameter: there are none here"
-    )
+    return f"unknown parameter: choose {', '.join(sorted(known))}" if known else "unknown parameter: none is allowed"

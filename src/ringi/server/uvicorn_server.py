@@ -40,4 +40,4 @@ class Server(uvicorn.Server):
         try:
             await self._sealer.seal()
         except RingiError as error:
-            log.warning("what happened last has no seal: %s", error)
+            log.warning("the latest events could not be sealed: %s", error)

@@ -613,7 +613,7 @@ export interface AttachedFile {
   sha256: string;
 }
 /**
- * One try of one delivery.
+ * One attempt of one delivery.
  */
 export interface Attempt {
   at: string;

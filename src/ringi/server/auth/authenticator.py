@@ -39,10 +39,11 @@ CACHE_SIZE = 4_096
 
 
 class Principal(NamedTuple):
-    """The caller, as named by the token."""
+    """The caller, as identified by the token."""
 
     tenant: str
     role: Role
+    """`agent`, `person` or `admin`."""
     name: str
     groups: tuple[str, ...] = ()
 
@@ -73,7 +74,14 @@ class VerifiedToken(NamedTuple):
 
 
 class Keys:
-    """Creates and verifies tokens."""
+    """Creates and verifies signed tokens.
+
+    Args:
+        secret: The key of the signatures, at least 32 bytes.
+
+    Raises:
+        SettingError: The secret is too short.
+    """
 
     def __init__(self, secret: str) -> None:
         if len(secret.encode()) < MIN_SECRET_BYTES:
@@ -83,7 +91,14 @@ class Keys:
 
     @classmethod
     def load(cls, home: Path) -> Keys:
-        """Return the keys of `RINGI_SECRET`, else of the file `secret` in the folder, which is created once."""
+        """Return the keys of `RINGI_SECRET`, else of the file `secret`, which is created if it is missing.
+
+        Args:
+            home: The folder of the file.
+
+        Raises:
+            SettingError: The secret is too short.
+        """
         return cls(os.environ.get("RINGI_SECRET") or load_secret(home / "secret"))
 
     def mint(
@@ -97,11 +112,24 @@ class Keys:
         now: float | None = None,
         **more: Any,
     ) -> str:
-        """Return a new token, issued `now` by the clock of revocations; `more` contains further claims."""
+        """Return a new token.
+
+        Args:
+            role: `agent`, `person` or `admin`.
+            name: The name of the caller, 1 to 200 characters without a colon.
+            tenant: The tenant of the caller.
+            groups: The groups of the caller.
+            expires_in: Seconds until the token expires; None means never.
+            now: The issue time in seconds since 1970, by the clock of revocations; by default the current time.
+            **more: Further claims.
+
+        Raises:
+            SettingError: The role or the name is invalid.
+        """
         if role not in get_args(Role):
             raise SettingError("role", role, f"choose {', '.join(get_args(Role))}")
         if not is_name(name):
-            raise SettingError("name", name, f"give 1 to 200 characters, no colon, and not {SYSTEM!r}: that is nobody")
+            raise SettingError("name", name, f"give 1 to 200 characters without a colon; {SYSTEM!r} is reserved")
         # Not in whole seconds: a sign-in right after a revocation must not be revoked.
         issued_at = time.time() if now is None else now
         claims: dict[str, Any] = {
@@ -117,15 +145,33 @@ class Keys:
         return jwt.encode(claims, self._secret, ALGORITHM)
 
     def derive(self, purpose: str) -> str:
-        """Return a derived secret for another purpose: a signature for one purpose is invalid for another."""
+        """Return a derived secret, so that a signature for one purpose is invalid for another.
+
+        Args:
+            purpose: The purpose of the secret, such as `link`.
+        """
         return hmac.new(self._secret.encode(), purpose.encode(), "sha256").hexdigest()
 
     def read(self, token: str) -> Principal:
-        """Return the principal of a token, or raise `UnauthenticatedError`."""
+        """Return the caller that a token identifies.
+
+        Args:
+            token: The signed token.
+
+        Raises:
+            UnauthenticatedError: The token is invalid or expired.
+        """
         return self.verify(token).principal
 
     def verify(self, token: str) -> VerifiedToken:
-        """Return the verified token with its expiry, or raise `UnauthenticatedError`."""
+        """Verify a token; return its caller, expiry and issue time.
+
+        Args:
+            token: The signed token.
+
+        Raises:
+            UnauthenticatedError: The token is invalid or expired.
+        """
         verified = self._cache.get(token) or self._verified(token)
         if verified.expires_at is not None and verified.expires_at <= time.time():
             self._cache.pop(token, None)
@@ -194,7 +240,13 @@ def seal_key(home: Path) -> str:
 
 
 class Authenticator:
-    """Identifies the caller of a request, or refuses it."""
+    """Identifies the caller of each call.
+
+    Args:
+        keys: Verifies the tokens.
+        settings: The settings of the server.
+        revocations: The revoked tokens.
+    """
 
     def __init__(self, keys: Keys, settings: ServerSettings, revocations: Revocations) -> None:
         self.keys, self.revocations = keys, revocations
@@ -202,11 +254,19 @@ class Authenticator:
         self.session_seconds = settings.session_seconds
 
     def caller(self, scope: Scope) -> Principal:
-        """Return the caller, or raise `UnauthenticatedError` or `ForeignOriginError`."""
+        """Return the caller.
+
+        Args:
+            scope: The ASGI scope of the call.
+
+        Raises:
+            UnauthenticatedError: The call has no valid token and no valid session.
+            ForeignOriginError: A page of another site sends a write.
+        """
         return self.verified_token(scope).principal
 
     def verified_token(self, scope: Scope) -> VerifiedToken:
-        """Return the verified token of the caller, or raise."""
+        """Return the verified token of the caller, or raise the same errors as `caller`."""
         headers = Headers(scope=scope)
         if self._is_open:
             self.refuse_foreign(scope, headers, is_origin_needed=False)
@@ -322,6 +382,13 @@ def base_of(scope: Scope) -> str:
 
 
 def channel_of(scope: Scope) -> str:
-    """Return the channel of the call: `page` or `http`."""
+    """Return the channel of a call for the audit trail.
+
+    Args:
+        scope: The ASGI scope of the call.
+
+    Returns:
+        `page` for a call of the page or of a proxied person, else `http`.
+    """
     headers = Headers(scope=scope)
     return "page" if "authorization" not in headers and (PROXIED in scope or cookie_token(headers)) else "http"

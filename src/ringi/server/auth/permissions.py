@@ -18,7 +18,12 @@ Check = Callable[[Principal, Request], None]
 
 
 def may_read(who: Principal, request: Request) -> bool:
-    """Return whether the caller may read this request."""
+    """Return whether the caller may read this request.
+
+    Args:
+        who: The caller.
+        request: The request.
+    """
     if request.tenant != who.tenant:
         return False
     if who.role == "admin" or request.asked_by == who.actor:
@@ -27,7 +32,12 @@ def may_read(who: Principal, request: Request) -> bool:
 
 
 def is_theirs_to_answer(who: Principal, request: Request) -> bool:
-    """Return whether a person may answer this request, or has answered it."""
+    """Return whether a person may answer this request, or has answered it.
+
+    Args:
+        who: The caller.
+        request: The request.
+    """
     return request.is_open_to(who.viewer) or (request.response is not None and request.response.responder == who.name)
 
 
@@ -38,7 +48,16 @@ def require_readable(who: Principal, request: Request) -> None:
 
 
 def require_answerable(who: Principal, request: Request) -> None:
-    """Raise unless the caller may answer or reassign this request."""
+    """Check that the caller may answer or reassign this request.
+
+    Args:
+        who: The caller.
+        request: The request.
+
+    Raises:
+        NotFoundError: The caller may not read the request.
+        ForbiddenError: The request is assigned to other people.
+    """
     require_readable(who, request)
     if who.role != "admin" and not is_theirs_to_answer(who, request):
         raise NotPermittedError.to_answer(request.id)
@@ -52,7 +71,14 @@ def require_cancellable(who: Principal, request: Request) -> None:
 
 
 def require_person(who: Principal) -> None:
-    """Raise `AgentDecidesError` for an agent: only people make a person's decisions."""
+    """Check that the caller is a person: agents may not make decisions.
+
+    Args:
+        who: The caller.
+
+    Raises:
+        AgentDecidesError: The caller is an agent.
+    """
     if who.role == "agent":
         raise AgentDecidesError
 
@@ -64,7 +90,11 @@ def refuse_all_but_admins(who: Principal) -> None:
 
 
 def visible_query(who: Principal) -> Query:
-    """Return the query that selects the records visible to the caller."""
+    """Return the query that selects the requests that the caller may read.
+
+    Args:
+        who: The caller.
+    """
     if who.role == "admin":
         return Query(tenant=who.tenant)
     if who.role == "agent":
@@ -73,12 +103,28 @@ def visible_query(who: Principal) -> Query:
 
 
 def may_read_thread(who: Principal, thread: Thread) -> bool:
-    """Return whether the caller may read this thread: people may read all threads of their tenant."""
+    """Return whether the caller may read this thread: people may read all threads of their tenant.
+
+    Args:
+        who: The caller.
+        thread: The thread.
+    """
     return thread.tenant == who.tenant and (who.role != "agent" or thread.started_by == who.actor)
 
 
 def require_readable_thread(who: Principal, thread: Thread) -> Thread:
-    """Return the thread; raise `NotFoundError` unless the caller may read it."""
+    """Return the thread if the caller may read it.
+
+    Args:
+        who: The caller.
+        thread: The thread.
+
+    Returns:
+        The same thread.
+
+    Raises:
+        NotFoundError: The caller may not read the thread.
+    """
     if not may_read_thread(who, thread):
         raise NotFoundError("thread", thread.id)
     return thread
@@ -94,5 +140,11 @@ async def refuse_hidden_thread(store: Store, who: Principal, id: str) -> None:
 
 
 def inbox_for(inbox: Inbox, who: Principal, check: Check = require_readable) -> Inbox:
-    """Return the inbox of the caller's tenant; `check` authorizes access to each request."""
+    """Return the inbox of the caller's tenant.
+
+    Args:
+        inbox: The inbox on the store.
+        who: The caller.
+        check: Called for each request; raises if the caller may not use it.
+    """
     return inbox.of(who.tenant, partial(check, who))

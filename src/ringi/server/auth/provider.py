@@ -58,7 +58,7 @@ class Provider:
             issuer = self._settings.issuer
             metadata = await self._read(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
             if metadata.get("issuer") != issuer:
-                raise ProviderError(issuer, f"it calls itself {metadata.get('issuer')!r}")
+                raise ProviderError(issuer, f"its issuer is {metadata.get('issuer')!r}")
             self._endpoints, self._metadata_at = endpoints_from(issuer, metadata), time.monotonic()
         return self._endpoints
 
@@ -225,7 +225,7 @@ def endpoints_from(issuer: str, metadata: dict[str, Any]) -> ProviderEndpoints:
             supports_basic="client_secret_basic" in methods,
         )
     except (KeyError, SettingError) as error:
-        raise ProviderError(issuer, f"it does not say its {error}") from error
+        raise ProviderError(issuer, f"its metadata are incomplete or unsafe: {error}") from error
 
 
 def key_type(key: dict[str, Any]) -> str:

@@ -58,7 +58,7 @@ class RevocationsNotLoadedError(UnavailableError):
     """Revocations have not been loaded yet."""
 
     def __init__(self) -> None:
-        super().__init__("which tokens were revoked is not known yet")
+        super().__init__("the revoked tokens have not been loaded yet")
 
 
 class Revocations:
@@ -111,9 +111,9 @@ class Revocations:
                     await self._read()
                     self._is_loaded = True
                 except RingiError as error:
-                    log.warning("what was revoked cannot be read, trying again: %s", error)
+                    log.warning("the revocations cannot be read, retrying: %s", error)
                 except Exception:
-                    log.exception("what was revoked cannot be read, trying again")
+                    log.exception("the revocations cannot be read, retrying")
                 self._ready.set()
                 await wakeup.wait(self._notifier.recheck_after)
 
@@ -139,7 +139,7 @@ def parse_revocation(item: StreamItem) -> tuple[str | None, Holder, float]:
     except ValidationError:
         mark, holder, at = broadest_revocation(item.event, time.time())
         whom = "one token" if mark else "/".join(str(part) for part in holder if part) or "everybody"
-        log.exception("revocation %d cannot be read, what it may mean is refused: %s", item.number, whom)
+        log.exception("revocation %d cannot be read, revoking as much as it may mean: %s", item.number, whom)
         return mark, holder, at
     return revocation.mark, (revocation.tenant, revocation.name, revocation.role), revocation.at
 

@@ -287,7 +287,7 @@ def newest_message(turn: AguiTurn) -> dict[str, Any]:
     """Return the newest message; raise `InvalidError` unless it is a user message."""
     last = turn.messages[-1] if turn.messages else None
     if not isinstance(last, dict) or last.get("role") != "user":
-        raise InvalidError.of("messages", "the newest is not of a user: send what the person said, or resume")
+        raise InvalidError.of("messages", "the newest message is not a user message: send one, or resume")
     return last
 
 

@@ -54,7 +54,7 @@ class AttachmentRoutes:
         try:
             content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
         except ValueError as error:
-            raise InvalidError.of("data", f"is no base64 ({error})") from None
+            raise InvalidError.of("data", f"is not valid base64 ({error})") from None
         return json_response(dump_json(await inbox.attach(id, upload.field, upload.name, content, by=who.name)), 201)
 
     async def attachment(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:

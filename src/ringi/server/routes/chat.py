@@ -225,7 +225,7 @@ def sdk_of(scope: Scope) -> Sdk:
     named = QueryParams(scope["query_string"]).get("sdk") or str(NEWEST)
     known = {str(version): version for version in get_args(Sdk)}
     if named not in known:
-        raise InvalidError.of("sdk", f"{named!r} is no version that is spoken here: choose {', '.join(known)}")
+        raise InvalidError.of("sdk", f"{named!r} is not a supported version: choose {', '.join(known)}")
     version: Sdk = known[named]
     return version
 

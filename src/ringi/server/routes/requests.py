@@ -212,7 +212,7 @@ class RequestRoutes:
         who = self._decider(http)
         to = parse_body(Reassign, await self._body(http))
         if not to.assignee and not to.candidate_groups:
-            raise InvalidError.of("assignee", "name a person or candidate_groups")
+            raise InvalidError.of("assignee", "give an assignee or candidate_groups")
         inbox = self._inbox(who, require_answerable)
         request = await inbox.reassign(id_of(http), who.name, assignee=to.assignee, groups=to.candidate_groups)
         return json_response(request_json(request))

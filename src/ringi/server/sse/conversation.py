@@ -146,6 +146,6 @@ async def chat_agent(runner: Runner, named: str | None, thread: Thread | None) -
         # Third-party front ends name no agent; an additional agent with messages must not break them.
         return CHAT
     if len(names) != 1:
-        hint = f"name one of {', '.join(sorted(names))}" if names else "none here takes messages"
+        hint = f"choose one of {', '.join(sorted(names))}" if names else "no agent accepts messages"
         raise InvalidError.of("agent", hint)
     return names[0]

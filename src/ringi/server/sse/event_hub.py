@@ -219,7 +219,7 @@ class EventHub:
         try:
             items = await self._items(batch)
         except Exception:
-            log.exception("the news cannot be read: all who follow them are sent away, and resume")
+            log.exception("events cannot be read: disconnecting all readers, which will resume")
             self._forget(batch)
             for connection in self._connections():
                 connection.end()
@@ -250,7 +250,7 @@ class EventHub:
             if isinstance(error, RingiError) and not isinstance(error, UnreadableError):
                 raise
             if len(keys) == 1:
-                log.exception("request %s cannot be read: its news are not told", keys[0].id)
+                log.exception("request %s cannot be read: its events are skipped", keys[0].id)
                 return []
         return [request for key in keys for request in await self._load([key])]
 
@@ -312,7 +312,7 @@ def _body(request: Request) -> bytes:
         return request_json(request)
     except Exception:
         # Raised further, one invalid request would end all streams, and again at each resume.
-        log.exception("request %s cannot be written as JSON: its news are not told", request.id)
+        log.exception("request %s cannot be written as JSON: its events are skipped", request.id)
         return b""
 
 

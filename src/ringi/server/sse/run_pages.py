@@ -84,7 +84,17 @@ def runs_in(items: Sequence[StreamItem]) -> list[RunHistory]:
 
 
 def parse_cursor(cursor: str | None) -> int | None:
-    """Return the item that a cursor names, or raise `InvalidError`."""
+    """Return the item number that a cursor names.
+
+    Args:
+        cursor: The `next` of the previous page; empty or None on the first page.
+
+    Returns:
+        The number; None for the first page.
+
+    Raises:
+        InvalidError: The cursor is not one of this list.
+    """
     if not cursor:
         return None
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= MAX_DIGITS):

@@ -137,7 +137,7 @@ class Connection:
                 self._size = 0
                 await self.write(chunk)
         except Exception as error:
-            log.info("a stream of %s ends: %s", self.who.name, error)
+            log.info("a stream of %s ended: %s", self.who.name, error)
             self.end()
         finally:
             self._flushing = None
@@ -149,7 +149,7 @@ class Connection:
                     await asyncio.wait({self._flushing})
                 await self.finish(self.goodbye)
         except TimeoutError:
-            log.info("a reader of %s did not take the end of its stream", self.who.name)
+            log.info("a reader of %s did not receive the end of its stream", self.who.name)
 
 
 class CoroutineRest:
@@ -339,8 +339,8 @@ async def feed_connection(connection: Connection, feed: Feeder, hint: bytes) -> 
             await connection.write(hint)
         await feed(connection)
     except RingiError as error:
-        log.warning("a stream of %s ends: %s", connection.who.name, error)
+        log.warning("a stream of %s ended: %s", connection.who.name, error)
         connection.end()
     except Exception:
-        log.exception("a stream of %s ends", connection.who.name)
+        log.exception("a stream of %s ended", connection.who.name)
         connection.end()

@@ -34,7 +34,7 @@ def answer_of(request: Request, resume: Any) -> Json:
 def single_answer(answers: Any) -> Json:
     """Return the only answer of a list."""
     if not isinstance(answers, list) or len(answers) != 1 or not isinstance(answers[0], dict):
-        raise InvalidError.of(RESUME, f"one request is served at a time: {EXPECTED}")
+        raise InvalidError.of(RESUME, f"answer one request at a time: {EXPECTED}")
     answer: Json = answers[0]
     return answer
 
@@ -81,7 +81,7 @@ def approval_of(request: Request) -> Json:
 def edit_of(request: Request, action: Json) -> Json:
     """Return the changed arguments, or the answers of a form, converted from text to their original types."""
     if action["action"] != content_of(request).action:
-        raise InvalidError.of(f"{RESUME}.action", "another action than the one that was served: load the thread again")
+        raise InvalidError.of(f"{RESUME}.action", "the action differs from the displayed one: load the thread again")
     edited_args: Json = action["args"]
     if request.action:
         args = {name: typed_argument(request.action, name, value) for name, value in edited_args.items()}
@@ -95,10 +95,10 @@ def edit_of(request: Request, action: Json) -> Json:
 def text_answer(request: Request, text: Any) -> Json:
     """Return a person's text: the answer, or the reason for refusing a call."""
     if not isinstance(text, str):
-        raise InvalidError.of(f"{RESUME}.args", "send the words as text")
+        raise InvalidError.of(f"{RESUME}.args", "send the answer as text")
     decision = "respond" if "respond" in request.allowed else "reject"
     if decision == "reject" and not request.action:
-        raise InvalidError.of(f"{RESUME}.type", "this request takes no words: edit its fields")
+        raise InvalidError.of(f"{RESUME}.type", "this request accepts no text: edit its fields")
     return {"decision": decision, "message": text}
 
 
@@ -106,7 +106,7 @@ def refuse_other_args(request: Request, args: Any) -> None:
     """Raise `InvalidError` if the accepted arguments differ from the served ones."""
     content = content_of(request)
     if args is not None and args != {"action": content.action, "args": content.args}:
-        raise InvalidError.of(f"{RESUME}.args", "these are not the arguments that were served: load the thread again")
+        raise InvalidError.of(f"{RESUME}.args", "the arguments differ from the displayed ones: load the thread again")
 
 
 def edited_call(call: Any, name: str, field: str) -> Json:

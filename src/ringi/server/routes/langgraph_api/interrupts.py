@@ -118,7 +118,7 @@ def display_texts(request: Request) -> Iterator[str]:
     for each in request.display or ():
         yield block(summary_of(each), each.model_dump(mode="json", exclude={"data"}, exclude_none=True))
     if any(each.type == "image" for each in request.display or ()):
-        yield f"Images are shown on Ringi's own page only: /r/{request.id}"
+        yield f"Images are displayed only on Ringi's own page: /r/{request.id}"
 
 
 def description_parts(request: Request) -> Iterator[str]:
@@ -130,7 +130,7 @@ def description_parts(request: Request) -> Iterator[str]:
     if request.form:
         yield "\n".join(f"- {line_of(field)}" for field in request.form.fields)
     if request.data_schema is not None:
-        yield block("The answer must fit", request.data_schema)
+        yield block("The answer must match", request.data_schema)
     yield from display_texts(request)
     values = {decision: button.value for decision, button in request.actions.items() if button.value is not None}
     if values:

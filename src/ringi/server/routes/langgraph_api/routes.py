@@ -49,7 +49,7 @@ from ringi.server.strict_route import StrictPlainRoute
 
 PREFIX = "/langgraph"
 KEY = "x-api-key"
-NO_STATE = "a state is not written from outside: answer what waits, or mark it as resolved with as_node '__end__'"
+NO_STATE = "clients cannot write a state: answer the open request, or mark it as resolved with as_node '__end__'"
 
 
 class ThreadExistsError(RefusalError):
@@ -115,7 +115,7 @@ class LangGraphRoutes:
         access, body = self._access(http), parse_body(models.NewThread, await self._body(http), extra="allow")
         id = body.thread_id or str(uuid.uuid4())
         if id.startswith(REQUEST_PREFIX):
-            raise InvalidError.of("thread_id", f"{REQUEST_PREFIX!r} is the beginning of the threads of requests")
+            raise InvalidError.of("thread_id", f"{REQUEST_PREFIX!r} is the reserved prefix of the threads of requests")
         try:
             found = await access.find(id)
         except NotFoundError:
@@ -170,7 +170,7 @@ class LangGraphRoutes:
         elif command and command.resume is not None and command.update is None and command.goto is None:
             thread, answered = await access.answer(id, command.resume, body.checkpoint)
         elif command:
-            raise InvalidError.of("command", "only resume, or goto '__end__', is taken")
+            raise InvalidError.of("command", "only resume, or goto '__end__', is supported")
         else:
             thread = await self._start(access, id, graph, body)
             return StartedRun(access, id, graph, str(thread.run_id), frozenset(body.modes), thread)
@@ -181,7 +181,7 @@ class LangGraphRoutes:
     async def _start(self, access: Access, id: str, graph: str, body: models.RunInput) -> Thread:
         if id.startswith(REQUEST_PREFIX) or graph == ALL_REQUESTS:
             raise InvalidError.of(
-                "assistant_id", f"{ALL_REQUESTS!r} is no agent: send command.resume, or name an agent"
+                "assistant_id", f"{ALL_REQUESTS!r} is not an agent: send command.resume, or name an agent"
             )
         if body.input is None:
             raise InvalidError.of("input", "send the input of a run, or command.resume")
@@ -246,7 +246,7 @@ def input_of(agent: AgentDescription, input: Json) -> tuple[Json, Sequence[NewIm
     messages = input.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
     if not isinstance(last, dict) or last.get("type", last.get("role")) not in ("human", "user"):
-        raise InvalidError.of("input.messages", "the newest is not of a person: send what the person said")
+        raise InvalidError.of("input.messages", "the newest message is not a user message: send one")
     message = parse_message(last.get("content"))
     return message_input(message.text, str(last.get("id") or uuid.uuid4())), message.images
 

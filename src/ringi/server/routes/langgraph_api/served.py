@@ -20,7 +20,7 @@ class NotServedError(RefusalError):
     status, code = 409, "not_served"
 
     def __init__(self, thread_id: str) -> None:
-        super().__init__(f"nothing that waits on thread {thread_id!r} was served to this token: load the thread first")
+        super().__init__(f"this token has not read the open request of thread {thread_id!r}: load the thread first")
 
 
 class ServedRequest(NamedTuple):

@@ -39,7 +39,7 @@ def assistant_json(graph_id: str, title: str, description: str, at: str) -> Json
 
 def assistants(agents: Mapping[str, AgentDescription], at: str) -> list[Json]:
     """Return the assistants of a server: its agents, and the assistant of all requests."""
-    description = "All requests that you may answer, each as a thread of its own"
+    description = "All requests that you may answer, each as its own thread"
     agents_json = [assistant_json(agent.name, agent.title, agent.description, at) for agent in agents.values()]
     return [
         assistant_json(ALL_REQUESTS, "Ringi", description, at),
