@@ -23,9 +23,9 @@ from ringi.domain.record import DEFAULT_TENANT, Key, Query, topic_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.engrammer import Engrammer
-from ringi.engrammer.persistence import entries, read, turns_of
+from ringi.engrammer.persistence import read_entries, read_playbook, turns_of
 from ringi.engrammer.playbook import Playbook
-from ringi.engrammer.rendering import size
+from ringi.engrammer.rendering import playbook_tokens
 from ringi.engrammer.roles import Reflection
 from ringi.engrammer.turns import Turn
 from ringi.testing.model import ScriptedModel
@@ -165,9 +165,9 @@ async def wait_until_idle(desk: Desk, id: str) -> Thread:
 async def assess(desk: Desk, material: Material, report: Report) -> None:
     """Report the state of the playbook, and whether a person approved each of its bullets."""
     store = desk.backend.store
-    playbook = await read(store, DEFAULT_TENANT, "formula")
+    playbook = await read_playbook(store, DEFAULT_TENANT, "formula")
     texts = [bullet.content.text for bullet in playbook.active]
-    report.bullets, report.tokens = len(texts), size(playbook)
+    report.bullets, report.tokens = len(texts), playbook_tokens(playbook)
     report.wrong_bullets = sum(contradicts(text, material.book) for text in texts)
     report.unapproved = len(texts) - await approved_in(desk, playbook)
     report.findings = len((await verify(store))[1])
@@ -179,7 +179,7 @@ async def assess(desk: Desk, material: Material, report: Report) -> None:
 async def approved_in(desk: Desk, playbook: Playbook) -> int:
     """Return how many active bullets equal a text that a person approved in a request."""
     approved = Counter[tuple[str, str]]()
-    for written in await entries(desk.backend.store, DEFAULT_TENANT, "formula"):
+    for written in await read_entries(desk.backend.store, DEFAULT_TENANT, "formula"):
         if not written.entry.changes:
             continue
         request = await desk.inbox.get(str(written.entry.request_id))

@@ -15,11 +15,11 @@ from ringi.connect import open_backend
 from ringi.contracts.backend import Backend
 from ringi.domain.journal import Journal
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
-from ringi.engrammer.insights import Feedback, Insight, Proposal, entry_of, proposed, refused
-from ringi.engrammer.persistence import APPLICATION, enter, journal_id, read
+from ringi.engrammer.insights import AnswerFeedback, Insight, Proposal, approved_entry, build_proposal, refusal_code
+from ringi.engrammer.persistence import APPLICATION, append_entry, journal_id, read_playbook
 from ringi.engrammer.playbook import Entry, Playbook
-from ringi.engrammer.rendering import shared_prefix, size
-from ringi.engrammer.roles import told_generator
+from ringi.engrammer.rendering import playbook_tokens, shared_prefix
+from ringi.engrammer.roles import generator_messages
 
 SIZES = (10, 100, 1_000)
 ROUNDS = 15
@@ -63,14 +63,14 @@ async def cost(backend: Backend, bullets: int) -> Cost:
         proposals.append(timed(partial(propose, number, playbook)))
         curations.append(timed(partial(curate, proposal, playbook)))
         began = time.perf_counter()
-        await enter(backend, DEFAULT_TENANT, name, partial(curate, proposal), by=SYSTEM, now=NOW)
+        await append_entry(backend, DEFAULT_TENANT, name, partial(curate, proposal), by=SYSTEM, now=NOW)
         stored.append((time.perf_counter() - began) * 1e3)
-    assert len((await read(backend.store, DEFAULT_TENANT, name)).active) == bullets + ROUNDS
-    after = playbook.entered(curate(propose(0, playbook), playbook), NOW)
+    assert len((await read_playbook(backend.store, DEFAULT_TENANT, name)).active) == bullets + ROUNDS
+    after = playbook.apply(curate(propose(0, playbook), playbook), NOW)
     middle = playbook.active[bullets // 2].id
-    edited = playbook.entered(playbook.edited(middle, text="It says something else now."), NOW)
+    edited = playbook.apply(playbook.edit_entry(middle, text="It says something else now."), NOW)
     prefixes = [shared_prefix(prompt(playbook), prompt(other)) for other in (after, edited)]
-    return Cost(bullets, size(playbook), median(proposals), median(curations), median(stored), *prefixes)
+    return Cost(bullets, playbook_tokens(playbook), median(proposals), median(curations), median(stored), *prefixes)
 
 
 def propose(number: int, playbook: Playbook) -> Proposal:
@@ -80,26 +80,26 @@ def propose(number: int, playbook: Playbook) -> Proposal:
         type="new_strategy",
         section="formulas",
         text=text(100_000 + number),
-        feedback=Feedback(source="ground_truth", verdict="wrong"),
+        feedback=AnswerFeedback(source="ground_truth", verdict="wrong"),
         thread_id="t",
         run_id="r",
     )
-    proposal = proposed(insight, playbook, BUDGET, "playbook")
+    proposal = build_proposal(insight, playbook, BUDGET, "playbook")
     assert proposal
     return proposal
 
 
 def curate(proposal: Proposal, playbook: Playbook) -> Entry:
     """Check an approved operation and return its entry, as the product does."""
-    assert refused(proposal.operation, playbook, BUDGET) is None
-    return entry_of(proposal.operation, proposal.insight, f"request-{proposal.insight.id}", playbook)
+    assert refusal_code(proposal.operation, playbook, BUDGET) is None
+    return approved_entry(proposal.operation, proposal.insight, f"request-{proposal.insight.id}", playbook)
 
 
 def make_playbook(bullets: int) -> Playbook:
     """Return a playbook with a number of bullets."""
     playbook = Playbook()
     for number in range(bullets):
-        playbook = playbook.entered(playbook.added("formulas", text(number)), NOW)
+        playbook = playbook.apply(playbook.add_entry("formulas", text(number)), NOW)
     return playbook
 
 
@@ -110,7 +110,7 @@ def text(number: int) -> str:
 
 def prompt(playbook: Playbook) -> str:
     """Return the generator's whole prompt, in the order in which a provider reads it."""
-    return "\n\n".join(message.text for message in told_generator(PROMPT, playbook, [], QUESTION))
+    return "\n\n".join(message.text for message in generator_messages(PROMPT, playbook, [], QUESTION))
 
 
 def timed(work: Callable[[], object]) -> float:

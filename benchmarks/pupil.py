@@ -11,7 +11,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.runnables import RunnableLambda
 
 from benchmarks.formula import Question, book_of, lesson, poison
-from ringi.engrammer.rendering import tokens
+from ringi.engrammer.rendering import estimate_tokens
 from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
 from ringi.testing.model import ScriptedModel, calls
 
@@ -41,7 +41,7 @@ class Pupil:
         else:
             message = AIMessage(self._answer(messages[-1].text, system))
             output = message.text
-        return message.model_copy(update={"usage_metadata": usage(tokens(prompt), tokens(output))})
+        return message.model_copy(update={"usage_metadata": usage(estimate_tokens(prompt), estimate_tokens(output))})
 
     def _answer(self, asked: str, system: str) -> str:
         question = self._questions[asked]

@@ -24,14 +24,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BANNED = {
-    "asked_before": 1,
-    "given": 122,
-    "kept": 47,
-    "likest": 1,
-    "said": 143,
-    "shown": 93,
+    "given": 84,
+    "kept": 36,
+    "said": 111,
+    "shown": 72,
     "soonest": 3,
-    "told": 214,
+    "told": 149,
 }
 """Banned names, each with its number of definitions today. Lower a number when one goes; never raise one."""
 PARTS = ("src", "tests", "benchmarks", "scripts")

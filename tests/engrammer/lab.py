@@ -14,8 +14,8 @@ from tests.runs.world import World, at_work
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.engrammer import Engrammer
-from ringi.engrammer.persistence import Make, enter, entries, read, turns_of
-from ringi.engrammer.playbook import Playbook, Written
+from ringi.engrammer.persistence import MakeEntry, append_entry, read_entries, read_playbook, turns_of
+from ringi.engrammer.playbook import Playbook, VersionedEntry
 from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
 from ringi.engrammer.turns import Turn
 from ringi.errors import NotFoundError
@@ -88,7 +88,7 @@ class Lab:
         return await self.world.run(self.engrammer.name, {"feedback": told, **more}, id)
 
     async def tidy(self, id: str = "tidy") -> Thread:
-        return await self.world.run(self.engrammer.tidier, {}, id)
+        return await self.world.run(self.engrammer.deduplicator_name, {}, id)
 
     async def turns(self, id: str = TALK) -> list[Turn]:
         return await turns_of(self.world.backend, await self.world.thread(id))
@@ -119,18 +119,18 @@ class Lab:
         return await self.playbook()
 
     async def playbook(self) -> Playbook:
-        return await read(self.world.backend.store, TENANT, self.engrammer.playbook_name)
+        return await read_playbook(self.world.backend.store, TENANT, self.engrammer.playbook_name)
 
     async def texts(self) -> list[str]:
         return [bullet.content.text for bullet in (await self.playbook()).active]
 
-    async def entries(self) -> list[Written]:
-        return await entries(self.world.backend.store, TENANT, self.engrammer.playbook_name)
+    async def entries(self) -> list[VersionedEntry]:
+        return await read_entries(self.world.backend.store, TENANT, self.engrammer.playbook_name)
 
-    async def decide_by_hand(self, make: Make, by: str) -> Playbook:
+    async def decide_by_hand(self, make: MakeEntry, by: str) -> Playbook:
         """Change the playbook as a person does on its page."""
         now = self.world.inbox.clock()
-        return await enter(self.world.backend, TENANT, self.engrammer.playbook_name, make, by=by, now=now)
+        return await append_entry(self.world.backend, TENANT, self.engrammer.playbook_name, make, by=by, now=now)
 
     models: Models
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from ringi.engrammer.entries import Entry, Written
-from ringi.engrammer.insights import Feedback, Insight, insight_id
+from ringi.engrammer.entries import Entry, VersionedEntry
+from ringi.engrammer.insights import AnswerFeedback, Insight, insight_id
 from ringi.engrammer.playbook import Playbook
 from ringi.testing.clock import NOON
 
@@ -17,7 +17,7 @@ OIL = "Wipe off the oil that the wood has not taken after 15 minutes."
 
 def insight(text: str = GLUE, position: int = 0, **fields: Any) -> Insight:
     about: dict[str, Any] = {"type": "new_strategy", "section": "strategies", "thread_id": "t", "run_id": "r"}
-    feedback = Feedback(source="user", verdict="wrong")
+    feedback = AnswerFeedback(source="user", verdict="wrong")
     return Insight(**{"id": insight_id("r", position), "text": text, "feedback": feedback, **about, **fields})
 
 
@@ -26,18 +26,18 @@ class Journal:
 
     def __init__(self, *texts: str) -> None:
         self.playbook = Playbook()
-        self.entries: list[Written] = []
+        self.entries: list[VersionedEntry] = []
         for text in texts:
-            self.write(self.playbook.added("strategies", text))
+            self.write(self.playbook.add_entry("strategies", text))
 
     def write(self, entry: Entry, at: datetime | None = None) -> int:
         at = at or NOON + timedelta(seconds=self.playbook.version)
-        self.playbook = self.playbook.entered(entry, at)
-        self.entries.append(Written(self.playbook.version, at, "ann", entry))
+        self.playbook = self.playbook.apply(entry, at)
+        self.entries.append(VersionedEntry(self.playbook.version, at, "ann", entry))
         return self.playbook.version
 
     def undo(self, version: int) -> int:
-        return self.write(self.playbook.undone(version, self.entries))
+        return self.write(self.playbook.undo_entry(version, self.entries))
 
     def text(self, bullet: str) -> str:
         return self.playbook.bullets[bullet].content.text

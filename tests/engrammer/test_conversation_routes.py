@@ -15,7 +15,7 @@ from tests.server.world import World, open_world, until
 from ringi.domain.record import Event, Record
 from ringi.domain.thread import Thread
 from ringi.engrammer import Engrammer, playbook
-from ringi.engrammer.thread_ids import MOST
+from ringi.engrammer.thread_ids import MAX_THREADS
 
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
 ASK, BOTH, PLAIN = "How long do I clamp?", "What about sanding and oil?", "What teaches nothing?"
@@ -230,9 +230,9 @@ async def test_a_conversation_is_with_one_engrammer_and_says_which_there_are(tmp
 async def test_more_questions_than_may_wait_are_refused(tmp_path: Path, models: Models) -> None:
     async with served(f"sqlite:///{tmp_path}/ringi.db", models) as world:
         ann = world.client()
-        for _ in range(MOST):
+        for _ in range(MAX_THREADS):
             await post(ann, "/v1/engrammer/c1/questions", 202, query=ASK)
-        await once(ann, "c1", lambda now: len(now["pending"]) == MOST)
+        await once(ann, "c1", lambda now: len(now["pending"]) == MAX_THREADS)
         problem = await refused(ann, "/v1/engrammer/c1/questions", 409, "busy", query=ASK)
         assert "decide on some first" in problem["detail"]
 
@@ -281,7 +281,7 @@ async def test_what_comes_out_is_what_the_description_says(world: World) -> None
     for model, shown in (
         ("EngrammerConversation", await get(ann, "/v1/engrammer/c1")),
         ("EngrammerState", await post(ann, "/getEngrammerState", threadId="c1")),
-        ("Learning", (await get(ann, "/v1/requests?kind=learning"))["items"][0]["context"]["learning"]),
+        ("LearningContext", (await get(ann, "/v1/requests?kind=learning"))["items"][0]["context"]["learning"]),
         ("LearningOperation", (await get(ann, "/v1/requests?kind=learning"))["items"][0]["action"]["args"]),
     ):
         schema = {"$ref": f"#/components/schemas/{model}", "components": document["components"]}

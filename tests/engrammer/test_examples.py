@@ -17,7 +17,7 @@ from ringi.demo.engrammer.movement import check
 from ringi.demo.script import say
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.engrammer.persistence import read, turns_of
+from ringi.engrammer.persistence import read_playbook, turns_of
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.turns import Turn
 from ringi.testing.model import ModelOutput, ScriptedModel
@@ -75,7 +75,7 @@ class Talk:
             await self.decide("reject", text, id)
 
     async def playbook(self) -> Playbook:
-        return await read(self.world.backend.store, "default", "engrammer")
+        return await read_playbook(self.world.backend.store, "default", "engrammer")
 
     async def learned(self) -> dict[str, str]:
         return {bullet.id: bullet.content.text for bullet in (await self.playbook()).active}

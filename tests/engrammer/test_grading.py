@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.engrammer.lab import Models, lab
 
-from ringi.engrammer.settings import same_answer
+from ringi.engrammer.settings import is_same_answer
 from ringi.errors import InvalidError
 
 
@@ -26,7 +26,7 @@ from ringi.errors import InvalidError
     ],
 )
 def test_an_answer_that_says_the_expected_words_is_right(expected: str, response: str) -> None:
-    assert same_answer(expected, response)
+    assert is_same_answer(expected, response)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_an_answer_that_says_the_expected_words_is_right(expected: str, response
     ],
 )
 def test_a_part_of_another_word_or_number_is_not_the_expected_answer(expected: str, response: str) -> None:
-    assert not same_answer(expected, response)
+    assert not is_same_answer(expected, response)
 
 
 @pytest.mark.parametrize("expected", ["", " \n"])

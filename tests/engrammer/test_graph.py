@@ -11,8 +11,8 @@ from tests.engrammer.lab import TALK, Models, Thoughtful, insight, lab
 from tests.runs.world import of_type, until
 
 from ringi.engrammer import Signal
-from ringi.engrammer.learning import authorized
-from ringi.engrammer.playbook import folded, measures
+from ringi.engrammer.learning import approved_operation
+from ringi.engrammer.playbook import fold, proposal_stats
 from ringi.engrammer.roles import BulletTag, Reflection
 from ringi.engrammer.turns import Turn
 from ringi.errors import InvalidError, NotAuthorizedError, ThreadBusyError
@@ -145,7 +145,7 @@ async def test_what_a_person_wrote_is_what_is_proposed_again_when_the_target_cha
         await it.decide("approve", "t-second")
         newest = (await it.entries())[-1].entry
         assert (newest.changes[0].after.text, newest.proposed) == ("My own words.", f"{GLUE} Second?")
-        assert measures(await it.entries()).edited == 1
+        assert proposal_stats(await it.entries()).edited == 1
 
 
 async def test_what_has_no_room_in_the_budget_is_not_learned_until_there_is_room(url: str) -> None:
@@ -367,12 +367,12 @@ async def test_an_erased_person_is_gone_from_the_playbook_and_what_they_approved
         await it.ask("How long do I clamp?")
         await it.decide("reject", message="ask my wife about it")
         await it.learn(SAND)
-        await it.decide_by_hand(lambda now: now.edited("b-00001", AGAIN, reason="so says my wife"), by="ann")
+        await it.decide_by_hand(lambda now: now.edit_entry("b-00001", AGAIN, reason="so says my wife"), by="ann")
         await it.world.inbox.erase_some(Sweep(person="ann"), "admin")
         assert await it.texts() == [AGAIN]
         written = await it.entries()
         assert [each.entry.op for each in written] == ["reject", "add", "edit"]
-        assert folded([(each.entry, each.at) for each in written]) == await it.playbook()
+        assert fold([(each.entry, each.at) for each in written]) == await it.playbook()
         kept = [written, await it.turns(), await it.playbook(), await it.world.asked()]
         assert [("wife" in str(each), "ann" in str(each)) for each in kept] == [(False, False)] * 4
         await it.world.verified()
@@ -410,7 +410,7 @@ async def test_what_is_not_exactly_what_a_person_authorised_is_not_learned(file:
         await it.decide("edit", args={**asked.action.args, "text": SAND})
         answered = await it.world.inbox.get(asked.id)
         assert answered.response
-        assert authorized(answered).text == SAND
+        assert approved_operation(answered).text == SAND
         forged = answered.response.model_copy(update={"args": {**asked.action.args, "text": AGAIN}})
         with pytest.raises(NotAuthorizedError):
-            authorized(answered.model_copy(update={"response": forged}))
+            approved_operation(answered.model_copy(update={"response": forged}))

@@ -5,22 +5,22 @@ from typing import Any
 import pytest
 from tests.engrammer.learned import GLUE, OIL, SAND, Journal, insight
 
-from ringi.engrammer.errors import BudgetError, GoneError
+from ringi.engrammer.errors import BudgetError, RetiredBulletError
 from ringi.engrammer.insights import (
-    Operation,
+    PlaybookOperation,
     Proposal,
-    Quote,
+    QuoteClaim,
+    approved_entry,
     args_schema,
-    check,
-    entry_of,
+    build_proposal,
+    check_operation,
     insight_id,
-    proposed,
-    refused,
-    rejection_of,
-    verified,
+    refusal_code,
+    rejection_entry,
+    verify_quotes,
 )
-from ringi.engrammer.playbook import LONGEST, Playbook, blame
-from ringi.engrammer.rendering import size
+from ringi.engrammer.playbook import MAX_BULLET_LENGTH, Playbook, blame
+from ringi.engrammer.rendering import playbook_tokens
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_instance, check_schema
 from ringi.testing.clock import NOON
@@ -29,7 +29,7 @@ BUDGET = 1_000
 
 
 def shown(playbook: Playbook, **fields: Any) -> Proposal:
-    proposal = proposed(insight(**fields), playbook, BUDGET, "engrammer")
+    proposal = build_proposal(insight(**fields), playbook, BUDGET, "engrammer")
     assert proposal is not None
     return proposal
 
@@ -47,8 +47,8 @@ def test_what_a_person_approves_is_what_is_learned() -> None:
     playbook = Playbook()
     proposal = shown(playbook, text=GLUE)
 
-    entry = entry_of(proposal.operation, proposal.insight, "q-1", playbook)
-    playbook = playbook.entered(entry, NOON)
+    entry = approved_entry(proposal.operation, proposal.insight, "q-1", playbook)
+    playbook = playbook.apply(entry, NOON)
 
     assert [each.content.text for each in playbook.active] == [GLUE]
     assert playbook.applied == {"q-1": 2}
@@ -58,9 +58,9 @@ def test_what_a_person_approves_is_what_is_learned() -> None:
 def test_what_a_person_changes_before_it_is_learned_tells_both_texts() -> None:
     playbook = Playbook()
     proposal = shown(playbook, text=GLUE)
-    changed = Operation.model_validate(proposal.operation.model_dump(mode="json") | {"text": SAND})
+    changed = PlaybookOperation.model_validate(proposal.operation.model_dump(mode="json") | {"text": SAND})
 
-    entry = entry_of(changed, proposal.insight, "q-1", playbook)
+    entry = approved_entry(changed, proposal.insight, "q-1", playbook)
 
     assert entry.changes[0].after.text == SAND
     assert entry.proposed == GLUE
@@ -73,7 +73,7 @@ def test_a_proposal_says_what_it_changes_and_what_it_costs() -> None:
     assert proposal.before == GLUE
     assert proposal.operation.base == {"b-00001": playbook.bullets["b-00001"].hash}
     assert proposal.tokens == 5
-    assert proposal.room == BUDGET - size(playbook) - 5
+    assert proposal.room == BUDGET - playbook_tokens(playbook) - 5
 
 
 def test_what_is_like_a_proposal_is_shown_but_not_what_it_changes_itself() -> None:
@@ -87,22 +87,22 @@ def test_what_is_like_a_proposal_is_shown_but_not_what_it_changes_itself() -> No
 def test_an_operation_on_what_changed_meanwhile_is_refused(op: str) -> None:
     journal = Journal(GLUE, SAND)
     proposal = shown(journal.playbook, text=OIL, op=op, source_bullet_id="b-00001", sources=("b-00002",))
-    assert refused(proposal.operation, journal.playbook, BUDGET) is None
+    assert refusal_code(proposal.operation, journal.playbook, BUDGET) is None
 
-    journal.write(journal.playbook.edited("b-00001", "Clamp it for an hour."))
+    journal.write(journal.playbook.edit_entry("b-00001", "Clamp it for an hour."))
 
-    assert refused(proposal.operation, journal.playbook, BUDGET) == "changed"
+    assert refusal_code(proposal.operation, journal.playbook, BUDGET) == "changed"
 
 
 def test_an_operation_on_what_was_retired_meanwhile_is_refused_and_proposed_anew_as_an_add() -> None:
     journal = Journal(GLUE)
     proposal = shown(journal.playbook, text=OIL, op="edit", source_bullet_id="b-00001")
-    journal.write(journal.playbook.retired("b-00001"))
+    journal.write(journal.playbook.retire_entry("b-00001"))
 
-    assert refused(proposal.operation, journal.playbook, BUDGET) == "gone"
-    with pytest.raises(GoneError):
-        entry_of(proposal.operation, proposal.insight, "q-1", journal.playbook)
-    again = proposed(proposal.insight, journal.playbook, BUDGET, "engrammer", renewed="gone")
+    assert refusal_code(proposal.operation, journal.playbook, BUDGET) == "gone"
+    with pytest.raises(RetiredBulletError):
+        approved_entry(proposal.operation, proposal.insight, "q-1", journal.playbook)
+    again = build_proposal(proposal.insight, journal.playbook, BUDGET, "engrammer", renewed="gone")
     assert again is not None
     assert (again.operation.op, again.operation.base, again.renewed) == ("add", {}, "gone")
 
@@ -111,18 +111,18 @@ def test_nothing_is_left_of_a_merge_of_one_and_of_retiring_what_is_retired() -> 
     journal = Journal(GLUE, SAND)
     merge = insight(OIL, op="merge", source_bullet_id="b-00001", sources=("b-00002",))
     retire = insight(OIL, op="retire", source_bullet_id="b-00001")
-    journal.write(journal.playbook.retired("b-00001"))
+    journal.write(journal.playbook.retire_entry("b-00001"))
 
-    assert proposed(merge, journal.playbook, BUDGET, "engrammer") is None
-    assert proposed(retire, journal.playbook, BUDGET, "engrammer") is None
+    assert build_proposal(merge, journal.playbook, BUDGET, "engrammer") is None
+    assert build_proposal(retire, journal.playbook, BUDGET, "engrammer") is None
 
 
 def test_a_text_that_was_learned_meanwhile_is_refused() -> None:
     journal = Journal()
     proposal = shown(journal.playbook, text=GLUE)
-    journal.write(journal.playbook.added("mistakes", GLUE.upper().rstrip(".")))
+    journal.write(journal.playbook.add_entry("mistakes", GLUE.upper().rstrip(".")))
 
-    assert refused(proposal.operation, journal.playbook, BUDGET) == "duplicate"
+    assert refusal_code(proposal.operation, journal.playbook, BUDGET) == "duplicate"
 
 
 def test_what_has_no_room_is_refused_and_what_makes_room_is_not() -> None:
@@ -130,15 +130,15 @@ def test_what_has_no_room_is_refused_and_what_makes_room_is_not() -> None:
     more = shown(playbook, text=OIL)
     less = shown(playbook, op="retire", source_bullet_id="b-00001")
 
-    assert refused(more.operation, playbook, size(playbook)) == "budget"
-    assert refused(less.operation, playbook, 1) is None
+    assert refusal_code(more.operation, playbook, playbook_tokens(playbook)) == "budget"
+    assert refusal_code(less.operation, playbook, 1) is None
     with pytest.raises(BudgetError, match="its budget is 1"):
-        check(more.operation, playbook, 1)
+        check_operation(more.operation, playbook, 1)
 
 
 def test_an_operation_that_names_no_bullet_is_not_taken_for_an_add() -> None:
     with pytest.raises(InvalidError, match="bullet"):
-        entry_of(Operation(op="edit", section="strategies", text=GLUE), insight(), "q-1", Playbook())
+        approved_entry(PlaybookOperation(op="edit", section="strategies", text=GLUE), insight(), "q-1", Playbook())
 
 
 @pytest.mark.parametrize("op", ["add", "edit", "merge", "retire"])
@@ -158,7 +158,13 @@ def test_a_person_can_change_only_the_text_and_the_section(op: str) -> None:
     for name, value in other.items():
         with pytest.raises(InvalidError, match=f"args.{name}"):
             check_instance(schema, args | {name: value}, field="args")
-    for wrong in ({"text": ""}, {"text": " \n"}, {"text": "x" * (LONGEST + 1)}, {"section": "wisdom"}, {"more": 1}):
+    for wrong in (
+        {"text": ""},
+        {"text": " \n"},
+        {"text": "x" * (MAX_BULLET_LENGTH + 1)},
+        {"section": "wisdom"},
+        {"more": 1},
+    ):
         with pytest.raises(InvalidError):
             check_instance(schema, args | wrong, field="args")
 
@@ -177,9 +183,9 @@ def test_a_person_can_move_and_reword_what_is_added_but_not_what_is_retired() ->
 def test_a_rejection_is_remembered_with_its_reason() -> None:
     playbook = Journal(GLUE).playbook
     proposal = shown(playbook, text=OIL)
-    rejected = rejection_of(proposal.operation, proposal.insight, "q-1", playbook, "not true of tung oil")
+    rejected = rejection_entry(proposal.operation, proposal.insight, "q-1", playbook, "not true of tung oil")
 
-    playbook = playbook.entered(rejected, NOON)
+    playbook = playbook.apply(rejected, NOON)
 
     refusal = playbook.rejected[-1]
     assert (refusal.text, refusal.request_id) == (OIL, "q-1")
@@ -191,12 +197,12 @@ def test_a_rejection_is_remembered_with_its_reason() -> None:
 def test_who_rejects_a_merge_keeps_the_bullets_apart_as_they_stand() -> None:
     journal = Journal(GLUE, SAND)
     proposal = shown(journal.playbook, text=OIL, op="merge", source_bullet_id="b-00001", sources=("b-00002",))
-    journal.write(rejection_of(proposal.operation, proposal.insight, "q-1", journal.playbook, "two things"))
+    journal.write(rejection_entry(proposal.operation, proposal.insight, "q-1", journal.playbook, "two things"))
     one, other = journal.playbook.active
 
-    assert journal.playbook.are_apart(other, one)
-    journal.write(journal.playbook.edited("b-00002", SAND + " By hand."))
-    assert not journal.playbook.are_apart(*journal.playbook.active)
+    assert journal.playbook.is_kept_apart(other, one)
+    journal.write(journal.playbook.edit_entry("b-00002", SAND + " By hand."))
+    assert not journal.playbook.is_kept_apart(*journal.playbook.active)
 
 
 def test_who_rejects_that_one_ends_for_another_has_not_said_which_is_wrong() -> None:
@@ -204,9 +210,9 @@ def test_who_rejects_that_one_ends_for_another_has_not_said_which_is_wrong() -> 
     proposal = shown(journal.playbook, op="retire", source_bullet_id="b-00001", sources=("b-00002",))
     assert (proposal.operation.sources, list(proposal.operation.base)) == ((), ["b-00001", "b-00002"])
 
-    journal.write(rejection_of(proposal.operation, proposal.insight, "q-1", journal.playbook, "no"))
+    journal.write(rejection_entry(proposal.operation, proposal.insight, "q-1", journal.playbook, "no"))
 
-    assert not journal.playbook.are_apart(*journal.playbook.active)
+    assert not journal.playbook.is_kept_apart(*journal.playbook.active)
     assert [(each.op, each.bullet) for each in journal.playbook.rejected] == [("retire", "b-00001")]
     assert [each.entry.op for each in blame("b-00002", journal.entries)] == ["add"]
 
@@ -216,34 +222,34 @@ def test_a_bullet_does_not_end_for_one_that_changed_or_ended_itself() -> None:
     ended: dict[str, Any] = {"op": "retire", "source_bullet_id": "b-00001", "sources": ("b-00002",)}
     proposal = shown(journal.playbook, **ended)
     assert [each.bullet for each in proposal.similar] == ["b-00002"]
-    assert proposal.room == BUDGET - size(Journal("Clamp a glued joint for 60 minutes.").playbook)
+    assert proposal.room == BUDGET - playbook_tokens(Journal("Clamp a glued joint for 60 minutes.").playbook)
 
-    journal.write(journal.playbook.edited("b-00002", SAND))
-    assert refused(proposal.operation, journal.playbook, BUDGET) == "changed"
+    journal.write(journal.playbook.edit_entry("b-00002", SAND))
+    assert refusal_code(proposal.operation, journal.playbook, BUDGET) == "changed"
 
-    journal.write(journal.playbook.retired("b-00002"))
-    assert refused(proposal.operation, journal.playbook, BUDGET) == "gone"
-    assert proposed(insight(**ended), journal.playbook, BUDGET, "engrammer", "gone") is None
+    journal.write(journal.playbook.retire_entry("b-00002"))
+    assert refusal_code(proposal.operation, journal.playbook, BUDGET) == "gone"
+    assert build_proposal(insight(**ended), journal.playbook, BUDGET, "engrammer", "gone") is None
 
 
 def test_nothing_ends_where_no_bullet_is_named_that_ends() -> None:
     playbook = Journal(GLUE).playbook
 
-    assert proposed(insight(op="retire", sources=("b-00001",)), playbook, BUDGET, "engrammer") is None
+    assert build_proposal(insight(op="retire", sources=("b-00001",)), playbook, BUDGET, "engrammer") is None
 
 
 def test_a_quote_is_kept_where_it_stands_and_dropped_where_it_does_not() -> None:
     sources: Any = {("note", "db/1"): "Glue both faces.\nThen clamp.", ("answer", None): "Clamp for a day."}
     quotes = [
-        Quote(where="note", ref="db/1", quote="both faces.\nThen"),
-        Quote(where="note", ref="db/1", quote="both faces. Then"),
-        Quote(where="answer", quote="Glue both faces."),
-        Quote(where="note", ref="db/2", quote="Glue"),
-        Quote(where="answer", quote=" "),
-        Quote(where="answer", quote=""),
+        QuoteClaim(where="note", ref="db/1", quote="both faces.\nThen"),
+        QuoteClaim(where="note", ref="db/1", quote="both faces. Then"),
+        QuoteClaim(where="answer", quote="Glue both faces."),
+        QuoteClaim(where="note", ref="db/2", quote="Glue"),
+        QuoteClaim(where="answer", quote=" "),
+        QuoteClaim(where="answer", quote=""),
     ]
 
-    found = verified(quotes, sources, "t", "r")
+    found = verify_quotes(quotes, sources, "t", "r")
 
     assert [(each.quote, each.start, each.end, each.ref) for each in found] == [("both faces.\nThen", 5, 21, "db/1")]
 
@@ -251,6 +257,6 @@ def test_a_quote_is_kept_where_it_stands_and_dropped_where_it_does_not() -> None
 def test_a_quote_is_found_however_its_letters_are_composed() -> None:
     sources: Any = {("answer", None): "Utiliser la pie\u0300ce 木か\u3099"}
 
-    found = verified([Quote(where="answer", quote="pi\u00e8ce 木が")], sources, "t", "r")
+    found = verify_quotes([QuoteClaim(where="answer", quote="pi\u00e8ce 木が")], sources, "t", "r")
 
     assert [(each.quote, each.start, each.end) for each in found] == [("pièce 木が", 12, 20)]

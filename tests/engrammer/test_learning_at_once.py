@@ -13,8 +13,8 @@ from tests.runs.world import opened
 from ringi.contracts.store import change_record
 from ringi.engrammer import persistence
 from ringi.engrammer.errors import BusyPlaybookError
-from ringi.engrammer.persistence import enter, entries
-from ringi.engrammer.playbook import Entry, Playbook, folded
+from ringi.engrammer.persistence import append_entry, read_entries
+from ringi.engrammer.playbook import Entry, Playbook, fold
 from ringi.engrammer.roles import BulletTag, Reflection
 from ringi.errors import ConflictError
 
@@ -29,7 +29,7 @@ class Crowd:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
         self.left = times
         monkeypatch.setattr(persistence, "change", self._change)
-        monkeypatch.setattr(persistence, "PATIENCE", 0.0)
+        monkeypatch.setattr(persistence, "MAX_WAIT_SECONDS", 0.0)
 
     async def _change(self, store: Any, kind: Any, key: Any, step: Any) -> Any:
         if self.left:
@@ -39,7 +39,7 @@ class Crowd:
 
 
 def added(number: int, now: Playbook) -> Entry:
-    return now.added("strategies", f"Rule {number}.", request_id=f"q-{number}")
+    return now.add_entry("strategies", f"Rule {number}.", request_id=f"q-{number}")
 
 
 @pytest.mark.parametrize("url", ["sqlite", "postgres"], indirect=True)
@@ -48,15 +48,15 @@ async def test_of_many_who_enter_at_once_through_two_openings_of_a_store_each_is
         now = one.inbox.clock()
         await asyncio.gather(
             *(
-                enter((one, other)[n % 2].backend, TENANT, "p", partial(added, n), by="thread:t", now=now)
+                append_entry((one, other)[n % 2].backend, TENANT, "p", partial(added, n), by="thread:t", now=now)
                 for n in range(MANY)
             )
         )
-        playbook = await persistence.read(one.backend.store, TENANT, "p")
-        written = await entries(one.backend.store, TENANT, "p")
+        playbook = await persistence.read_playbook(one.backend.store, TENANT, "p")
+        written = await read_entries(one.backend.store, TENANT, "p")
         assert sorted(playbook.applied) == sorted(f"q-{n}" for n in range(MANY))
         assert playbook.version == MANY + 1
-        assert folded((each.entry, each.at) for each in written) == playbook
+        assert fold((each.entry, each.at) for each in written) == playbook
         await one.verified()
 
 
@@ -65,7 +65,7 @@ async def test_who_finds_others_faster_all_the_time_is_told_that_trying_again_is
 ) -> None:
     async with opened(file, []) as world:
         Crowd(monkeypatch, times=1)
-        enters = partial(enter, world.backend, TENANT, "p", partial(added, 1), by="ann", now=world.inbox.clock())
+        enters = partial(append_entry, world.backend, TENANT, "p", partial(added, 1), by="ann", now=world.inbox.clock())
         with pytest.raises(BusyPlaybookError, match="'playbook:p' is changed by others all the time"):
             await enters()
         assert (await enters()).applied == {"q-1": 2}

@@ -22,7 +22,7 @@ from ringi.domain.request import Request
 from ringi.engrammer import learning
 from ringi.engrammer import persistence as storage
 from ringi.engrammer.errors import PlaybookError
-from ringi.engrammer.playbook import Entry, Playbook, folded
+from ringi.engrammer.playbook import Entry, Playbook, fold
 from ringi.errors import OutageError, UnavailableError
 
 pytestmark = pytest.mark.timeout(240)
@@ -167,11 +167,11 @@ class LearningMachine(RuleBasedStateMachine):
         ids = list(self.playbook().bullets) or ["b-00001"]
         target, version = ids[pick % len(ids)], written[pick % len(written)].version if written else 2
         makes: dict[str, Callable[[Playbook], Entry]] = {
-            "add": lambda now: now.added("others", text),
-            "edit": lambda now: now.edited(target, text),
-            "retire": lambda now: now.retired(target),
-            "restore": lambda now: now.restored(target),
-            "undo": lambda now: now.undone(version, written),
+            "add": lambda now: now.add_entry("others", text),
+            "edit": lambda now: now.edit_entry(target, text),
+            "retire": lambda now: now.retire_entry(target),
+            "restore": lambda now: now.restore_entry(target),
+            "undo": lambda now: now.undo_entry(version, written),
         }
         if op in ("add", "edit"):
             self.allowed.add(text)
@@ -215,7 +215,7 @@ class LearningMachine(RuleBasedStateMachine):
     @invariant()
     def the_sum_of_the_entries_is_the_head(self) -> None:
         written = self.runner.run(self.lab.entries())
-        assert folded([(each.entry, each.at) for each in written]) == self.playbook()
+        assert fold([(each.entry, each.at) for each in written]) == self.playbook()
         assert [each.version for each in written] == list(range(2, len(written) + 2))
 
     @invariant()

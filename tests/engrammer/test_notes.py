@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ringi.base.canonical_json import jsonable
+from ringi.engrammer.note_search import search_terms
 from ringi.engrammer.notes import (
     NOTE_ERRORS,
     NOTES_SCHEMA,
@@ -23,7 +24,6 @@ from ringi.engrammer.notes import (
     SourceNotFoundError,
     SqliteNotes,
 )
-from ringi.engrammer.searching import terms_of
 from ringi.errors import NotFoundError, SettingError
 
 TEXTS = {
@@ -226,5 +226,5 @@ def test_two_sources_of_one_name_and_a_second_playbook_are_refused(tmp_path: Pat
 
 
 def test_a_query_of_any_length_has_few_terms() -> None:
-    assert len(terms_of(" ".join(f"word{number}" for number in range(10_000)))) <= 40
-    assert terms_of("The joints, the JOINT and jointing") == ("joint",)
+    assert len(search_terms(" ".join(f"word{number}" for number in range(10_000)))) <= 40
+    assert search_terms("The joints, the JOINT and jointing") == ("joint",)

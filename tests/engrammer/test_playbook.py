@@ -7,19 +7,19 @@ import pytest
 from tests.engrammer.learned import GLUE, OIL, SAND, Journal
 
 from ringi.base.canonical_json import digest
-from ringi.engrammer.entries import Change, Content, Entry, Tag
+from ringi.engrammer.entries import BulletChange, Content, Entry, Tag
 from ringi.engrammer.errors import (
-    AppliedError,
+    AlreadyAppliedError,
     ChangedError,
     ConsumedError,
     DuplicateError,
-    FinalOpError,
-    GoneError,
-    StandingError,
+    NotRetiredError,
+    NotUndoableError,
+    RetiredBulletError,
     UnknownBulletError,
 )
-from ringi.engrammer.playbook import LONGEST, Playbook, blame, diff, folded, measures
-from ringi.engrammer.rendering import rendered
+from ringi.engrammer.playbook import MAX_BULLET_LENGTH, Playbook, blame, diff, fold, proposal_stats
+from ringi.engrammer.rendering import render
 from ringi.errors import InvalidError
 from ringi.server.problems import document_of
 from ringi.testing.clock import NOON
@@ -27,10 +27,10 @@ from ringi.testing.clock import NOON
 
 def test_a_playbook_is_the_sum_of_its_entries() -> None:
     journal = Journal(GLUE, SAND)
-    journal.write(journal.playbook.edited("b-00001", OIL))
-    journal.write(journal.playbook.retired("b-00002", reason="wrong"))
+    journal.write(journal.playbook.edit_entry("b-00001", OIL))
+    journal.write(journal.playbook.retire_entry("b-00002", reason="wrong"))
 
-    assert folded((each.entry, each.at) for each in journal.entries) == journal.playbook
+    assert fold((each.entry, each.at) for each in journal.entries) == journal.playbook
     assert [each.content.text for each in journal.playbook.active] == [OIL]
     assert journal.playbook.version == 5
 
@@ -38,7 +38,7 @@ def test_a_playbook_is_the_sum_of_its_entries() -> None:
 def test_a_playbook_that_was_stored_is_read_as_it_was() -> None:
     journal = Journal(GLUE, SAND)
     journal.write(Entry(op="reject", text=OIL, request_id="q-1", reason="no"))
-    journal.write(journal.playbook.kept_apart(["b-00001", "b-00002"]))
+    journal.write(journal.playbook.keep_apart_entry(["b-00001", "b-00002"]))
     state = journal.playbook.model_dump(mode="json")
 
     again = Playbook.model_validate_json(json.dumps(state))
@@ -49,7 +49,7 @@ def test_a_playbook_that_was_stored_is_read_as_it_was() -> None:
 
 def test_a_bullet_remembers_when_it_was_made_and_last_changed() -> None:
     journal = Journal(GLUE, SAND)
-    journal.write(journal.playbook.edited("b-00001", OIL))
+    journal.write(journal.playbook.edit_entry("b-00001", OIL))
     journal.write(Entry(op="tag", tags=(Tag(bullet="b-00001", tag="helpful"),)))
 
     bullet = journal.playbook.bullet("b-00001")
@@ -69,8 +69,8 @@ def test_counts_leave_what_a_bullet_says_alone() -> None:
 
 def test_the_id_of_a_retired_bullet_is_not_used_again() -> None:
     journal = Journal(GLUE)
-    journal.write(journal.playbook.retired("b-00001"))
-    journal.write(journal.playbook.added("strategies", SAND))
+    journal.write(journal.playbook.retire_entry("b-00001"))
+    journal.write(journal.playbook.add_entry("strategies", SAND))
 
     assert list(journal.playbook.bullets) == ["b-00001", "b-00002"]
 
@@ -79,47 +79,47 @@ def test_the_hash_of_a_bullet_tells_its_text_its_section_and_whether_it_is_activ
     journal = Journal(GLUE)
     hashes = [journal.playbook.bullet("b-00001").hash]
     changes: list[Callable[[], Entry]] = [
-        lambda: journal.playbook.edited("b-00001", OIL),
-        lambda: journal.playbook.edited("b-00001", section="mistakes"),
-        lambda: journal.playbook.retired("b-00001"),
+        lambda: journal.playbook.edit_entry("b-00001", OIL),
+        lambda: journal.playbook.edit_entry("b-00001", section="mistakes"),
+        lambda: journal.playbook.retire_entry("b-00001"),
     ]
     for change in changes:
         journal.write(change())
         hashes.append(journal.playbook.bullet("b-00001").hash)
     assert len(set(hashes)) == 4
 
-    journal.write(journal.playbook.restored("b-00001"))
+    journal.write(journal.playbook.restore_entry("b-00001"))
     assert journal.playbook.bullet("b-00001").hash == hashes[2]
 
 
-@pytest.mark.parametrize("text", ["", " \n", "x" * (LONGEST + 1)])
+@pytest.mark.parametrize("text", ["", " \n", "x" * (MAX_BULLET_LENGTH + 1)])
 def test_a_text_that_cannot_be_a_bullet_is_refused_by_its_field(text: str) -> None:
     journal = Journal(GLUE)
     with pytest.raises(InvalidError, match="text"):
-        journal.playbook.added("strategies", text)
+        journal.playbook.add_entry("strategies", text)
     with pytest.raises(InvalidError, match="text"):
-        journal.playbook.edited("b-00001", text)
+        journal.playbook.edit_entry("b-00001", text)
 
 
 def test_a_section_that_there_is_not_is_refused_and_the_others_are_named() -> None:
     with pytest.raises(InvalidError, match=r"section: there is no 'wisdom': choose one of strategies, formulas"):
-        Journal(GLUE).playbook.edited("b-00001", section="wisdom")
+        Journal(GLUE).playbook.edit_entry("b-00001", section="wisdom")
 
 
 def test_a_bullet_of_a_section_from_another_version_can_still_be_edited() -> None:
     journal = Journal()
     content = Content(section="snippets", text=GLUE)
-    journal.write(Entry(op="add", changes=(Change(bullet="b-00001", before=None, after=content),)))
+    journal.write(Entry(op="add", changes=(BulletChange(bullet="b-00001", before=None, after=content),)))
 
-    journal.write(journal.playbook.edited("b-00001", OIL, "snippets"))
+    journal.write(journal.playbook.edit_entry("b-00001", OIL, "snippets"))
 
-    assert rendered(journal.playbook) == f"[b-00001] (snippets) {OIL}"
+    assert render(journal.playbook) == f"[b-00001] (snippets) {OIL}"
 
 
 def test_an_entry_on_what_is_not_there_any_more_is_refused_whole() -> None:
     journal = Journal(GLUE, SAND)
-    entry = journal.playbook.merged("b-00001", ["b-00002"], OIL)
-    journal.write(journal.playbook.edited("b-00002", "Sand with a block."))
+    entry = journal.playbook.merge_entry("b-00001", ["b-00002"], OIL)
+    journal.write(journal.playbook.edit_entry("b-00002", "Sand with a block."))
     before = journal.playbook
 
     with pytest.raises(ChangedError, match="'b-00002' changed meanwhile"):
@@ -129,7 +129,7 @@ def test_an_entry_on_what_is_not_there_any_more_is_refused_whole() -> None:
 
 def test_two_who_add_at_once_do_not_share_an_id() -> None:
     journal = Journal()
-    one, other = journal.playbook.added("strategies", GLUE), journal.playbook.added("strategies", SAND)
+    one, other = journal.playbook.add_entry("strategies", GLUE), journal.playbook.add_entry("strategies", SAND)
     journal.write(one)
 
     with pytest.raises(ChangedError, match="the next is 'b-00002'"):
@@ -143,41 +143,41 @@ def test_a_bullet_that_there_never_was_is_unknown() -> None:
     content = Content(section="others", text=OIL)
     for entry in (
         Entry(op="tag", tags=(Tag(bullet="b-00002", tag="used"),)),
-        Entry(op="edit", changes=(Change(bullet="b-00002", before=content, after=content),)),
+        Entry(op="edit", changes=(BulletChange(bullet="b-00002", before=content, after=content),)),
         Entry(op="keep", bullets=("b-00001", "b-00002")),
     ):
         with pytest.raises(UnknownBulletError, match="b-00002"):
-            playbook.entered(entry, NOON)
+            playbook.apply(entry, NOON)
     with pytest.raises(UnknownBulletError):
-        playbook.edited("b-00002", OIL)
+        playbook.edit_entry("b-00002", OIL)
 
 
 def test_a_retired_bullet_is_not_changed_and_a_standing_one_not_restored() -> None:
     journal = Journal(GLUE, SAND)
-    with pytest.raises(StandingError, match="nothing to restore"):
-        journal.playbook.restored("b-00001")
-    journal.write(journal.playbook.retired("b-00001"))
+    with pytest.raises(NotRetiredError, match="nothing to restore"):
+        journal.playbook.restore_entry("b-00001")
+    journal.write(journal.playbook.retire_entry("b-00001"))
 
     changes: list[Callable[[], Entry]] = [
-        lambda: journal.playbook.edited("b-00001", OIL),
-        lambda: journal.playbook.retired("b-00001"),
-        lambda: journal.playbook.merged("b-00002", ["b-00001"]),
-        lambda: journal.playbook.kept_apart(["b-00001", "b-00002"]),
+        lambda: journal.playbook.edit_entry("b-00001", OIL),
+        lambda: journal.playbook.retire_entry("b-00001"),
+        lambda: journal.playbook.merge_entry("b-00002", ["b-00001"]),
+        lambda: journal.playbook.keep_apart_entry(["b-00001", "b-00002"]),
     ]
     for change in changes:
-        with pytest.raises(GoneError, match="restore it first"):
+        with pytest.raises(RetiredBulletError, match="restore it first"):
             change()
 
 
 def test_no_two_active_bullets_say_the_same() -> None:
     journal = Journal(GLUE, SAND)
-    journal.write(journal.playbook.retired("b-00001"))
-    journal.write(journal.playbook.added("mistakes", GLUE.upper()))
+    journal.write(journal.playbook.retire_entry("b-00001"))
+    journal.write(journal.playbook.add_entry("mistakes", GLUE.upper()))
 
     for entry in (
-        journal.playbook.added("others", f" {SAND}"),
-        journal.playbook.edited("b-00002", GLUE),
-        journal.playbook.restored("b-00001"),
+        journal.playbook.add_entry("others", f" {SAND}"),
+        journal.playbook.edit_entry("b-00002", GLUE),
+        journal.playbook.restore_entry("b-00001"),
     ):
         with pytest.raises(DuplicateError):
             journal.write(entry)
@@ -185,27 +185,27 @@ def test_no_two_active_bullets_say_the_same() -> None:
 
 def test_an_edit_that_changes_nothing_is_refused() -> None:
     with pytest.raises(DuplicateError, match="has this text already"):
-        Journal(GLUE).playbook.edited("b-00001", GLUE)
+        Journal(GLUE).playbook.edit_entry("b-00001", GLUE)
 
 
 def test_an_edit_of_the_form_alone_is_no_duplicate_of_itself() -> None:
     journal = Journal(GLUE)
-    journal.write(journal.playbook.edited("b-00001", GLUE.upper()))
+    journal.write(journal.playbook.edit_entry("b-00001", GLUE.upper()))
 
     assert journal.text("b-00001") == GLUE.upper()
 
 
 def test_the_answer_to_a_request_is_applied_once() -> None:
     journal = Journal()
-    journal.write(journal.playbook.added("strategies", GLUE, request_id="q-1"))
+    journal.write(journal.playbook.add_entry("strategies", GLUE, request_id="q-1"))
 
-    with pytest.raises(AppliedError, match="applied as version 2"):
-        journal.write(journal.playbook.added("strategies", SAND, request_id="q-1"))
+    with pytest.raises(AlreadyAppliedError, match="applied as version 2"):
+        journal.write(journal.playbook.add_entry("strategies", SAND, request_id="q-1"))
 
 
 def test_a_merge_retires_its_sources_and_says_into_what() -> None:
     journal = Journal(GLUE, SAND, OIL)
-    journal.write(journal.playbook.merged("b-00002", ["b-00001", "b-00003"], "All in one."))
+    journal.write(journal.playbook.merge_entry("b-00002", ["b-00001", "b-00003"], "All in one."))
 
     bullets = journal.playbook.bullets
     assert [each.id for each in journal.playbook.active] == ["b-00002"]
@@ -214,8 +214,8 @@ def test_a_merge_retires_its_sources_and_says_into_what() -> None:
 
 def test_a_bullet_that_was_merged_can_be_brought_back_alone() -> None:
     journal = Journal(GLUE, SAND)
-    journal.write(journal.playbook.merged("b-00001", ["b-00002"], OIL))
-    journal.write(journal.playbook.restored("b-00002"))
+    journal.write(journal.playbook.merge_entry("b-00001", ["b-00002"], OIL))
+    journal.write(journal.playbook.restore_entry("b-00002"))
 
     assert [each.content.text for each in journal.playbook.active] == [OIL, SAND]
     assert journal.playbook.bullet("b-00002").content.merged_into is None
@@ -224,7 +224,7 @@ def test_a_bullet_that_was_merged_can_be_brought_back_alone() -> None:
 @pytest.mark.parametrize("sources", [(), ("b-00001",), ("b-00002", "b-00002")])
 def test_a_merge_of_a_bullet_with_itself_is_refused(sources: tuple[str, ...]) -> None:
     with pytest.raises(InvalidError, match="sources"):
-        Journal(GLUE, SAND).playbook.merged("b-00001", sources, OIL)
+        Journal(GLUE, SAND).playbook.merge_entry("b-00001", sources, OIL)
 
 
 def test_only_the_newest_refusals_are_kept() -> None:
@@ -239,9 +239,9 @@ def test_only_the_newest_refusals_are_kept() -> None:
 def test_a_diff_tells_what_the_agent_is_told_otherwise() -> None:
     journal = Journal(GLUE, SAND)
     older = journal.playbook
-    journal.write(older.edited("b-00001", section="mistakes"))
-    journal.write(journal.playbook.retired("b-00002"))
-    journal.write(journal.playbook.added("others", OIL))
+    journal.write(older.edit_entry("b-00001", section="mistakes"))
+    journal.write(journal.playbook.retire_entry("b-00002"))
+    journal.write(journal.playbook.add_entry("others", OIL))
 
     found = diff(older, journal.playbook)
 
@@ -255,10 +255,10 @@ def test_a_diff_tells_what_the_agent_is_told_otherwise() -> None:
 
 def test_blame_tells_every_entry_that_speaks_of_a_bullet() -> None:
     journal = Journal(GLUE, SAND, OIL)
-    journal.write(journal.playbook.edited("b-00001", "Clamp it."))
+    journal.write(journal.playbook.edit_entry("b-00001", "Clamp it."))
     journal.write(Entry(op="tag", tags=(Tag(bullet="b-00002", tag="used"),)))
-    journal.write(journal.playbook.kept_apart(["b-00002", "b-00003"]))
-    journal.write(journal.playbook.merged("b-00001", ["b-00002"]))
+    journal.write(journal.playbook.keep_apart_entry(["b-00002", "b-00003"]))
+    journal.write(journal.playbook.merge_entry("b-00001", ["b-00002"]))
 
     assert [each.version for each in blame("b-00001", journal.entries)] == [2, 5, 8]
     assert [each.entry.op for each in blame("b-00002", journal.entries)] == ["add", "tag", "keep", "merge"]
@@ -266,13 +266,13 @@ def test_blame_tells_every_entry_that_speaks_of_a_bullet() -> None:
 
 def test_measures_count_what_persons_decided_of_what_was_proposed() -> None:
     journal = Journal("By hand: wear gloves.")
-    journal.write(journal.playbook.added("strategies", GLUE, request_id="q-1"))
-    bad = journal.write(journal.playbook.added("strategies", SAND, request_id="q-2", proposed="Sand."))
+    journal.write(journal.playbook.add_entry("strategies", GLUE, request_id="q-1"))
+    bad = journal.write(journal.playbook.add_entry("strategies", SAND, request_id="q-2", proposed="Sand."))
     journal.write(Entry(op="reject", text=OIL, request_id="q-3"))
-    journal.write(journal.playbook.kept_apart(["b-00001", "b-00002"], request_id="q-4"))
+    journal.write(journal.playbook.keep_apart_entry(["b-00001", "b-00002"], request_id="q-4"))
     journal.undo(bad)
 
-    found = measures(journal.entries, waiting=2)
+    found = proposal_stats(journal.entries, pending=2)
 
     assert found.model_dump() == {
         "proposed": 6,
@@ -283,16 +283,16 @@ def test_measures_count_what_persons_decided_of_what_was_proposed() -> None:
         "precision": 0.5,
     }
     journal.undo(journal.playbook.version)
-    assert measures(journal.entries).reverted == 0
+    assert proposal_stats(journal.entries).reverted == 0
 
 
 def test_there_is_no_precision_where_nothing_was_decided() -> None:
-    assert measures(Journal(GLUE).entries, waiting=1).precision is None
+    assert proposal_stats(Journal(GLUE).entries, pending=1).precision is None
 
 
 def test_a_refusal_tells_a_caller_over_http_what_stands_in_the_way() -> None:
     journal = Journal(GLUE)
-    journal.write(journal.playbook.edited("b-00001", OIL))
+    journal.write(journal.playbook.edit_entry("b-00001", OIL))
     with pytest.raises(ConsumedError) as caught:
         journal.undo(2)
 
@@ -305,5 +305,5 @@ def test_a_refusal_tells_a_caller_over_http_what_stands_in_the_way() -> None:
         "bullet": "b-00001",
     }
     assert document_of(UnknownBulletError("b-1"))["status"] == 404
-    with pytest.raises(FinalOpError):
+    with pytest.raises(NotUndoableError):
         journal.undo(9)

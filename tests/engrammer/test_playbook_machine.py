@@ -16,13 +16,21 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.engrammer.learned import Journal, insight
 from tests.tiers import examples
 
-from ringi.engrammer.entries import Change, Content, Entry, Tag, numbered
-from ringi.engrammer.errors import AppliedError, PlaybookError
-from ringi.engrammer.history import touched
-from ringi.engrammer.insights import Operation, Proposal, args_schema, entry_of, proposed, refused, rejection_of
-from ringi.engrammer.playbook import Diff, Playbook, blame, diff, folded, measures
-from ringi.engrammer.rendering import rendered, size
-from ringi.engrammer.similarity import normalised
+from ringi.engrammer.entries import BulletChange, Content, Entry, Tag, format_bullet_id
+from ringi.engrammer.errors import AlreadyAppliedError, PlaybookError
+from ringi.engrammer.history import bullets_in_entry
+from ringi.engrammer.insights import (
+    PlaybookOperation,
+    Proposal,
+    approved_entry,
+    args_schema,
+    build_proposal,
+    refusal_code,
+    rejection_entry,
+)
+from ringi.engrammer.playbook import Playbook, VersionDiff, blame, diff, fold, proposal_stats
+from ringi.engrammer.rendering import playbook_tokens, render
+from ringi.engrammer.similarity import normalize
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_instance
 
@@ -48,10 +56,10 @@ class Playing(RuleBasedStateMachine):
         self.agreed: set[str] = set()
         self.asked = 0
         for text in ("Sand.", "Glue 5 mW", "膠を塗る。"):
-            self.by_hand(partial(self.head.added, "strategies", text), text)
+            self.by_hand(partial(self.head.add_entry, "strategies", text), text)
 
     def at(self, place: int) -> str:
-        return numbered(1 + place % len(self.head.bullets))
+        return format_bullet_id(1 + place % len(self.head.bullets))
 
     @property
     def head(self) -> Playbook:
@@ -87,11 +95,11 @@ class Playing(RuleBasedStateMachine):
         before = self.head
         for op, text, one, other in learned:
             named = {"source_bullet_id": self.at(one), "sources": (self.at(other),)}
-            proposal = proposed(insight(text, self.asked, op=op, **named), self.head, BUDGET, "engrammer")
+            proposal = build_proposal(insight(text, self.asked, op=op, **named), self.head, BUDGET, "engrammer")
             if proposal:
                 args = proposal.operation.model_dump(mode="json")
                 check_instance(args_schema(proposal.operation), args, field="args")
-                assert refused(proposal.operation, self.head, BUDGET) in (None, "duplicate", "budget")
+                assert refusal_code(proposal.operation, self.head, BUDGET) in (None, "duplicate", "budget")
             self.ask(proposal)
         assert self.head == before
 
@@ -107,22 +115,22 @@ class Playing(RuleBasedStateMachine):
         id = self.waiting_at(place)
         operation = self.waiting[id].operation
         words = {} if operation.op == "retire" else {"text": text}
-        self.approve(id, Operation.model_validate(operation.model_dump(mode="json") | words))
+        self.approve(id, PlaybookOperation.model_validate(operation.model_dump(mode="json") | words))
 
-    def approve(self, id: str, operation: Operation) -> None:
-        proposal, before, why = self.waiting.pop(id), self.head, refused(operation, self.head, BUDGET)
+    def approve(self, id: str, operation: PlaybookOperation) -> None:
+        proposal, before, why = self.waiting.pop(id), self.head, refusal_code(operation, self.head, BUDGET)
         if why:
             assert self.head == before
-            self.ask(proposed(proposal.insight, self.head, BUDGET, "engrammer", renewed=why))
+            self.ask(build_proposal(proposal.insight, self.head, BUDGET, "engrammer", renewed=why))
             return
-        self.write(entry_of(operation, proposal.insight, id, self.head))
+        self.write(approved_entry(operation, proposal.insight, id, self.head))
         self.decided[id] = proposal
         self.agreed.add(operation.text)
-        assert size(self.head) <= max(BUDGET, size(before))
+        assert playbook_tokens(self.head) <= max(BUDGET, playbook_tokens(before))
         assert {each: before.bullets[each].content for each in operation.base} == self.shown[id]
         self.was_applied(operation, before)
 
-    def was_applied(self, operation: Operation, before: Playbook) -> None:
+    def was_applied(self, operation: PlaybookOperation, before: Playbook) -> None:
         """Look whether what was approved, and nothing else, is what changed."""
         bullet = self.head.bullets[operation.bullet or before.next_id]
         assert bullet.content.is_active == (operation.op != "retire")
@@ -134,57 +142,57 @@ class Playing(RuleBasedStateMachine):
         unmoved = before.bullets.keys() - {bullet.id, *operation.sources}
         assert all(self.head.bullets[id] == before.bullets[id] for id in unmoved)
         if operation.op == "add":
-            assert rendered(self.head).startswith(rendered(before))
+            assert render(self.head).startswith(render(before))
 
     @precondition(lambda self: self.waiting)
     @rule(place=PLACES)
     def a_person_rejects(self, place: int) -> None:
         id = self.waiting_at(place)
-        proposal, before = self.waiting.pop(id), rendered(self.head)
-        self.write(rejection_of(proposal.operation, proposal.insight, id, self.head, "no"))
-        assert rendered(self.head) == before
+        proposal, before = self.waiting.pop(id), render(self.head)
+        self.write(rejection_entry(proposal.operation, proposal.insight, id, self.head, "no"))
+        assert render(self.head) == before
         self.decided[id] = proposal
 
     @precondition(lambda self: self.decided)
     @rule(place=PLACES)
     def an_answer_comes_twice(self, place: int) -> None:
         id = list(self.decided)[place % len(self.decided)]
-        with pytest.raises(AppliedError):
+        with pytest.raises(AlreadyAppliedError):
             self.write(Entry(op="reject", text="x", request_id=id))
 
     @rule(text=TEXTS)
     def a_person_adds(self, text: str) -> None:
-        self.by_hand(lambda: self.head.added("others", text), text)
+        self.by_hand(lambda: self.head.add_entry("others", text), text)
 
     @rule(place=PLACES, text=TEXTS)
     def a_person_edits(self, place: int, text: str) -> None:
-        self.by_hand(lambda: self.head.edited(self.at(place), text), text)
+        self.by_hand(lambda: self.head.edit_entry(self.at(place), text), text)
 
     @rule(place=PLACES)
     def a_person_retires_or_restores(self, place: int) -> None:
         bullet = self.head.bullet(self.at(place))
-        make = self.head.retired if bullet.content.is_active else self.head.restored
+        make = self.head.retire_entry if bullet.content.is_active else self.head.restore_entry
         self.by_hand(lambda: make(bullet.id))
 
     @rule(one=PLACES, other=PLACES, text=st.none() | TEXTS)
     def a_person_merges(self, one: int, other: int, text: str | None) -> None:
-        self.by_hand(lambda: self.head.merged(self.at(one), [self.at(other)], text), text)
+        self.by_hand(lambda: self.head.merge_entry(self.at(one), [self.at(other)], text), text)
 
     @rule(one=PLACES, other=PLACES)
     def a_person_keeps_apart(self, one: int, other: int) -> None:
-        self.by_hand(lambda: self.head.kept_apart([self.at(one), self.at(other)]))
+        self.by_hand(lambda: self.head.keep_apart_entry([self.at(one), self.at(other)]))
 
     @rule(place=PLACES, tag=st.sampled_from(["helpful", "harmful", "neutral", "used"]))
     def a_run_counts(self, place: int, tag: Any) -> None:
-        before = rendered(self.head)
+        before = render(self.head)
         self.by_hand(lambda: Entry(op="tag", tags=(Tag(bullet=self.at(place), tag=tag),)))
-        assert rendered(self.head) == before
+        assert render(self.head) == before
 
     @rule(back=st.integers(0, 20))
     def a_person_undoes(self, back: int) -> None:
         version = max(1, self.head.version - back)
         before = self.head
-        self.by_hand(lambda: self.head.undone(version, self.journal.entries))
+        self.by_hand(lambda: self.head.undo_entry(version, self.journal.entries))
         if self.head == before:
             return
         for change in self.heads_entry(version).changes:
@@ -193,7 +201,7 @@ class Playing(RuleBasedStateMachine):
     def heads_entry(self, version: int) -> Entry:
         return self.journal.entries[version - 2].entry
 
-    def is_as_before(self, change: Change) -> None:
+    def is_as_before(self, change: BulletChange) -> None:
         content = self.head.bullets[change.bullet].content
         if change.before is None:
             assert not content.is_active
@@ -204,10 +212,10 @@ class Playing(RuleBasedStateMachine):
     def a_person_undoes_all_since(self, back: int) -> None:
         """Undo from the newest back: nothing may stand in the way, and the text is as it was."""
         version = max(1, self.head.version - back)
-        then = rendered(self.heads[version - 1])
+        then = render(self.heads[version - 1])
         for each in [each for each in reversed(self.journal.entries) if each.version > version and each.entry.changes]:
-            self.write(self.head.undone(each.version, self.journal.entries))
-        assert rendered(self.head) == then
+            self.write(self.head.undo_entry(each.version, self.journal.entries))
+        assert render(self.head) == then
 
     @rule(one=st.integers(0, 20), other=st.integers(0, 20))
     def somebody_compares(self, one: int, other: int) -> None:
@@ -216,16 +224,16 @@ class Playing(RuleBasedStateMachine):
 
     @invariant()
     def the_entries_are_the_head(self) -> None:
-        assert folded((each.entry, each.at) for each in self.journal.entries) == self.head
+        assert fold((each.entry, each.at) for each in self.journal.entries) == self.head
         assert Playbook.model_validate(self.head.model_dump(mode="json")) == self.head
 
     @invariant()
     def no_id_is_used_twice(self) -> None:
-        assert list(self.head.bullets) == [numbered(n + 1) for n in range(len(self.head.bullets))]
+        assert list(self.head.bullets) == [format_bullet_id(n + 1) for n in range(len(self.head.bullets))]
 
     @invariant()
     def no_two_active_bullets_say_the_same(self) -> None:
-        texts = [normalised(each.content.text) for each in self.head.active]
+        texts = [normalize(each.content.text) for each in self.head.active]
         assert len(set(texts)) == len(texts)
 
     @invariant()
@@ -234,16 +242,16 @@ class Playing(RuleBasedStateMachine):
 
     @invariant()
     def every_line_is_one_bullet(self) -> None:
-        assert len(rendered(self.head).splitlines()) == len(self.head.active)
+        assert len(render(self.head).splitlines()) == len(self.head.active)
 
     @invariant()
     def blame_is_complete(self) -> None:
         blamed = {(id, each.version) for id in self.head.bullets for each in blame(id, self.journal.entries)}
-        assert blamed == {(id, each.version) for each in self.journal.entries for id in touched(each)}
+        assert blamed == {(id, each.version) for each in self.journal.entries for id in bullets_in_entry(each)}
 
     @invariant()
     def what_was_decided_is_counted(self) -> None:
-        found = measures(self.journal.entries, len(self.waiting))
+        found = proposal_stats(self.journal.entries, len(self.waiting))
         assert found.approved + found.rejected == len(self.decided) == len(self.head.applied)
         assert found.proposed == len(self.decided) + len(self.waiting)
 
@@ -252,7 +260,7 @@ def lines(playbook: Playbook) -> dict[str, tuple[str, str]]:
     return {each.id: (each.content.section, each.content.text) for each in playbook.active}
 
 
-def patched(playbook: Playbook, found: Diff) -> dict[str, tuple[str, str]]:
+def patched(playbook: Playbook, found: VersionDiff) -> dict[str, tuple[str, str]]:
     """Return the lines of a playbook after a diff."""
     gone = {each.id for each in found.removed}
     new = [*found.added, *(each.after for each in found.changed)]

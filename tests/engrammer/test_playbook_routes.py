@@ -13,7 +13,7 @@ from tests.engrammer.lab import Models, insight
 from tests.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served, taught
 from tests.server.world import World, open_world, until
 
-from ringi.engrammer.persistence import enter
+from ringi.engrammer.persistence import append_entry
 from ringi.engrammer.playbook import Entry, Tag
 
 AT = "/v1/playbooks/engrammer"
@@ -142,7 +142,9 @@ async def test_of_many_who_undo_at_once_while_the_agent_counts_and_learns_each_i
 
     async def counted(number: int) -> None:
         tag = Entry(op="tag", tags=(Tag(bullet="b-00020", tag="used"),), run_id=f"r-{number}")
-        await enter(world.backend, "default", "engrammer", lambda now: tag, by="thread:t", now=world.inbox.clock())
+        await append_entry(
+            world.backend, "default", "engrammer", lambda now: tag, by="thread:t", now=world.inbox.clock()
+        )
 
     undoing = (changed(world, "undo", version=each["version"]) for each in lessons[:12])
     undone = await asyncio.gather(*undoing, *map(counted, range(12)))
@@ -313,9 +315,9 @@ async def test_what_comes_out_is_what_the_description_says(world: World) -> None
     document = world.app.api.openapi()
     for model, path in (
         ("PlaybookPage", "/v1/playbooks"),
-        ("Playbook", AT),
+        ("PlaybookView", AT),
         ("PlaybookHistory", f"{AT}/history"),
-        ("PlaybookDiff", f"{AT}/diff?from=1&to=3"),
+        ("PlaybookDiffView", f"{AT}/diff?from=1&to=3"),
         ("BulletHistory", f"{AT}/bullets/b-00001"),
     ):
         schema = {"$ref": f"#/components/schemas/{model}", "components": document["components"]}

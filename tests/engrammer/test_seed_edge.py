@@ -17,7 +17,7 @@ from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.engrammer import FolderNotes, Notes, learning
-from ringi.engrammer.persistence import enter_in
+from ringi.engrammer.persistence import append_in_run
 from ringi.engrammer.routes import EXTENSION
 from ringi.runs.runner import Runner
 from ringi.server import App, Platform, ServerSettings
@@ -335,11 +335,11 @@ async def test_what_is_cancelled_while_a_worker_is_about_to_enter_it_is_not_lear
         begun.set()
         try:
             await may.wait()
-            return await enter_in(*args, **more)
+            return await append_in_run(*args, **more)
         finally:
             ended.set()
 
-    monkeypatch.setattr(learning, "enter_in", held_up)
+    monkeypatch.setattr(learning, "append_in_run", held_up)
     ann = world.client()
     await asked(ann, ASK)
     going_on = asyncio.create_task(post(ann, CONTINUE, threadId="c1", userInput="approve_learning"))

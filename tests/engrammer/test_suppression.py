@@ -3,8 +3,8 @@
 import pytest
 from tests.engrammer.lab import Models, insight, lab
 
-from ringi.engrammer.entries import Rejected
-from ringi.engrammer.similarity import NEAR_COPY, likeness, suppressed
+from ringi.engrammer.entries import Rejection
+from ringi.engrammer.similarity import NEAR_COPY_SCORE, find_recent_rejection, similarity_score
 from ringi.testing.clock import NOON
 
 RATIO = "Net Credit Sales / Average Accounts Receivable, rounded to two decimal places"
@@ -24,13 +24,13 @@ RATIO = "Net Credit Sales / Average Accounts Receivable, rounded to two decimal 
     ],
 )
 def test_a_rule_for_another_thing_is_not_suppressed(refused: str, proposed: str) -> None:
-    assert suppressed(proposed, [Rejected(text=refused, at=NOON)], NOON) is None
+    assert find_recent_rejection(proposed, [Rejection(text=refused, at=NOON)], NOON) is None
 
 
 def test_texts_of_two_things_may_be_as_alike_as_copies_are() -> None:
     one, other = (f"{name}: work it out as {RATIO}." for name in ("Working Capital", "Accounts Receivable Turnover"))
 
-    assert likeness(one, other) >= NEAR_COPY
+    assert similarity_score(one, other) >= NEAR_COPY_SCORE
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_texts_of_two_things_may_be_as_alike_as_copies_are() -> None:
     ],
 )
 def test_the_same_in_nearly_the_same_words_is_suppressed(refused: str, proposed: str) -> None:
-    assert suppressed(proposed, [Rejected(text=refused, at=NOON)], NOON)
+    assert find_recent_rejection(proposed, [Rejection(text=refused, at=NOON)], NOON)
 
 
 async def test_the_reflector_is_not_told_that_a_bullet_is_refused_which_a_person_kept(file: str) -> None:

@@ -14,8 +14,8 @@ from tests.runs.world import World, checked, opened, until
 from tests.warm import FORKS
 
 from ringi.domain.request import Request
-from ringi.engrammer.persistence import enter, entries, read, turns_of
-from ringi.engrammer.playbook import Playbook, folded
+from ringi.engrammer.persistence import append_entry, read_entries, read_playbook, turns_of
+from ringi.engrammer.playbook import Playbook, fold
 from ringi.errors import NotFoundError
 
 LEASE = 0.5
@@ -42,7 +42,7 @@ class School:
         return process
 
     async def playbook(self) -> Playbook:
-        return await read(self.world.backend.store, "default", NAME)
+        return await read_playbook(self.world.backend.store, "default", NAME)
 
     async def waiting(self) -> list[Request]:
         try:
@@ -77,11 +77,11 @@ async def test_a_killed_worker_loses_nothing_that_was_approved_and_learns_nothin
     school: School, point: str
 ) -> None:
     world = school.world
-    known = await enter(
+    known = await append_entry(
         world.backend,
         "default",
         NAME,
-        lambda now: now.added("strategies", learner.KNOWN),
+        lambda now: now.add_entry("strategies", learner.KNOWN),
         by="ann",
         now=world.inbox.clock(),
     )
@@ -100,9 +100,9 @@ async def test_a_killed_worker_loses_nothing_that_was_approved_and_learns_nothin
     assert [bullet.content.text for bullet in playbook.active] == [learner.KNOWN, FIRST]
     assert [rejected.text for rejected in playbook.rejected] == [SECOND]
     assert (playbook.bullets["b-00001"].used, playbook.bullets["b-00001"].helpful) == (1, 1)
-    written = await entries(world.backend.store, "default", NAME)
+    written = await read_entries(world.backend.store, "default", NAME)
     assert sorted(each.entry.op for each in written) == ["add", "add", "reject", "tag"]
-    assert folded([(each.entry, each.at) for each in written]) == playbook
+    assert fold([(each.entry, each.at) for each in written]) == playbook
     assert playbook.version == known.version + 3
     (turn,) = await turns_of(world.backend, await world.thread(TALK))
     assert sorted(each["status"] for each in turn["outcomes"].values()) == ["learned", "rejected"]
@@ -127,10 +127,10 @@ async def test_what_a_person_approves_in_many_conversations_at_once_two_workers_
     await asyncio.gather(*(world.respond(request, "approve") for request in waiting))
     threads = [await world.rest(name, limit=60) for name in names]
     assert [(thread.status, thread.error) for thread in threads] == [("done", None)] * MANY
-    playbook, written = await school.playbook(), await entries(world.backend.store, "default", NAME)
+    playbook, written = await school.playbook(), await read_entries(world.backend.store, "default", NAME)
     assert sorted(bullet.content.text for bullet in playbook.active) == sorted(lessons)
     assert set(playbook.applied) == {request.id for request in waiting}
     assert [each.entry.op for each in written] == ["add"] * MANY
-    assert folded([(each.entry, each.at) for each in written]) == playbook
+    assert fold([(each.entry, each.at) for each in written]) == playbook
     await world.verified()
     assert all(worker.is_alive() for worker in both)

@@ -1,9 +1,9 @@
 """An agent that answers, looks back at its answers, and learns what a person approved: nothing else."""
 
 from ringi.engrammer.engrammer import Engrammer
+from ringi.engrammer.note_search import SearchResult, normalize_text, search_terms
 from ringi.engrammer.notes import NOTES_SCHEMA, FolderNotes, Note, Notes, SqliteNotes
 from ringi.engrammer.roles import ANSWERING, GET, REFLECTING, SEARCH, BulletTag, RawInsight, Reflection
-from ringi.engrammer.searching import Found, plain, terms_of
 from ringi.engrammer.settings import Case, Signal
 
 __all__ = [
@@ -16,13 +16,13 @@ __all__ = [
     "Case",
     "Engrammer",
     "FolderNotes",
-    "Found",
     "Note",
     "Notes",
     "RawInsight",
     "Reflection",
+    "SearchResult",
     "Signal",
     "SqliteNotes",
-    "plain",
-    "terms_of",
+    "normalize_text",
+    "search_terms",
 ]

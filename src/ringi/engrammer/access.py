@@ -12,10 +12,10 @@ from ringi.base import jsonable
 from ringi.contracts import Backend, Store
 from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, topic_of
 from ringi.engrammer.engrammer import EngrammerAgent
-from ringi.engrammer.persistence import entries, read, turns_of
-from ringi.engrammer.refusals import CrowdedError
-from ringi.engrammer.thread_ids import MOST, base_of, family, is_of
-from ringi.engrammer.turns import Turn, begun
+from ringi.engrammer.persistence import read_entries, read_playbook, turns_of
+from ringi.engrammer.route_errors import ConversationFullError
+from ringi.engrammer.thread_ids import MAX_THREADS, belongs_to, conversation_of, thread_ids_of
+from ringi.engrammer.turns import Turn, new_turn
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
 from ringi.runs import is_asked_by, record_pages
 from ringi.server import Platform, Principal, ThreadName, may_read, may_read_thread, require_readable_thread
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
     from ringi.runs import Runner
 
-LONGEST_ID = 190
+MAX_ID_LENGTH = 190
 REQUESTS_PER_PAGE = 200
-OWN = "engrammer"
+DEFAULT_AGENT = "engrammer"
 """The Engrammer that is meant where several run and none is named."""
 
 
 @dataclass(frozen=True)
-class Conversation:
+class ConversationSnapshot:
     """A conversation as it stands, all its threads as one."""
 
     id: str
@@ -40,7 +40,7 @@ class Conversation:
     """Its own first."""
     turns: tuple[Turn, ...]
     """The oldest first."""
-    asked: tuple[Request, ...]
+    requests: tuple[Request, ...]
     """What was asked whether to learn, answered or not, the oldest first."""
     seen: frozenset[str]
     """Which of these the caller may see."""
@@ -50,9 +50,9 @@ class Conversation:
     """The version of the playbook in which the answer to a request is."""
 
     @property
-    def waiting(self) -> list[Request]:
+    def pending(self) -> list[Request]:
         """What waits, as far as the caller may see it."""
-        return [request for request in self.asked if not request.is_final and request.id in self.seen]
+        return [request for request in self.requests if not request.is_final and request.id in self.seen]
 
     @property
     def newest(self) -> Thread:
@@ -76,10 +76,10 @@ class Conversation:
         """Whether its run goes on, or will in a moment: all that it waits for has ended."""
         if thread.status != "interrupted" or thread.attention:
             return thread.status == "running"
-        return all(request.is_final for request in self.asked if request.thread_id == thread.id)
+        return all(request.is_final for request in self.requests if request.thread_id == thread.id)
 
 
-class ConversationAccess:
+class CallerConversations:
     """The conversations that one caller may know of."""
 
     def __init__(self, platform: Platform, who: Principal) -> None:
@@ -92,10 +92,10 @@ class ConversationAccess:
         offered = runner.startable if runner else {}
         return {name: agent for name, agent in offered.items() if isinstance(agent, EngrammerAgent)}
 
-    def engrammer(self, named: str | None) -> Engrammer:
+    def engrammer(self, agent: str | None) -> Engrammer:
         """Return the Engrammer of a name, or the one that is meant where none is named."""
         agents = self.agents
-        name = named or (OWN if OWN in agents or not agents else "")
+        name = agent or (DEFAULT_AGENT if DEFAULT_AGENT in agents or not agents else "")
         if not name and len(agents) > 1:
             raise InvalidError.of("agent", f"name one of {', '.join(sorted(agents))}")
         found = agents.get(name or next(iter(agents)))
@@ -103,57 +103,61 @@ class ConversationAccess:
             raise NotFoundError("agent", name)
         return found.engrammer
 
-    def engrammers(self, named: str | None) -> list[Engrammer]:
+    def engrammers(self, agent: str | None) -> list[Engrammer]:
         """Return the Engrammer of a name, or all where none is named, the one that is meant then first."""
-        if named or not self.agents:
-            return [self.engrammer(named)]
-        found = [agent.engrammer for agent in self.agents.values() if agent.engrammer]
-        return sorted(found, key=lambda each: each.name != OWN)
+        if agent or not self.agents:
+            return [self.engrammer(agent)]
+        engrammers = [each.engrammer for each in self.agents.values() if each.engrammer]
+        return sorted(engrammers, key=lambda each: each.name != DEFAULT_AGENT)
 
-    async def conversation(self, id: str) -> Conversation:
+    async def conversation(self, id: str) -> ConversationSnapshot:
         """Return a conversation by the id of any of its threads.
 
         Raises `NotFoundError` for one that the caller may not know of, and for a thread of another agent.
         """
-        id = base_of(id)
+        id = conversation_of(id)
         threads = self._own(await self._threads(id), id)
         if not threads:
             raise NotFoundError("conversation", id)
         agent = self.agents[threads[0].agent]
         assert agent.engrammer
         backend = self._platform.backend
-        turns = [turn for thread in threads for turn in with_begun(thread, await turns_of(backend, thread))]
-        asked = [request for thread in threads for request in await asked_in(backend, thread, turns)]
-        earlier = {each["request_id"] for turn in turns for each in turn["suppressed"] if each["request_id"]}
-        keys = [Key(self._who.tenant, id) for id in sorted(earlier)]
+        turns = [turn for thread in threads for turn in with_current_turn(thread, await turns_of(backend, thread))]
+        requests = [request for thread in threads for request in await learning_requests(backend, thread, turns)]
+        rejected_ids = {each["request_id"] for turn in turns for each in turn["suppressed"] if each["request_id"]}
+        keys = [Key(self._who.tenant, id) for id in sorted(rejected_ids)]
         refusals = [each for each in await backend.store.get_many(Request, keys) if may_read(self._who, each)]
-        told = {each["request_id"] for turn in turns for each in turn["outcomes"].values()}
-        open = [each for each in asked if each.id not in told]
+        finished = {each["request_id"] for turn in turns for each in turn["outcomes"].values()}
+        unfinished = [each for each in requests if each.id not in finished]
         # After the requests: one that shows as answered, and not here, is still on its way.
-        return Conversation(
+        return ConversationSnapshot(
             id,
             agent.engrammer,
             tuple(threads),
             tuple(sorted(turns, key=lambda turn: str(turn["at"]))),
-            tuple(sorted(asked, key=lambda each: (each.created_at, each.id))),
-            frozenset(each.id for each in asked if may_read(self._who, each)),
-            {each.id: words_in(each) for each in refusals},
-            await applied_in(backend.store, self._who.tenant, agent.engrammer.playbook_name, open),
+            tuple(sorted(requests, key=lambda each: (each.created_at, each.id))),
+            frozenset(each.id for each in requests if may_read(self._who, each)),
+            {each.id: answer_message(each) for each in refusals},
+            await applied_versions(backend.store, self._who.tenant, agent.engrammer.playbook_name, unfinished),
         )
 
     async def begin(self, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
         """Begin a run in the first thread of a conversation that neither runs nor waits."""
-        id = fit_id(id)
-        known = await self._threads(id)
-        if id in known:
-            require_readable_thread(self._who, known[id])
-        name = self._agent_for(known.get(id), id, agent)
-        own = {thread.id for thread in self._own(known, id)}
-        free = [each for each in family(id) if each not in known or (each in own and not known[each].is_live)]
+        id = check_conversation_id(id)
+        threads = await self._threads(id)
+        if id in threads:
+            require_readable_thread(self._who, threads[id])
+        name = self._agent_for(threads.get(id), id, agent)
+        readable = {thread.id for thread in self._own(threads, id)}
+        free = [
+            each
+            for each in thread_ids_of(id)
+            if each not in threads or (each in readable and not threads[each].is_live)
+        ]
 
         def check(thread: Thread) -> None:
             require_readable_thread(self._who, thread)
-            if id in known and not is_of(known[id], thread):  # Somebody else has just taken its name.
+            if id in threads and not belongs_to(threads[id], thread):  # Somebody else has just taken its name.
                 raise ThreadBusyError(thread.id, thread.status)
 
         for each in free:
@@ -162,9 +166,9 @@ class ConversationAccess:
             except ThreadBusyError:
                 # Another question has just come into it.
                 continue
-        raise CrowdedError(id, MOST)
+        raise ConversationFullError(id, MAX_THREADS)
 
-    async def settled(self, requests: Sequence[Request], patience: float) -> bool:
+    async def wait_until_settled(self, requests: Sequence[Request], patience: float) -> bool:
         """Wait until the runs that asked have taken up what these requests became, and come to rest."""
         until, tenant = time.monotonic() + patience, self._who.tenant
         threads = sorted({request.thread_id or "" for request in requests})
@@ -190,25 +194,25 @@ class ConversationAccess:
             return True
         return thread.status != "running" and all(request.acknowledged_at for request in now)
 
-    def _agent_for(self, thread: Thread | None, id: str, named: str | None) -> str:
+    def _agent_for(self, thread: Thread | None, id: str, agent: str | None) -> str:
         if thread is None:
-            return self.engrammer(named).name
+            return self.engrammer(agent).name
         if thread.agent not in self.agents:
             raise NotFoundError("conversation", id)
-        if named and named != thread.agent:
+        if agent and agent != thread.agent:
             raise InvalidError.of("agent", f"conversation {id!r} is with {thread.agent!r}: begin another")
         return thread.agent
 
-    def _own(self, known: dict[str, Thread], id: str) -> list[Thread]:
+    def _own(self, threads: dict[str, Thread], id: str) -> list[Thread]:
         """Return those threads of a conversation that the caller may read, its own first; none where that is not."""
-        first = known.get(id)
+        first = threads.get(id)
         if first is None or first.agent not in self.agents or not may_read_thread(self._who, first):
             return []
-        found = (known[each] for each in family(id) if each in known)
-        return [each for each in found if is_of(first, each) and may_read_thread(self._who, each)]
+        members = (threads[each] for each in thread_ids_of(id) if each in threads)
+        return [each for each in members if belongs_to(first, each) and may_read_thread(self._who, each)]
 
     async def _threads(self, id: str) -> dict[str, Thread]:
-        keys = [Key(self._who.tenant, each) for each in family(id)]
+        keys = [Key(self._who.tenant, each) for each in thread_ids_of(id)]
         return {thread.id: thread for thread in await self._platform.backend.store.get_many(Thread, keys)}
 
     @property
@@ -217,31 +221,31 @@ class ConversationAccess:
         return self._platform.runner
 
 
-def fit_id(id: str) -> str:
+def check_conversation_id(id: str) -> str:
     """Return the conversation that an id names, or raise `InvalidError` where its threads could not be told apart."""
-    base = base_of(parse_body(ThreadName, {"thread_id": id}).thread_id)
-    if len(base) > LONGEST_ID or base_of(base) != base:
-        why = f"give at most {LONGEST_ID} characters, not ending with `~q` and a number"
+    base = conversation_of(parse_body(ThreadName, {"thread_id": id}).thread_id)
+    if len(base) > MAX_ID_LENGTH or conversation_of(base) != base:
+        why = f"give at most {MAX_ID_LENGTH} characters, not ending with `~q` and a number"
         raise InvalidError.of("threadId", f"the further threads of {base!r} would have no names: {why}")
     return base
 
 
-def words_in(request: Request | None) -> str | None:
+def answer_message(request: Request | None) -> str | None:
     """Return what the person said who decided, in their own words."""
     return request.response.message if request and request.response else None
 
 
-def with_begun(thread: Thread, turns: Sequence[Turn]) -> list[Turn]:
+def with_current_turn(thread: Thread, turns: Sequence[Turn]) -> list[Turn]:
     """Return the turns of a thread; also that of a run which has not come to write its own."""
     run = thread.run
-    found = [as_it_ended(thread, turn) for turn in turns]
+    ended = [end_if_stopped(thread, turn) for turn in turns]
     if run is None or thread.erased or any(turn["run_id"] == run.id for turn in turns):
-        return found
-    turn = begun(run.id, thread.id, str(run.input.get("query", "")), jsonable(thread.updated_at))
-    return [*found, as_it_ended(thread, {**turn, "parent": run.input.get("turn")})]
+        return ended
+    turn = new_turn(run.id, thread.id, str(run.input.get("query", "")), jsonable(thread.updated_at))
+    return [*ended, end_if_stopped(thread, {**turn, "parent": run.input.get("turn")})]
 
 
-def as_it_ended(thread: Thread, turn: Turn) -> Turn:
+def end_if_stopped(thread: Thread, turn: Turn) -> Turn:
     """Return a turn that does not go on, because its run failed or was stopped, as one that has ended."""
     is_newest = turn["run_id"] == thread.run_id
     if is_newest and thread.is_live:
@@ -249,26 +253,26 @@ def as_it_ended(thread: Thread, turn: Turn) -> Turn:
     return {**turn, "phase": "done", "error": thread.error.message if is_newest and thread.error else None}
 
 
-async def applied_in(store: Store, tenant: str, name: str, asked: Sequence[Request]) -> Mapping[str, int]:
+async def applied_versions(store: Store, tenant: str, name: str, requests: Sequence[Request]) -> Mapping[str, int]:
     """Return the version of a playbook in which the answer to each of these requests is, and that of others."""
-    playbook = await read(store, tenant, name)
-    if not playbook.has_forgotten or all(each.id in playbook.applied for each in asked if each.response):
+    playbook = await read_playbook(store, tenant, name)
+    if not playbook.has_dropped_requests or all(each.id in playbook.applied for each in requests if each.response):
         return playbook.applied
-    written = await entries(store, tenant, name)
-    return {each.entry.request_id: each.version for each in written if each.entry.request_id}
+    history = await read_entries(store, tenant, name)
+    return {each.entry.request_id: each.version for each in history if each.entry.request_id}
 
 
-async def asked_in(backend: Backend, thread: Thread, turns: Sequence[Turn]) -> list[Request]:
+async def learning_requests(backend: Backend, thread: Thread, turns: Sequence[Turn]) -> list[Request]:
     """Return what the runs of a thread's turns have asked whether to learn."""
     own = [turn for turn in turns if turn["thread_id"] == thread.id]
-    told = [outcome["request_id"] for turn in own for outcome in turn["outcomes"].values()]
-    found = await backend.store.get_many(Request, [Key(thread.tenant, id) for id in told if id])
+    answered_ids = [outcome["request_id"] for turn in own for outcome in turn["outcomes"].values()]
+    requests = await backend.store.get_many(Request, [Key(thread.tenant, id) for id in answered_ids if id])
     # The outcomes of a run are with its turn only once it has them all.
     open_runs = {turn["run_id"] for turn in own if len(turn["outcomes"]) < len(turn["insights"])}
     if open_runs:
         query = Query(tenant=thread.tenant, thread_id=thread.id, limit=REQUESTS_PER_PAGE)
-        known = {request.id for request in found}
+        known = {request.id for request in requests}
         async for page in record_pages(backend.store, Request, query):
-            found += [each for each in page if each.run_id in open_runs and each.id not in known]
+            requests += [each for each in page if each.run_id in open_runs and each.id not in known]
     # Anybody may post a request that only names the thread.
-    return [request for request in found if request.kind == "learning" and is_asked_by(thread, request)]
+    return [request for request in requests if request.kind == "learning" and is_asked_by(thread, request)]

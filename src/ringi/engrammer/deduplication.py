@@ -9,39 +9,39 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
 from ringi.base import jsonable
-from ringi.engrammer.graph import Conversation, finish, ways
-from ringi.engrammer.insights import Feedback, Insight, insight_id
-from ringi.engrammer.learning import learning
-from ringi.engrammer.pairing import Pair, pairs_in
-from ringi.engrammer.persistence import read_in
+from ringi.engrammer.close_pairs import Pair, find_close_pairs
+from ringi.engrammer.graph import ConversationState, finish, send_insights
+from ringi.engrammer.insights import AnswerFeedback, Insight, insight_id
+from ringi.engrammer.learning import build_learning_graph
+from ringi.engrammer.persistence import read_in_run
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.settings import EngrammerSettings
-from ringi.engrammer.turns import begun
+from ringi.engrammer.turns import new_turn
 from ringi.runs import run_context
 
-MOST = 10
+MAX_PAIRS = 10
 """How many pairs a person is asked about at a time."""
 
 
-def tidying(engrammer: EngrammerSettings) -> object:
+def build_deduplication_graph(engrammer: EngrammerSettings) -> object:
     """Return the graph of the agent that tidies a playbook."""
 
-    async def look(state: Conversation, config: RunnableConfig) -> Conversation:
+    async def look(state: ConversationState, config: RunnableConfig) -> ConversationState:
         host = run_context(config)
-        playbook = await read_in(host, engrammer.playbook_name)
-        turn = begun(host.run_id, host.key.id, "", host.inbox.clock().isoformat())
+        playbook = await read_in_run(host, engrammer.playbook_name)
+        turn = new_turn(host.run_id, host.key.id, "", host.inbox.clock().isoformat())
         # The lease of the run would end while the loop compares the bullets of a large playbook.
         pairs = await asyncio.to_thread(first_pairs, playbook)
-        insights = [insight_of(pair, number, host.run_id, host.key.id) for number, pair in enumerate(pairs)]
+        insights = [pair_insight(pair, number, host.run_id, host.key.id) for number, pair in enumerate(pairs)]
         phase = "reviewing" if insights else "done"
         return {"turns": [{**turn, "phase": phase, "insights": jsonable(insights)}]}
 
-    graph = StateGraph(Conversation)
+    graph = StateGraph(ConversationState)
     graph.add_node("look", look)
-    graph.add_node("learn", learning(engrammer))
+    graph.add_node("learn", build_learning_graph(engrammer))
     graph.add_node("finish", finish)
     graph.add_edge(START, "look")
-    graph.add_conditional_edges("look", ways, ["learn", "finish"])
+    graph.add_conditional_edges("look", send_insights, ["learn", "finish"])
     graph.add_edge("learn", "finish")
     graph.add_edge("finish", END)
     return graph.compile()
@@ -49,10 +49,10 @@ def tidying(engrammer: EngrammerSettings) -> object:
 
 def first_pairs(playbook: Playbook) -> list[Pair]:
     """Return the pairs that a person is asked about now."""
-    return list(islice(pairs_in(playbook), MOST))
+    return list(islice(find_close_pairs(playbook), MAX_PAIRS))
 
 
-def insight_of(pair: Pair, number: int, run_id: str, thread_id: str) -> Insight:
+def pair_insight(pair: Pair, number: int, run_id: str, thread_id: str) -> Insight:
     """Return what a person is asked of a pair: to make one of two, or, where they may differ, to end the older."""
     older, newer, flags = pair
     is_same = not set(flags) - {"same"}
@@ -69,7 +69,7 @@ def insight_of(pair: Pair, number: int, run_id: str, thread_id: str) -> Insight:
         op=op,
         sources=(newer.id,),
         evidence=(),
-        feedback=Feedback(source="self", verdict="unknown"),
+        feedback=AnswerFeedback(source="self", verdict="unknown"),
         question="",
         answer="",
         thread_id=thread_id,

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ringi.engrammer.deduplication import tidying
-from ringi.engrammer.graph import conversing
+from ringi.engrammer.deduplication import build_deduplication_graph
+from ringi.engrammer.graph import build_conversation_graph
 from ringi.engrammer.settings import EngrammerSettings
 from ringi.runs import Agent, State, no_output
 
-LONGEST_QUERY = 10_000
-QUERY = {"type": "string", "minLength": 1, "maxLength": LONGEST_QUERY, "pattern": r"\S"}
-SAID = {
+MAX_QUERY_LENGTH = 10_000
+QUESTION_SCHEMA = {"type": "string", "minLength": 1, "maxLength": MAX_QUERY_LENGTH, "pattern": r"\S"}
+FEEDBACK_SCHEMA = {
     "type": "object",
-    "properties": {"verdict": {"enum": ["right", "wrong"]}, "text": {"type": "string", "maxLength": LONGEST_QUERY}},
+    "properties": {"verdict": {"enum": ["right", "wrong"]}, "text": {"type": "string", "maxLength": MAX_QUERY_LENGTH}},
     "required": ["verdict"],
     "additionalProperties": False,
 }
-INPUT: dict[str, Any] = {
+INPUT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "query": {**QUERY, "title": "Question"},
-        "expected": {**QUERY, "title": "The right answer, if it is known"},
-        "feedback": {**SAID, "title": "What a person says of an answer"},
+        "query": {**QUESTION_SCHEMA, "title": "Question"},
+        "expected": {**QUESTION_SCHEMA, "title": "The right answer, if it is known"},
+        "feedback": {**FEEDBACK_SCHEMA, "title": "What a person says of an answer"},
         "turn": {"type": "string", "title": "The run of that answer; by default the newest"},
     },
     "oneOf": [
@@ -33,8 +33,8 @@ INPUT: dict[str, Any] = {
     ],
     "additionalProperties": False,
 }
-TIDY_INPUT: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
-SHOWN = ("query", "response", "references", "phase")
+EMPTY_INPUT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+OUTPUT_FIELDS = ("query", "response", "references", "phase")
 
 
 @dataclass(frozen=True)
@@ -50,29 +50,31 @@ class Engrammer(EngrammerSettings):
 
     def agents(self) -> list[Agent]:
         """Return the agents to serve: the one that people talk with, and the one that tidies the playbook."""
-        talking = EngrammerAgent(
+        conversation = EngrammerAgent(
             self.name,
-            conversing(self),
+            build_conversation_graph(self),
             title=self.title,
             description=self.description,
-            input_schema=offering(self.examples),
+            input_schema=schema_with_examples(self.examples),
             input=lambda input: {"input": input},
-            output=shown,
+            output=thread_output,
             engrammer=self,
             history=False,
         )
         internal: dict[str, Any] = {"output": no_output, "is_internal": True, "history": False}
-        tidy = Agent(self.tidier, tidying(self), input_schema=TIDY_INPUT, **internal)
-        return [talking, tidy]
+        deduplication = Agent(
+            self.deduplicator_name, build_deduplication_graph(self), input_schema=EMPTY_INPUT_SCHEMA, **internal
+        )
+        return [conversation, deduplication]
 
 
-def offering(examples: Sequence[str]) -> dict[str, Any]:
+def schema_with_examples(examples: Sequence[str]) -> dict[str, Any]:
     """Return the schema of the input, with questions to begin with."""
-    properties = INPUT["properties"]
-    return {**INPUT, "properties": {**properties, "query": {**properties["query"], "examples": [*examples]}}}
+    properties = INPUT_SCHEMA["properties"]
+    return {**INPUT_SCHEMA, "properties": {**properties, "query": {**properties["query"], "examples": [*examples]}}}
 
 
-def shown(state: State) -> dict[str, Any]:
+def thread_output(state: State) -> dict[str, Any]:
     """Return what the thread itself shows: its newest turn, in short."""
     turns = state.get("turns") or [{}]
-    return {name: turns[-1].get(name) for name in SHOWN}
+    return {name: turns[-1].get(name) for name in OUTPUT_FIELDS}

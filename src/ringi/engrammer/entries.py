@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple, TypeAlias, TypedDict
 from ringi.base import StrictModel, digest
 
 InsightType: TypeAlias = Literal["new_strategy", "refine_strategy", "error_pattern"]
-Op: TypeAlias = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
-Where: TypeAlias = Literal["question", "answer", "feedback", "note", "playbook"]
+EntryOp: TypeAlias = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
+EvidenceSource: TypeAlias = Literal["question", "answer", "feedback", "note", "playbook"]
 
 SECTIONS = ("strategies", "formulas", "mistakes", "heuristics", "context", "others")
-LONGEST = 2_000
+MAX_BULLET_LENGTH = 2_000
 """How many characters the text of a bullet may have."""
 
 
@@ -22,7 +22,7 @@ class Evidence(StrictModel):
     `start` and `end` count the characters of the source in NFC.
     """
 
-    where: Where
+    where: EvidenceSource
     ref: str | None = None
     """Which note or bullet: `woodworking_db/joint-012`, `b-00001`."""
     quote: str
@@ -41,7 +41,7 @@ class Content(StrictModel):
     merged_into: str | None = None
 
 
-class Change(StrictModel):
+class BulletChange(StrictModel):
     """What became of one bullet: an add has no `before`; a retired bullet stays, and is not active."""
 
     bullet: str
@@ -59,8 +59,8 @@ class Tag(StrictModel):
 class Entry(StrictModel):
     """One thing that happened to a playbook, whole: what it changed, why, and by which request."""
 
-    op: Op
-    changes: tuple[Change, ...] = ()
+    op: EntryOp
+    changes: tuple[BulletChange, ...] = ()
     tags: tuple[Tag, ...] = ()
     type: InsightType | None = None
     request_id: str | None = None
@@ -73,13 +73,13 @@ class Entry(StrictModel):
     """Of a `reject` the text refused."""
     proposed: str | None = None
     """The text as it was proposed, where a person changed what was proposed and then approved it."""
-    refused: Op | None = None
+    refused: EntryOp | None = None
     """Of a `reject` what would have been done."""
     bullets: tuple[str, ...] = ()
     """Of a `keep` the bullets that stay apart; of a `reject` those that it would have changed."""
 
 
-class About(TypedDict, total=False):
+class EntryMetadata(TypedDict, total=False):
     """What an entry says beside what it changes."""
 
     type: InsightType | None
@@ -90,7 +90,7 @@ class About(TypedDict, total=False):
     proposed: str | None
 
 
-class Written(NamedTuple):
+class VersionedEntry(NamedTuple):
     """An entry as it stands in a journal: its version, when it was written, and by whom."""
 
     version: int
@@ -124,17 +124,17 @@ class Bullet(StrictModel):
         return len(self.id), self.id
 
 
-class Rejected(StrictModel):
+class Rejection(StrictModel):
     """A text that a person refused to have learned; why, their own words, stands in the entry and the request."""
 
     text: str
     at: datetime
     request_id: str | None = None
-    op: Op = "add"
+    op: EntryOp = "add"
     bullet: str | None = None
     """The bullet that it would have changed."""
 
 
-def numbered(number: int) -> str:
+def format_bullet_id(number: int) -> str:
     """Return the id of a playbook's bullet by its number, from 1."""
     return f"b-{number:05}"

@@ -40,7 +40,7 @@ class ChangedError(PlaybookError):
         return cls(bullet, f"cannot be added, the next is {expected!r}")
 
 
-class GoneError(PlaybookError):
+class RetiredBulletError(PlaybookError):
     """A bullet is retired, and so cannot be edited, merged or retired."""
 
     code: ClassVar[str] = "gone"
@@ -50,7 +50,7 @@ class GoneError(PlaybookError):
         super().__init__(f"bullet {bullet!r} is retired: restore it first")
 
 
-class StandingError(PlaybookError):
+class NotRetiredError(PlaybookError):
     """A bullet is not retired, and so cannot be restored."""
 
     code: ClassVar[str] = "standing"
@@ -99,7 +99,7 @@ class ConsumedError(PlaybookError):
         return error
 
 
-class FinalOpError(PlaybookError):
+class NotUndoableError(PlaybookError):
     """There is nothing of this version to undo."""
 
     code: ClassVar[str] = "not_undoable"
@@ -108,25 +108,25 @@ class FinalOpError(PlaybookError):
         super().__init__(f"version {version} cannot be undone: {why}")
 
     @classmethod
-    def of_op(cls, version: int, op: str) -> FinalOpError:
+    def of_op(cls, version: int, op: str) -> NotUndoableError:
         """Return the error of a version that changed no text."""
         return cls(version, f"it is a {op!r} and changed no text; undo an add, edit, merge, retire, restore or undo")
 
     @classmethod
-    def missing(cls, version: int, head: int) -> FinalOpError:
+    def missing(cls, version: int, head: int) -> NotUndoableError:
         """Return the error of a version that there is not."""
         known = f"entries have the versions 2 to {head}" if head > 1 else "the playbook is empty"
         return cls(version, f"there is no such entry; {known}")
 
 
-class BehindError(PlaybookError):
+class OutdatedReadError(PlaybookError):
     """The playbook has gone on since its entries were read."""
 
     def __init__(self, newest: int, head: int) -> None:
         super().__init__(f"the playbook is at version {head}, and was read up to {newest}: read it again, and retry")
 
 
-class AppliedError(PlaybookError):
+class AlreadyAppliedError(PlaybookError):
     """The answer to this request is in the playbook already."""
 
     code: ClassVar[str] = "applied"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ringi.base import StrictModel
-from ringi.engrammer.entries import Change, Written
-from ringi.engrammer.errors import ConsumedError, FinalOpError
+from ringi.engrammer.entries import BulletChange, VersionedEntry
+from ringi.engrammer.errors import ConsumedError, NotUndoableError
 
 
-class Measures(StrictModel):
+class ProposalStats(StrictModel):
     """How the proposals of an agent fared."""
 
     proposed: int
@@ -25,29 +25,29 @@ class Measures(StrictModel):
     """Approved of decided; None where nothing was decided."""
 
 
-def blame(bullet_id: str, entries: Iterable[Written]) -> list[Written]:
+def blame(bullet_id: str, entries: Iterable[VersionedEntry]) -> list[VersionedEntry]:
     """Return every entry that changed a bullet, counted it, refused a change of it, or kept it apart; oldest first."""
-    return [each for each in entries if bullet_id in touched(each)]
+    return [each for each in entries if bullet_id in bullets_in_entry(each)]
 
 
-def touched(written: Written) -> set[str]:
+def bullets_in_entry(versioned: VersionedEntry) -> set[str]:
     """Return the bullets that an entry speaks of."""
-    entry = written.entry
+    entry = versioned.entry
     return {*(each.bullet for each in entry.changes), *(each.bullet for each in entry.tags), *entry.bullets}
 
 
-def undoing(version: int, entries: Sequence[Written]) -> tuple[Change, ...]:
+def undo_changes(version: int, entries: Sequence[VersionedEntry]) -> tuple[BulletChange, ...]:
     """Return the changes that take back a version, or raise `ConsumedError` or `FinalOpError`."""
-    found = next((each for each in entries if each.version == version), None)
-    if found is None:
-        raise FinalOpError.missing(version, max((each.version for each in entries), default=1))
-    if not found.entry.changes:
-        raise FinalOpError.of_op(version, found.entry.op)
-    _check_unconsumed(found, entries)
-    return tuple(map(_reversed, found.entry.changes))
+    target = next((each for each in entries if each.version == version), None)
+    if target is None:
+        raise NotUndoableError.missing(version, max((each.version for each in entries), default=1))
+    if not target.entry.changes:
+        raise NotUndoableError.of_op(version, target.entry.op)
+    _check_unconsumed(target, entries)
+    return tuple(map(_reverse, target.entry.changes))
 
 
-def undone_versions(entries: Iterable[Written]) -> dict[int, int]:
+def undone_versions(entries: Iterable[VersionedEntry]) -> dict[int, int]:
     """Return which versions are undone now, and by which: what undid them is not undone itself."""
     undone: dict[int, int] = {}
     for each in sorted(entries, reverse=True, key=lambda each: each.version):
@@ -56,14 +56,14 @@ def undone_versions(entries: Iterable[Written]) -> dict[int, int]:
     return undone
 
 
-def measures(entries: Sequence[Written], waiting: int = 0) -> Measures:
+def proposal_stats(entries: Sequence[VersionedEntry], pending: int = 0) -> ProposalStats:
     """Return how proposals fared, from all entries and the number of proposals that wait."""
     decided = [each for each in entries if each.entry.request_id is not None]
     rejected = [each for each in decided if each.entry.op in ("reject", "keep")]
     approved = [each for each in decided if each.entry.op not in ("reject", "keep")]
     undone = undone_versions(entries)
-    return Measures(
-        proposed=len(decided) + waiting,
+    return ProposalStats(
+        proposed=len(decided) + pending,
         approved=len(approved),
         edited=sum(each.entry.proposed is not None for each in approved),
         rejected=len(rejected),
@@ -72,19 +72,19 @@ def measures(entries: Sequence[Written], waiting: int = 0) -> Measures:
     )
 
 
-def _check_unconsumed(found: Written, entries: Sequence[Written]) -> None:
+def _check_unconsumed(target: VersionedEntry, entries: Sequence[VersionedEntry]) -> None:
     """Raise what came later and still stands on what this version left."""
-    undone, bullets = undone_versions(entries), {each.bullet for each in found.entry.changes}
-    if found.version in undone:
-        raise ConsumedError.already(found.version, undone[found.version], found.entry.changes[0].bullet)
+    undone, bullets = undone_versions(entries), {each.bullet for each in target.entry.changes}
+    if target.version in undone:
+        raise ConsumedError.already(target.version, undone[target.version], target.entry.changes[0].bullet)
     for later in sorted(entries, reverse=True, key=lambda each: each.version):
-        both = sorted(bullets & {each.bullet for each in later.entry.changes})
+        shared = sorted(bullets & {each.bullet for each in later.entry.changes})
         # An undo of what came later still brought these bullets back to what this version left.
-        is_cancelled = later.version in undone or (later.entry.undoes or 0) > found.version
-        if both and later.version > found.version and not is_cancelled:
-            raise ConsumedError(found.version, later.version, later.entry.op, both[0])
+        is_cancelled = later.version in undone or (later.entry.undoes or 0) > target.version
+        if shared and later.version > target.version and not is_cancelled:
+            raise ConsumedError(target.version, later.version, later.entry.op, shared[0])
 
 
-def _reversed(change: Change) -> Change:
+def _reverse(change: BulletChange) -> BulletChange:
     before = change.before or change.after.model_copy(update={"is_active": False})
-    return Change(bullet=change.bullet, before=change.after, after=before)
+    return BulletChange(bullet=change.bullet, before=change.after, after=before)

@@ -13,32 +13,32 @@ from ringi.domain import Id, Name, Status, ThreadStatus
 
 InsightType = Literal["new_strategy", "refine_strategy", "error_pattern"]
 InsightStatus = Literal["pending", "learned", "edited", "rejected", "expired", "cancelled", "obsolete"]
-Operation = Literal["add", "edit", "merge", "retire"]
+OperationKind = Literal["add", "edit", "merge", "retire"]
 SeedStatus = Literal["running", "interrupted", "done", "error"]
-Query = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
-Words = Annotated[str, Field(max_length=20_000)]
-Expected = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+QuestionText = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+LongText = Annotated[str, Field(max_length=20_000)]
+AnswerText = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
 Digest = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class EngrammerStart(StrictModel):
     """A question; without a thread it begins a conversation."""
 
-    query: Query
+    query: QuestionText
     thread_id: Id | None = Field(default=None, alias="threadId")
     agent: Name | None = None
     """The Engrammer, where there are several and the conversation is new."""
-    expected: Expected | None = None
+    expected: AnswerText | None = None
     """The right answer, where it is known: then the feedback is no opinion."""
 
 
-class EngrammerAsked(StrictModel):
+class EngrammerStateQuery(StrictModel):
     """Which conversation."""
 
     thread_id: Id = Field(alias="threadId")
 
 
-class ShownInsight(StrictModel):
+class InsightReference(StrictModel):
     """An insight as the caller was shown it."""
 
     id: Id
@@ -50,12 +50,12 @@ class EngrammerContinue(StrictModel):
 
     thread_id: Id = Field(alias="threadId")
     user_input: Literal["approve_learning", "reject_learning"] = Field(alias="userInput")
-    insights: Annotated[tuple[ShownInsight, ...], Field(min_length=1, max_length=500)] | None = None
+    insights: Annotated[tuple[InsightReference, ...], Field(min_length=1, max_length=500)] | None = None
     """Only these, as they were shown; without it, what the caller was shown last; to be rejected, all that wait."""
-    reason: Words | None = None
+    reason: LongText | None = None
 
 
-class NoteAsked(StrictModel):
+class NoteQuery(StrictModel):
     """Which note."""
 
     source: Name
@@ -67,8 +67,8 @@ class NoteAsked(StrictModel):
 class EngrammerQuestion(StrictModel):
     """A question in a conversation."""
 
-    query: Query
-    expected: Expected | None = None
+    query: QuestionText
+    expected: AnswerText | None = None
     """The right answer, where it is known: then the feedback is no opinion."""
     agent: Name | None = None
     """The Engrammer, where there are several and the conversation is new."""
@@ -78,12 +78,12 @@ class TurnFeedback(StrictModel):
     """What a person thinks of an answer."""
 
     verdict: Literal["right", "wrong"]
-    text: Words = ""
+    text: LongText = ""
     turn: Name | None = None
     """The run that answered; without it the newest."""
 
 
-class Shape(BaseModel):
+class CamelModel(BaseModel):
     """Something that goes out."""
 
     model_config = ConfigDict(
@@ -95,13 +95,13 @@ class Shape(BaseModel):
     )
 
 
-class EngrammerStarted(Shape):
+class EngrammerStarted(CamelModel):
     """The conversation, by the id that the client goes on with."""
 
     thread_id: str
 
 
-class PendingInsight(Shape):
+class PendingInsight(CamelModel):
     """What waits to be learned."""
 
     type: InsightType
@@ -112,14 +112,14 @@ class PendingInsight(Shape):
     digest: str
 
 
-class Reference(Shape):
+class Reference(CamelModel):
     """A note that was looked up."""
 
     source: str
     note_id: str
 
 
-class EngrammerState(Shape):
+class EngrammerState(CamelModel):
     """Where a conversation stands."""
 
     status: SeedStatus
@@ -130,7 +130,7 @@ class EngrammerState(Shape):
     error: str | None
 
 
-class EngrammerContinued(Shape):
+class EngrammerContinued(CamelModel):
     """Where the conversation stands once its runs have gone on."""
 
     status: Literal["done", "error", "interrupted"]
@@ -138,7 +138,7 @@ class EngrammerContinued(Shape):
     error: str | None
 
 
-class EngrammerNote(Shape):
+class EngrammerNote(CamelModel):
     """A note; whatever else its source knows of it stands beside."""
 
     id: str
@@ -159,7 +159,7 @@ class EngrammerRun(BaseModel):
     """The conversation, which may have several threads."""
 
 
-class InsightEvidence(Shape):
+class InsightEvidence(CamelModel):
     """Words that were found where they are said to stand."""
 
     where: Literal["question", "answer", "feedback", "note", "playbook"]
@@ -172,7 +172,7 @@ class InsightEvidence(Shape):
     run_id: str
 
 
-class InsightFeedback(Shape):
+class InsightFeedback(CamelModel):
     """What tells whether the answer was right; `self` is only the agent's own opinion."""
 
     source: Literal["ground_truth", "environment", "user", "self"]
@@ -181,7 +181,7 @@ class InsightFeedback(Shape):
     by: str | None = None
 
 
-class InsightRequest(Shape):
+class InsightRequest(CamelModel):
     """The request that asks, where the caller may see it."""
 
     id: str
@@ -189,7 +189,7 @@ class InsightRequest(Shape):
     status: Status
 
 
-class Insight(Shape):
+class InsightView(CamelModel):
     """One thing that a turn may teach, and what became of it."""
 
     id: str
@@ -199,7 +199,7 @@ class Insight(Shape):
     why: str = ""
     """In the agent's own words."""
     source_bullet_id: str | None = None
-    op: Operation = "add"
+    op: OperationKind = "add"
     sources: list[str] = []
     evidence: list[InsightEvidence] = []
     feedback: InsightFeedback | None = None
@@ -210,7 +210,7 @@ class Insight(Shape):
     reason: str | None = None
 
 
-class Reflected(Shape):
+class ReflectionSummary(CamelModel):
     """What the agent found looking back."""
 
     verdict: str | None
@@ -222,7 +222,7 @@ class Reflected(Shape):
     """Why it could not look back."""
 
 
-class Suppressed(Shape):
+class SuppressedInsight(CamelModel):
     """What was not asked, since a person had refused nearly the same."""
 
     text: str
@@ -230,7 +230,7 @@ class Suppressed(Shape):
     at: datetime | None = None
 
 
-class ModelUsage(Shape):
+class ModelUsage(CamelModel):
     """What calls of a model cost, in tokens as the provider counted them."""
 
     calls: int = 0
@@ -239,14 +239,14 @@ class ModelUsage(Shape):
     cached: int = 0
 
 
-class TurnUsage(Shape):
+class TurnUsage(CamelModel):
     """What a turn cost."""
 
     answer: ModelUsage | None = None
     reflect: ModelUsage | None = None
 
 
-class EngrammerTurn(Shape):
+class EngrammerTurn(CamelModel):
     """A question or a word on an answer, and what came of it."""
 
     run_id: str
@@ -259,9 +259,9 @@ class EngrammerTurn(Shape):
     at: datetime
     phase: Literal["answering", "reflecting", "reviewing", "done"] = "answering"
     feedback: InsightFeedback | None = None
-    reflected: Reflected | None = None
-    insights: list[Insight] = []
-    suppressed: list[Suppressed] = []
+    reflected: ReflectionSummary | None = None
+    insights: list[InsightView] = []
+    suppressed: list[SuppressedInsight] = []
     dropped_quotes: int = 0
     """Quotes that stand nowhere."""
     usage: TurnUsage = Field(default_factory=TurnUsage)
@@ -271,7 +271,7 @@ class EngrammerTurn(Shape):
     """Why its run failed."""
 
 
-class EngrammerConversation(Shape):
+class EngrammerConversation(CamelModel):
     """A conversation, all its threads as one."""
 
     id: str
@@ -285,7 +285,7 @@ class EngrammerConversation(Shape):
 
 
 INPUTS: tuple[type[BaseModel], ...] = (
-    EngrammerStart, EngrammerAsked, EngrammerContinue, NoteAsked, EngrammerQuestion, TurnFeedback,
+    EngrammerStart, EngrammerStateQuery, EngrammerContinue, NoteQuery, EngrammerQuestion, TurnFeedback,
 )  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     EngrammerStarted, EngrammerState, EngrammerContinued, EngrammerNote, EngrammerRun, EngrammerConversation,

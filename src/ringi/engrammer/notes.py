@@ -14,17 +14,17 @@ from urllib.parse import quote
 from pydantic import Field, field_validator
 
 from ringi.base import StrictModel
-from ringi.engrammer.searching import Found, Text, ranked, terms_of
+from ringi.engrammer.note_search import NoteText, SearchResult, rank, search_terms
 from ringi.errors import InvalidError, NotFoundError, SettingError
 from ringi.server import RefusalError
 
 T = TypeVar("T")
 PLAYBOOK = "playbook"
 """The source that every Engrammer has: its own bullets."""
-MOST_FOUND = 20
-MOST_CANDIDATES = 200
+MAX_RESULTS = 20
+MAX_CANDIDATES = 200
 BUSY_SECONDS = 5.0
-SHORTEST_INDEXED = 3
+MIN_INDEXED_LENGTH = 3
 NOTES_SCHEMA = """
 CREATE TABLE notes (
   id TEXT PRIMARY KEY,
@@ -45,16 +45,16 @@ CREATE TRIGGER notes_changed AFTER UPDATE ON notes BEGIN
 END;
 """
 """The tables of a file for `SqliteNotes`, for `executescript`; more columns of `notes` are shown with a note."""
-OF_ID = "SELECT * FROM notes WHERE id = ?"
-INDEXED = """
+SELECT_BY_ID = "SELECT * FROM notes WHERE id = ?"
+SEARCH_INDEX = """
 SELECT notes.id, notes.title, notes.content FROM notes_index JOIN notes ON notes.rowid = notes_index.rowid
 WHERE notes_index MATCH ? ORDER BY bm25(notes_index, 2.0, 1.0), notes.id LIMIT ?
 """
-MOST_HITS = """
+SEARCH_TEXT = """
 SELECT id, title, content FROM (SELECT id, title, content, {hits} AS hits FROM notes)
 WHERE hits > 0 ORDER BY hits DESC, id
 """
-HOLDING = "(title LIKE '%' || ? || '%') * 2 + (content LIKE '%' || ? || '%')"
+TERM_HITS = "(title LIKE '%' || ? || '%') * 2 + (content LIKE '%' || ? || '%')"
 
 
 class NoteNotFoundError(NotFoundError):
@@ -68,9 +68,9 @@ class NoteNotFoundError(NotFoundError):
 class SourceNotFoundError(NotFoundError):
     """There is no source of notes of this name."""
 
-    def __init__(self, source: str, known: Sequence[str]) -> None:
+    def __init__(self, source: str, names: Sequence[str]) -> None:
         super().__init__("source", source)
-        self.args = (f"no source of notes {source!r}: choose one of {', '.join(known) or 'none, as there are none'}",)
+        self.args = (f"no source of notes {source!r}: choose one of {', '.join(names) or 'none, as there are none'}",)
 
 
 class NotesUnreadableError(RefusalError):
@@ -120,7 +120,7 @@ class NoteSource(Protocol):
     async def get(self, id: str) -> Note:
         """Return a note, or raise `NoteNotFoundError`."""
 
-    async def search(self, query: str, limit: int) -> list[Found]:
+    async def search(self, query: str, limit: int) -> list[SearchResult]:
         """Return what fits best, at most `limit`."""
 
 
@@ -148,17 +148,17 @@ class Notes:
 
     async def get(self, source: str, id: str) -> Note:
         """Return a note; without the note or the source, raise `NoteNotFoundError` or `SourceNotFoundError`."""
-        return await self._of(source).get(id)
+        return await self._source(source).get(id)
 
-    async def search(self, source: str, query: str, limit: int = 5) -> list[Found]:
+    async def search(self, source: str, query: str, limit: int = 5) -> list[SearchResult]:
         """Return the notes of a source that fit a query best, at most 20; raise `SourceNotFoundError` without it."""
-        return await self._of(source).search(query, max(1, min(limit, MOST_FOUND)))
+        return await self._source(source).search(query, max(1, min(limit, MAX_RESULTS)))
 
-    def _of(self, source: str) -> NoteSource:
-        found = self._sources.get(source)
-        if found is None:
+    def _source(self, source: str) -> NoteSource:
+        match = self._sources.get(source)
+        if match is None:
             raise SourceNotFoundError(source, self.names)
-        return found
+        return match
 
 
 class FolderNotes:
@@ -169,14 +169,14 @@ class FolderNotes:
 
     async def get(self, id: str) -> Note:
         """Return the note of a file in this very folder, or raise `NoteNotFoundError`."""
-        return await asyncio.to_thread(self._get, id)
+        return await asyncio.to_thread(self._load, id)
 
-    async def search(self, query: str, limit: int) -> list[Found]:
+    async def search(self, query: str, limit: int) -> list[SearchResult]:
         """Return what fits best; every file is read for it."""
-        terms = terms_of(query)
-        return ranked(terms, await asyncio.to_thread(self._texts), limit) if terms else []
+        terms = search_terms(query)
+        return rank(terms, await asyncio.to_thread(self._texts), limit) if terms else []
 
-    def _get(self, id: str) -> Note:
+    def _load(self, id: str) -> Note:
         # The id is looked up among the files that are there: none leads out of the folder.
         file = self._files().get(id)
         if file is None:
@@ -185,9 +185,9 @@ class FolderNotes:
         at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         return Note(id=id, title=title_of(content) or id, content=content, created_at=at, source=self.name)
 
-    def _texts(self) -> list[Text]:
+    def _texts(self) -> list[NoteText]:
         read = ((id, self._read(file)) for id, file in sorted(self._files().items()))
-        return [Text(id, title_of(content) or id, content) for id, content in read]
+        return [NoteText(id, title_of(content) or id, content) for id, content in read]
 
     def _files(self) -> dict[str, Path]:
         try:
@@ -224,18 +224,18 @@ class SqliteNotes:
 
     async def get(self, id: str) -> Note:
         """Return the note of this id, or raise `NoteNotFoundError`."""
-        row = await self._look(lambda connection: connection.execute(OF_ID, (id,)).fetchone())
+        row = await self._query(lambda connection: connection.execute(SELECT_BY_ID, (id,)).fetchone())
         if row is None:
             raise NoteNotFoundError(self.name, id)
         return self._note(dict(row))
 
-    async def search(self, query: str, limit: int) -> list[Found]:
+    async def search(self, query: str, limit: int) -> list[SearchResult]:
         """Return what fits best."""
-        terms = terms_of(query)
+        terms = search_terms(query)
         if not terms:
             return []
-        rows = await self._look(lambda connection: candidates(connection, terms))
-        return ranked(terms, {row["id"]: Text(*row) for row in rows}.values(), limit)
+        rows = await self._query(lambda connection: find_candidates(connection, terms))
+        return rank(terms, {row["id"]: NoteText(*row) for row in rows}.values(), limit)
 
     def _note(self, row: dict[str, Any]) -> Note:
         known = {name: row.pop(name) for name in ("id", "type", "title", "content", "created_at") if name in row}
@@ -245,10 +245,10 @@ class SqliteNotes:
             fields = ", ".join(each.field.removeprefix("Note.").partition(".")[0] for each in error.errors)
             raise NotesUnreadableError(self.name, f"note {known.get('id')!r} has no usable {fields}") from error
 
-    async def _look(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.to_thread(self._look_now, work)
+    async def _query(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.to_thread(self._query_now, work)
 
-    def _look_now(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _query_now(self, work: Callable[[sqlite3.Connection], T]) -> T:
         url = f"file:{quote(str(self._path.absolute()))}?mode=ro"
         try:
             with closing(sqlite3.connect(url, uri=True, timeout=BUSY_SECONDS)) as connection:
@@ -258,16 +258,16 @@ class SqliteNotes:
             raise NotesUnreadableError(self.name, f"{self._path.name}: {error}") from error
 
 
-def candidates(connection: sqlite3.Connection, terms: Sequence[str]) -> list[sqlite3.Row]:
+def find_candidates(connection: sqlite3.Connection, terms: Sequence[str]) -> list[sqlite3.Row]:
     """Return the notes that a ranking should see: the best by the index, and the best by what it does not hold."""
-    indexed = [f'"{term}"' for term in terms if len(term) >= SHORTEST_INDEXED]
-    short = [term for term in terms if len(term) < SHORTEST_INDEXED]
-    found = connection.execute(INDEXED, (" OR ".join(indexed), MOST_CANDIDATES)).fetchall() if indexed else []
-    return found + (holding(connection, short) if short else [])
+    indexed = [f'"{term}"' for term in terms if len(term) >= MIN_INDEXED_LENGTH]
+    short = [term for term in terms if len(term) < MIN_INDEXED_LENGTH]
+    matches = connection.execute(SEARCH_INDEX, (" OR ".join(indexed), MAX_CANDIDATES)).fetchall() if indexed else []
+    return matches + (find_containing(connection, short) if short else [])
 
 
-def holding(connection: sqlite3.Connection, terms: Sequence[str]) -> list[sqlite3.Row]:
+def find_containing(connection: sqlite3.Connection, terms: Sequence[str]) -> list[sqlite3.Row]:
     """Return the notes in which most of the terms stand."""
-    hits = " + ".join([HOLDING] * len(terms))
-    sql = f"{MOST_HITS.format(hits=hits)} LIMIT ?"
-    return connection.execute(sql, (*(each for term in terms for each in (term, term)), MOST_CANDIDATES)).fetchall()
+    hits = " + ".join([TERM_HITS] * len(terms))
+    sql = f"{SEARCH_TEXT.format(hits=hits)} LIMIT ?"
+    return connection.execute(sql, (*(each for term in terms for each in (term, term)), MAX_CANDIDATES)).fetchall()

@@ -16,23 +16,23 @@ from ringi.base import failpoint
 from ringi.contracts import Backend, Store, change_record
 from ringi.domain import START, SYSTEM, THREAD, Event, Journal, JournalEntry, Key, Position, Thread, entries_in
 from ringi.engrammer.errors import BusyPlaybookError
-from ringi.engrammer.playbook import Entry, Playbook, Written
+from ringi.engrammer.playbook import Entry, Playbook, VersionedEntry
 from ringi.errors import ConflictError, NotFoundError
 from ringi.runs import RunContext, graph_state
 
 log = logging.getLogger(__name__)
 APPLICATION = "engrammer"
 PAGE = 500
-Make = Callable[[Playbook], Entry | None]
+MakeEntry = Callable[[Playbook], Entry | None]
 """From the playbook as it stands to what is entered; None for nothing. It may be called again on what others left."""
 Step: TypeAlias = Callable[[Journal], tuple[Journal, Event | None]]
-First: TypeAlias = Callable[[], Awaitable[None]]
-PATIENCE = 30.0
+Precheck: TypeAlias = Callable[[], Awaitable[None]]
+MAX_WAIT_SECONDS = 30.0
 """For how many seconds an entry gives way to those of other processes."""
-SHORTEST, LONGEST = 0.01, 1.0
+FIRST_PAUSE, MAX_PAUSE = 0.01, 1.0
 """How long it waits at most, the first time and the last, before it tries again."""
-_known: WeakKeyDictionary[Store, dict[Key, tuple[Position, list[Written]]]] = WeakKeyDictionary()
-MOST_KNOWN = 20
+_entry_cache: WeakKeyDictionary[Store, dict[Key, tuple[Position, list[VersionedEntry]]]] = WeakKeyDictionary()
+MAX_CACHED_PLAYBOOKS = 20
 """Of how many playbooks the entries are kept in memory: those that were looked at last."""
 _queues: WeakValueDictionary[tuple[int, Key], asyncio.Lock] = WeakValueDictionary()
 
@@ -42,26 +42,26 @@ def journal_id(name: str) -> str:
     return f"playbook:{name}"
 
 
-async def read(store: Store, tenant: str, name: str) -> Playbook:
+async def read_playbook(store: Store, tenant: str, name: str) -> Playbook:
     """Return a playbook as it stands; one that nobody has begun is empty."""
     try:
-        return playbook_in(await store.get(Journal, tenant, journal_id(name)))
+        return playbook_from(await store.get(Journal, tenant, journal_id(name)))
     except NotFoundError:
         return Playbook()
 
 
-async def read_in(host: RunContext, name: str) -> Playbook:
+async def read_in_run(host: RunContext, name: str) -> Playbook:
     """Return a playbook for a run; raises `OutageError` where the store is away."""
     with report_outages():
-        return await read(host.runner.backend.store, host.key.tenant, name)
+        return await read_playbook(host.runner.backend.store, host.key.tenant, name)
 
 
-async def nothing() -> None:
+async def no_op() -> None:
     """Do nothing."""
 
 
-async def enter(
-    backend: Backend, tenant: str, name: str, make: Make, *, by: str, now: datetime, first: First = nothing
+async def append_entry(
+    backend: Backend, tenant: str, name: str, make: MakeEntry, *, by: str, now: datetime, precheck: Precheck = no_op
 ) -> Playbook:
     """Enter what `make` returns, and return the playbook after it: durable, or not at all.
 
@@ -69,62 +69,62 @@ async def enter(
     in each try. Raises `BusyPlaybookError` where others were faster all the time.
     """
 
-    left = Playbook()
+    playbook = Playbook()
 
     def step(journal: Journal) -> tuple[Journal, Event | None]:
-        nonlocal left
-        left = playbook_in(journal)
-        entry = make(left)
+        nonlocal playbook
+        playbook = playbook_from(journal)
+        entry = make(playbook)
         if entry is None:
             return journal, None
-        left = left.entered(entry, now)
-        return journal.written(dict(entry), dict(left), by=by, now=now)
+        playbook = playbook.apply(entry, now)
+        return journal.written(dict(entry), dict(playbook), by=by, now=now)
 
     key = Key(tenant, journal_id(name))
     # Of hundreds that learn at once in one process, all would lose against each other again and again.
     queue = _queues.setdefault((id(backend.store), key), asyncio.Lock())
     async with queue:
-        before, after = await _changed(backend.store, key, step, first, now)
+        before, after = await _change_with_retry(backend.store, key, step, precheck, now)
     if after is not before:
         failpoint("playbook.entered")
-        await _tell(backend, after)
-    return left
+        await _notify(backend, after)
+    return playbook
 
 
-async def enter_in(host: RunContext, name: str, make: Make, *, first: First = nothing) -> Playbook:
+async def append_in_run(host: RunContext, name: str, make: MakeEntry, *, precheck: Precheck = no_op) -> Playbook:
     """Enter, for a run, as its thread."""
     by, now = f"{THREAD}{host.key.id}", host.inbox.clock()
-    return await enter(host.runner.backend, host.key.tenant, name, make, by=by, now=now, first=first)
+    return await append_entry(host.runner.backend, host.key.tenant, name, make, by=by, now=now, precheck=precheck)
 
 
-async def entries(store: Store, tenant: str, name: str) -> list[Written]:
+async def read_entries(store: Store, tenant: str, name: str) -> list[VersionedEntry]:
     """Return all that was ever entered in a playbook, oldest first; of what this process has read, only what is new."""
-    key, known = Key(tenant, journal_id(name)), _known.setdefault(store, {})
-    position, written = known.get(key, (START, []))
-    news = await _events(store, key, position)
-    is_whole = True
-    if any(each.covers for each in news):
+    key, cache = Key(tenant, journal_id(name)), _entry_cache.setdefault(store, {})
+    position, entries = cache.get(key, (START, []))
+    events = await _events(store, key, position)
+    is_complete = True
+    if any(each.covers for each in events):
         # An erasure has emptied entries that are known, or were read a moment before it.
-        last, written, news = news[-1].position, [], await _events(store, key, START)
-        is_whole = news[-1].position == last
-    written = [*written, *await _parsed(entries_in(news), len(written))]
-    known.pop(key, None)
-    if is_whole:
-        known[key] = news[-1].position if news else position, written
-        for oldest in list(known)[:-MOST_KNOWN]:
-            del known[oldest]
-    return list(written)
+        last, entries, events = events[-1].position, [], await _events(store, key, START)
+        is_complete = events[-1].position == last
+    entries = [*entries, *await _parse_entries(entries_in(events), len(entries))]
+    cache.pop(key, None)
+    if is_complete:
+        cache[key] = events[-1].position if events else position, entries
+        for oldest in list(cache)[:-MAX_CACHED_PLAYBOOKS]:
+            del cache[oldest]
+    return list(entries)
 
 
-async def when(store: Store, tenant: str, name: str, version: int) -> datetime:
+async def version_time(store: Store, tenant: str, name: str, version: int) -> datetime:
     """Return when a version of a playbook was made."""
-    return next(each.at for each in await entries(store, tenant, name) if each.version == version)
+    return next(each.at for each in await read_entries(store, tenant, name) if each.version == version)
 
 
-async def _parsed(found: Sequence[JournalEntry], before: int) -> list[Written]:
-    parsed = list[Written]()
-    for at, (version, when, by, entry) in enumerate(found):
-        parsed.append(Written(before + version, when, by, Entry.model_validate(entry)))
+async def _parse_entries(notes: Sequence[JournalEntry], offset: int) -> list[VersionedEntry]:
+    parsed = list[VersionedEntry]()
+    for at, (version, when, by, entry) in enumerate(notes):
+        parsed.append(VersionedEntry(offset + version, when, by, Entry.model_validate(entry)))
         if at % PAGE == 0:
             # Thousands at once would hold up all that the process serves.
             await asyncio.sleep(0)
@@ -132,11 +132,11 @@ async def _parsed(found: Sequence[JournalEntry], before: int) -> list[Written]:
 
 
 async def _events(store: Store, key: Key, after: Position) -> list[Event]:
-    found = list[Event]()
+    events = list[Event]()
     while page := await store.events(after, PAGE, tenant=key.tenant, record_id=key.id):
-        found += page
+        events += page
         after = page[-1].position
-    return found
+    return events
 
 
 async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:
@@ -144,27 +144,29 @@ async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:
     return (await graph_state(backend, thread)).get("turns") or []
 
 
-def playbook_in(journal: Journal) -> Playbook:
+def playbook_from(journal: Journal) -> Playbook:
     """Return the playbook that a journal keeps."""
     return Playbook.model_validate(journal.state)
 
 
-async def _changed(store: Store, key: Key, step: Step, first: First, now: datetime) -> tuple[Journal, Journal]:
-    until, pause = time.monotonic() + PATIENCE, SHORTEST
+async def _change_with_retry(
+    store: Store, key: Key, step: Step, precheck: Precheck, now: datetime
+) -> tuple[Journal, Journal]:
+    deadline, pause = time.monotonic() + MAX_WAIT_SECONDS, FIRST_PAUSE
     while True:
-        await first()
+        await precheck()
         try:
             return await change_record(store, Journal, key, step)
         except NotFoundError:
-            await _begin(store, key, now)
+            await _create(store, key, now)
         except ConflictError as error:
-            if time.monotonic() + pause > until:
+            if time.monotonic() + pause > deadline:
                 raise BusyPlaybookError(key.id) from error
             await asyncio.sleep(random.uniform(0, pause))
-            pause = min(2 * pause, LONGEST)
+            pause = min(2 * pause, MAX_PAUSE)
 
 
-async def _begin(store: Store, key: Key, now: datetime) -> None:
+async def _create(store: Store, key: Key, now: datetime) -> None:
     state = Playbook().model_dump(mode="json")
     try:
         await store.put(*Journal.begun(key.id, APPLICATION, state, by=SYSTEM, now=now, tenant=key.tenant))
@@ -172,7 +174,7 @@ async def _begin(store: Store, key: Key, now: datetime) -> None:
         log.debug("%s was begun by another at the same time", key.id)
 
 
-async def _tell(backend: Backend, journal: Journal) -> None:
+async def _notify(backend: Backend, journal: Journal) -> None:
     try:
         await backend.notifier.publish(journal.topic)
     except Exception:

@@ -8,7 +8,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from ringi.base import StrictModel
-from ringi.engrammer.models import Digest, InsightEvidence, InsightFeedback, InsightType, Operation, Shape, Words
+from ringi.engrammer.models import (
+    CamelModel,
+    Digest,
+    InsightEvidence,
+    InsightFeedback,
+    InsightType,
+    LongText,
+    OperationKind,
+)
 
 EntryKind = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
 BulletId = Annotated[str, Field(min_length=1, max_length=50)]
@@ -30,10 +38,10 @@ class PlaybookChange(StrictModel):
     """The bullet's hash as the caller saw it: refused when it is another one now."""
     version: Annotated[int, Field(ge=1)] | None = None
     """Of an undo: the entry to take back."""
-    reason: Words | None = None
+    reason: LongText | None = None
 
 
-class LikeBullet(BaseModel):
+class SimilarBulletView(BaseModel):
     """A bullet that says nearly the same, or nearly the opposite."""
 
     bullet: str
@@ -57,7 +65,7 @@ class LearningEvidence(BaseModel):
 class LearningOperation(BaseModel):
     """What would be done to the playbook: the arguments of the action of a `learning` request."""
 
-    op: Operation
+    op: OperationKind
     section: str
     text: str
     bullet: str | None
@@ -79,7 +87,7 @@ class LearningTrial(BaseModel):
     """Why there is no result."""
 
 
-class Learning(BaseModel):
+class LearningContext(BaseModel):
     """What a request of kind `learning` shows: its `context.learning`."""
 
     insight: str
@@ -87,7 +95,7 @@ class Learning(BaseModel):
     why: str
     source_bullet_id: str | None
     evidence: list[LearningEvidence]
-    similar: list[LikeBullet]
+    similar: list[SimilarBulletView]
     feedback: InsightFeedback
     tokens: int
     """By how much the playbook grows."""
@@ -106,7 +114,7 @@ class Learning(BaseModel):
     run_id: str
 
 
-class PlaybookSummary(Shape):
+class PlaybookSummary(CamelModel):
     """A playbook, in short."""
 
     id: str
@@ -126,7 +134,7 @@ class PlaybookPage(BaseModel):
     next: None
 
 
-class PlaybookBullet(Shape):
+class PlaybookBullet(CamelModel):
     """One line of a playbook."""
 
     id: str
@@ -146,7 +154,7 @@ class PlaybookBullet(Shape):
     """What `base` of a change is compared with."""
 
 
-class RejectedText(Shape):
+class RejectedText(CamelModel):
     """What a person refused."""
 
     text: str
@@ -157,7 +165,7 @@ class RejectedText(Shape):
     bullet: str | None
 
 
-class PlaybookMeasures(Shape):
+class PlaybookMeasures(CamelModel):
     """What became of what was proposed."""
 
     proposed: int
@@ -172,7 +180,7 @@ class PlaybookMeasures(Shape):
     """Approved of decided; none where nothing was decided."""
 
 
-class Playbook(Shape):
+class PlaybookView(CamelModel):
     """A playbook as it stands, or stood."""
 
     id: str
@@ -189,7 +197,7 @@ class Playbook(Shape):
     measures: PlaybookMeasures
 
 
-class BulletContent(Shape):
+class BulletContent(CamelModel):
     """What a bullet says."""
 
     section: str
@@ -198,7 +206,7 @@ class BulletContent(Shape):
     merged_into: str | None
 
 
-class BulletChange(Shape):
+class BulletChangeView(CamelModel):
     """What a bullet said, and says."""
 
     bullet: str
@@ -206,14 +214,14 @@ class BulletChange(Shape):
     after: BulletContent
 
 
-class BulletTag(Shape):
+class BulletTagView(CamelModel):
     """What a bullet did to an answer."""
 
     bullet: str
     tag: Literal["helpful", "harmful", "neutral", "used"]
 
 
-class PlaybookEntry(Shape):
+class PlaybookEntry(CamelModel):
     """One step of a playbook's history."""
 
     version: int
@@ -229,8 +237,8 @@ class PlaybookEntry(Shape):
     run_id: str | None
     reason: str | None
     undoes: int | None
-    changes: list[BulletChange]
-    tags: list[BulletTag]
+    changes: list[BulletChangeView]
+    tags: list[BulletTagView]
     evidence: list[InsightEvidence]
     text: str | None
     """Of a `reject` the text refused; else the text as it was proposed, where a person changed it."""
@@ -247,7 +255,7 @@ class PlaybookHistory(BaseModel):
     next: str | None
 
 
-class DiffBullet(Shape):
+class DiffBullet(CamelModel):
     """A bullet that is there in only one of two versions."""
 
     id: str
@@ -255,7 +263,7 @@ class DiffBullet(Shape):
     text: str
 
 
-class DiffChange(Shape):
+class DiffChange(CamelModel):
     """A bullet that says other things in two versions."""
 
     id: str
@@ -263,7 +271,7 @@ class DiffChange(Shape):
     after: DiffBullet
 
 
-class PlaybookDiff(Shape):
+class PlaybookDiffView(CamelModel):
     """What differs between two versions, of what the agent is told."""
 
     from_: int = Field(alias="from")
@@ -282,5 +290,6 @@ class BulletHistory(PlaybookBullet):
 
 INPUTS: tuple[type[BaseModel], ...] = (PlaybookChange,)
 OUTPUTS: tuple[type[BaseModel], ...] = (
-    Learning, LearningOperation, PlaybookPage, Playbook, PlaybookHistory, PlaybookDiff, BulletHistory, PlaybookEntry,
+    LearningContext, LearningOperation, PlaybookPage, PlaybookView, PlaybookHistory, PlaybookDiffView, BulletHistory,
+    PlaybookEntry,
 )  # fmt: skip

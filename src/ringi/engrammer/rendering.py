@@ -9,33 +9,33 @@ from itertools import takewhile
 from ringi.engrammer.entries import Content
 from ringi.engrammer.playbook import Playbook
 
-PER_TOKEN = 4
-MARK = re.compile(r"\[(?=b-\d)")
+ASCII_PER_TOKEN = 4
+BULLET_MARK = re.compile(r"\[(?=b-\d)")
 """The beginning of what a line begins with."""
 
 
-def rendered(playbook: Playbook) -> str:
+def render(playbook: Playbook) -> str:
     """Return the active bullets, one a line, by id over all sections, so that an add only appends.
 
     Counts are not in it: they would change what a provider has cached.
     """
-    return "\n".join(line(each.id, each.content) for each in playbook.active)
+    return "\n".join(render_line(each.id, each.content) for each in playbook.active)
 
 
-def line(id: str, content: Content) -> str:
+def render_line(id: str, content: Content) -> str:
     """Return a bullet as one line, whatever breaks its text has, and with no other bullet's mark in it."""
-    return f"[{id}] ({content.section}) " + MARK.sub(r"\\[", r"\n".join(content.text.splitlines()))
+    return f"[{id}] ({content.section}) " + BULLET_MARK.sub(r"\\[", r"\n".join(content.text.splitlines()))
 
 
-def size(playbook: Playbook) -> int:
+def playbook_tokens(playbook: Playbook) -> int:
     """Return the estimated tokens of a playbook as it is rendered."""
-    return tokens(rendered(playbook))
+    return estimate_tokens(render(playbook))
 
 
-def tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return an estimate of the tokens of a text: four ASCII characters each, or one other character; rounded up."""
     ascii_letters = len(text.encode("ascii", "ignore"))
-    return math.ceil(ascii_letters / PER_TOKEN) + len(text) - ascii_letters
+    return math.ceil(ascii_letters / ASCII_PER_TOKEN) + len(text) - ascii_letters
 
 
 def shared_prefix(a: str, b: str) -> float:

@@ -16,8 +16,8 @@ from ringi.engrammer.notes import Notes
 
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
 LETTER = rf"[^\W{SCRIPTS_WITHOUT_SPACES}]"
-BEFORE = rf"(?:(?<!{LETTER})(?<!\d[.,](?=\d))|(?!{LETTER}))"
-AFTER = rf"(?:(?!{LETTER}|['’]t)(?!(?<=\d)[.,]\d)|(?<!{LETTER}))"
+WORD_START = rf"(?:(?<!{LETTER})(?<!\d[.,](?=\d))|(?!{LETTER}))"
+WORD_END = rf"(?:(?!{LETTER}|['’]t)(?!(?<=\d)[.,]\d)|(?<!{LETTER}))"
 """Where words and numbers begin and end: 'no' is no part of 'know', nor '3 mm' of '1.3 mm', nor 'can' of 'can’t'."""
 
 
@@ -36,21 +36,25 @@ class Signal(NamedTuple):
     text: str
 
 
-def same_answer(expected: str, response: str) -> bool:
+def is_same_answer(expected: str, response: str) -> bool:
     """Whether an answer says what was expected: the same last number, or else the same words somewhere in it."""
-    wanted, said = NUMBER.findall(expected), NUMBER.findall(response)
-    if wanted and NUMBER.fullmatch(expected.strip()):
-        return bool(said) and math.isclose(as_number(said[-1]), as_number(wanted[-1]), rel_tol=1e-3, abs_tol=5e-3)
-    words = plain(expected)
-    return bool(words) and re.search(f"{BEFORE}{re.escape(words)}{AFTER}", plain(response)) is not None
+    expected_numbers, response_numbers = NUMBER.findall(expected), NUMBER.findall(response)
+    if expected_numbers and NUMBER.fullmatch(expected.strip()):
+        return bool(response_numbers) and math.isclose(
+            parse_number(response_numbers[-1]), parse_number(expected_numbers[-1]), rel_tol=1e-3, abs_tol=5e-3
+        )
+    words = normalize_answer(expected)
+    return (
+        bool(words) and re.search(f"{WORD_START}{re.escape(words)}{WORD_END}", normalize_answer(response)) is not None
+    )
 
 
-def as_number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Return a number that may have commas between its thousands."""
     return float(text.replace(",", ""))
 
 
-def plain(text: str) -> str:
+def normalize_answer(text: str) -> str:
     """Return words as they are compared."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
@@ -74,7 +78,7 @@ class EngrammerSettings:
     """How many tokens the playbook may have: what has no room is not learned."""
     check: Callable[[str, str], Awaitable[Signal | None]] | None = None
     """From a question and its answer to what the environment says of it, if anything."""
-    grade: Callable[[str, str], bool] = same_answer
+    grade: Callable[[str, str], bool] = is_same_answer
     """Whether an answer, the second, is the right one, the first: where a run is told the right one."""
     cases: tuple[Case, ...] = ()
     """Questions whose right answers are known: each proposal is tried on them before a person decides."""
@@ -92,11 +96,11 @@ class EngrammerSettings:
         return self.playbook or self.name
 
     @property
-    def reflects(self) -> BaseChatModel:
+    def reflector_model(self) -> BaseChatModel:
         """The model that looks back."""
         return self.reflector or self.model
 
     @property
-    def tidier(self) -> str:
+    def deduplicator_name(self) -> str:
         """The name of the agent that looks for duplicates in the playbook."""
         return f"{self.name}.tidy"

@@ -17,12 +17,12 @@ from typing import Literal, TypeAlias
 
 from ringi.base import StrictModel
 from ringi.domain import SCRIPTS_WITHOUT_SPACES
-from ringi.engrammer.entries import Bullet, Rejected
+from ringi.engrammer.entries import Bullet, Rejection
 
 Flag: TypeAlias = Literal["same", "number", "negation", "swap"]
 
-AT_LEAST = 0.35
-NEAR_COPY = 0.8
+MIN_SCORE = 0.35
+NEAR_COPY_SCORE = 0.8
 SUPPRESSED_FOR = timedelta(days=30)
 
 RAISED = {"<super>": "^", "<sub>": "_", "<fraction>": " "}
@@ -30,14 +30,14 @@ RAISED = {"<super>": "^", "<sub>": "_", "<fraction>": " "}
 UNIT = re.compile(r"[0-9]\s*([^\W\d_]{1,3})\b")
 TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W_{SCRIPTS_WITHOUT_SPACES}]+(?:['’][^\W\d_]+)?")
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
-KNOWN = 1024
+CACHE_SIZE = 1024
 """How many texts are kept taken apart: those of a playbook, and what is laid beside it."""
 ARTICLES = frozenset(("a", "an", "the"))
 OPPOSITES = tuple({(), (prefix,)} for prefix in ("反", "逆", "非", "未", "无", "無", "non"))
 """What makes a word its opposite, set before it."""
-LONGEST_SWAP = 6
+MAX_SWAP_LENGTH = 6
 """How many letters a word of a script without spaces has at most."""
-LEAST_COMMON = 0.6
+MIN_COMMON_SHARE = 0.6
 
 NUMBER = re.compile(
     r"\d+(?:[.,:/⁄^_]\d+)*"
@@ -58,7 +58,7 @@ NEGATION = re.compile(
 )
 
 
-class Alike(StrictModel):
+class SimilarBullet(StrictModel):
     """A bullet that is like a text; with `number`, `negation` or `swap` it may say the opposite."""
 
     bullet: str
@@ -72,22 +72,26 @@ class Alike(StrictModel):
         return bool({"number", "negation", "swap"} & set(self.flags))
 
 
-def alike(text: str, bullets: Iterable[Bullet], *, at_least: float = AT_LEAST, most: int = 5) -> tuple[Alike, ...]:
+def find_similar(
+    text: str, bullets: Iterable[Bullet], *, at_least: float = MIN_SCORE, most: int = 5
+) -> tuple[SimilarBullet, ...]:
     """Return the bullets that are most like a text, the likest first."""
-    scored = ((each, likeness(text, each.content.text)) for each in bullets)
-    return likest(text, (each for each in scored if each[1] >= at_least), most=most)
+    scored = ((each, similarity_score(text, each.content.text)) for each in bullets)
+    return rank_similar(text, (each for each in scored if each[1] >= at_least), most=most)
 
 
-def likest(text: str, scored: Iterable[tuple[Bullet, float]], *, most: int = 5) -> tuple[Alike, ...]:
+def rank_similar(text: str, scored: Iterable[tuple[Bullet, float]], *, most: int = 5) -> tuple[SimilarBullet, ...]:
     """Return of bullets, each with how like a text it is, those that are most like it, the likest first."""
     first = nsmallest(most, scored, key=lambda each: (-each[1], *each[0].order))
     return tuple(
-        Alike(bullet=each.id, text=each.content.text, score=score, flags=flags_of(text, each.content.text))
+        SimilarBullet(
+            bullet=each.id, text=each.content.text, score=score, flags=difference_flags(text, each.content.text)
+        )
         for each, score in first
     )
 
 
-def suppressed(text: str, rejected: Sequence[Rejected], now: datetime, op: str = "add") -> Rejected | None:
+def find_recent_rejection(text: str, rejected: Sequence[Rejection], now: datetime, op: str = "add") -> Rejection | None:
     """Return the newest refusal, of the last 30 days, of which a text is a near copy that claims nothing else.
 
     Who refused to retire a bullet did not refuse what it says: the two are apart.
@@ -101,39 +105,41 @@ def suppressed(text: str, rejected: Sequence[Rejected], now: datetime, op: str =
 
 def is_near_copy(one: str, other: str) -> bool:
     """Whether two texts say the same of the same, as far as a rule can see: one has no word that the other lacks."""
-    if flags_of(one, other) not in ((), ("same",)):
+    if difference_flags(one, other) not in ((), ("same",)):
         return False
     words, others = Counter(_tokens(one)), Counter(_tokens(other))
     # Long texts are alike also when they are of two things: a refused rule for one would keep out that for the other.
-    return (words <= others or others <= words) and likeness(one, other) >= NEAR_COPY
+    return (words <= others or others <= words) and similarity_score(one, other) >= NEAR_COPY_SCORE
 
 
-def likeness(one: str, other: str) -> float:
+def similarity_score(one: str, other: str) -> float:
     """Return how alike two texts are, from 0 to 1: the cosine of their counts of 2 to 4 characters in a row.
 
     A Chinese character counts alone too: it is a word, or most of one.
     """
-    (grams, length), (others, other_length) = grams_in(one), grams_in(other)
-    return rounded(sum(grams[each] * others[each] for each in grams.keys() & others.keys()) / (length * other_length))
+    (grams, length), (others, other_length) = count_grams(one), count_grams(other)
+    return round_score(
+        sum(grams[each] * others[each] for each in grams.keys() & others.keys()) / (length * other_length)
+    )
 
 
-def rounded(score: float) -> float:
+def round_score(score: float) -> float:
     """Return a cosine as it is shown and compared."""
     return round(min(1.0, score), 4)
 
 
-@lru_cache(maxsize=KNOWN)
-def grams_in(text: str) -> tuple[Counter[str], float]:
+@lru_cache(maxsize=CACHE_SIZE)
+def count_grams(text: str) -> tuple[Counter[str], float]:
     """Return how often each gram stands in a text, and the length of that as a vector: never 0."""
-    padded = f" {_folded(text)} "
+    padded = f" {_fold_case(text)} "
     grams = Counter(padded[at : at + size] for size in (2, 3, 4) for at in range(len(padded) - size + 1))
     grams.update(HAN.findall(padded))
     return grams, math.sqrt(sum(count * count for count in grams.values()))
 
 
-def flags_of(one: str, other: str) -> tuple[Flag, ...]:
+def difference_flags(one: str, other: str) -> tuple[Flag, ...]:
     """Return what is to be said of two texts: `same` alone, or what may set them against each other."""
-    if normalised(one) == normalised(other):
+    if normalize(one) == normalize(other):
         return ("same",)
     differ: dict[Flag, bool] = {
         "number": _numbers(one) != _numbers(other),
@@ -143,61 +149,61 @@ def flags_of(one: str, other: str) -> tuple[Flag, ...]:
     return tuple(flag for flag, is_set in differ.items() if is_set)
 
 
-@lru_cache(maxsize=8 * KNOWN)
-def normalised(text: str) -> str:
+@lru_cache(maxsize=8 * CACHE_SIZE)
+def normalize(text: str) -> str:
     """Return a text as it is compared: one width and case, single spaces, no full stop at its end.
 
     The case of what follows a number stays: 5 mW is not 5 MW.
     """
     units = UNIT.findall(_one_width(text))
-    return " ".join([_folded(text).rstrip(" .。"), *(unit for unit in units if unit != unit.casefold())])
+    return " ".join([_fold_case(text).rstrip(" .。"), *(unit for unit in units if unit != unit.casefold())])
 
 
-def _folded(text: str) -> str:
+def _fold_case(text: str) -> str:
     return " ".join(_one_width(text).casefold().split())
 
 
 def _one_width(text: str) -> str:
-    return unicodedata.normalize("NFKC", "".join(map(_kept, text)))
+    return unicodedata.normalize("NFKC", "".join(map(_mark_raised, text)))
 
 
-def _kept(letter: str) -> str:
+def _mark_raised(letter: str) -> str:
     return letter if letter.isascii() else RAISED.get(unicodedata.decomposition(letter).partition(" ")[0], "") + letter
 
 
-@lru_cache(maxsize=KNOWN)
+@lru_cache(maxsize=CACHE_SIZE)
 def _numbers(text: str) -> tuple[str, ...]:
-    plain = THOUSANDS.sub("", _folded(text))
+    plain = THOUSANDS.sub("", _fold_case(text))
     named = [word for word in _tokens(text) if word.isalpha() and word.isascii() and word in NUMERALS]
     return tuple(sorted(NUMERALS.get(each, each) for each in [*NUMBER.findall(plain), *named]))
 
 
-@lru_cache(maxsize=KNOWN)
+@lru_cache(maxsize=CACHE_SIZE)
 def _is_negative(text: str) -> bool:
-    return len(NEGATION.findall(_folded(text))) % 2 == 1
+    return len(NEGATION.findall(_fold_case(text))) % 2 == 1
 
 
-@lru_cache(maxsize=KNOWN)
+@lru_cache(maxsize=CACHE_SIZE)
 def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(token for token in TOKEN.findall(_folded(text)) if token not in ARTICLES)
+    return tuple(token for token in TOKEN.findall(_fold_case(text)) if token not in ARTICLES)
 
 
 def _is_swap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether one word stands for one other, or the same words stand in another order."""
     if sorted(one) == sorted(other):
         return one != other
-    start = _common(one, other)
-    end = _common(one[start:][::-1], other[start:][::-1])
+    start = _common_prefix(one, other)
+    end = _common_prefix(one[start:][::-1], other[start:][::-1])
     swapped = one[start : len(one) - end], other[start : len(other) - end]
-    if start + end < LEAST_COMMON * max(len(one), len(other)):
+    if start + end < MIN_COMMON_SHARE * max(len(one), len(other)):
         return False
     return all(map(_is_word, swapped)) or set(swapped) in OPPOSITES
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _is_word(tokens: tuple[str, ...]) -> bool:
-    return len(tokens) == 1 or (1 < len(tokens) <= LONGEST_SWAP and all(len(each) == 1 for each in tokens))
+    return len(tokens) == 1 or (1 < len(tokens) <= MAX_SWAP_LENGTH and all(len(each) == 1 for each in tokens))

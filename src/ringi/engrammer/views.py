@@ -9,14 +9,14 @@ from typing import Any, Literal
 from ringi.base import jsonable
 from ringi.domain import Request
 from ringi.engrammer import models, playbook_models
-from ringi.engrammer.access import Conversation, words_in
-from ringi.engrammer.entries import Bullet, Entry, Rejected, Written
+from ringi.engrammer.access import ConversationSnapshot, answer_message
+from ringi.engrammer.entries import Bullet, Entry, Rejection, VersionedEntry
 from ringi.engrammer.notes import Note
-from ringi.engrammer.playbook import Diff, Playbook, measures
-from ringi.engrammer.rendering import rendered, tokens
+from ringi.engrammer.playbook import Playbook, VersionDiff, proposal_stats
+from ringi.engrammer.rendering import estimate_tokens, render
 
 Json = dict[str, Any]
-Continued = Literal["done", "error", "interrupted"]
+ContinueStatus = Literal["done", "error", "interrupted"]
 REFLECTED = {
     "verdict": "verdict",
     "error": "error_identification",
@@ -29,44 +29,52 @@ REFLECTED = {
 UNSETTLED = "decided, and not learned yet: no worker has gone on with it in time; read the state again"
 
 
-def conversation_view(conversation: Conversation) -> models.EngrammerConversation:
+def conversation_view(conversation: ConversationSnapshot) -> models.EngrammerConversation:
     """Return a conversation, all its threads as one."""
     return models.EngrammerConversation(
         id=conversation.id,
         agent=conversation.engrammer.name,
         status=conversation.status,
         turns=[turn_view(conversation, turn) for turn in conversation.turns],
-        pending=[request.id for request in conversation.waiting],
+        pending=[request.id for request in conversation.pending],
         error=conversation.error,
     )
 
 
-def turn_view(conversation: Conversation, turn: Mapping[str, Any]) -> models.EngrammerTurn:
+def turn_view(conversation: ConversationSnapshot, turn: Mapping[str, Any]) -> models.EngrammerTurn:
     """Return a turn, with what became of each insight."""
     insights = [insight_view(conversation, turn, each) for each in turn["insights"]]
-    found = turn["reflected"]
-    reflected = {name: found.get(own) for name, own in REFLECTED.items()} if found else None
-    known = [{**each, "reason": conversation.refused.get(each["request_id"])} for each in turn["suppressed"]]
+    reflection = turn["reflected"]
+    reflected = {name: reflection.get(own) for name, own in REFLECTED.items()} if reflection else None
+    suppressed = [{**each, "reason": conversation.refused.get(each["request_id"])} for each in turn["suppressed"]]
     return models.EngrammerTurn.model_validate(
-        {**turn, "insights": insights, "reflected": reflected, "suppressed": known}
+        {**turn, "insights": insights, "reflected": reflected, "suppressed": suppressed}
     )
 
 
-def insight_view(conversation: Conversation, turn: Mapping[str, Any], insight: Mapping[str, Any]) -> models.Insight:
+def insight_view(
+    conversation: ConversationSnapshot, turn: Mapping[str, Any], insight: Mapping[str, Any]
+) -> models.InsightView:
     """Return an insight, and what became of it."""
-    became = turn["outcomes"].get(insight["id"])
-    request = asked_of(conversation, insight["id"], became["request_id"] if became else None)
-    if became is None:
-        became = outcome_of(conversation, request, is_over=turn["phase"] == "done")
-    shown = request if request and request.id in conversation.seen else None
-    asked = models.InsightRequest(id=shown.id, digest=shown.digest, status=shown.status) if shown else None
+    result = turn["outcomes"].get(insight["id"])
+    request = request_for(conversation, insight["id"], result["request_id"] if result else None)
+    if result is None:
+        result = derive_outcome(conversation, request, is_over=turn["phase"] == "done")
+    visible_request = request if request and request.id in conversation.seen else None
+    request_view = (
+        models.InsightRequest(id=visible_request.id, digest=visible_request.digest, status=visible_request.status)
+        if visible_request
+        else None
+    )
     # What was said of a request is for its readers, as the request is.
-    reason = None if request and not shown else words_in(shown) or became["reason"]
-    told = {"status": became["status"], "version": became["version"], "reason": reason}
-    return models.Insight.model_validate({**insight, **told, **learned_in(shown, became["status"]), "request": asked})
+    reason = None if request and not visible_request else answer_message(visible_request) or result["reason"]
+    status = {"status": result["status"], "version": result["version"], "reason": reason}
+    return models.InsightView.model_validate(
+        {**insight, **status, **edited_content(visible_request, result["status"]), "request": request_view}
+    )
 
 
-def learned_in(request: Request | None, status: str) -> Json:
+def edited_content(request: Request | None, status: str) -> Json:
     """Return the text and the section that a person changed an insight to, where that is what was learned."""
     if status != "edited":
         return {}
@@ -75,46 +83,46 @@ def learned_in(request: Request | None, status: str) -> Json:
     return {"text": args.get("text", ""), **({"section": args["section"]} if "section" in args else {})}
 
 
-def asked_of(conversation: Conversation, insight_id: str, request_id: str | None) -> Request | None:
+def request_for(conversation: ConversationSnapshot, insight_id: str, request_id: str | None) -> Request | None:
     """Return the request that asks whether to learn an insight; one that is stale is asked again, by another."""
     # Of a request that was erased only the id is left.
-    newest = reversed(conversation.asked)
-    return next((r for r in newest if r.id == request_id or learning_in(r).get("insight") == insight_id), None)
+    newest = reversed(conversation.requests)
+    return next((r for r in newest if r.id == request_id or learning_context_of(r).get("insight") == insight_id), None)
 
 
-def outcome_of(conversation: Conversation, request: Request | None, *, is_over: bool) -> Json:
+def derive_outcome(conversation: ConversationSnapshot, request: Request | None, *, is_over: bool) -> Json:
     """Return what became of an insight whose turn does not tell yet."""
     if request is None or not request.is_final:
-        return outcome("cancelled" if is_over else "pending")
-    said, version = request.response, conversation.applied.get(request.id)
-    if said is None:
-        return outcome(request.status, reason=request.reason)
-    if said.decision == "reject":
-        return outcome("rejected", version)
+        return make_outcome("cancelled" if is_over else "pending")
+    response, version = request.response, conversation.applied.get(request.id)
+    if response is None:
+        return make_outcome(request.status, reason=request.reason)
+    if response.decision == "reject":
+        return make_outcome("rejected", version)
     if version is None:
-        return outcome("cancelled" if is_over else "pending")
-    return outcome("edited" if said.decision == "edit" else "learned", version)
+        return make_outcome("cancelled" if is_over else "pending")
+    return make_outcome("edited" if response.decision == "edit" else "learned", version)
 
 
-def outcome(status: str, version: int | None = None, reason: str | None = None) -> Json:
+def make_outcome(status: str, version: int | None = None, reason: str | None = None) -> Json:
     """Return what became of an insight, as a turn tells it."""
     return {"status": status, "version": version, "reason": reason}
 
 
-def learning_in(request: Request) -> Json:
+def learning_context_of(request: Request) -> Json:
     """Return what a request shows of an insight; nothing once it was erased."""
     return request.context.get("learning") or {}
 
 
-def state_view(conversation: Conversation) -> models.EngrammerState:
+def state_view(conversation: ConversationSnapshot) -> models.EngrammerState:
     """Return a conversation as the first design knows it: its newest question, and all that waits."""
-    asked = [turn for turn in conversation.turns if not turn["parent"] and turn["query"]]
-    turn = asked[-1] if asked else None
+    questions = [turn for turn in conversation.turns if not turn["parent"] and turn["query"]]
+    turn = questions[-1] if questions else None
     status = conversation.status
     return models.EngrammerState(
         status="done" if status == "idle" else status,
         latest_response=turn["response"] if turn else None,
-        pending_insights=[pending_view(each) for each in conversation.waiting] or None,
+        pending_insights=[pending_view(each) for each in conversation.pending] or None,
         references=([models.Reference.model_validate(each) for each in turn["references"]] or None) if turn else None,
         error=conversation.error,
     )
@@ -122,7 +130,7 @@ def state_view(conversation: Conversation) -> models.EngrammerState:
 
 def pending_view(request: Request) -> models.PendingInsight:
     """Return what waits to be learned, as it would be learned."""
-    about, args = learning_in(request), request.action.args if request.action else {}
+    about, args = learning_context_of(request), request.action.args if request.action else {}
     return models.PendingInsight(
         type=about["type"],
         description=str(args["text"]),
@@ -133,44 +141,48 @@ def pending_view(request: Request) -> models.PendingInsight:
 
 
 def continued_view(
-    conversation: Conversation, decided: Sequence[Request], lost: Sequence[Exception], *, is_settled: bool
+    conversation: ConversationSnapshot, decided: Sequence[Request], conflicts: Sequence[Exception], *, is_settled: bool
 ) -> models.EngrammerContinued:
     """Return where a conversation stands after some decisions, and what of them did not come to pass."""
     if not is_settled:
         return models.EngrammerContinued(status="error", error=UNSETTLED)
-    ours = {learning_in(each).get("insight") for each in decided}
-    again = [renewed(each) for each in conversation.waiting if learning_in(each).get("insight") in ours]
+    insight_ids = {learning_context_of(each).get("insight") for each in decided}
+    renewed = [
+        renewed_message(each)
+        for each in conversation.pending
+        if learning_context_of(each).get("insight") in insight_ids
+    ]
     threads = {each.thread_id: each.run_id for each in decided}
     failed = [each.error.message for each in conversation.threads if each.error and threads.get(each.id) == each.run_id]
-    stopped = [unlearned(each) for each in decided if is_unlearned(conversation, each)]
-    told = "; ".join([*failed, *stopped, *map(str, lost), *again])
-    status: Continued = "error" if failed or stopped else "interrupted" if conversation.waiting else "done"
-    return models.EngrammerContinued(status=status, error=told or None)
+    unlearned = [unlearned_message(each) for each in decided if is_unlearned(conversation, each)]
+    messages = "; ".join([*failed, *unlearned, *map(str, conflicts), *renewed])
+    status: ContinueStatus = "error" if failed or unlearned else "interrupted" if conversation.pending else "done"
+    return models.EngrammerContinued(status=status, error=messages or None)
 
 
-def is_unlearned(conversation: Conversation, request: Request) -> bool:
+def is_unlearned(conversation: ConversationSnapshot, request: Request) -> bool:
     """Whether a person said yes, and the run that asked has ended without that."""
     if request.response is None or request.response.decision == "reject" or request.id in conversation.applied:
         return False
     ends = {id for turn in conversation.turns for id in turn["outcomes"]}
     is_open = any(each.is_live and each.run_id == request.run_id for each in conversation.threads)
-    return not is_open and learning_in(request).get("insight") not in ends
+    return not is_open and learning_context_of(request).get("insight") not in ends
 
 
-def unlearned(request: Request) -> str:
+def unlearned_message(request: Request) -> str:
     """Return that what was approved is not learned."""
     return f"{request.title!r} was approved and is not learned: its run ended before; ask once more to have it proposed"
 
 
-def renewed(request: Request) -> str:
+def renewed_message(request: Request) -> str:
     """Return why an insight that was decided on is asked once more."""
-    return f"{request.title!r} was not learned ({learning_in(request)['renewed']}) and is asked again"
+    return f"{request.title!r} was not learned ({learning_context_of(request)['renewed']}) and is asked again"
 
 
 def note_view(note: Note) -> Json:
     """Return a note, with whatever else its source knows of it."""
-    known = models.EngrammerNote.model_validate(note.model_dump(by_alias=False, exclude={"more"}))
-    return {**jsonable(note.more), **known.model_dump(mode="json")}
+    view = models.EngrammerNote.model_validate(note.model_dump(by_alias=False, exclude={"more"}))
+    return {**jsonable(note.more), **view.model_dump(mode="json")}
 
 
 def note_of(bullet: Bullet, created_at: datetime, source: str) -> Note:
@@ -182,26 +194,30 @@ def note_of(bullet: Bullet, created_at: datetime, source: str) -> Note:
 
 
 def playbook_view(
-    of: Mapping[str, Any], playbook: Playbook, written: list[Written], waiting: int, requests: Mapping[str, Request]
-) -> playbook_models.Playbook:
+    identity: Mapping[str, Any],
+    playbook: Playbook,
+    history: list[VersionedEntry],
+    pending: int,
+    requests: Mapping[str, Request],
+) -> playbook_models.PlaybookView:
     """Return a playbook as it stands, or stood; `of` has its id, its agent and its budget."""
-    then = [each for each in written if each.version <= playbook.version]
-    text = rendered(playbook)
-    return playbook_models.Playbook(
-        **of,
+    so_far = [each for each in history if each.version <= playbook.version]
+    text = render(playbook)
+    return playbook_models.PlaybookView(
+        **identity,
         version=playbook.version,
-        head=written[-1].version if written else 1,
-        tokens=tokens(text),
+        head=history[-1].version if history else 1,
+        tokens=estimate_tokens(text),
         text=text,
         bullets=[bullet_view(each) for each in sorted(playbook.bullets.values(), key=lambda each: each.order)],
         rejected=[rejected_view(each, requests.get(each.request_id or "")) for each in reversed(playbook.rejected)],
-        measures=playbook_models.PlaybookMeasures.model_validate(jsonable(measures(then, waiting))),
+        measures=playbook_models.PlaybookMeasures.model_validate(jsonable(proposal_stats(so_far, pending))),
     )
 
 
-def rejected_view(rejected: Rejected, request: Request | None) -> playbook_models.RejectedText:
+def rejected_view(rejected: Rejection, request: Request | None) -> playbook_models.RejectedText:
     """Return what a person refused; why is read from the request: who was erased has said nothing."""
-    return playbook_models.RejectedText.model_validate({**jsonable(rejected), "reason": words_in(request)})
+    return playbook_models.RejectedText.model_validate({**jsonable(rejected), "reason": answer_message(request)})
 
 
 def bullet_view(bullet: Bullet) -> playbook_models.PlaybookBullet:
@@ -218,27 +234,29 @@ def bullet_json(bullet: Bullet) -> Json:
     }
 
 
-def entry_view(written: Written, request: Request | None) -> playbook_models.PlaybookEntry:
+def entry_view(versioned: VersionedEntry, request: Request | None) -> playbook_models.PlaybookEntry:
     """Return an entry; who approved it is read from its request: a person who was erased is gone here too."""
-    entry: Entry = written.entry
-    said = request.response if request else None
-    is_yes = said is not None and said.decision in ("approve", "edit")
+    entry: Entry = versioned.entry
+    response = request.response if request else None
+    is_approval = response is not None and response.decision in ("approve", "edit")
     return playbook_models.PlaybookEntry.model_validate(
         {
             **jsonable(entry),
-            "version": written.version,
-            "at": written.at,
-            "by": written.by,
-            "reason": entry.reason or words_in(request),
+            "version": versioned.version,
+            "at": versioned.at,
+            "by": versioned.by,
+            "reason": entry.reason or answer_message(request),
             "text": entry.text or entry.proposed,
             # It quotes what people said: kept in the request, where it can be erased.
-            "evidence": learning_in(request).get("evidence", []) if request else [],
-            "approved_by": said.responder if said and is_yes else None,
-            "rejected_by": said.responder if said and not is_yes else None,
+            "evidence": learning_context_of(request).get("evidence", []) if request else [],
+            "approved_by": response.responder if response and is_approval else None,
+            "rejected_by": response.responder if response and not is_approval else None,
         }
     )
 
 
-def diff_view(older: Playbook, newer: Playbook, found: Diff) -> playbook_models.PlaybookDiff:
+def diff_view(older: Playbook, newer: Playbook, difference: VersionDiff) -> playbook_models.PlaybookDiffView:
     """Return what differs between two versions."""
-    return playbook_models.PlaybookDiff.model_validate({"from": older.version, "to": newer.version, **jsonable(found)})
+    return playbook_models.PlaybookDiffView.model_validate(
+        {"from": older.version, "to": newer.version, **jsonable(difference)}
+    )

@@ -776,7 +776,7 @@ export interface BulkResult {
 /**
  * What a bullet said, and says.
  */
-export interface BulletChange {
+export interface BulletChangeView {
   bullet: string;
   before: BulletContent | null;
   after: BulletContent;
@@ -823,8 +823,8 @@ export interface PlaybookEntry {
   runId: string | null;
   reason: string | null;
   undoes: number | null;
-  changes: BulletChange[];
-  tags: BulletTag[];
+  changes: BulletChangeView[];
+  tags: BulletTagView[];
   evidence: InsightEvidence[];
   text: string | null;
   refused: ("add" | "edit" | "merge" | "retire" | "restore" | "undo" | "tag" | "reject" | "keep") | null;
@@ -833,7 +833,7 @@ export interface PlaybookEntry {
 /**
  * What a bullet did to an answer.
  */
-export interface BulletTag {
+export interface BulletTagView {
   bullet: string;
   tag: "helpful" | "harmful" | "neutral" | "used";
 }
@@ -949,24 +949,18 @@ export interface DiffChange {
   after: DiffBullet;
 }
 /**
- * Which conversation.
- */
-export interface EngrammerAsked {
-  threadId: string;
-}
-/**
  * What a person says to what waits to be learned.
  */
 export interface EngrammerContinue {
   threadId: string;
   userInput: "approve_learning" | "reject_learning";
-  insights?: ShownInsight[] | null;
+  insights?: InsightReference[] | null;
   reason?: string | null;
 }
 /**
  * An insight as the caller was shown it.
  */
-export interface ShownInsight {
+export interface InsightReference {
   id: string;
   digest: string;
 }
@@ -1001,9 +995,9 @@ export interface EngrammerTurn {
   at: string;
   phase: "answering" | "reflecting" | "reviewing" | "done";
   feedback: InsightFeedback | null;
-  reflected: Reflected | null;
-  insights: Insight[];
-  suppressed: Suppressed[];
+  reflected: ReflectionSummary | null;
+  insights: InsightView[];
+  suppressed: SuppressedInsight[];
   droppedQuotes: number;
   usage: TurnUsage;
   parent: string | null;
@@ -1028,7 +1022,7 @@ export interface InsightFeedback {
 /**
  * What the agent found looking back.
  */
-export interface Reflected {
+export interface ReflectionSummary {
   verdict: string | null;
   error: string | null;
   rootCause: string | null;
@@ -1039,7 +1033,7 @@ export interface Reflected {
 /**
  * One thing that a turn may teach, and what became of it.
  */
-export interface Insight {
+export interface InsightView {
   id: string;
   type: "new_strategy" | "refine_strategy" | "error_pattern";
   text: string;
@@ -1066,7 +1060,7 @@ export interface InsightRequest {
 /**
  * What was not asked, since a person had refused nearly the same.
  */
-export interface Suppressed {
+export interface SuppressedInsight {
   text: string;
   reason: string | null;
   at: string | null;
@@ -1150,6 +1144,12 @@ export interface PendingInsight {
   digest: string;
 }
 /**
+ * Which conversation.
+ */
+export interface EngrammerStateQuery {
+  threadId: string;
+}
+/**
  * What was erased, or would be.
  */
 export interface Erasure {
@@ -1216,13 +1216,13 @@ export interface Info {
 /**
  * What a request of kind `learning` shows: its `context.learning`.
  */
-export interface Learning {
+export interface LearningContext {
   insight: string;
   type: "new_strategy" | "refine_strategy" | "error_pattern";
   why: string;
   source_bullet_id: string | null;
   evidence: LearningEvidence[];
-  similar: LikeBullet[];
+  similar: SimilarBulletView[];
   feedback: InsightFeedback;
   tokens: number;
   room: number;
@@ -1251,7 +1251,7 @@ export interface LearningEvidence {
 /**
  * A bullet that says nearly the same, or nearly the opposite.
  */
-export interface LikeBullet {
+export interface SimilarBulletView {
   bullet: string;
   text: string;
   score: number;
@@ -1359,7 +1359,7 @@ export interface NotPossible {
 /**
  * Which note.
  */
-export interface NoteAsked {
+export interface NoteQuery {
   source: string;
   noteId: string;
   agent?: string | null;
@@ -1369,21 +1369,6 @@ export interface NoteAsked {
  */
 export interface Operation {
   reason?: string | null;
-}
-/**
- * A playbook as it stands, or stood.
- */
-export interface Playbook {
-  id: string;
-  agent: string;
-  version: number;
-  head: number;
-  tokens: number;
-  budget: number;
-  text: string;
-  bullets: PlaybookBullet[];
-  rejected: RejectedText[];
-  measures: PlaybookMeasures;
 }
 /**
  * One line of a playbook.
@@ -1401,28 +1386,6 @@ export interface PlaybookBullet {
   changed: number;
   type: ("new_strategy" | "refine_strategy" | "error_pattern") | null;
   hash: string;
-}
-/**
- * What a person refused.
- */
-export interface RejectedText {
-  text: string;
-  at: string;
-  op: "add" | "edit" | "merge" | "retire" | "restore" | "undo" | "tag" | "reject" | "keep";
-  requestId: string | null;
-  reason: string | null;
-  bullet: string | null;
-}
-/**
- * What became of what was proposed.
- */
-export interface PlaybookMeasures {
-  proposed: number;
-  approved: number;
-  edited: number;
-  rejected: number;
-  reverted: number;
-  precision: number | null;
 }
 /**
  * What a person changes in a playbook without an agent that asks.
@@ -1443,7 +1406,7 @@ export interface PlaybookChange {
 /**
  * What differs between two versions, of what the agent is told.
  */
-export interface PlaybookDiff {
+export interface PlaybookDiffView {
   from: number;
   to: number;
   added: DiffBullet[];
@@ -1456,6 +1419,17 @@ export interface PlaybookDiff {
 export interface PlaybookHistory {
   items: PlaybookEntry[];
   next: string | null;
+}
+/**
+ * What became of what was proposed.
+ */
+export interface PlaybookMeasures {
+  proposed: number;
+  approved: number;
+  edited: number;
+  rejected: number;
+  reverted: number;
+  precision: number | null;
 }
 /**
  * The playbooks of the Engrammers that run here.
@@ -1475,6 +1449,32 @@ export interface PlaybookSummary {
   tokens: number;
   budget: number;
   waiting: number;
+}
+/**
+ * A playbook as it stands, or stood.
+ */
+export interface PlaybookView {
+  id: string;
+  agent: string;
+  version: number;
+  head: number;
+  tokens: number;
+  budget: number;
+  text: string;
+  bullets: PlaybookBullet[];
+  rejected: RejectedText[];
+  measures: PlaybookMeasures;
+}
+/**
+ * What a person refused.
+ */
+export interface RejectedText {
+  text: string;
+  at: string;
+  op: "add" | "edit" | "merge" | "retire" | "restore" | "undo" | "tag" | "reject" | "keep";
+  requestId: string | null;
+  reason: string | null;
+  bullet: string | null;
 }
 /**
  * The new assignee or groups of a request.

@@ -3,10 +3,10 @@ import { Fold } from "../thread/fold";
 import { AgentText } from "../widgets/agent-text";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import type { Reflected, Turn } from "./types";
+import type { ReflectionSummary, Turn } from "./types";
 import { useLearningWords } from "./words";
 
-function Lines({ reflected }: { reflected: Reflected }) {
+function Lines({ reflected }: { reflected: ReflectionSummary }) {
   const words = useLearningWords();
   const lines = [
     [words.whatWentWrong, reflected.error], [words.rootCause, reflected.rootCause], [words.correctApproach, reflected.correctApproach],
@@ -19,7 +19,7 @@ function Lines({ reflected }: { reflected: Reflected }) {
   );
 }
 
-const hasWords = (reflected: Reflected) =>
+const hasWords = (reflected: ReflectionSummary) =>
   Boolean(reflected.error || reflected.rootCause || reflected.correctApproach || reflected.keyInsight);
 
 /** What the agent made of its own answer, in its words. */

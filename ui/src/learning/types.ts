@@ -1,14 +1,17 @@
 import type {
-  EngrammerConversation, EngrammerNote, EngrammerTurn, InsightFeedback, Learning, LearningEvidence, LearningOperation, LikeBullet, PlaybookBullet, PlaybookEntry,
+  EngrammerConversation, EngrammerNote, EngrammerTurn, InsightFeedback, LearningContext, LearningEvidence, LearningOperation, PlaybookBullet, PlaybookEntry,
+  SimilarBulletView,
 } from "../api/schema";
 
-export type { BulletHistory, EngrammerRun, Insight, Learning, Playbook, PlaybookDiff, PlaybookSummary, Reference, Reflected } from "../api/schema";
+export type {
+  BulletHistory, EngrammerRun, InsightView as Insight, PlaybookDiffView as PlaybookDiff, PlaybookSummary, PlaybookView as Playbook, Reference, ReflectionSummary,
+} from "../api/schema";
 export type Bullet = PlaybookBullet;
 export type Conversation = EngrammerConversation;
 export type Entry = PlaybookEntry;
 export type Evidence = LearningEvidence;
 export type Feedback = InsightFeedback;
-export type Like = LikeBullet;
+export type Like = SimilarBulletView;
 export type Note = EngrammerNote;
 export type Operation = LearningOperation;
 export type Turn = EngrammerTurn;
@@ -22,4 +25,4 @@ export interface Trial {
   failed: string | null;
 }
 /** What of a proposal the page shows. */
-export type Shown = Omit<Learning, "insight" | "evidence" | "trial"> & { evidence: Pick<Evidence, "where" | "ref" | "quote">[]; trial: Trial | null };
+export type Shown = Omit<LearningContext, "insight" | "evidence" | "trial"> & { evidence: Pick<Evidence, "where" | "ref" | "quote">[]; trial: Trial | null };

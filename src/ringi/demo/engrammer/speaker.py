@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from ringi.demo.engrammer.language import language_of
 from ringi.demo.engrammer.movement import board_in
 from ringi.demo.engrammer.woodworking import NAME as CRAFT
-from ringi.engrammer import ANSWERING, GET, SEARCH, plain, terms_of
+from ringi.engrammer import ANSWERING, GET, SEARCH, normalize_text, search_terms
 from ringi.testing import calls, together
 
 LOCAL = "local_db"
@@ -104,7 +104,7 @@ def chosen(results: Iterable[tuple[str, dict[str, str], str]], language: str) ->
 
 def is_about(query: str, text: str) -> bool:
     """Whether a text has a word of a query; two Japanese letters in common are none."""
-    return any(term in plain(text) for term in terms_of(query) if not LETTERS.fullmatch(term))
+    return any(term in normalize_text(text) for term in search_terms(query) if not LETTERS.fullmatch(term))
 
 
 def title_in(line: str) -> str:
@@ -130,7 +130,7 @@ def answer(query: str, read: Sequence[Read], bullets: Sequence[tuple[str, str]])
 
 def fitting(query: str, read: Sequence[Read], bullets: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     """Yield the bullets that share a word with the question, and more with what was read for it."""
-    asked = set(terms_of(query))
+    asked = set(search_terms(query))
     about = asked.union(*(every_term(f"{note.title} {note.content}") for note in read if note.source == CRAFT))
     for id, text in bullets:
         terms = every_term(text)
@@ -140,7 +140,7 @@ def fitting(query: str, read: Sequence[Read], bullets: Sequence[tuple[str, str]]
 
 def every_term(text: str) -> set[str]:
     """Return the terms of a text of any length."""
-    return {term for line in re.split(r"[\n.;:。、，；：]", text) for term in terms_of(line)}
+    return {term for line in re.split(r"[\n.;:。、，；：]", text) for term in search_terms(line)}
 
 
 def learned(id: str, text: str, query: str, language: str) -> str:
@@ -153,5 +153,5 @@ def learned(id: str, text: str, query: str, language: str) -> str:
 def best_line(query: str, content: str) -> str:
     """Return the line of a note that has the most words of a question."""
     lines = [line.strip("->* ") for line in content.splitlines() if not line.startswith("#") and line.strip("->* ")]
-    terms = terms_of(query)
-    return max(lines, key=lambda line: sum(term in plain(line) for term in terms)).replace("**", "")
+    terms = search_terms(query)
+    return max(lines, key=lambda line: sum(term in normalize_text(line) for term in terms)).replace("**", "")

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from ringi.connect import home
-from ringi.engrammer import NOTES_SCHEMA, Found, Note, SqliteNotes
+from ringi.engrammer import NOTES_SCHEMA, Note, SearchResult, SqliteNotes
 
 NAME, TITLE = "woodworking_db", "Woodworking: joints, glue, clamps, wood movement, finishes, safety"
 SCRIPTS = ("woodworking_en.sql", "woodworking_ja.sql", "woodworking_zh.sql")
@@ -35,7 +35,7 @@ class WoodworkingNotes:
         """Return the note of this id, or raise `NoteNotFoundError`."""
         return await (await self._made()).get(id)
 
-    async def search(self, query: str, limit: int) -> list[Found]:
+    async def search(self, query: str, limit: int) -> list[SearchResult]:
         """Return what fits best."""
         return await (await self._made()).search(query, limit)
 

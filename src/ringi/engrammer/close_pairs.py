@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ringi.engrammer.playbook import Bullet, Playbook
-from ringi.engrammer.similarity import grams_in, likest, rounded
+from ringi.engrammer.similarity import count_grams, rank_similar, round_score
 
 Pair: TypeAlias = tuple[Bullet, Bullet, tuple[str, ...]]
 """The older bullet, the newer one, and what may set them against each other."""
-CLOSE = 0.6
+THRESHOLD = 0.6
 """How much two bullets have in common that a person should look: no measure tells a duplicate from a contradiction."""
-RARE = 20
+RARE_GRAM_TEXTS = 20
 """In how many texts a gram stands that is looked up instead of compared."""
-FEW = 16
+MAX_GRAM_COUNT = 16
 """How often a gram may stand in a text that is compared: it takes the square of it in bits."""
 
 
@@ -29,40 +29,40 @@ class Bits(NamedTuple):
     columns: int
 
 
-class Closeness:
+class SimilarityIndex:
     """How close texts are to each other: for each pair what `likeness` says, sooner."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._counted = [grams_in(text) for text in texts]
+        self._gram_counts = [count_grams(text) for text in texts]
         texts_with, most = Counter[str](), dict[str, int]()
-        for grams, _ in self._counted:
+        for grams, _ in self._gram_counts:
             texts_with.update(grams.keys())
             most.update((gram, count) for gram, count in grams.items() if count > most.get(gram, 0))
         self._places, self._size = dict[str, tuple[int, int]](), 0
         for gram, count in most.items():
-            if count <= FEW and texts_with[gram] > RARE:
+            if count <= MAX_GRAM_COUNT and texts_with[gram] > RARE_GRAM_TEXTS:
                 self._places[gram] = (self._size, count)
                 self._size += count * count
-        self._found: dict[str, list[tuple[int, int]]] = {}
-        for position, (grams, _) in enumerate(self._counted):
+        self._rare_positions: dict[str, list[tuple[int, int]]] = {}
+        for position, (grams, _) in enumerate(self._gram_counts):
             for gram in grams.keys() - self._places.keys():
-                self._found.setdefault(gram, []).append((position, grams[gram]))
-        self._bits = [self._in_bits(grams) for grams, _ in self._counted]
+                self._rare_positions.setdefault(gram, []).append((position, grams[gram]))
+        self._bits = [self._to_bits(grams) for grams, _ in self._gram_counts]
 
-    def close_to(self, position: int) -> Iterator[tuple[int, float]]:
+    def neighbors(self, position: int) -> Iterator[tuple[int, float]]:
         """Yield which of the later texts are close to one, and how much."""
-        grams, length = self._counted[position]
-        rows, common = self._bits[position].rows, [0] * len(self._counted)
+        grams, length = self._gram_counts[position]
+        rows, common = self._bits[position].rows, [0] * len(self._gram_counts)
         for gram in grams.keys() - self._places.keys():
-            for at, count in self._found[gram]:
+            for at, count in self._rare_positions[gram]:
                 common[at] += count * grams[gram]
         for at in range(position + 1, len(common)):
             product = common[at] + (rows & self._bits[at].columns).bit_count()
-            score = product / (length * self._counted[at][1])
-            if score > CLOSE - 0.001 and rounded(score) >= CLOSE:
-                yield at, rounded(score)
+            score = product / (length * self._gram_counts[at][1])
+            if score > THRESHOLD - 0.001 and round_score(score) >= THRESHOLD:
+                yield at, round_score(score)
 
-    def _in_bits(self, grams: Counter[str]) -> Bits:
+    def _to_bits(self, grams: Counter[str]) -> Bits:
         rows, columns = bytearray(b"0" * (self._size + 1)), bytearray(b"0" * (self._size + 1))
         for gram in grams.keys() & self._places.keys():
             count, (start, most) = grams[gram], self._places[gram]
@@ -72,16 +72,16 @@ class Closeness:
         return Bits(int(rows, 2), int(columns, 2))
 
 
-def pairs_in(playbook: Playbook) -> Iterator[Pair]:
+def find_close_pairs(playbook: Playbook) -> Iterator[Pair]:
     """Yield pairs of bullets that are close, each bullet once, without those that a person keeps apart."""
     taken, bullets = set[str](), playbook.active
-    closeness = Closeness([each.content.text for each in bullets])
+    closeness = SimilarityIndex([each.content.text for each in bullets])
     for position, older in enumerate(bullets):
         if older.id in taken:
             continue
-        near = ((bullets[at], score) for at, score in closeness.close_to(position))
-        free = (each for each in near if not (playbook.apart and playbook.are_apart(older, each[0])))
-        found = next((each for each in likest(older.content.text, free) if each.bullet not in taken), None)
-        if found is not None:
-            taken |= {older.id, found.bullet}
-            yield older, playbook.bullets[found.bullet], tuple(found.flags)
+        neighbors = ((bullets[at], score) for at, score in closeness.neighbors(position))
+        free = (each for each in neighbors if not (playbook.apart and playbook.is_kept_apart(older, each[0])))
+        match = next((each for each in rank_similar(older.content.text, free) if each.bullet not in taken), None)
+        if match is not None:
+            taken |= {older.id, match.bullet}
+            yield older, playbook.bullets[match.bullet], tuple(match.flags)

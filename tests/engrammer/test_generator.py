@@ -13,8 +13,8 @@ from tests.engrammer.lab import TALK, Models, insight, lab
 from tests.engrammer.providers import Anthropic, OpenAI
 
 from ringi.engrammer import FolderNotes, Notes
-from ringi.engrammer.answering import NO_MORE, ROUNDS
-from ringi.engrammer.roles import MOST_TOLD
+from ringi.engrammer.generator import LAST_ROUND_NOTICE, MAX_ROUNDS
+from ringi.engrammer.roles import MAX_TEXT_LENGTH
 from ringi.testing.model import ModelOutput, calls, together
 
 Q = "How long?"
@@ -56,12 +56,12 @@ class Speaker(Models):
 async def test_a_model_answers_in_its_last_round_when_it_is_told_that_it_is_the_last(
     file: str, notes: Notes, provider: Any
 ) -> None:
-    models = Speaker(*[LOOK_UP] * (ROUNDS - 1), "An hour.")
+    models = Speaker(*[LOOK_UP] * (MAX_ROUNDS - 1), "An hour.")
     async with lab(models, file, notes=notes, model=provider(script=models.say)) as it:
         thread = await it.ask(Q)
         assert (thread.status, thread.error) == ("interrupted", None)
         assert (await it.turn())["response"] == "An hour."
-        assert [NO_MORE in text for text in models.results] == [False] * (ROUNDS - 2) + [True]
+        assert [LAST_ROUND_NOTICE in text for text in models.results] == [False] * (MAX_ROUNDS - 2) + [True]
 
 
 @PROVIDERS
@@ -73,8 +73,8 @@ async def test_a_model_that_only_looks_things_up_fails_in_words_and_the_conversa
         thread = await it.ask(Q)
         assert thread.status == "error"
         assert thread.error
-        assert f"spoke {ROUNDS} times and answered nothing" in thread.error.message
-        assert models.answered == ROUNDS
+        assert f"spoke {MAX_ROUNDS} times and answered nothing" in thread.error.message
+        assert models.answered == MAX_ROUNDS
         models.said = ("An hour.",)
         assert (await it.ask(Q)).status == "interrupted"
 
@@ -142,15 +142,15 @@ async def test_a_large_note_is_told_as_far_as_a_model_may_read_and_stays_whole_f
     async with lab(models, file, notes=notes) as it:
         await it.ask(Q)
         (told,) = models.results
-        assert len(told) < MOST_TOLD + 100
+        assert len(told) < MAX_TEXT_LENGTH + 100
         assert "(These are the first 20,000 characters of 3,200,0" in told
         reflector_told = models.told[-1][1].text
-        assert len(reflector_told) < MOST_TOLD + 1000
+        assert len(reflector_told) < MAX_TEXT_LENGTH + 1000
         assert "## Note local/large (the first 20,000 characters)" in reflector_told
         (evidence,) = (await it.waiting())[0].context["learning"]["evidence"]
         assert evidence["quote"] == "All about glue."
         await it.say("wrong", f"{TALK}~q2", text="No.")
-        assert len(models.told[-1][1].text) < MOST_TOLD + 1000
+        assert len(models.told[-1][1].text) < MAX_TEXT_LENGTH + 1000
     assert (await notes.get("local", "large")).content.endswith("The end.")
 
 

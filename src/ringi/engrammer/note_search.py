@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 from ringi.base import StrictModel
 
-MOST_TERMS = 40
-LONGEST_QUERY = 1_000
-TITLE = 2.0
+MAX_TERMS = 40
+MAX_QUERY_LENGTH = 1_000
+TITLE_WEIGHT = 2.0
 """How much more a word counts that stands in the title."""
-BEFORE, EXCERPT = 60, 240
+CONTEXT_BEFORE, EXCERPT_LENGTH = 60, 240
 SCRIPT = re.compile(
     r"[\u3400-\u9fff\uf900-\ufaff々〆]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[^\W_\u3041-\u9fff]+"
 )
-ENDING = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$|(?<=\w{4})e$")
-COMMON = """
+SUFFIX = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$|(?<=\w{4})e$")
+COMMON_WORDS = """
 a about an and any are at be best between by can could do does for from have how i if in into is it its long many me
 much my no not of on or our should so some tell than that the their them then there these they this to too us use used
 was we what when where which who why will with would you your
@@ -27,10 +27,10 @@ was we what when where which who why will with would you your
 ださ さい いて って てく ため よう どう どの なに なぜ 何故 教え 場合 必要 方法
 怎么 怎样 什么 如何 应该 可以 是否 为什 么样 多少 需要 合适 今天
 """
-DROPPED = frozenset(COMMON.split())
+STOPWORDS = frozenset(COMMON_WORDS.split())
 
 
-class Found(StrictModel):
+class SearchResult(StrictModel):
     """A note that a search has found: its id and title, and the part of it that fits best."""
 
     id: str
@@ -38,7 +38,7 @@ class Found(StrictModel):
     excerpt: str
 
 
-class Text(NamedTuple):
+class NoteText(NamedTuple):
     """What is searched of a note."""
 
     id: str
@@ -46,54 +46,54 @@ class Text(NamedTuple):
     content: str
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return a text as it is compared: without differences of width and case."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def terms_of(query: str) -> tuple[str, ...]:
+def search_terms(query: str) -> tuple[str, ...]:
     """Return what a query is searched by: the stems of its words, and pairs of characters where words are not spaced.
 
     A query of nothing but common words, or of signs, has none.
     """
-    runs = SCRIPT.findall(plain(query[:LONGEST_QUERY]))
-    found = dict.fromkeys(part for run in runs for part in parts_of(run))
-    return tuple(found)[:MOST_TERMS]
+    runs = SCRIPT.findall(normalize_text(query[:MAX_QUERY_LENGTH]))
+    terms = dict.fromkeys(part for run in runs for part in split_run(run))
+    return tuple(terms)[:MAX_TERMS]
 
 
-def parts_of(run: str) -> Iterable[str]:
+def split_run(run: str) -> Iterable[str]:
     """Return the terms in a run of characters of one script."""
-    if run in DROPPED:
+    if run in STOPWORDS:
         return []
     if run[0] < "\u3041" or run[0] > "\ufaff":
-        return [ENDING.sub("", run)] if len(run) > 1 else []
+        return [SUFFIX.sub("", run)] if len(run) > 1 else []
     if "\u30a1" <= run[0] <= "\u30ff":
         return [run] if len(run) > 1 else []
     if len(run) == 1:
         return [run] if run > "\u30ff" else []
     pairs = [run[n : n + 2] for n in range(len(run) - 1)]
-    return [pair for pair in pairs if pair not in DROPPED]
+    return [pair for pair in pairs if pair not in STOPWORDS]
 
 
-def ranked(terms: Sequence[str], texts: Iterable[Text], limit: int) -> list[Found]:
+def rank(terms: Sequence[str], texts: Iterable[NoteText], limit: int) -> list[SearchResult]:
     """Return the texts that have any of the terms: those with the most of the rarest first, then by id."""
-    held = [(text, plain(text.title), plain(text.content)) for text in texts]
-    counts = {term: sum(term in title or term in content for _, title, content in held) for term in terms}
-    weights = {term: math.log(1 + len(held) / count) for term, count in counts.items() if count}
+    normalized = [(text, normalize_text(text.title), normalize_text(text.content)) for text in texts]
+    counts = {term: sum(term in title or term in content for _, title, content in normalized) for term in terms}
+    weights = {term: math.log(1 + len(normalized) / count) for term, count in counts.items() if count}
     scored = [
-        (sum(weight * ((term in content) + TITLE * (term in title)) for term, weight in weights.items()), text)
-        for text, title, content in held
+        (sum(weight * ((term in content) + TITLE_WEIGHT * (term in title)) for term, weight in weights.items()), text)
+        for text, title, content in normalized
     ]
     best = sorted((each for each in scored if each[0] > 0), key=lambda each: (-each[0], each[1].id))
-    return [found(text, sorted(weights, key=lambda term: -weights[term])) for _, text in best[:limit]]
+    return [to_result(text, sorted(weights, key=lambda term: -weights[term])) for _, text in best[:limit]]
 
 
-def found(text: Text, terms: Sequence[str]) -> Found:
+def to_result(text: NoteText, terms: Sequence[str]) -> SearchResult:
     """Return a text as it is listed, with the place of the first of the terms that is in it."""
     flat = " ".join(text.content.split())
     folded = flat.casefold()
-    place = next((at for term in terms if (at := folded.find(term)) >= 0), 0)
-    start = max(0, min(place - BEFORE, len(flat) - EXCERPT))
-    excerpt = flat[start : start + EXCERPT].strip()
-    shown = f"{'…' if start else ''}{excerpt}{'…' if start + EXCERPT < len(flat) else ''}"
-    return Found(id=text.id, title=text.title, excerpt=shown)
+    position = next((at for term in terms if (at := folded.find(term)) >= 0), 0)
+    start = max(0, min(position - CONTEXT_BEFORE, len(flat) - EXCERPT_LENGTH))
+    excerpt = flat[start : start + EXCERPT_LENGTH].strip()
+    shortened = f"{'…' if start else ''}{excerpt}{'…' if start + EXCERPT_LENGTH < len(flat) else ''}"
+    return SearchResult(id=text.id, title=text.title, excerpt=shortened)

@@ -7,17 +7,19 @@ from hypothesis import strategies as st
 from tests.engrammer.pairs import PAIRS
 from tests.tiers import examples
 
-from ringi.engrammer.entries import Bullet, Content, numbered
-from ringi.engrammer.pairing import CLOSE, FEW, RARE, Pair, pairs_in
+from ringi.engrammer.close_pairs import MAX_GRAM_COUNT, RARE_GRAM_TEXTS, THRESHOLD, Pair, find_close_pairs
+from ringi.engrammer.entries import Bullet, Content, format_bullet_id
 from ringi.engrammer.playbook import Playbook
-from ringi.engrammer.similarity import alike
+from ringi.engrammer.similarity import find_similar
 
-WORDS = st.sampled_from(["clamp", "glue", "sand", "not", "12", "木工", "膠を", "塗る", "打磨", "aaaaa" * FEW])
+WORDS = st.sampled_from(
+    ["clamp", "glue", "sand", "not", "12", "木工", "膠を", "塗る", "打磨", "aaaaa" * MAX_GRAM_COUNT]
+)
 TEXTS = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
 
 
 def book(texts: list[str], apart: tuple[tuple[int, int], ...] = ()) -> Playbook:
-    ids = [numbered(at) for at in range(1, len(texts) + 1)]
+    ids = [format_bullet_id(at) for at in range(1, len(texts) + 1)]
     bullets = {
         id: Bullet(id=id, content=Content(section="others", text=text), created=2, changed=2)
         for id, text in zip(ids, texts, strict=True)
@@ -31,8 +33,8 @@ def plainly(playbook: Playbook) -> Iterator[Pair]:
     """Compare each bullet with all that come later, one after the other."""
     taken, bullets = set[str](), playbook.active
     for position, older in enumerate(bullets):
-        rest = [each for each in bullets[position + 1 :] if not playbook.are_apart(older, each)]
-        for found in alike(older.content.text, rest, at_least=CLOSE):
+        rest = [each for each in bullets[position + 1 :] if not playbook.is_kept_apart(older, each)]
+        for found in find_similar(older.content.text, rest, at_least=THRESHOLD):
             if not taken & {older.id, found.bullet}:
                 taken |= {older.id, found.bullet}
                 yield older, playbook.bullets[found.bullet], tuple(found.flags)
@@ -40,7 +42,7 @@ def plainly(playbook: Playbook) -> Iterator[Pair]:
 
 @settings(deadline=None, max_examples=examples(60))
 @given(
-    st.lists(TEXTS, min_size=1, max_size=2 * RARE),
+    st.lists(TEXTS, min_size=1, max_size=2 * RARE_GRAM_TEXTS),
     st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=5).map(tuple),
 )
 def test_the_pairs_are_those_that_comparing_each_bullet_with_all_finds(
@@ -48,13 +50,13 @@ def test_the_pairs_are_those_that_comparing_each_bullet_with_all_finds(
 ) -> None:
     playbook = book(texts, apart)
 
-    assert list(pairs_in(playbook)) == list(plainly(playbook))
+    assert list(find_close_pairs(playbook)) == list(plainly(playbook))
 
 
 def test_the_pairs_of_three_languages_are_found_as_well_in_one_large_book() -> None:
     playbook = book([text for pair in PAIRS for text in (pair.one, pair.other)])
 
-    found = list(pairs_in(playbook))
+    found = list(find_close_pairs(playbook))
 
-    assert len(found) > RARE
+    assert len(found) > RARE_GRAM_TEXTS
     assert found == list(plainly(playbook))

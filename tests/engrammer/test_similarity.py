@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 from tests.engrammer.learned import GLUE, OIL, SAND, Journal
 from tests.engrammer.pairs import PAIRS, Label, Pair
 
-from ringi.engrammer.entries import Op, Rejected
+from ringi.engrammer.entries import EntryOp, Rejection
 from ringi.engrammer.errors import DuplicateError
-from ringi.engrammer.similarity import AT_LEAST, Flag, alike, flags_of, likeness, normalised, suppressed
+from ringi.engrammer.similarity import (
+    MIN_SCORE,
+    Flag,
+    difference_flags,
+    find_recent_rejection,
+    find_similar,
+    normalize,
+    similarity_score,
+)
 from ringi.testing.clock import NOON
 
 OPPOSING: set[Flag] = {"number", "negation", "swap"}
@@ -29,40 +37,40 @@ def labelled(label: Label) -> list[Pair]:
 @pytest.mark.parametrize("pair", PAIRS)
 def test_no_pair_but_of_the_same_letters_is_ever_the_same_to_a_rule(pair: Pair) -> None:
     journal = Journal(pair.one)
-    is_same = flags_of(pair.one, pair.other) == ("same",)
+    is_same = difference_flags(pair.one, pair.other) == ("same",)
 
     assert is_same == (pair.label == "copy")
-    assert flags_of(pair.other, pair.one) == flags_of(pair.one, pair.other)
+    assert difference_flags(pair.other, pair.one) == difference_flags(pair.one, pair.other)
     if is_same:
         with pytest.raises(DuplicateError, match="b-00001"):
-            journal.write(journal.playbook.added("strategies", pair.other))
+            journal.write(journal.playbook.add_entry("strategies", pair.other))
     else:
-        journal.write(journal.playbook.added("strategies", pair.other))
+        journal.write(journal.playbook.add_entry("strategies", pair.other))
         assert len(journal.playbook.active) == 2
 
 
 def test_most_duplicates_are_found_and_few_look_like_contradictions() -> None:
     duplicates = labelled("duplicate")
 
-    assert share(likeness(each.one, each.other) >= AT_LEAST for each in duplicates) >= 0.8
-    assert share(bool(flags_of(each.one, each.other)) for each in duplicates) <= 0.13
+    assert share(similarity_score(each.one, each.other) >= MIN_SCORE for each in duplicates) >= 0.8
+    assert share(bool(difference_flags(each.one, each.other)) for each in duplicates) <= 0.13
 
 
 def test_nearly_all_contradictions_are_found_and_flagged() -> None:
     contradictions = labelled("contradiction")
 
-    assert share(likeness(each.one, each.other) >= AT_LEAST for each in contradictions) == 1
-    assert share(bool(OPPOSING & set(flags_of(each.one, each.other))) for each in contradictions) >= 0.9
+    assert share(similarity_score(each.one, each.other) >= MIN_SCORE for each in contradictions) == 1
+    assert share(bool(OPPOSING & set(difference_flags(each.one, each.other))) for each in contradictions) >= 0.9
 
 
 def test_what_has_nothing_in_common_is_not_found() -> None:
-    assert not any(likeness(each.one, each.other) >= AT_LEAST for each in labelled("unrelated"))
+    assert not any(similarity_score(each.one, each.other) >= MIN_SCORE for each in labelled("unrelated"))
 
 
 def test_no_refusal_suppresses_what_says_the_opposite() -> None:
     for pair in labelled("contradiction"):
-        refused = [Rejected(text=pair.one, at=NOON)]
-        assert suppressed(pair.other, refused, NOON) is None, pair
+        refused = [Rejection(text=pair.one, at=NOON)]
+        assert find_recent_rejection(pair.other, refused, NOON) is None, pair
 
 
 @pytest.mark.parametrize(
@@ -81,7 +89,7 @@ def test_no_refusal_suppresses_what_says_the_opposite() -> None:
     ],
 )
 def test_a_flag_says_what_may_set_two_texts_against_each_other(one: str, other: str, flags: tuple[Flag, ...]) -> None:
-    assert flags_of(one, other) == flags
+    assert difference_flags(one, other) == flags
 
 
 @pytest.mark.parametrize(
@@ -94,39 +102,39 @@ def test_a_flag_says_what_may_set_two_texts_against_each_other(one: str, other: 
     ],
 )
 def test_what_only_looks_the_same_is_not(one: str, other: str) -> None:
-    assert normalised(one) != normalised(other)
+    assert normalize(one) != normalize(other)
 
 
 def test_the_likest_bullets_come_first_and_others_not_at_all() -> None:
     playbook = Journal(SAND, GLUE, OIL, "Clamp a glued joint for 45 minutes.").playbook
 
-    found = alike(GLUE, playbook.active)
+    found = find_similar(GLUE, playbook.active)
 
     assert [(each.bullet, each.flags) for each in found] == [("b-00002", ("same",)), ("b-00004", ("number", "swap"))]
     assert found[0].score == 1
     assert (found[0].is_contradiction, found[1].is_contradiction) == (False, True)
-    assert len(alike(GLUE, playbook.active, most=1)) == 1
-    assert len(alike(GLUE, playbook.active, at_least=0)) == 4
+    assert len(find_similar(GLUE, playbook.active, most=1)) == 1
+    assert len(find_similar(GLUE, playbook.active, at_least=0)) == 4
 
 
 def test_a_near_copy_of_what_was_refused_is_suppressed_for_a_while() -> None:
-    refused = [Rejected(text=GLUE, at=NOON)]
+    refused = [Rejection(text=GLUE, at=NOON)]
     copy = "Clamp the glued joint for 30 minutes"
 
-    assert suppressed(copy, refused, NOON + timedelta(days=29)) == refused[0]
-    assert suppressed(copy, refused, NOON + timedelta(days=30)) is None
-    assert suppressed(GLUE, refused, NOON) == refused[0]
-    assert suppressed(SAND, refused, NOON) is None
+    assert find_recent_rejection(copy, refused, NOON + timedelta(days=29)) == refused[0]
+    assert find_recent_rejection(copy, refused, NOON + timedelta(days=30)) is None
+    assert find_recent_rejection(GLUE, refused, NOON) == refused[0]
+    assert find_recent_rejection(SAND, refused, NOON) is None
 
 
 def test_a_number_changed_is_another_claim() -> None:
-    assert suppressed("Clamp a glued joint for 60 minutes.", [Rejected(text=GLUE, at=NOON)], NOON) is None
+    assert find_recent_rejection("Clamp a glued joint for 60 minutes.", [Rejection(text=GLUE, at=NOON)], NOON) is None
 
 
 def test_the_newest_of_two_refusals_is_named() -> None:
-    refused = [Rejected(text=GLUE, at=NOON, request_id=id) for id in ("q-1", "q-2")]
+    refused = [Rejection(text=GLUE, at=NOON, request_id=id) for id in ("q-1", "q-2")]
 
-    found = suppressed(GLUE, refused, NOON)
+    found = find_recent_rejection(GLUE, refused, NOON)
 
     assert found is not None
     assert found.request_id == "q-2"
@@ -136,19 +144,21 @@ def test_the_newest_of_two_refusals_is_named() -> None:
     ("refused", "op", "is_suppressed"),
     [("retire", "add", False), ("add", "retire", False), ("retire", "retire", True), ("edit", "add", True)],
 )
-def test_who_refused_to_retire_a_bullet_did_not_refuse_what_it_says(refused: Op, op: str, is_suppressed: bool) -> None:
-    assert bool(suppressed(GLUE, [Rejected(text=GLUE, at=NOON, op=refused)], NOON, op)) == is_suppressed
+def test_who_refused_to_retire_a_bullet_did_not_refuse_what_it_says(
+    refused: EntryOp, op: str, is_suppressed: bool
+) -> None:
+    assert bool(find_recent_rejection(GLUE, [Rejection(text=GLUE, at=NOON, op=refused)], NOON, op)) == is_suppressed
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_likeness_is_symmetric_and_between_0_and_1(one: str, other: str) -> None:
-    assert likeness(one, other) == likeness(other, one)
-    assert 0 <= likeness(one, other) <= 1
-    assert flags_of(one, other) == flags_of(other, one)
+    assert similarity_score(one, other) == similarity_score(other, one)
+    assert 0 <= similarity_score(one, other) <= 1
+    assert difference_flags(one, other) == difference_flags(other, one)
 
 
 @given(st.text(max_size=40))
 def test_a_text_is_the_same_as_itself(text: str) -> None:
-    assert flags_of(text, text) == ("same",)
-    assert flags_of(text, f"  {text}\n") == ("same",)
-    assert likeness(text, text) == pytest.approx(1, abs=1e-3)
+    assert difference_flags(text, text) == ("same",)
+    assert difference_flags(text, f"  {text}\n") == ("same",)
+    assert similarity_score(text, text) == pytest.approx(1, abs=1e-3)

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 from tests.engrammer.lab import Models, insight, lab
 
-from ringi.engrammer.reflecting import MOST_READ
+from ringi.engrammer.reflector import MAX_INSIGHTS_READ
 from ringi.engrammer.roles import Reflection
 from ringi.errors import OutageError, UnavailableError
 from ringi.testing.model import ModelOutput, calls
@@ -155,11 +155,11 @@ async def test_no_more_than_three_insights_are_proposed_and_no_more_than_ten_are
     models = Models(lessons={"First?": [insight(GLUE)]})
     different = [insight(text) for text in (SAND, OIL, "Plane with sharp irons.", "Store boards flat.")]
     models.lessons[Q] = different
-    models.lessons["Refused?"] = [*[insight(GLUE)] * MOST_READ, insight(SAND)]
+    models.lessons["Refused?"] = [*[insight(GLUE)] * MAX_INSIGHTS_READ, insight(SAND)]
     async with lab(models, file) as it:
         await it.ask("First?", "first")
         await it.decide("reject", "first")
         await it.ask(Q)
         assert len(await it.waiting()) == 3
         assert (await it.ask("Refused?", "refused")).status == "done"
-        assert len((await it.turn("refused"))["suppressed"]) == MOST_READ
+        assert len((await it.turn("refused"))["suppressed"]) == MAX_INSIGHTS_READ

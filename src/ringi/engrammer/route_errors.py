@@ -9,19 +9,19 @@ from ringi.errors import ForbiddenError
 from ringi.server import RefusalError
 
 
-class NothingWaitsError(RefusalError):
+class NothingPendingError(RefusalError):
     """Somebody decides on insights, and none waits for them."""
 
     status: ClassVar[int] = 409
     code: ClassVar[str] = "nothing_waits"
 
     @classmethod
-    def in_conversation(cls, id: str) -> NothingWaitsError:
+    def in_conversation(cls, id: str) -> NothingPendingError:
         """Return the error of a conversation in which nothing is open to the caller."""
         return cls(f"nothing waits to be learned in conversation {id!r}: read its state again")
 
     @classmethod
-    def of(cls, id: str, insights: Iterable[str]) -> NothingWaitsError:
+    def of(cls, id: str, insights: Iterable[str]) -> NothingPendingError:
         """Return the error of insights that are not open."""
         named = ", ".join(map(repr, insights))
         return cls(f"{named} does not wait in conversation {id!r}: read its state again")
@@ -38,7 +38,7 @@ class UnseenError(RefusalError):
         super().__init__(f"{what}: read its state again, or name `insights` with their digests")
 
 
-class CrowdedError(RefusalError):
+class ConversationFullError(RefusalError):
     """A conversation has as many threads as it may have, and all of them run or wait."""
 
     status: ClassVar[int] = 409
@@ -76,7 +76,7 @@ class NotTheirPlaybookError(ForbiddenError):
         super().__init__(f"what {agent!r} learns is decided by {', '.join(deciders)}: ask one of them to change it")
 
 
-class StaleError(RefusalError):
+class StaleBulletError(RefusalError):
     """A person changes a bullet that they have not seen as it is now."""
 
     status: ClassVar[int] = 409

@@ -1,0 +1,152 @@
+"""How an answer comes about: the generator speaks, looks notes up, and speaks again."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
+
+from ringi.engrammer.notes import NOTE_ERRORS, Note, Notes
+from ringi.engrammer.playbook import Playbook
+from ringi.engrammer.roles import GET, MAX_TEXT_LENGTH, SEARCH, generator_tools
+from ringi.errors import RingiError
+from ringi.runs import QUIET_CALLS, clean_text
+
+MAX_ROUNDS = 6
+"""How often the generator speaks for one answer, at most."""
+LAST_ROUND_NOTICE = "(You can look nothing up any more. Answer now, with what you have.)"
+UNREADABLE_CALL = "the arguments of this call cannot be read: call again, with all of them"
+TRUNCATION_NOTICE = "(These are the first {most:,} characters of {all:,}.)"
+STOP_REASON_KEYS = ("finish_reason", "stop_reason", "done_reason")
+"""Under which names providers say why a model stopped."""
+NOTE_EVENT = "note"
+"""The name under which a run's stream says that a note is read."""
+CITATION = re.compile(r"\[(b-\d{5,})\]")
+
+
+class NoAnswerError(RingiError):
+    """A model said nothing at all for an answer."""
+
+    def __init__(self, responses: list[AIMessage]) -> None:
+        end = next(
+            (
+                str(responses[-1].response_metadata[name])
+                for name in STOP_REASON_KEYS
+                if name in responses[-1].response_metadata
+            ),
+            None,
+        )
+        why = f", and ended with {end!r}" if end else ""
+        super().__init__(
+            f"the model spoke {len(responses)} times and answered nothing{why}: ask again, or in other words"
+        )
+
+
+class AnswerGenerator:
+    """One answer in the making: what was said for it, and which notes were read."""
+
+    def __init__(self, model: BaseChatModel, notes: Notes, *, streams_notes: bool = True) -> None:
+        self._model, self._notes = model, notes
+        self._write_event = get_stream_writer() if streams_notes else discard
+        self.responses: list[AIMessage] = []
+        self.notes_read: dict[str, str] = {}
+        """The notes by `source/id`, as the generator saw them."""
+
+    async def generate(self, messages: list[AnyMessage], config: RunnableConfig) -> str:
+        """Return the answer to what the generator is told: all that it said for it, "" where it said nothing."""
+        model = self._model.bind_tools(generator_tools(self._notes.titles)) if self._notes.names else self._model
+        # To the end with the tools: some providers refuse to read what a tool returned without them.
+        caller = model.with_config(tags=[QUIET_CALLS])
+        for rounds_left in reversed(range(MAX_ROUNDS)):
+            answer = await caller.ainvoke(messages, config)
+            self.responses.append(answer)
+            if not rounds_left or not (answer.tool_calls or answer.invalid_tool_calls):
+                break
+            messages = [*messages, *await self._run_tools(answer, is_last=rounds_left == 1)]
+        texts = [clean_text(each.text).strip() for each in self.responses]
+        return "\n\n".join(filter(None, texts)) or refusal_text(self.responses[-1])
+
+    async def _run_tools(self, answer: AIMessage, *, is_last: bool) -> list[AnyMessage]:
+        """Return what the generator is told after it called: its calls, and what came of each."""
+        broken = [
+            without_arguments(call, f"{len(self.responses)}-{n}") for n, call in enumerate(answer.invalid_tool_calls)
+        ]
+        results = [await self._tool_message(call) for call in answer.tool_calls]
+        results += [tool_result(call, UNREADABLE_CALL) for call in broken]
+        if is_last:
+            results[-1] = results[-1].model_copy(update={"content": f"{results[-1].text}\n\n{LAST_ROUND_NOTICE}"})
+        # A call that was cut off is no JSON: a provider that is told it as it was may refuse it.
+        calls = {"tool_calls": [*answer.tool_calls, *broken], "invalid_tool_calls": []}
+        return [answer.model_copy(update=calls), *results]
+
+    async def _tool_message(self, call: ToolCall) -> ToolMessage:
+        args = {name: clean_text(str(value)) for name, value in call["args"].items()}
+        try:
+            return tool_result(call, await self._look_up(call["name"], args))
+        except NOTE_ERRORS as error:
+            return tool_result(call, str(error))
+
+    async def _look_up(self, tool: str, args: dict[str, str]) -> str:
+        source = args.get("source", "")
+        if tool == SEARCH:
+            found = await self._notes.search(source, args.get("query", ""))
+            return "\n".join(f"{each.id}: {each.title}: {each.excerpt}" for each in found) or "nothing is found"
+        if tool != GET:
+            return f"there is no tool {tool!r}: use {SEARCH} or {GET}"
+        note = await self._notes.get(source, args.get("note_id", ""))
+        self.notes_read[f"{source}/{note.id}"] = note_text(note)[:MAX_TEXT_LENGTH]
+        self._write_event({"name": NOTE_EVENT, "source": source, "noteId": note.id, "title": note.title})
+        return note_text(note)
+
+
+def discard(event: dict[str, Any]) -> None:
+    """Tell nobody."""
+
+
+def tool_result(call: ToolCall, text: str) -> ToolMessage:
+    """Return what a call comes to; of what is too long for a model, its beginning."""
+    content = (
+        text
+        if len(text) <= MAX_TEXT_LENGTH
+        else f"{text[:MAX_TEXT_LENGTH]}\n\n{TRUNCATION_NOTICE.format(most=MAX_TEXT_LENGTH, all=len(text))}"
+    )
+    return ToolMessage(content, tool_call_id=call["id"] or "", name=call["name"])
+
+
+def without_arguments(call: InvalidToolCall, number: str) -> ToolCall:
+    """Return a call that cannot be read as one without arguments."""
+    return ToolCall(name=call["name"] or "unknown", args={}, id=call["id"] or f"cut-off-{number}")
+
+
+def refusal_text(answer: AIMessage) -> str:
+    """Return in which words a model will not answer, "" where it has none."""
+    blocks = [block for block in answer.content if isinstance(block, dict)]
+    sources = [answer.additional_kwargs, *blocks, *(block.get("value") for block in blocks)]
+    refusals = (each.get("refusal") for each in sources if isinstance(each, dict))
+    return next((text for each in refusals if isinstance(each, str) and (text := clean_text(each).strip())), "")
+
+
+def note_text(note: Note) -> str:
+    """Return a note as models read it; they are told no more of it than its first `MOST_TOLD` characters."""
+    return clean_text(f"{note.title}\n\n{note.content}" if note.title else note.content)
+
+
+def cited_bullets(response: str, playbook: Playbook) -> list[str]:
+    """Return the bullets that an answer cites, each once, as far as they are in the playbook."""
+    active = {bullet.id for bullet in playbook.active}
+    return [id for id in dict.fromkeys(CITATION.findall(response)) if id in active]
+
+
+def to_reference(name: str) -> dict[str, str]:
+    """Return `source/id` as a reference."""
+    source, _, id = name.partition("/")
+    return {"source": source, "noteId": id}
+
+
+def make_references(notes: dict[str, Any], cited: list[str]) -> list[dict[str, str]]:
+    """Return what an answer stands on: notes that were read, and bullets that it cites."""
+    return [to_reference(name) for name in [*notes, *(f"playbook/{id}" for id in cited)]]
