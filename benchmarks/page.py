@@ -23,7 +23,7 @@ from benchmarks.client import Caller
 from benchmarks.measure import Row, folder
 from benchmarks.serving import Served, served
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.store import Change, change_of, save
+from ringi.backends.sqlite.store import RecordChange, change_of, save
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Event
 from ringi.domain.request import Request
@@ -171,7 +171,7 @@ def make_batches(count: int, some: Callable[[int, int], T]) -> Iterator[T]:
             ahead += [pool.submit(some, start, count) for start in islice(left, 1)]
 
 
-def some_changes(start: int, count: int) -> list[Change]:
+def some_changes(start: int, count: int) -> list[RecordChange]:
     """Return a batch as the changes of a SQLite file."""
     return [change_of(*each) for each in some_requests(start, count)]
 

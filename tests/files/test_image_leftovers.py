@@ -11,7 +11,7 @@ import pytest
 from tests.files.test_image_recovery import stored_numbers
 from tests.files.test_images import KEY, PHOTO, Talk, bytes_left, erase, files_in, findings, photo, short, talk
 
-from ringi.backends.sqlite.database import Task
+from ringi.backends.sqlite.database import DatabaseTask
 from ringi.connect import Backend
 from ringi.domain.record import Key
 from ringi.domain.thread import Thread
@@ -280,7 +280,7 @@ async def test_of_two_messages_that_see_the_images_of_each_other_one_begins_its_
 
 
 async def test_a_write_that_sqlite_never_began_says_that_nothing_is_written() -> None:
-    task = Task(lambda _: None, asyncio.get_running_loop().create_future(), needs_turn=True, until=0.0)
+    task = DatabaseTask(lambda _: None, asyncio.get_running_loop().create_future(), needs_turn=True, until=0.0)
     task.give_up()
     error = task.future.exception()
     assert isinstance(error, UnavailableError)

@@ -14,7 +14,7 @@ import pytest
 from tests.runs.world import World, opened, until, working
 
 from ringi.backends.postgres.database import Database
-from ringi.backends.postgres.jobs import Driver, Looks
+from ringi.backends.postgres.jobs import Driver, FetchQueries
 from ringi.connect import Backend
 from ringi.contracts.jobs import Jobs
 from ringi.domain.thread import Run, Thread
@@ -132,7 +132,7 @@ async def test_many_rings_are_one_until_somebody_looks(postgres: str) -> None:
     sql = "SELECT pg_notify('rings', json_build_object('type', $1::text, 'n', n)::text) FROM generate_series(1, $2) n"
     async with opened(postgres), Database(postgres) as database, database_of(postgres) as connection:
         driver = Driver(database.pool)
-        looks = Looks(driver)
+        looks = FetchQueries(driver)
 
         async def rings(what: str, count: int) -> list[str]:
             """Ring so often, and return what was heard until a message behind it came."""

@@ -28,7 +28,7 @@ from ringi.backends.fenced_saver import report_outages
 log = logging.getLogger(__name__)
 ROOT = "ringi"
 """The first element of all namespaces: an application may have its own beside them."""
-PLAIN = "ringi_value"
+VALUE_KEY = "ringi_value"
 """The key of a value that is not an object: some agents store text, which LangGraph's SQLite store refuses."""
 PAGE = 100
 Batch = Callable[[Sequence[Op]], list[Result]]
@@ -44,14 +44,14 @@ class AgentStore(BaseStore):
     """
 
     def __init__(self, batch: Batch, *scope: str) -> None:
-        self._batch, self._scope = batch, (ROOT, *map(label, scope))
+        self._batch, self._scope = batch, (ROOT, *map(namespace_label, scope))
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute all operations, and wait for them."""
-        asked = list(ops)
+        operations = list(ops)
         with report_outages():
-            found = self._batch([self._within(op) for op in asked])
-        return [self._shown(op, result) for op, result in zip(asked, found, strict=True)]
+            found = self._batch([self._add_scope(op) for op in operations])
+        return [self._restore(op, result) for op, result in zip(operations, found, strict=True)]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute all operations without blocking the event loop."""
@@ -72,40 +72,40 @@ class AgentStore(BaseStore):
             count += len(found)
         return count
 
-    def _within(self, op: Op) -> Op:
+    def _add_scope(self, op: Op) -> Op:
         if isinstance(op, PutOp):
-            given: object = op.value
-            op = op if given is None or isinstance(given, Mapping) else op._replace(value={PLAIN: given})
+            value: object = op.value
+            op = op if value is None or isinstance(value, Mapping) else op._replace(value={VALUE_KEY: value})
         if isinstance(op, GetOp | PutOp):
             return op._replace(namespace=(*self._scope, *op.namespace))
         if isinstance(op, SearchOp):
             return op._replace(namespace_prefix=(*self._scope, *op.namespace_prefix))
         depth = None if op.max_depth is None else op.max_depth + len(self._scope)
-        given = op.match_conditions or ()
-        own = [MatchCondition("prefix", self._scope)] if not any(c.match_type == "prefix" for c in given) else []
-        inside = [c._replace(path=(*self._scope, *c.path)) if c.match_type == "prefix" else c for c in given]
-        return op._replace(match_conditions=(*own, *inside), max_depth=depth)
+        conditions = op.match_conditions or ()
+        own = [MatchCondition("prefix", self._scope)] if not any(c.match_type == "prefix" for c in conditions) else []
+        scoped = [c._replace(path=(*self._scope, *c.path)) if c.match_type == "prefix" else c for c in conditions]
+        return op._replace(match_conditions=(*own, *scoped), max_depth=depth)
 
-    def _shown(self, op: Op, result: Result) -> Result:
+    def _restore(self, op: Op, result: Result) -> Result:
         if isinstance(result, Item):
-            return self._outside(result)
+            return self._remove_scope(result)
         if isinstance(op, SearchOp) and isinstance(result, list):
-            return [self._outside(item) for item in result if isinstance(item, SearchItem)]
+            return [self._remove_scope(item) for item in result if isinstance(item, SearchItem)]
         if isinstance(op, ListNamespacesOp) and isinstance(result, list):
-            least = max((len(c.path) for c in op.match_conditions or ()), default=0)
+            shortest = max((len(c.path) for c in op.match_conditions or ()), default=0)
             spaces = [space[len(self._scope) :] for space in result if isinstance(space, tuple)]
             # A suffix may have matched the names that precede the agent's own.
-            return [space for space in spaces if space and len(space) >= min(least, op.max_depth or least)]
+            return [space for space in spaces if space and len(space) >= min(shortest, op.max_depth or shortest)]
         return result
 
-    def _outside(self, item: ItemT) -> ItemT:
+    def _remove_scope(self, item: ItemT) -> ItemT:
         item.namespace = item.namespace[len(self._scope) :]
-        if set(item.value) == {PLAIN}:
-            item.value = item.value[PLAIN]
+        if set(item.value) == {VALUE_KEY}:
+            item.value = item.value[VALUE_KEY]
         return item
 
 
-def label(name: str) -> str:
+def namespace_label(name: str) -> str:
     """Return a name as one part of a namespace, which must not contain dots."""
     return quote(name, safe="").replace(".", "%2E")
 
@@ -115,21 +115,21 @@ class MemoryAgentStores:
 
     def __init__(self) -> None:
         self._inner = InMemoryStore()
-        self._is_told = False
+        self._has_warned = False
 
     def batch(self, ops: Sequence[Op]) -> list[Result]:
         """Execute all operations."""
-        if not self._is_told and any(isinstance(op, PutOp) for op in ops):
-            self._is_told = True
+        if not self._has_warned and any(isinstance(op, PutOp) for op in ops):
+            self._has_warned = True
             log.warning("an agent writes to its store in memory: it ends with this process, as all at memory:// does")
         # The inner store returns its own items: a change to a result would change the stored item.
-        return [copied(result) for result in self._inner.batch(ops)]
+        return [copy_items(result) for result in self._inner.batch(ops)]
 
     def close(self) -> None:
         """Do nothing: the store ends with the process."""
 
 
-def copied(result: Result) -> Result:
+def copy_items(result: Result) -> Result:
     """Return a copy of a result with its own items."""
     if isinstance(result, Item):
         return copy.copy(result)

@@ -21,27 +21,27 @@ ENDED = {"tenant", "ended_since", "assignee", "mine", "asked_by", "remembered_by
 def audiences_of(request: Request) -> list[str]:
     """Return the audiences of a request: the names under which it is listed."""
     groups = [f"group:{name}" for name in dict.fromkeys(request.candidate_groups)]
-    to = [f"to:{request.assignee}"] if request.assignee else []
-    by = [f"by:{request.asked_by}"] if request.asked_by is not None else []
-    claimed = [f"claim:{request.claimed_by}"] if request.claimed_by else []
+    assignees = [f"to:{request.assignee}"] if request.assignee else []
+    askers = [f"by:{request.asked_by}"] if request.asked_by is not None else []
+    claimants = [f"claim:{request.claimed_by}"] if request.claimed_by else []
     person = person_in(request)
-    remembered = [f"memory:{person}"] if person else []
-    return [EVERYTHING, *(to + groups or [TO_ALL]), *by, *claimed, *remembered]
+    memory_owners = [f"memory:{person}"] if person else []
+    return [EVERYTHING, *(assignees + groups or [TO_ALL]), *askers, *claimants, *memory_owners]
 
 
-def audiences_wanted(query: Query) -> list[list[str]]:
+def required_audiences(query: Query) -> list[list[str]]:
     """Return sets of audiences; a match has one audience of each set. The set with the fewest requests is first."""
     sets = [
         [f"memory:{query.remembered_by}"] if query.remembered_by is not None else [],
         [f"to:{query.assignee}"] if query.assignee is not None else [],
         [f"to:{query.mine}", f"claim:{query.mine}"] if query.mine is not None else [],
         [f"by:{query.asked_by}"] if query.asked_by is not None else [],
-        audiences_with(query.viewer) if query.viewer else [],
+        viewer_audiences(query.viewer) if query.viewer else [],
     ]
-    return [wanted for wanted in sets if wanted]
+    return [names for names in sets if names]
 
 
-def audiences_with(viewer: Viewer) -> list[str]:
+def viewer_audiences(viewer: Viewer) -> list[str]:
     """Return the audiences to which a person belongs."""
     groups = [f"group:{name}" for name in dict.fromkeys(viewer.groups)]
     return [TO_ALL, f"to:{viewer.name}", f"by:{viewer.name}", *groups]
@@ -54,7 +54,7 @@ def list_partitions(query: Query) -> list[str]:
     return [" ".join(names) for names in product(query.statuses or get_args(Status), kinds, priorities)]
 
 
-def given(query: Query) -> set[str]:
+def conditions_of(query: Query) -> set[str]:
     """Return the conditions that a query sets, except its limit."""
     return {name for name, value in query if value != type(query).model_fields[name].default} - {"limit"}
 

@@ -15,11 +15,11 @@ from ringi.contracts.notifier import Notifier
 from ringi.errors import RingiError
 
 log = logging.getLogger(__name__)
-LONGEST = 1_000
+MAX_TOPIC_BYTES = 1_000
 """Maximum bytes of a topic in a message; a longer topic is replaced by its digest."""
 BATCH = 500
 """Maximum topics sent at once."""
-AGAIN = (0.1, 0.5, 1.0, 2.0, 5.0)
+RETRY_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0)
 """Seconds until the next attempt to listen again."""
 UntilDead = Callable[[], Awaitable[None]]
 
@@ -34,10 +34,10 @@ class BroadcastNotifier(Notifier):
     def __init__(self, recheck_after: float, *, must_listen: bool = True) -> None:
         super().__init__(recheck_after)
         self._must_listen = must_listen
-        self._me = uuid.uuid4().hex[:12]
+        self._sender = uuid.uuid4().hex[:12]
         self._topics: dict[str, None] = {}
-        self._more = asyncio.Event()
-        self._is_telling = True
+        self._has_topics = asyncio.Event()
+        self._is_sending = True
 
     @abstractmethod
     async def _send(self, messages: Sequence[str]) -> None:
@@ -45,11 +45,11 @@ class BroadcastNotifier(Notifier):
 
     @abstractmethod
     def _listening(self) -> AbstractAsyncContextManager[UntilDead]:
-        """Pass each message to `_heard` during the block; the yielded function returns when the connection is lost."""
+        """Pass each message to `_receive` in the block; the yielded function returns when the connection is lost."""
 
     async def __aenter__(self) -> Self:
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._tasks = [asyncio.create_task(self._keep_listening(ready)), asyncio.create_task(self._keep_telling())]
+        self._tasks = [asyncio.create_task(self._listen_forever(ready)), asyncio.create_task(self._send_forever())]
         try:
             await ready
         except BaseException:
@@ -59,55 +59,55 @@ class BroadcastNotifier(Notifier):
 
     async def __aexit__(self, *_: object) -> None:
         await self._end()
-        await self._tell()
+        await self._send_batches()
 
     async def publish(self, topic: str) -> None:
         """Notify the local listeners now, and remote ones as soon as possible; return without waiting for them."""
         self.ring(topic)
         self._topics[topic] = None
-        self._more.set()
+        self._has_topics.set()
 
     async def _end(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _keep_telling(self) -> None:
+    async def _send_forever(self) -> None:
         while True:
-            await self._more.wait()
-            self._more.clear()
-            await self._tell()
+            await self._has_topics.wait()
+            self._has_topics.clear()
+            await self._send_batches()
 
-    async def _tell(self) -> None:
+    async def _send_batches(self) -> None:
         while self._topics:
             batch = list(self._topics)[:BATCH]
             for topic in batch:
                 del self._topics[topic]
             try:
-                await self._send([f"{self._me} {wire(topic)}" for topic in batch])
-                self._is_telling = True
+                await self._send([f"{self._sender} {message_topic(topic)}" for topic in batch])
+                self._is_sending = True
             except RingiError as error:
                 self.lost += len(batch)
                 # Logged once: during an outage of an hour every request would write a line.
-                level = logging.WARNING if self._is_telling else logging.DEBUG
+                level = logging.WARNING if self._is_sending else logging.DEBUG
                 log.log(level, "%d wake-ups are lost, their waiters wake by polling: %s", len(batch), error)
-                self._is_telling = False
+                self._is_sending = False
 
-    def _heard(self, message: str) -> None:
+    def _receive(self, message: str) -> None:
         sender, _, name = message.partition(" ")
-        if sender == self._me:
+        if sender == self._sender:
             return
         self.ring(name)
         if name.startswith("sha256:"):
-            for topic in [topic for topic in self._listeners if wire(topic) == name]:
+            for topic in [topic for topic in self._listeners if message_topic(topic) == name]:
                 self.ring(topic)
 
-    async def _keep_listening(self, ready: asyncio.Future[None]) -> None:
-        tries = 0
+    async def _listen_forever(self, ready: asyncio.Future[None]) -> None:
+        attempts = 0
         while True:
             try:
                 async with self._listening() as until_dead:
-                    tries = 0
+                    attempts = 0
                     if ready.done():
                         self.ring_all()
                     else:
@@ -119,11 +119,11 @@ class BroadcastNotifier(Notifier):
                 if not ready.done():
                     ready.set_result(None)
                 log.warning("nothing is heard from other processes, trying again: %s", error)
-            await asyncio.sleep(AGAIN[min(tries, len(AGAIN) - 1)])
-            tries += 1
+            await asyncio.sleep(RETRY_SECONDS[min(attempts, len(RETRY_SECONDS) - 1)])
+            attempts += 1
 
 
-def wire(topic: str) -> str:
+def message_topic(topic: str) -> str:
     """Return the topic in a form that fits into a message."""
     raw = topic.encode()
-    return topic if len(raw) <= LONGEST else f"sha256:{hashlib.sha256(raw).hexdigest()}"
+    return topic if len(raw) <= MAX_TOPIC_BYTES else f"sha256:{hashlib.sha256(raw).hexdigest()}"

@@ -18,7 +18,7 @@ log = limited(__name__)
 TOPIC = "jobs"
 CLAIM_SECONDS = 6.0
 """Seconds until another worker may claim the job of a dead worker."""
-LATER = (0.1, 0.5, 2.0, 10.0, 30.0)
+RETRY_SECONDS = (0.1, 0.5, 2.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 
 
@@ -45,24 +45,24 @@ class ClaimedJobs(Jobs):
         """Release a job, to be claimed again after `seconds`."""
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
-        begun = set[asyncio.Task[None]]()
+        running = set[asyncio.Task[None]]()
         stopping = asyncio.create_task(stop.wait())
         try:
             async with self._notifier.subscribe(TOPIC) as wakeup:
                 stopping.add_done_callback(lambda _: wakeup.set())
                 while not stop.is_set():
-                    while len(begun) < concurrency and (job := await self._next(kinds)):
+                    while len(running) < concurrency and (job := await self._next(kinds)):
                         task = asyncio.create_task(self._do(job, handle))
-                        begun.add(task)
-                        task.add_done_callback(begun.discard)
+                        running.add(task)
+                        task.add_done_callback(running.discard)
                         task.add_done_callback(lambda _: wakeup.set())
                     # Workers that poll in step would always leave a deferred job to the first of them.
                     await wakeup.wait(self._notifier.recheck_after * random.uniform(0.5, 1))
-            await asyncio.gather(*begun, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
         finally:
-            for left in (stopping, *begun):
-                left.cancel()
-            await asyncio.gather(stopping, *begun, return_exceptions=True)
+            for each in (stopping, *running):
+                each.cancel()
+            await asyncio.gather(stopping, *running, return_exceptions=True)
 
     async def _next(self, kinds: Collection[str]) -> Job | None:
         try:
@@ -75,16 +75,16 @@ class ClaimedJobs(Jobs):
         return job
 
     async def _do(self, job: Job, handle: Handler) -> None:
-        renewing = asyncio.create_task(self._keep(job))
+        renewing = asyncio.create_task(self._keep_renewing(job))
         try:
             await handle(job)
         except LaterError as error:
-            await self._put_off(job, error.seconds)
+            await self._defer(job, error.seconds)
         except Exception:
-            log.exception("job %s failed on try %s", job.key, job.tries + 1)
-            await self._put_off(job, LATER[min(job.tries, len(LATER) - 1)])
+            log.exception("job %s failed on attempt %s", job.key, job.tries + 1)
+            await self._defer(job, RETRY_SECONDS[min(job.tries, len(RETRY_SECONDS) - 1)])
         except asyncio.CancelledError:
-            await self._put_off(job, 0)
+            await self._defer(job, 0)
             raise
         else:
             try:
@@ -94,7 +94,7 @@ class ClaimedJobs(Jobs):
         finally:
             renewing.cancel()
 
-    async def _keep(self, job: Job) -> None:
+    async def _keep_renewing(self, job: Job) -> None:
         while True:
             await asyncio.sleep(CLAIM_SECONDS / 3)
             try:
@@ -102,7 +102,7 @@ class ClaimedJobs(Jobs):
             except UnavailableError as error:
                 log.warning("the claim of job %s is not renewed: %s", job.key, error)
 
-    async def _put_off(self, job: Job, seconds: float) -> None:
+    async def _defer(self, job: Job, seconds: float) -> None:
         try:
             await self._free(job, seconds)
         except UnavailableError as error:

@@ -30,11 +30,11 @@ DELTA = "counters_since_delta_snapshot"
 """Metadata key of a checkpoint whose `DeltaChannel` is readable only together with earlier checkpoints."""
 
 
-PATIENCE_SECONDS = 1.0
+LOOP_WAIT_SECONDS = 1.0
 """Seconds for which a step on its own thread waits for the event loop, before the loop counts as blocked."""
 
 
-async def nothing(task_id: str | None) -> None:
+async def no_flush(task_id: str | None) -> None:
     """Do nothing."""
 
 
@@ -44,7 +44,7 @@ class FencedSaver(Saver):
     A worker that was suspended, lost its lease and resumes late gets `FenceError` instead of a commit.
     """
 
-    before_write: Callable[[str | None], Awaitable[None]] = staticmethod(nothing)
+    before_write: Callable[[str | None], Awaitable[None]] = staticmethod(no_flush)
     """Called with the task whose results are about to be saved; None for a whole checkpoint."""
 
     def __init__(self, held: Thread) -> None:
@@ -71,12 +71,12 @@ class FencedSaver(Saver):
         error = next((value for channel, value in writes if channel == ERROR), None)
         if error is None or any(channel == ERROR_SOURCE_NODE for channel, _ in writes):
             return writes
-        kept = [write for write in writes if write[0] != RESUME]
-        if len(kept) < len(writes) and not isinstance(error, asyncio.CancelledError):
+        remaining = [write for write in writes if write[0] != RESUME]
+        if len(remaining) < len(writes) and not isinstance(error, asyncio.CancelledError):
             # A subgraph's namespace begins with the outermost step: `name:task|name:task`.
             outermost = config["configurable"].get("checkpoint_ns", "").partition("|")[0].rpartition(":")[2]
             self.failed.add(outermost or task_id)
-        return kept
+        return remaining
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with report_outages():
@@ -112,8 +112,8 @@ class FencedSaver(Saver):
     ) -> None:
         self._flush_before(task_id)
         with report_outages():
-            kept = self._without_failed(config, writes, task_id)
-            self._write_now("put_writes", config, kept, task_id, task_path)
+            remaining = self._without_failed(config, writes, task_id)
+            self._write_now("put_writes", config, remaining, task_id, task_path)
 
     def _flush_before(self, task_id: str | None) -> None:
         """Let the event loop store the step's output, unless the step itself blocks the loop."""
@@ -122,9 +122,9 @@ class FencedSaver(Saver):
         if threading.get_ident() == self._loop_thread:
             self._is_loop_blocked = True
             return
-        flushed = asyncio.run_coroutine_threadsafe(before_of(self, task_id), self._loop)
+        flushed = asyncio.run_coroutine_threadsafe(call_before_write(self, task_id), self._loop)
         try:
-            flushed.result(PATIENCE_SECONDS)
+            flushed.result(LOOP_WAIT_SECONDS)
         except TimeoutError:
             # Agent code holds the loop until this very call ends: waiting for the loop would deadlock.
             flushed.cancel()
@@ -208,7 +208,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-async def before_of(saver: FencedSaver, task_id: str | None) -> None:
+async def call_before_write(saver: FencedSaver, task_id: str | None) -> None:
     """Run a saver's actions before a write, on its loop."""
     with report_outages():
         await saver.before_write(task_id)
@@ -223,7 +223,7 @@ def report_outages() -> Iterator[None]:
         raise OutageError(error) from error
 
 
-def called(saver: Saver, method: str, *args: Any, **options: Any) -> Any:
+def call_method(saver: Saver, method: str, *args: Any, **options: Any) -> Any:
     """Call a synchronous method of a saver; return an iterator as a list."""
     result = getattr(saver, method)(*args, **options)
     return list(islice(result, options["limit"])) if method == "list" else result

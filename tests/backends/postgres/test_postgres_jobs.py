@@ -68,7 +68,7 @@ async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had
         await work
     assert handled == ["next", "long"]
     assert [said for said in caplog.messages if "lost" in said] == [
-        "the connection that rings for jobs was lost: listening anew"
+        "the connection for notifications of jobs was lost: opening another"
     ]
 
 
@@ -78,7 +78,7 @@ PROBE = timedelta(seconds=20)
 
 @asynccontextmanager
 async def overheard(database: Database) -> AsyncIterator[asyncio.Queue[str]]:
-    """Hear all that rings for jobs."""
+    """Collect all notifications of jobs."""
     heard, connection = asyncio.Queue[str](), await database.connect()
     await connection.add_listener(CHANNEL, lambda *said: heard.put_nowait(said[-1]))
     yield heard
@@ -106,11 +106,11 @@ async def never_done() -> None:
 
 
 async def test_a_queue_that_nothing_reaches_goes_on_until_one_of_many_before_it_has_ended(database: Database) -> None:
-    busy = {asyncio.create_task(never_done()) for _ in range(jobs.MOST_DEAF)}
+    busy = {asyncio.create_task(never_done()) for _ in range(jobs.MAX_UNNOTIFIED)}
     for task in busy:
         task.add_done_callback(busy.discard)
     async with PostgresJobs(database), overheard(database) as heard, asyncio.timeout(LIMIT):
-        queue = jobs.Queue(Queries.from_asyncpg_pool(database.pool), deaf=busy)
+        queue = jobs.Queue(Queries.from_asyncpg_pool(database.pool), unnotified=busy)
         probing = asyncio.create_task(queue.listener_healthy(PROBE / 20))
         for _ in range(2):
             await heard.get()
@@ -134,7 +134,7 @@ async def test_lanes_keep_their_connection_alive_again_after_one_was_refused(
     async def kept() -> set[int]:
         return {row["pid"] for row in await database.pool.fetch(KEPT)}
 
-    async with jobs.Lanes(behind), asyncio.timeout(LIMIT):
+    async with jobs.PartitionLocks(behind), asyncio.timeout(LIMIT):
         while not (before := await kept()):
             await Wakeup().wait(0.01)
         proxy.is_blocked = True

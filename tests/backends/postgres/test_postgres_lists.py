@@ -74,7 +74,7 @@ class Explained(Database):
         self.blocks += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
         return await super().fetch(sql, *values)
 
-    async def soonest(self, *ways: Coroutine[Any, Any, Any]) -> Any:
+    async def first_result(self, *ways: Coroutine[Any, Any, Any]) -> Any:
         before, costs = self.blocks, list[int]()
         for way in ways:
             self.blocks = 0

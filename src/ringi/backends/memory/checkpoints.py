@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ringi.backends.fenced_saver import DELTA, FencedSaver, called
+from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
 from ringi.contracts.store import Store
 from ringi.domain.thread import Thread
 
@@ -26,8 +26,8 @@ class MemorySaver(InMemorySaver):
             return
         newest = {place: max(space) for place, space in spaces.items() if space and ":" not in place}
         versions = {place: self._versions(spaces[place][id][0]) for place, id in newest.items()}
-        kept: dict[str, Any] = {place: {id: (*spaces[place][id][:2], None)} for place, id in newest.items()}
-        self.storage[thread_id] = defaultdict(dict, kept)
+        newest_items: dict[str, Any] = {place: {id: (*spaces[place][id][:2], None)} for place, id in newest.items()}
+        self.storage[thread_id] = defaultdict(dict, newest_items)
         for key in [key for key in self.writes if key[0] == thread_id and newest.get(key[1]) != key[2]]:
             del self.writes[key]
         for blob in [b for b in self.blobs if b[0] == thread_id and b[2:] not in versions.get(b[1], ())]:
@@ -37,7 +37,7 @@ class MemorySaver(InMemorySaver):
         return set(self.serde.loads_typed(checkpoint)["channel_versions"].items())
 
 
-def ended(step: Coroutine[Any, Any, T]) -> T:
+def run_to_end(step: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine that never suspends."""
     try:
         step.send(None)
@@ -59,19 +59,19 @@ class FencedMemorySaver(FencedSaver):
         self._inner.serde = self.serde
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
-        return called(self._inner, method, *args, **options)
+        return call_method(self._inner, method, *args, **options)
 
     async def _write(self, method: str, *args: Any) -> Any:
         self._refuse_other(await self._store.get(Thread, *self._held.key))
-        return called(self._inner, method, *args)
+        return call_method(self._inner, method, *args)
 
     def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
-        return called(self._inner, method, *args, **options)
+        return call_method(self._inner, method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
         # The memory store never suspends, so its coroutine ends at its first step.
-        self._refuse_other(ended(self._store.get(Thread, *self._held.key)))
-        return called(self._inner, method, *args)
+        self._refuse_other(run_to_end(self._store.get(Thread, *self._held.key)))
+        return call_method(self._inner, method, *args)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return LangGraph's own next version for this saver."""

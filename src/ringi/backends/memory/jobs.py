@@ -11,7 +11,7 @@ from ringi.contracts.notifier import Wakeup
 from ringi.errors import LaterError
 
 log = logging.getLogger(__name__)
-LATER = (0.1, 0.5, 2.0, 10.0, 30.0)
+RETRY_SECONDS = (0.1, 0.5, 2.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 
 
@@ -20,69 +20,69 @@ class MemoryJobs(Jobs):
 
     def __init__(self) -> None:
         self._unfinished: dict[str, Job] = {}
-        self._begun: set[str] = set()
-        self._resting: set[str] = set()
+        self._running: set[str] = set()
+        self._deferred: set[str] = set()
         self._listeners: set[Wakeup] = set()
 
     async def submit(self, job: Job) -> None:
         if job.key not in self._unfinished:
             self._unfinished[job.key] = job
-            self._ring()
+            self._notify()
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
-        bell, tasks = Wakeup(), set[asyncio.Task[None]]()
+        wakeup, tasks = Wakeup(), set[asyncio.Task[None]]()
         stopping = asyncio.create_task(stop.wait())
-        stopping.add_done_callback(lambda _: bell.set())
-        self._listeners.add(bell)
+        stopping.add_done_callback(lambda _: wakeup.set())
+        self._listeners.add(wakeup)
         try:
             while not stop.is_set():
                 while len(tasks) < concurrency and (job := self._claim(kinds)):
                     task = asyncio.create_task(self._do(job, handle))
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
-                    task.add_done_callback(lambda _: self._ring())
-                await bell.wait(None)
+                    task.add_done_callback(lambda _: self._notify())
+                await wakeup.wait(None)
             await asyncio.gather(*tasks, return_exceptions=True)
         finally:
-            self._listeners.discard(bell)
-            for left in (stopping, *tasks):
-                left.cancel()
+            self._listeners.discard(wakeup)
+            for each in (stopping, *tasks):
+                each.cancel()
             await asyncio.gather(stopping, *tasks, return_exceptions=True)
 
     def _claim(self, kinds: Collection[str]) -> Job | None:
-        busy = {self._unfinished[key].lane for key in self._begun}
-        held = self._begun | self._resting
-        free = (job for key, job in self._unfinished.items() if key not in held and job.lane not in busy)
+        busy = {self._unfinished[key].lane for key in self._running}
+        taken = self._running | self._deferred
+        free = (job for key, job in self._unfinished.items() if key not in taken and job.lane not in busy)
         job = next((job for job in free if job.kind in kinds), None)
         if job:
-            self._begun.add(job.key)
+            self._running.add(job.key)
         return job
 
     async def _do(self, job: Job, handle: Handler) -> None:
         try:
             await handle(job)
         except LaterError as error:
-            self._put_off(job, error.seconds)
+            self._defer(job, error.seconds)
         except Exception:
-            log.exception("job %s failed on try %s", job.key, job.tries + 1)
-            self._put_off(job, LATER[min(job.tries, len(LATER) - 1)])
+            log.exception("job %s failed on attempt %s", job.key, job.tries + 1)
+            self._defer(job, RETRY_SECONDS[min(job.tries, len(RETRY_SECONDS) - 1)])
         except asyncio.CancelledError:
-            self._put_off(job, 0)
+            self._defer(job, 0)
             raise
         else:
             del self._unfinished[job.key]
         finally:
-            self._begun.discard(job.key)
+            self._running.discard(job.key)
 
-    def _put_off(self, job: Job, wait: float) -> None:
+    def _defer(self, job: Job, wait: float) -> None:
         self._unfinished[job.key] = job.model_copy(update={"tries": job.tries + 1})
-        self._resting.add(job.key)
+        self._deferred.add(job.key)
         asyncio.get_running_loop().call_later(wait, self._wake, job.key)
 
     def _wake(self, key: str) -> None:
-        self._resting.discard(key)
-        self._ring()
+        self._deferred.discard(key)
+        self._notify()
 
-    def _ring(self) -> None:
-        for bell in self._listeners:
-            bell.set()
+    def _notify(self) -> None:
+        for wakeup in self._listeners:
+            wakeup.set()

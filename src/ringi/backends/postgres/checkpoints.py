@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends import decode
-from ringi.backends.fenced_saver import FencedSaver, called
+from ringi.backends.fenced_saver import FencedSaver, call_method
 from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
@@ -141,11 +141,11 @@ class FencedPostgresSaver(FencedSaver):
 
     def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
         with self._checkpoints.transaction_now() as connection:
-            return called(PostgresSaver(connection, serde=self.serde), method, *args, **options)
+            return call_method(PostgresSaver(connection, serde=self.serde), method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
         with self._checkpoints.transaction_now() as connection:
-            result = called(PostgresSaver(connection, serde=self.serde), method, *args)
+            result = call_method(PostgresSaver(connection, serde=self.serde), method, *args)
             row = connection.execute(HELD, self._held.key).fetchone()
             self._refuse_other(decode.record_of(Thread, row[0]) if row else None)
             failpoint("saver.between_fence_and_commit")

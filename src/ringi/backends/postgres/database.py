@@ -179,7 +179,7 @@ class Database:
     async def _first(self, sql: str) -> asyncpg.Record:
         return (await self.fetch(sql))[0]
 
-    async def soonest(self, *ways: Coroutine[Any, Any, T]) -> T:
+    async def first_result(self, *ways: Coroutine[Any, Any, T]) -> T:
         """Return the first result of several equivalent ways, and cancel the others."""
         running = {asyncio.create_task(way) for way in ways}
         try:
@@ -269,8 +269,8 @@ async def _applied(connection: Connection, known: list[Migration]) -> int:
     return int(done)
 
 
-def _size(url: str, given: str) -> int:
-    if not (given.isascii() and given.isdigit() and 2 <= int(given) <= 1000):
+def _size(url: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 2 <= int(text) <= 1000):
         # A worker keeps one to listen for jobs.
         raise SettingError("url", url, "give pool=2 to pool=1000")
-    return int(given)
+    return int(text)

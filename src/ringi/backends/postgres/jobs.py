@@ -16,7 +16,7 @@ from pgqueuer import Queries, QueueManager
 from pgqueuer.adapters.drivers.asyncpg import AsyncpgPoolDriver
 from pgqueuer.domain.errors import FailingListenerError, PgqException, RetryRequested
 from pgqueuer.domain.models import HealthCheckEvent
-from pgqueuer.domain.models import Job as Picked
+from pgqueuer.domain.models import Job as QueuedJob
 from pgqueuer.ports.driver import NotifyCallback
 
 from ringi.backends.postgres.database import DOWN, WRONG, Database, refusing
@@ -28,13 +28,13 @@ from ringi.errors import LaterError, RingiError, UnavailableError
 log = limited(__name__)
 HEARTBEAT = timedelta(seconds=6)
 """The time until another worker may take the job of a dead worker."""
-LATER = (0.1, 2.0, 5.0, 10.0, 30.0)
+RETRY_SECONDS = (0.1, 2.0, 5.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
-LOOK = timedelta(seconds=0.5)
+POLL_INTERVAL = timedelta(seconds=0.5)
 """Maximum delay before a retry is noticed: PGQueuer notifies only of new jobs."""
-LANE_BUSY = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
+BUSY_RETRY_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 """Seconds before a job checks its partition again; waiting in the worker would block other partitions."""
-MOST_DEAF = 2
+MAX_UNNOTIFIED = 2
 """Maximum unnotified workers that may finish their jobs beside the active one; each may keep a connection."""
 AGAIN_SECONDS = 1.0
 """Seconds for which a worker waits after an outage before it takes jobs again."""
@@ -107,8 +107,8 @@ class PostgresJobs(Jobs):
         return float(wait)
 
     async def announce(self, worker: str, offers: str, seconds: float) -> None:
-        kept = timedelta(seconds=ANNOUNCEMENT_KEPT_SECONDS)
-        await self._database.write(ANNOUNCE, worker, offers, timedelta(seconds=seconds), kept)
+        retention = timedelta(seconds=ANNOUNCEMENT_KEPT_SECONDS)
+        await self._database.write(ANNOUNCE, worker, offers, timedelta(seconds=seconds), retention)
 
     async def announced(self, ended_within: float = 0.0) -> list[str]:
         sql = "SELECT offers FROM workers WHERE until > clock_timestamp() - $1::interval ORDER BY since DESC, name"
@@ -118,16 +118,16 @@ class PostgresJobs(Jobs):
         trimming = asyncio.create_task(self._keep_trimming())
         try:
             while not stop.is_set():
-                await self._work_until_lost(Worker(handle, kinds, concurrency), stop)
+                await self._work_until_lost(JobWorker(handle, kinds, concurrency), stop)
         finally:
             trimming.cancel()
             await asyncio.gather(trimming, return_exceptions=True)
 
-    async def _work_until_lost(self, worker: Worker, stop: asyncio.Event) -> None:
+    async def _work_until_lost(self, worker: JobWorker, stop: asyncio.Event) -> None:
         try:
             with refusing():
-                async with Lanes(self._database) as lanes:
-                    await worker.run(lanes, self._database.pool, stop)
+                async with PartitionLocks(self._database) as locks:
+                    await worker.run(locks, self._database.pool, stop)
         except (RingiError, PgqException) as error:
             log.warning("no jobs are taken, trying again: %s", error)
             with suppress(TimeoutError):
@@ -152,16 +152,16 @@ async def make_tables(connection: asyncpg.Connection[asyncpg.Record]) -> None:
         await queries.install()
 
 
-class BusyLaneError(Exception):
+class BusyPartitionError(Exception):
     """Another job of this partition is running."""
 
 
-def after(waits: Sequence[float], tries: int) -> timedelta:
+def delay_after(delays: Sequence[float], attempts: int) -> timedelta:
     """Return the delay after this number of attempts."""
-    return timedelta(seconds=waits[min(tries, len(waits) - 1)])
+    return timedelta(seconds=delays[min(attempts, len(delays) - 1)])
 
 
-class Lanes:
+class PartitionLocks:
     """One job per partition at a time: by a lock in memory here, and by one in the database across processes.
 
     Locks belong to one connection. The database ends it after `HEARTBEAT` of silence: a suspended process would hold
@@ -170,62 +170,62 @@ class Lanes:
     """
 
     def __init__(self, database: Database) -> None:
-        self._database, self._asking = database, asyncio.Lock()
+        self._database, self._querying = database, asyncio.Lock()
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         # An entry lives as long as the lock is held or awaited.
         self._here: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
         self._connection = await self._connected()
-        self._beating = asyncio.create_task(self._beat())
+        self._keeping_alive = asyncio.create_task(self._keep_alive())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._beating.cancel()
-        await asyncio.gather(self._beating, return_exceptions=True)
+        self._keeping_alive.cancel()
+        await asyncio.gather(self._keeping_alive, return_exceptions=True)
         if self._connection:
             self._connection.terminate()
 
     @asynccontextmanager
-    async def of(self, lane: str) -> AsyncIterator[None]:
-        """Hold the partition, or raise `BusyLaneError` while another job has it."""
-        async with self._locked_here(lane):
-            if not await self._ask(LOCK, lane):
-                raise BusyLaneError
+    async def hold(self, partition_key: str) -> AsyncIterator[None]:
+        """Hold the partition, or raise `BusyPartitionError` while another job has it."""
+        async with self._locked_here(partition_key):
+            if not await self._query(LOCK, partition_key):
+                raise BusyPartitionError
             try:
                 yield
             finally:
                 with suppress(*DOWN):
-                    await self._ask(UNLOCK, lane)
+                    await self._query(UNLOCK, partition_key)
 
     @asynccontextmanager
-    async def _locked_here(self, lane: str) -> AsyncIterator[None]:
-        lock = self._here.setdefault(lane, asyncio.Lock())
+    async def _locked_here(self, partition_key: str) -> AsyncIterator[None]:
+        lock = self._here.setdefault(partition_key, asyncio.Lock())
         try:
             # A run that parks and is answered at once arrives while the previous job is still ending.
-            async with asyncio.timeout(LANE_BUSY[0]):
+            async with asyncio.timeout(BUSY_RETRY_SECONDS[0]):
                 await lock.acquire()
         except TimeoutError:
-            raise BusyLaneError from None
+            raise BusyPartitionError from None
         try:
             yield
         finally:
             lock.release()
 
-    async def _ask(self, sql: str, lane: str) -> bool:
-        async with self._asking:
+    async def _query(self, sql: str, partition_key: str) -> bool:
+        async with self._querying:
             self._connection = await self._connected()
-            return bool(await self._connection.fetchval(sql, lane))
+            return bool(await self._connection.fetchval(sql, partition_key))
 
     async def _connected(self) -> asyncpg.Connection[asyncpg.Record]:
         if self._connection and not self._connection.is_closed():
             return self._connection
         return await self._database.connect(idle_session_timeout=f"{HEARTBEAT.total_seconds() * 1000:.0f}")
 
-    async def _beat(self) -> None:
+    async def _keep_alive(self) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT.total_seconds() / 3)
-            async with self._asking:
+            async with self._querying:
                 with suppress(*DOWN, *WRONG, RingiError):
                     self._connection = await self._connected()
                     await self._connection.execute("SELECT 1")
@@ -234,17 +234,17 @@ class Lanes:
 class Driver(AsyncpgPoolDriver):
     """PGQueuer's driver with coalesced notifications; closing it sends nothing on a lost connection."""
 
-    is_rung = False
+    is_notified = False
     """True if a notification arrived since the queue last began to fetch jobs."""
 
     async def add_listener(self, channel: str, callback: NotifyCallback) -> None:
         def once(message: str | bytes | bytearray) -> None:
             if CHANGED not in str(message):
                 callback(message)
-            elif not self.is_rung:
+            elif not self.is_notified:
                 # PGQueuer queues each notification and fetches once for each, for minutes after a burst: one fetch is
                 # enough.
-                self.is_rung = True
+                self.is_notified = True
                 callback(message)
 
         await super().add_listener(channel, once)
@@ -260,13 +260,13 @@ class Driver(AsyncpgPoolDriver):
             self._listener_connection = None
 
 
-class Looks(Queries):
+class FetchQueries(Queries):
     """PGQueuer's statements; the driver is told when a fetch of jobs begins."""
 
-    async def dequeue(self, *args: Any, **kwargs: Any) -> list[Picked]:
+    async def dequeue(self, *args: Any, **kwargs: Any) -> list[QueuedJob]:
         """Return jobs to do; later notifications may refer to jobs that this fetch does not see."""
         if isinstance(self.driver, Driver):
-            self.driver.is_rung = False
+            self.driver.is_notified = False
         return await super().dequeue(*args, **kwargs)
 
 
@@ -274,7 +274,7 @@ class Looks(Queries):
 class Queue(QueueManager):
     """A PGQueuer queue that ends if notifications fail and few earlier queues are still finishing their jobs."""
 
-    deaf: set[asyncio.Task[None]] = field(default_factory=set)
+    unnotified: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def listener_healthy(self, timeout: timedelta = timedelta(seconds=10)) -> HealthCheckEvent:
         """Return the returned probe; raise `FailingListenerError` once this queue may end."""
@@ -282,57 +282,59 @@ class Queue(QueueManager):
         for part in (0.1, 0.9):
             with suppress(FailingListenerError):
                 return await super().listener_healthy(timeout * part)
-        while len(self.deaf) >= MOST_DEAF:
-            await asyncio.wait(self.deaf, return_when=asyncio.FIRST_COMPLETED)
+        while len(self.unnotified) >= MAX_UNNOTIFIED:
+            await asyncio.wait(self.unnotified, return_when=asyncio.FIRST_COMPLETED)
         raise FailingListenerError
 
 
-class Worker:
+class JobWorker:
     """Takes jobs until it is stopped; on cancellation it releases the jobs that it has begun."""
 
     def __init__(self, handle: Handler, kinds: Collection[str], concurrency: int) -> None:
         self._handle, self._kinds, self._concurrency = handle, kinds, concurrency
-        self._room = asyncio.Semaphore(concurrency)
-        self._begun = set[asyncio.Task[object]]()
-        self._deaf = set[asyncio.Task[None]]()
+        self._slots = asyncio.Semaphore(concurrency)
+        self._running = set[asyncio.Task[object]]()
+        self._unnotified = set[asyncio.Task[None]]()
 
-    async def run(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stop: asyncio.Event) -> None:
+    async def run(self, locks: PartitionLocks, pool: asyncpg.Pool[asyncpg.Record], stop: asyncio.Event) -> None:
         """Take jobs until `stop`, then wait for running ones."""
         stopping = asyncio.create_task(stop.wait())
         try:
             while not stop.is_set():
-                await self._take(lanes, pool, stopping)
-            await asyncio.gather(*self._deaf, return_exceptions=True)
+                await self._take(locks, pool, stopping)
+            await asyncio.gather(*self._unnotified, return_exceptions=True)
         finally:
-            for task in (stopping, *self._begun, *self._deaf):
+            for task in (stopping, *self._running, *self._unnotified):
                 task.cancel()
-            await asyncio.gather(stopping, *self._deaf, return_exceptions=True)
+            await asyncio.gather(stopping, *self._unnotified, return_exceptions=True)
 
-    async def _take(self, lanes: Lanes, pool: asyncpg.Pool[asyncpg.Record], stopping: asyncio.Task[Any]) -> None:
+    async def _take(
+        self, locks: PartitionLocks, pool: asyncpg.Pool[asyncpg.Record], stopping: asyncio.Task[Any]
+    ) -> None:
         """Take jobs until stopped, or until notifications fail; running jobs then continue by themselves."""
-        queue = Queue(Looks(Driver(pool)), deaf=self._deaf)
+        queue = Queue(FetchQueries(Driver(pool)), unnotified=self._unnotified)
         for kind in self._kinds:
-            queue.entrypoint(kind)(partial(self._do, lanes))
-        running, deaf = asyncio.create_task(self._run(queue)), asyncio.create_task(queue.shutdown.wait())
+            queue.entrypoint(kind)(partial(self._do, locks))
+        running, unnotified = asyncio.create_task(self._run(queue)), asyncio.create_task(queue.shutdown.wait())
         try:
-            await asyncio.wait((running, stopping, deaf), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((running, stopping, unnotified), return_when=asyncio.FIRST_COMPLETED)
             queue.shutdown.set()
-            if deaf.done() and not stopping.done():
-                log.warning("the connection that rings for jobs was lost: listening anew")
-                self._deaf.add(running)
+            if unnotified.done() and not stopping.done():
+                log.warning("the connection for notifications of jobs was lost: opening another")
+                self._unnotified.add(running)
                 running.add_done_callback(self._ended)
             else:
                 await running
         finally:
-            deaf.cancel()
-            if running not in self._deaf:
-                for task in (*self._begun, running):
+            unnotified.cancel()
+            if running not in self._unnotified:
+                for task in (*self._running, running):
                     task.cancel()
                 await asyncio.gather(running, return_exceptions=True)
 
-    def _ended(self, deaf: asyncio.Task[None]) -> None:
-        self._deaf.discard(deaf)
-        error = None if deaf.cancelled() else deaf.exception()
+    def _ended(self, unnotified: asyncio.Task[None]) -> None:
+        self._unnotified.discard(unnotified)
+        error = None if unnotified.cancelled() else unnotified.exception()
         if error:
             log.warning("jobs of a lost connection are left to others: %s", error)
 
@@ -340,7 +342,7 @@ class Worker:
         batch = max(1, self._concurrency // 2)
         with suppress(FailingListenerError):
             await queue.run(
-                LOOK,
+                POLL_INTERVAL,
                 batch,
                 max_concurrent_tasks=max(2 * batch, self._concurrency),
                 shutdown_on_listener_failure=True,
@@ -348,25 +350,25 @@ class Worker:
                 log_aggregation_interval=NO_STATISTICS,
             )
 
-    async def _do(self, lanes: Lanes, picked: Picked) -> None:
-        job = Job.model_validate_json(picked.payload or b"{}").model_copy(update={"tries": picked.attempts})
+    async def _do(self, locks: PartitionLocks, queued: QueuedJob) -> None:
+        job = Job.model_validate_json(queued.payload or b"{}").model_copy(update={"tries": queued.attempts})
         failpoint("job.after_claim")
         task = asyncio.current_task()
         if task:
-            self._begun.add(task)
-            task.add_done_callback(self._begun.discard)
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
         try:
-            async with lanes.of(job.lane), self._room:
+            async with locks.hold(job.lane), self._slots:
                 await self._handle(job)
         except asyncio.CancelledError as error:
             raise RetryRequested(timedelta(0), "its worker ends") from error
-        except BusyLaneError as error:
-            raise RetryRequested(after(LANE_BUSY, job.tries), "its lane is busy") from error
+        except BusyPartitionError as error:
+            raise RetryRequested(delay_after(BUSY_RETRY_SECONDS, job.tries), "its partition is busy") from error
         except LaterError as error:
             raise RetryRequested(timedelta(seconds=error.seconds), str(error)) from error
         except (UnavailableError, *DOWN) as error:
             log.warning("job %s waits for the database: %s", job.key, error)
-            raise RetryRequested(after(LANE_BUSY, job.tries), "the database went away") from error
+            raise RetryRequested(delay_after(BUSY_RETRY_SECONDS, job.tries), "the database went away") from error
         except Exception as error:
-            log.exception("job %s failed on try %s", job.key, job.tries + 1)
-            raise RetryRequested(after(LATER, job.tries), str(error)) from error
+            log.exception("job %s failed on attempt %s", job.key, job.tries + 1)
+            raise RetryRequested(delay_after(RETRY_SECONDS, job.tries), str(error)) from error

@@ -11,14 +11,22 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, list_partitions
+from ringi.backends.audiences import (
+    ENDED,
+    EVERYTHING,
+    LISTED,
+    conditions_of,
+    has_index,
+    list_partitions,
+    required_audiences,
+)
 from ringi.contracts.jobs import RESUME, RUN
 from ringi.domain.record import Query, index_terms, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request
 
 NEWEST_FIRST = "created_at DESC, id DESC, tenant DESC"
 SAME = "{0}.tenant = shown.tenant AND {0}.id = shown.id"
-Place = tuple[int, str, str]
+ListPosition = tuple[int, str, str]
 """The list position of a request: its created_at, id and tenant."""
 # NOT IN scans the jobs once: the planner has no useful statistics for a table that changes so fast.
 THREADS_JOBLESS = f"""threads.tenant || '/' || threads.id NOT IN (
@@ -102,11 +110,11 @@ def bodies(table: str, page: Statement) -> Statement:
 
 def count(table: str, query: Query) -> Statement:
     """Return the statement that counts matching records, up to `query.limit`."""
-    is_on_lists = table == "requests" and query.tenant is not None and len(audiences_wanted(query)) < 2
+    is_on_lists = table == "requests" and query.tenant is not None and len(required_audiences(query)) < 2
     way = page(table, query)
-    if is_on_lists and given(query) <= LISTED:
+    if is_on_lists and conditions_of(query) <= LISTED:
         way = numbers(query)
-    elif is_on_lists and given(query) <= ENDED:
+    elif is_on_lists and conditions_of(query) <= ENDED:
         way = ends(query)
     return Statement(f"SELECT count(*) FROM ({way.sql}) AS found", way.values)
 
@@ -133,12 +141,12 @@ def page(table: str, query: Query) -> Statement:
     if has_index(query) or query.tenant is None:
         return chosen(query)
     where = Where()
-    return Statement(listed(where, query, parsed_cursor(query.before) if query.before else None), where.values)
+    return Statement(scan_lists(where, query, parsed_cursor(query.before) if query.before else None), where.values)
 
 
-def listed(where: Where, query: Query, below: Place | None) -> str:
+def scan_lists(where: Where, query: Query, below: ListPosition | None) -> str:
     """Return the scan of an audience's lists from a position, each only as far as the page needs."""
-    audience, *more = audiences_wanted(query) or [[EVERYTHING]]
+    audience, *more = required_audiences(query) or [[EVERYTHING]]
     where.add("shown.tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
     for names in more:
         where.add(f"(SELECT audiences FROM requests WHERE {SAME.format('requests')}) && ?::text[]", names)
@@ -156,15 +164,15 @@ def listed(where: Where, query: Query, below: Place | None) -> str:
     return f"SELECT DISTINCT each.* FROM {lists}, LATERAL ({each}) AS each {most}"
 
 
-def looked_through(query: Query, sought: Sequence[str], below: Place | None, size: int) -> Statement:
+def scan_for_text(query: Query, pieces: Sequence[str], below: ListPosition | None, size: int) -> Statement:
     """Return the scan of `size` list entries for a text: position, and body of each match.
 
     The last scanned entry is included without its body, unless the page fills up earlier or the lists end.
     """
     where, texts = Where(), Where()
-    some = listed(where, query.model_copy(update={"limit": size}), below)
+    some = scan_lists(where, query.model_copy(update={"limit": size}), below)
     texts.values = where.values
-    mention(texts, sought)
+    add_text_conditions(texts, pieces)
     numbered = f"SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS n FROM ({some}) AS shown"
     its = f"{SAME.format('texts')} AND texts.created_at = shown.created_at"
     has = f"SELECT {texts} AS has FROM texts WHERE {its} OFFSET 0"
@@ -179,7 +187,7 @@ def looked_through(query: Query, sought: Sequence[str], below: Place | None, siz
 def numbers(query: Query) -> Statement:
     """Return the count scan of an audience's lists up to the limit; a request is in one partition at a time."""
     where, limit = Where(), f"LIMIT {query.limit:d}"
-    (audience,) = audiences_wanted(query) or [[EVERYTHING]]
+    (audience,) = required_audiences(query) or [[EVERYTHING]]
     where.add("tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
     # Without an order it would read the whole table for a person without requests.
     each = f"SELECT id FROM shown WHERE {where} ORDER BY created_at DESC, id DESC {limit}"
@@ -194,7 +202,7 @@ def ends(query: Query) -> Statement:
     where, limit = Where(), f"LIMIT {query.limit:d}"
     where.add("tenant = ? AND shown.audience = a.audience", query.tenant)
     where.add("ended_at >= ?", microseconds(query.ended_since) if query.ended_since else 0)
-    (audience,) = audiences_wanted(query) or [[EVERYTHING]]
+    (audience,) = required_audiences(query) or [[EVERYTHING]]
     names = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
     each = f"SELECT id FROM shown WHERE {where} ORDER BY ended_at DESC {limit}"
     return Statement(f"SELECT DISTINCT each.id FROM {names}, LATERAL ({each}) AS each {limit}", where.values)
@@ -210,9 +218,9 @@ def chosen(query: Query, terms: Sequence[int] = ()) -> Statement:
 
 def searched(query: Query) -> tuple[Where, str]:
     """Return all conditions of a query on requests, and the tables to read."""
-    where, sought = conditions(query), query_terms(query.text or "")
-    mention(where, sought)
-    return where, "requests JOIN texts USING (tenant, created_at, id)" if sought else "requests"
+    where, pieces = conditions(query), query_terms(query.text or "")
+    add_text_conditions(where, pieces)
+    return where, "requests JOIN texts USING (tenant, created_at, id)" if pieces else "requests"
 
 
 def others(table: str, query: Query) -> Statement:
@@ -239,7 +247,7 @@ def conditions(query: Query) -> Where:
             where.add(f"requests.{name} = ?", value)
     if query.statuses:
         where.add("status = ANY(?::text[])", list(query.statuses))
-    for names in audiences_wanted(query):
+    for names in required_audiences(query):
         where.add("audiences && ?::text[]", names)
     if query.ended_since:
         where.add("ended_at >= ?", microseconds(query.ended_since))
@@ -254,9 +262,9 @@ def conditions(query: Query) -> Where:
     return where
 
 
-def mention(where: Where, sought: Sequence[str]) -> None:
+def add_text_conditions(where: Where, pieces: Sequence[str]) -> None:
     """Add the condition that a request's text contains each piece."""
-    for piece in sought:
+    for piece in pieces:
         where.add("strpos(texts.search, ?) > 0", piece)
 
 

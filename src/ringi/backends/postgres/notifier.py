@@ -42,7 +42,7 @@ class PostgresNotifier(BroadcastNotifier):
             try:
                 gone = asyncio.Event()
                 line.add_termination_listener(lambda _: gone.set())
-                await line.add_listener(self._channel, lambda *heard: self._heard(str(heard[3])))
+                await line.add_listener(self._channel, lambda *heard: self._receive(str(heard[3])))
                 self._line = line
 
                 async def until_dead() -> None:

@@ -12,8 +12,8 @@ UNSAFE = (
     "set `appendonly yes` and `appendfsync always`, or say ?durability=everysec in the URL: then the last second of"
 )
 REMEDY = f"{UNSAFE} answers may be lost when the server dies"
-UNTOLD = "say what it is set to with ?durability=always or ?durability=everysec in the URL"
-KEPT = "set `maxmemory-policy noeviction`: this one deletes requests when memory is short"
+STATE_DURABILITY = "say what it is set to with ?durability=always or ?durability=everysec in the URL"
+NO_EVICTION = "set `maxmemory-policy noeviction`: this one deletes requests when memory is short"
 
 
 async def checked_durability(server: Server) -> str:
@@ -28,18 +28,18 @@ async def checked_durability(server: Server) -> str:
     async with server.answering():
         memory = await server.redis.info("memory")
     if str(memory.get("maxmemory_policy", "")).startswith("allkeys-"):
-        raise SettingError("maxmemory-policy", memory["maxmemory_policy"], KEPT)
-    given = await _given(server)
-    if given is None:
+        raise SettingError("maxmemory-policy", memory["maxmemory_policy"], NO_EVICTION)
+    configured = await _configured(server)
+    if configured is None:
         if promised is None:
-            raise SettingError("durability", "unknown: the server does not tell its settings", UNTOLD)
+            raise SettingError("durability", "unknown: the server does not tell its settings", STATE_DURABILITY)
         return f"{promised}, as the URL says"
-    if given != ALWAYS and (given, promised) != (EVERYSEC, EVERYSEC):
-        raise SettingError("durability", given, REMEDY)
-    return given
+    if configured != ALWAYS and (configured, promised) != (EVERYSEC, EVERYSEC):
+        raise SettingError("durability", configured, REMEDY)
+    return configured
 
 
-async def _given(server: Server) -> str | None:
+async def _configured(server: Server) -> str | None:
     async with server.answering():
         try:
             settings = await server.redis.config_get("append*")

@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, get_args
 
-from ringi.backends.audiences import EVERYTHING, LISTED, audiences_of, audiences_wanted, given, list_partitions
+from ringi.backends.audiences import (
+    EVERYTHING,
+    LISTED,
+    audiences_of,
+    conditions_of,
+    list_partitions,
+    required_audiences,
+)
 from ringi.backends.redis.server import named
 from ringi.contracts.store import R
 from ringi.domain.journal import Journal
@@ -31,7 +38,7 @@ EXPIRING = named("expires", "")[:-2]
 Marks = dict[str, str]
 
 
-class Span(NamedTuple):
+class TimeRange(NamedTuple):
     """A mark with a time that must lie between two others."""
 
     mark: str
@@ -39,14 +46,14 @@ class Span(NamedTuple):
     last: str
 
 
-class Way(NamedTuple):
+class QueryPlan(NamedTuple):
     """The plan of a query."""
 
     lists: list[str]
     """Every matching record is on one of these."""
-    says_all: bool
+    is_exact: bool
     """True if every entry matches and is on only one of the lists."""
-    by_time: tuple[str, Span] | None
+    by_time: tuple[str, TimeRange] | None
     """A list by time that also contains every match; it is shorter if it has few entries."""
     asked: dict[str, Any]
     """The conditions that a record must meet."""
@@ -114,8 +121,8 @@ def of_journal(journal: Journal) -> tuple[list[str], Marks]:
 def of_request(request: Request) -> tuple[list[str], Marks]:
     """Return a request's lists and marks."""
     audiences, priority = audiences_of(request), request.priority or "normal"
-    shelf = f"{request.status} {request.kind} {priority}"
-    lists = [named("shown", request.tenant, audience, shelf) for audience in audiences] + [named("all", shelf)]
+    partition = f"{request.status} {request.kind} {priority}"
+    lists = [named("shown", request.tenant, audience, partition) for audience in audiences] + [named("all", partition)]
     marks = [named(*pair) for pair in (("status", request.status), ("kind", request.kind), ("priority", priority))]
     marks += [named("tenant", request.tenant), *(named("audience", audience) for audience in audiences)]
     if request.thread_id is not None:
@@ -143,36 +150,38 @@ def expiring(tenant: str) -> tuple[str, str]:
     return named("expires"), named("expires", tenant)
 
 
-def way_of(kind: type[R], query: Query) -> Way:
+def plan_of(kind: type[R], query: Query) -> QueryPlan:
     """Return the plan of a query; raises `InvalidError` for an invalid cursor or too long a text."""
     if issubclass(kind, Request):
-        return _way_of_requests(query)
+        return _plan_of_requests(query)
     if issubclass(kind, Journal):
-        return Way(_lists_of(query.tenant, [()]), not query.before, None, _asked(query, [], []))
+        return QueryPlan(_lists_of(query.tenant, [()]), not query.before, None, _asked(query, [], []))
     statuses = query.statuses or get_args(ThreadStatus)
-    spans = [Span(named("lease"), FIRST, digits(query.unleased_at))] if query.unleased_at else []
-    says_all = not (query.unleased_at or query.before)
-    return Way(_lists_of(query.tenant, [(status,) for status in statuses]), says_all, None, _asked(query, [], spans))
+    spans = [TimeRange(named("lease"), FIRST, digits(query.unleased_at))] if query.unleased_at else []
+    is_exact = not (query.unleased_at or query.before)
+    return QueryPlan(
+        _lists_of(query.tenant, [(status,) for status in statuses]), is_exact, None, _asked(query, [], spans)
+    )
 
 
-def _way_of_requests(query: Query) -> Way:
-    audience, *more = audiences_wanted(query) or [[EVERYTHING]]
+def _plan_of_requests(query: Query) -> QueryPlan:
+    audience, *more = required_audiences(query) or [[EVERYTHING]]
     spans = []
     by_time = None
     if query.ended_since:
-        spans.append(Span(named("ended"), digits(query.ended_since), LAST))
+        spans.append(TimeRange(named("ended"), digits(query.ended_since), LAST))
         by_time = (named("ended", query.tenant), spans[-1]) if query.tenant is not None else None
     if query.expired_at:
-        spans.append(Span(named("expires"), FIRST, digits(query.expired_at)))
+        spans.append(TimeRange(named("expires"), FIRST, digits(query.expired_at)))
         by_time = (named("expires"), spans[-1])
     is_one_list = audience == [EVERYTHING] or (len(audience) == 1 and query.tenant is not None)
-    says_all = given(query) <= LISTED and not more and is_one_list
+    is_exact = conditions_of(query) <= LISTED and not more and is_one_list
     extra = [("kind", query.kind), ("priority", query.priority), ("thread", query.thread_id)]
     marks = [[named(name, value)] for name, value in extra if value is not None]
     marks += [[named(name)] for name in ("unacknowledged", "attention") if getattr(query, name)]
-    marks += [[named("audience", name) for name in names] for names in audiences_wanted(query)]
+    marks += [[named("audience", name) for name in names] for names in required_audiences(query)]
     asked = _asked(query, marks, spans, query_terms(query.text or ""))
-    return Way(_request_lists(query, audience), says_all, by_time, asked)
+    return QueryPlan(_request_lists(query, audience), is_exact, by_time, asked)
 
 
 def _request_lists(query: Query, audience: Sequence[str]) -> list[str]:
@@ -181,10 +190,12 @@ def _request_lists(query: Query, audience: Sequence[str]) -> list[str]:
     if query.attention:
         return [named("attention")]
     if query.tenant is None:
-        return _lists_of(None, [(shelf,) for shelf in list_partitions(_narrowed(query))])
+        return _lists_of(None, [(partition,) for partition in list_partitions(_narrowed(query))])
     if query.thread_id is not None:
         return [named("thread", query.tenant, query.thread_id)]
-    return _lists_of(query.tenant, [(name, shelf) for name in audience for shelf in list_partitions(_narrowed(query))])
+    return _lists_of(
+        query.tenant, [(name, partition) for name in audience for partition in list_partitions(_narrowed(query))]
+    )
 
 
 def _narrowed(query: Query) -> Query:
@@ -203,7 +214,7 @@ def _lists_of(tenant: str | None, parts: Sequence[tuple[str, ...]]) -> list[str]
 
 
 def _asked(
-    query: Query, marks: Sequence[Sequence[str]], spans: Sequence[Span], sought: Sequence[str] = ()
+    query: Query, marks: Sequence[Sequence[str]], spans: Sequence[TimeRange], sought: Sequence[str] = ()
 ) -> dict[str, Any]:
     tenant = [[named("tenant", query.tenant)]] if query.tenant is not None else []
     statuses = [[named("status", status) for status in query.statuses]] if query.statuses else []

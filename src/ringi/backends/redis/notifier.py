@@ -45,7 +45,7 @@ class RedisNotifier(BroadcastNotifier):
             if message is None:  # A connection dropped by a firewall is silent too.
                 await listener.ping()
             elif message["type"] == "message":
-                self._heard(message["data"].decode())
+                self._receive(message["data"].decode())
             elif message["type"] == "subscribe":  # The driver has silently reconnected.
                 self.ring_all()
             is_asked = message is None

@@ -10,7 +10,17 @@ from typing import Any
 
 from ringi.backends import decode
 from ringi.backends.redis.inspection import inspected
-from ringi.backends.redis.lists import DIGITS, EXPIRING, Way, digits, field_of, filed, place_before, place_of, way_of
+from ringi.backends.redis.lists import (
+    DIGITS,
+    EXPIRING,
+    QueryPlan,
+    digits,
+    field_of,
+    filed,
+    place_before,
+    place_of,
+    plan_of,
+)
 from ringi.backends.redis.server import Server, named, new_token
 from ringi.contracts.store import Finding, R, Store
 from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number
@@ -45,10 +55,10 @@ class RedisStore(Store):
 
     async def _save(self, record: Record, event: Event | None, text: str, emptied: Sequence[str]) -> None:
         keys = [*self._keys(record.record), self._events, self._server.key("event-number"), *self._by_place]
-        said = [event.model_dump_json(exclude={"position"}), *lists_of(event)] if event else [""]
+        content = [event.model_dump_json(exclude={"position"}), *lists_of(event)] if event else [""]
         body = record.model_dump_json()
         place, field = place_of(record), field_of(*record.key)
-        row = [field, place, record.version, new_token(), body, filed(record), text, len(emptied), *emptied, *said]
+        row = [field, place, record.version, new_token(), body, filed(record), text, len(emptied), *emptied, *content]
         if not await self._put(keys, row):
             raise ConflictError()
 
@@ -80,23 +90,23 @@ class RedisStore(Store):
         return await decode.page(kind, query, partial(self._bodies, kind))
 
     async def _bodies(self, kind: type[Record], query: Query) -> list[bytes]:
-        way, found = way_of(kind, query), list[bytes]()
-        async for places in self._places(kind, query, way):
-            found += await self._pick(*self._choice(kind, way, query.limit - len(found), places))
+        plan, found = plan_of(kind, query), list[bytes]()
+        async for places in self._places(kind, query, plan):
+            found += await self._pick(*self._choice(kind, plan, query.limit - len(found), places))
             if len(found) >= query.limit:
                 break
         if query.expired_at and query.tenant is None and len(found) >= query.limit:
             turns = await self._turns(self._keys(kind.record)[3:], [EXPIRING, digits(query.expired_at), query.limit])
-            found = await self._pick(*self._choice(kind, way, query.limit, turns)) or found
+            found = await self._pick(*self._choice(kind, plan, query.limit, turns)) or found
         # A listed record that is missing counts as damaged: the list continues.
         return [body_of(row) if row else b"" for row in found]
 
     async def count(self, kind: type[R], query: Query) -> int:
-        way, number = way_of(kind, query), 0
-        if way.says_all:
-            return min(query.limit, int(await self._count([self._keys(kind.record)[3]], way.lists)))
-        async for places in self._places(kind, query, way):
-            number += await self._pick(*self._choice(kind, way, query.limit - number, places, only_count=True))
+        plan, number = plan_of(kind, query), 0
+        if plan.is_exact:
+            return min(query.limit, int(await self._count([self._keys(kind.record)[3]], plan.lists)))
+        async for places in self._places(kind, query, plan):
+            number += await self._pick(*self._choice(kind, plan, query.limit - number, places, only_count=True))
             if number >= query.limit:
                 break
         return number
@@ -107,7 +117,7 @@ class RedisStore(Store):
         number = parsed_number(after)
         name = list_of_events(tenant, record_id) or ""
         found = await self._listed_events([self._events, *self._by_place], [name, f"{number:0{DIGITS}d}", limit])
-        return [event_of(number, said) for number, said in zip(found[::2], found[1::2], strict=True)]
+        return [event_of(number, content) for number, content in zip(found[::2], found[1::2], strict=True)]
 
     async def tail(self) -> Position:
         async with self._server.answering():
@@ -133,54 +143,56 @@ class RedisStore(Store):
         return [self._server.key(kind, what) for what in ("bodies", "filed", "texts", "lists")]
 
     def _choice(
-        self, kind: type[Record], way: Way, limit: int, places: Sequence[bytes], *, only_count: bool = False
+        self, kind: type[Record], plan: QueryPlan, limit: int, places: Sequence[bytes], *, only_count: bool = False
     ) -> tuple[list[str], list[Any]]:
-        asked = json.dumps(way.asked, ensure_ascii=False, separators=(",", ":"))
+        owners = json.dumps(plan.asked, ensure_ascii=False, separators=(",", ":"))
         fields = [place[DIGITS:] for place in places]
-        return self._keys(kind.record)[:3], [asked, limit, int(only_count), *fields]
+        return self._keys(kind.record)[:3], [owners, limit, int(only_count), *fields]
 
-    async def _places(self, kind: type[Record], query: Query, way: Way) -> AsyncIterator[Sequence[bytes]]:
+    async def _places(self, kind: type[Record], query: Query, plan: QueryPlan) -> AsyncIterator[Sequence[bytes]]:
         """Yield the positions of possible matches in chunks, newest first (or longest overdue first)."""
         below = place_before(query)
         if query.expired_at:
-            async for due in self._overdue(kind, way):
+            async for due in self._overdue(kind, plan):
                 yield [place for place in due if place < below]
             return
-        places = await self._by_time(kind, way)
+        places = await self._by_time(kind, plan)
         if places is not None:
             for some in portions(sorted((place for place in places if place < below), reverse=True)):
                 yield some
             return
         size = min(max(query.limit, 16), AT_ONCE)
         while below:
-            merged, below = await self._walk(kind, way, size, below)
+            merged, below = await self._walk(kind, plan, size, below)
             for some in portions(merged):
                 yield some
             size = min(2 * size, AT_ONCE) if len(merged) < AT_ONCE else size
 
-    async def _walk(self, kind: type[Record], way: Way, size: int, below: bytes) -> tuple[list[bytes], bytes]:
+    async def _walk(self, kind: type[Record], plan: QueryPlan, size: int, below: bytes) -> tuple[list[bytes], bytes]:
         """Return the positions down to the point that every list has reached, and that point; empty at the end."""
-        found = await self._peek([self._keys(kind.record)[3]], [size, below, *way.lists])
-        read = [[member[len(name) + 1 :] for member in members] for name, members in zip(way.lists, found, strict=True)]
+        found = await self._peek([self._keys(kind.record)[3]], [size, below, *plan.lists])
+        read = [
+            [member[len(name) + 1 :] for member in members] for name, members in zip(plan.lists, found, strict=True)
+        ]
         floor = max((places[-1] for places in read if len(places) == size), default=b"")
         return sorted({place for places in read for place in places if place >= floor}, reverse=True), floor
 
-    async def _overdue(self, kind: type[Record], way: Way) -> AsyncIterator[list[bytes]]:
+    async def _overdue(self, kind: type[Record], plan: QueryPlan) -> AsyncIterator[list[bytes]]:
         """Yield the positions on the list of deadlines, the longest overdue first."""
         for start in count(0, AT_ONCE):
-            places = await self._timed(kind, way, start, AT_ONCE)
+            places = await self._timed(kind, plan, start, AT_ONCE)
             yield places
             if len(places) < AT_ONCE:
                 return
 
-    async def _by_time(self, kind: type[Record], way: Way) -> list[bytes] | None:
+    async def _by_time(self, kind: type[Record], plan: QueryPlan) -> list[bytes] | None:
         """Return the positions on a list by time, unless they are many."""
-        places = await self._timed(kind, way, 0, LITTLE + 1) if way.by_time else None
+        places = await self._timed(kind, plan, 0, LITTLE + 1) if plan.by_time else None
         return None if places is None or len(places) > LITTLE else places
 
-    async def _timed(self, kind: type[Record], way: Way, start: int, size: int) -> list[bytes]:
-        assert way.by_time
-        name, span = way.by_time
+    async def _timed(self, kind: type[Record], plan: QueryPlan, start: int, size: int) -> list[bytes]:
+        assert plan.by_time
+        name, span = plan.by_time
         first, last = f"[{name}\0{span.first}", f"({name}\0{span.last}:"
         async with self._server.answering():
             found = await self._server.redis.zrangebylex(self._keys(kind.record)[3], first, last, start, size)
@@ -199,15 +211,15 @@ def body_of(row: bytes) -> bytes:
 
 def lists_of(event: Event) -> list[str]:
     """Return the event lists that contain an event."""
-    asked = [(event.tenant, None), (None, event.record_id), (event.tenant, event.record_id)]
-    return [name for tenant, id in asked if (name := list_of_events(tenant, id))]
+    owners = [(event.tenant, None), (None, event.record_id), (event.tenant, event.record_id)]
+    return [name for tenant, id in owners if (name := list_of_events(tenant, id))]
 
 
 def list_of_events(tenant: str | None, record_id: str | None) -> str | None:
     """Return the event list of a tenant, of a record, or of a tenant's record."""
     parts = {"tenant": tenant, "record": record_id}
-    given = {name: value for name, value in parts.items() if value is not None}
-    return named(*given, *given.values()) if given else None
+    filters = {name: value for name, value in parts.items() if value is not None}
+    return named(*filters, *filters.values()) if filters else None
 
 
 def position_of(id: bytes) -> Position:
@@ -215,13 +227,13 @@ def position_of(id: bytes) -> Position:
     return id.decode().partition("-")[0]
 
 
-def event_of(number: bytes, said: bytes) -> Event:
+def event_of(number: bytes, content: bytes) -> Event:
     """Return an event, or raise `UnreadableError`; its content is not checked here."""
     try:
-        return _event_of(number, said)
+        return _event_of(number, content)
     except ValueError as error:
         raise UnreadableError.of_event(int(number), error) from error
 
 
-def _event_of(number: bytes, said: bytes) -> Event:
-    return Event.model_validate_json(said).model_copy(update={"position": str(int(number))})
+def _event_of(number: bytes, content: bytes) -> Event:
+    return Event.model_validate_json(content).model_copy(update={"position": str(int(number))})

@@ -73,11 +73,11 @@ def set_aside(target: Path, now: datetime) -> Iterator[Path | None]:
 
     Raises `ConflictError` while a process has it open.
     """
-    kept = target.with_name(f"{target.name}.before-restore-{now:%Y%m%dT%H%M%S}")
+    backup = target.with_name(f"{target.name}.before-restore-{now:%Y%m%dT%H%M%S}")
     log = Path(f"{target}-wal")
     if not target.exists():
         if log.exists():  # SQLite would apply it to any file next to it.
-            log.rename(f"{kept}-wal")
+            log.rename(f"{backup}-wal")
         yield None
         return
     with closing(sqlite3.connect(target, isolation_level=None)) as held:
@@ -90,11 +90,11 @@ def set_aside(target: Path, now: datetime) -> Iterator[Path | None]:
             raise refusal(target, IN_USE) from error
         except sqlite3.DatabaseError:  # A file that is not a database is not in use.
             pass
-        os.link(target, kept)
+        os.link(target, backup)
         if log.exists():  # The log of a non-database file stays; SQLite would apply it to the copy.
-            log.rename(f"{kept}-wal")
+            log.rename(f"{backup}-wal")
         flush(target.parent)
-        yield kept
+        yield backup
 
 
 def is_empty(path: Path) -> bool:

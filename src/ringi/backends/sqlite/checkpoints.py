@@ -12,7 +12,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ringi.backends import decode
-from ringi.backends.fenced_saver import DELTA, FencedSaver, called
+from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.direct import reading, writing
 from ringi.base.failpoints import failpoint
@@ -66,7 +66,9 @@ class FencedSqliteSaver(FencedSaver):
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
         await prepare(self._database)
-        return await self._database.read(lambda connection: called(self._saver(connection), method, *args, **options))
+        return await self._database.read(
+            lambda connection: call_method(self._saver(connection), method, *args, **options)
+        )
 
     async def _write(self, method: str, *args: Any) -> Any:
         await prepare(self._database)
@@ -74,7 +76,7 @@ class FencedSqliteSaver(FencedSaver):
 
     def _fenced(self, connection: sqlite3.Connection, method: str, *args: Any) -> Any:
         self._refuse_other(self._now(connection))
-        result = called(self._saver(connection), method, *args)
+        result = call_method(self._saver(connection), method, *args)
         failpoint("saver.between_fence_and_commit")
         return result
 
@@ -83,7 +85,7 @@ class FencedSqliteSaver(FencedSaver):
 
     def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
         with reading(self._database) as connection:
-            return called(self._saver(connection), method, *args, **options)
+            return call_method(self._saver(connection), method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
         with writing(self._database) as connection:

@@ -23,7 +23,7 @@ from ringi.errors import ClosedError, SettingError, UnavailableError
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
-Run = Callable[[sqlite3.Connection, "Task[Any]"], bool]
+Run = Callable[[sqlite3.Connection, "DatabaseTask[Any]"], bool]
 BATCH_SECONDS = 0.005
 """Seconds for which one group commit may collect; longer would delay the other processes."""
 BATCH_TASKS = 64
@@ -38,7 +38,7 @@ SEARCH = "fts5"
 """The module for full-text search; few builds omit it."""
 
 
-class Task(Generic[T]):
+class DatabaseTask(Generic[T]):
     """A unit of work, and the future of its result."""
 
     __slots__ = ("_started", "_taken", "error", "future", "needs_turn", "result", "until", "work")
@@ -82,7 +82,7 @@ class Task(Generic[T]):
             self.future.set_result(self.result)  # type: ignore[arg-type]
 
 
-def settle_all(batch: Sequence[Task[Any]]) -> None:
+def settle_all(batch: Sequence[DatabaseTask[Any]]) -> None:
     """Deliver all results, on the loop's own thread."""
     for task in batch:
         task.settle()
@@ -93,15 +93,15 @@ def as_ours(error: Exception) -> Exception:
     return UnavailableError(str(error)) if isinstance(error, sqlite3.Error) else error
 
 
-class Lane:
+class TaskThread:
     """A thread with one connection that executes tasks in batches."""
 
     def __init__(self, name: str, connection: sqlite3.Connection) -> None:
         self._loop = asyncio.get_running_loop()
-        self._gathered: list[Task[Any]] = []
-        self._open: dict[Task[Any], None] = {}
+        self._gathered: list[DatabaseTask[Any]] = []
+        self._open: dict[DatabaseTask[Any], None] = {}
         self._alarm: asyncio.TimerHandle | None = None
-        self._queue: SimpleQueue[list[Task[Any]]] = SimpleQueue()
+        self._queue: SimpleQueue[list[DatabaseTask[Any]]] = SimpleQueue()
         self._connection, self._is_closed = connection, False
         self._thread = threading.Thread(target=self._run, name=f"ringi-{name}", daemon=True)
         self._thread.start()
@@ -110,7 +110,9 @@ class Lane:
         """Run the work on the thread; raise `UnavailableError` if its turn does not come in time."""
         if self._is_closed:
             raise ClosedError("store")
-        task: Task[T] = Task(work, self._loop.create_future(), needs_turn, self._loop.time() + BUSY_SECONDS)
+        task: DatabaseTask[T] = DatabaseTask(
+            work, self._loop.create_future(), needs_turn, self._loop.time() + BUSY_SECONDS
+        )
         self._gather(task)
         self._open[task] = None
         if not self._alarm:
@@ -138,7 +140,7 @@ class Lane:
             task.give_up()
         self._alarm = self._loop.call_later(ALARM_SECONDS, self._give_up_late) if self._open else None
 
-    def _gather(self, task: Task[Any]) -> None:
+    def _gather(self, task: DatabaseTask[Any]) -> None:
         # If passed one by one, the thread would wake at the first and compete with the loop for the interpreter.
         if not self._gathered:
             self._loop.call_soon(self._pass_on)
@@ -158,7 +160,7 @@ class Lane:
             self._settle(batch)
         self._connection.close()
 
-    def _next_batch(self) -> list[Task[Any]]:
+    def _next_batch(self) -> list[DatabaseTask[Any]]:
         batch = self._queue.get()
         while batch and len(batch) < BATCH_TASKS:
             try:
@@ -171,18 +173,18 @@ class Lane:
             batch += more
         return batch
 
-    def _do(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> None:
+    def _do(self, connection: sqlite3.Connection, batch: Sequence[DatabaseTask[Any]]) -> None:
         for task in batch:
             task.run(connection)
 
-    def _settle(self, batch: Sequence[Task[Any]]) -> None:
+    def _settle(self, batch: Sequence[DatabaseTask[Any]]) -> None:
         try:
             self._loop.call_soon_threadsafe(settle_all, batch)
         except RuntimeError:  # The loop is closed: no caller waits for the results.
             return
 
 
-class WriterLane(Lane):
+class WriterThread(TaskThread):
     """The only writing thread of a process: many changes, one flush."""
 
     def __init__(self, connections: Sequence[sqlite3.Connection], turnstile: Turnstile, guard: FileGuard) -> None:
@@ -199,7 +201,7 @@ class WriterLane(Lane):
             raise
         return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
-    def _do(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> None:
+    def _do(self, connection: sqlite3.Connection, batch: Sequence[DatabaseTask[Any]]) -> None:
         super()._do(connection, [task for task in batch if not task.needs_turn])
         rest = [task for task in batch if task.needs_turn]
         try:
@@ -209,7 +211,7 @@ class WriterLane(Lane):
         except OSError as error:
             refuse(rest, error)
 
-    def _commit_some(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]]) -> int:
+    def _commit_some(self, connection: sqlite3.Connection, batch: Sequence[DatabaseTask[Any]]) -> int:
         try:
             self._guard.refuse_if_lost()
             return self._commit(connection, batch, run_bare) or self._commit(connection, batch, run_apart)
@@ -220,7 +222,7 @@ class WriterLane(Lane):
             self._guard.rescue(self._all)
             return len(batch)
 
-    def _commit(self, connection: sqlite3.Connection, batch: Sequence[Task[Any]], run: Run) -> int:
+    def _commit(self, connection: sqlite3.Connection, batch: Sequence[DatabaseTask[Any]], run: Run) -> int:
         done, stop_at = 0, time.monotonic() + BATCH_SECONDS
         connection.execute("BEGIN IMMEDIATE")
         while done < len(batch) and (not done or time.monotonic() < stop_at):
@@ -233,7 +235,7 @@ class WriterLane(Lane):
         return done
 
 
-def run_bare(connection: sqlite3.Connection, task: Task[Any]) -> bool:
+def run_bare(connection: sqlite3.Connection, task: DatabaseTask[Any]) -> bool:
     """Run a task without its own savepoint, and return whether it succeeded.
 
     A savepoint around each task would cost as much as the task, and nearly all succeed.
@@ -244,7 +246,7 @@ def run_bare(connection: sqlite3.Connection, task: Task[Any]) -> bool:
     return not task.error
 
 
-def run_apart(connection: sqlite3.Connection, task: Task[Any]) -> bool:
+def run_apart(connection: sqlite3.Connection, task: DatabaseTask[Any]) -> bool:
     """Run a task so that its failure rolls back only the task itself."""
     connection.execute("SAVEPOINT task")
     if not run_bare(connection, task):
@@ -253,7 +255,7 @@ def run_apart(connection: sqlite3.Connection, task: Task[Any]) -> bool:
     return True
 
 
-def refuse(batch: Sequence[Task[Any]], error: Exception) -> None:
+def refuse(batch: Sequence[DatabaseTask[Any]], error: Exception) -> None:
     """Report the error to all callers in the batch: nothing was written."""
     for task in batch:
         task.error = UnavailableError(str(error)) if not isinstance(error, UnavailableError) else error
@@ -281,15 +283,15 @@ class Database:
             if isinstance(error, sqlite3.Error):
                 raise self._unopened(error) from error
             raise
-        self._writer = WriterLane((writing, reading, self._near), self._turnstile, self._guard)
-        self._reader = Lane("reader", reading)
+        self._writer = WriterThread((writing, reading, self._near), self._turnstile, self._guard)
+        self._reader = TaskThread("reader", reading)
         await self.scrubber.begin()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.scrubber.close()
-        for lane in (self._reader, self._writer):
-            await lane.close()
+        for thread in (self._reader, self._writer):
+            await thread.close()
         self._near.close()
         self._turnstile.close()
 

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 from ringi.backends import decode
 from ringi.backends.migrations import migrations, refuse_if_too_new
-from ringi.backends.sqlite.database import BUSY_SECONDS, Database, Lane, Work
+from ringi.backends.sqlite.database import BUSY_SECONDS, Database, TaskThread, Work
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.backends.sqlite.lists import terms_of
 from ringi.backends.sqlite.store import TABLES, SqliteStore, columns_of
@@ -61,7 +61,7 @@ class ReadOnlyDatabase(Database):
         except BaseException:
             connection.close()
             raise
-        self._reader = Lane("inspector", connection)
+        self._reader = TaskThread("inspector", connection)
         return self
 
     async def __aexit__(self, *_: object) -> None:

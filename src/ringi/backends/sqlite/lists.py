@@ -17,7 +17,15 @@ from heapq import merge
 from itertools import cycle, groupby, islice
 from typing import Any
 
-from ringi.backends.audiences import ENDED, EVERYTHING, LISTED, audiences_wanted, given, has_index, list_partitions
+from ringi.backends.audiences import (
+    ENDED,
+    EVERYTHING,
+    LISTED,
+    conditions_of,
+    has_index,
+    list_partitions,
+    required_audiences,
+)
 from ringi.contracts.jobs import RESUME, RUN
 from ringi.domain.record import Query, index_terms, lookup_terms, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request
@@ -118,15 +126,15 @@ def count(connection: sqlite3.Connection, table: str, query: Query) -> int:
 
 def count_listed(connection: sqlite3.Connection, query: Query) -> int:
     """Return the number of matching requests, from the lists alone if they cover all conditions."""
-    audience, *more = audiences_wanted(query) or [[EVERYTHING]]
+    audience, *more = required_audiences(query) or [[EVERYTHING]]
     tenant = ("AND tenant = ?", [query.tenant]) if query.tenant is not None else ("", [])
     among = f"audience IN (SELECT value FROM json_each(?)) {tenant[0]}"
     values = [json.dumps(audience), *tenant[1]]
-    if not more and given(query) <= LISTED:
+    if not more and conditions_of(query) <= LISTED:
         there = f"{among} AND shelf IN (SELECT value FROM json_each(?))"
         sql = f"SELECT DISTINCT place FROM shown WHERE {there} LIMIT ?"
         return number(connection, sql, [*values, json.dumps(list_partitions(query)), query.limit])
-    if not more and given(query) <= ENDED and query.ended_since:
+    if not more and conditions_of(query) <= ENDED and query.ended_since:
         sql = f"SELECT DISTINCT place FROM ended WHERE {among} AND at >= ? LIMIT ?"
         return number(connection, sql, [*values, microseconds(query.ended_since), query.limit])
     return len(newest(connection, query))
@@ -141,8 +149,8 @@ def newest(connection: sqlite3.Connection, query: Query) -> list[Row]:
     """Return the rows of at most `query.limit` matching requests, newest first."""
     where, values = conditions(query)
     with snapshot(connection):
-        ways = [chosen(connection, way, where, values, query.limit) for way in ways_down(connection, query)]
-        rows = soonest(ways)
+        scans = [chosen(connection, scan, where, values, query.limit) for scan in descending_scans(connection, query)]
+        rows = first_to_finish(scans)
         crowd = f"SELECT {ROW} FROM requests NOT INDEXED WHERE place < 0 AND {where} ORDER BY {NEWEST_FIRST} LIMIT ?"
         rows += connection.execute(crowd, [*values, query.limit]).fetchall()
     return sorted(rows, reverse=True)[: query.limit]
@@ -158,11 +166,11 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def soonest(ways: Sequence[Iterator[list[Row]]]) -> list[Row]:
+def first_to_finish(scans: Sequence[Iterator[list[Row]]]) -> list[Row]:
     """Return the result of the first way to finish: all find the same, but one may take a million steps."""
-    found: list[list[Row]] = [[] for _ in ways]
-    for n in cycle(range(len(ways))):
-        rows = next(ways[n], None)
+    found: list[list[Row]] = [[] for _ in scans]
+    for n in cycle(range(len(scans))):
+        rows = next(scans[n], None)
         if rows is None:
             break
         found[n] += rows
@@ -184,22 +192,22 @@ def chosen(
             return
 
 
-def ways_down(connection: sqlite3.Connection, query: Query) -> list[Iterator[int]]:
+def descending_scans(connection: sqlite3.Connection, query: Query) -> list[Iterator[int]]:
     """Return scans from the cursor down that each visit every matching request."""
     below = min((parsed_cursor(query.before)[0] + 1) * SLOTS, LAST) if query.before else LAST
     if query.tenant is None:
         return [walk(connection, "SELECT place FROM requests WHERE {}", "place", [], below)]
     sought = lookup_terms(query_terms(query.text or ""))
-    ways = [listed(connection, query, below)]
+    scans = [listed(connection, query, below)]
     if sought:
         match = " AND ".join(f'"{mark_of(query.tenant)}{term}"' for term in sought)
-        ways.append(walk(connection, "SELECT rowid FROM search WHERE search MATCH ? AND {}", "rowid", [match], below))
-    return ways
+        scans.append(walk(connection, "SELECT rowid FROM search WHERE search MATCH ? AND {}", "rowid", [match], below))
+    return scans
 
 
 def listed(connection: sqlite3.Connection, query: Query, below: int) -> Iterator[int]:
     """Yield the positions in an audience's partitions, each once."""
-    audiences = (audiences_wanted(query) or [[EVERYTHING]])[0]
+    audiences = (required_audiences(query) or [[EVERYTHING]])[0]
     here = "audience = {} AND shelf = {} AND tenant = ?"
     some = f"SELECT 1 FROM shown WHERE {here.format('a.value', 's.value')} AND place BETWEEN 0 AND ?"
     sql = f"SELECT a.value, s.value FROM json_each(?) a, json_each(?) s WHERE EXISTS ({some})"
@@ -242,7 +250,7 @@ def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
         ("ended_at >= ?", ended),
         ("(created_at, id, tenant) < (?, ?, ?)", list(parsed_cursor(query.before)) if query.before else []),
         *((f"EXISTS (SELECT 1 FROM json_each(audiences) WHERE value IN ({marks(names)}))", names)
-          for names in audiences_wanted(query)),
+          for names in required_audiences(query)),
     ]  # fmt: skip
 
 

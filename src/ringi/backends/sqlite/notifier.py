@@ -40,15 +40,15 @@ class SqliteNotifier(Notifier):
         await asyncio.gather(self._watch, return_exceptions=True)
 
     async def _watch_file(self, seen: int) -> None:
-        told = ""
+        logged = ""
         while True:
             await asyncio.sleep(self.recheck_after / LOOKS_PER_INTERVAL)
             try:
-                now, told = await self._database.data_version(), ""
+                now, logged = await self._database.data_version(), ""
             except UnavailableError as error:
-                if str(error) != told:
-                    log.warning("cannot look for changes: %s", error)
-                now, told = seen, str(error)
+                if str(error) != logged:
+                    log.warning("cannot check the file for changes: %s", error)
+                now, logged = seen, str(error)
             if now != seen:
                 seen = now
                 self.ring_all(but=RECORDS)

@@ -105,7 +105,7 @@ class SqliteStore(Store):
         await self._database.write(move)
 
 
-class Change(NamedTuple):
+class RecordChange(NamedTuple):
     """The data of a record's next version: its columns, the event's row, and a new request's search columns."""
 
     table: str
@@ -124,13 +124,13 @@ def reindex_search(connection: sqlite3.Connection, request: Request) -> None:
         connection.execute("UPDATE requests SET search = ? WHERE place = ?", (request.search_text, place))
 
 
-def change_of(record: Record, event: Event | None) -> Change:
+def change_of(record: Record, event: Event | None) -> RecordChange:
     """Return the data to write, ready for any connection."""
     terms = terms_of(record) if isinstance(record, Request) and record.version == 1 else None
-    return Change(TABLES[record.record], columns_of(record), event_row(event) if event else None, terms)
+    return RecordChange(TABLES[record.record], columns_of(record), event_row(event) if event else None, terms)
 
 
-def save(connection: sqlite3.Connection, change: Change) -> None:
+def save(connection: sqlite3.Connection, change: RecordChange) -> None:
     """Write the next version and its event, or raise `ConflictError`."""
     saved = (insert if change.columns["version"] == 1 else update)(connection, change.table, change.columns)
     if not saved.rowcount:
