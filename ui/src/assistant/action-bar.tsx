@@ -12,22 +12,22 @@ import "./assistant.css";
 
 const Inspector = later(() => import("./inspector").then((module) => ({ default: module.Inspector })));
 
-/** What each way on is called at the server; to wait there is nothing to press. */
-const verbs: Record<Fix["kind"], ((ref: string) => string) | undefined> = {
+/** The server's command for each kind of fix; `wait` and `approve` have none. */
+const commandByFix: Record<Fix["kind"], ((ref: string) => string) | undefined> = {
   ask: (ref) => `ask:${ref}`, run_handler: (ref) => `refresh:${ref}`, run_action: (ref) => ref, reapprove: (ref) => `unchanged:${ref}`, approve: undefined, wait: undefined,
 };
 
 const isForPeople = ({ fix }: Reason) => fix?.kind === "ask" || fix?.kind === "approve";
-/** What only a person can do stands first: the rest comes by itself, or by a press. */
+/** Fixes that only a person can do come first. */
 const peopleFirst = (one: Reason, other: Reason) => Number(isForPeople(other)) - Number(isForPeople(one));
 
-interface Doing {
+interface ActionProps {
   assistant: Assistant;
-  /** Do an action by its id: at once, or where it needs more. */
+  /** Run an action by its id, or show the panel that it needs first. */
   act: (id: string) => void;
 }
 
-/** The plan that an action would carry out, where somebody is to approve it. */
+/** Return the plan that an action would apply, if it waits for approval. */
 function planOf({ memory, approvals }: Assistant, action: AssistantAction | undefined) {
   if (action?.type !== "apply") return undefined;
   const request = approvals.find(({ action: call }) => call?.name === action.workflowName);
@@ -35,27 +35,27 @@ function planOf({ memory, approvals }: Assistant, action: AssistantAction | unde
   return waiting.find(({ id }) => id === request?.context.plan) ?? (waiting.length === 1 ? waiting[0] : undefined);
 }
 
-/** What there really is to press: an action that is not possible itself is reached by its own way on. */
-function wayOn(fix: Fix, actions: AssistantAction[], seen: string[] = []): Fix | undefined {
+/** Return the fix that is possible now: for a disabled action, that of its first reason. */
+function possibleFix(fix: Fix, actions: AssistantAction[], seen: string[] = []): Fix | undefined {
   const action = fix.kind === "run_action" ? actions.find(({ id }) => id === fix.ref) : undefined;
   if (!action || action.enabled) return fix;
   const [first] = action.reasons.toSorted(peopleFirst);
-  return first && !seen.includes(fix.ref) ? wayOn(first.fix, actions, [...seen, fix.ref]) : undefined;
+  return first && !seen.includes(fix.ref) ? possibleFix(first.fix, actions, [...seen, fix.ref]) : undefined;
 }
 
-function FixButton({ reason: { fix: named, text }, assistant, act }: Doing & { reason: Reason }) {
-  const fix = named && wayOn(named, assistant.actions);
+function FixButton({ reason: { fix: named, text }, assistant, act }: ActionProps & { reason: Reason }) {
+  const fix = named && possibleFix(named, assistant.actions);
   if (!fix?.ref) return null;
   const { ref } = fix;
   if (fix.kind === "wait") return <span className="quiet action-waits" data-testid="fix" data-kind="wait"><span className="working-dot" aria-hidden="true" /> {visible(fix.label)}</span>;
-  const verb = verbs[fix.kind]?.(ref);
+  const command = commandByFix[fix.kind]?.(ref);
   const run = () => {
-    if (verb === undefined || fix.kind === "run_action") act(ref);
-    else assistant.press(verb);
+    if (command === undefined || fix.kind === "run_action") act(ref);
+    else assistant.runCommand(command);
   };
   return (
     <Button
-      size="small" disabled={assistant.pressed !== undefined} loading={verb !== undefined && assistant.pressed === verb} onClick={run}
+      size="small" disabled={assistant.pendingCommand !== undefined} loading={command !== undefined && assistant.pendingCommand === command} onClick={run}
       data-testid="fix" data-kind={fix.kind} aria-label={`${visible(fix.label)}: ${visible(text)}`}
     >
       {visible(fix.label)}
@@ -63,7 +63,7 @@ function FixButton({ reason: { fix: named, text }, assistant, act }: Doing & { r
   );
 }
 
-function ReasonLine({ reason, met, ...doing }: Doing & { reason: Reason; met?: string }) {
+function ReasonLine({ reason, met, ...doing }: ActionProps & { reason: Reason; met?: string }) {
   return (
     <div className="action-reason" data-testid="reason" data-code={reason.code}>
       <span>{visible(reason.text)}{met && ` (${met})`}</span> <FixButton reason={reason} {...doing} />
@@ -71,8 +71,8 @@ function ReasonLine({ reason, met, ...doing }: Doing & { reason: Reason; met?: s
   );
 }
 
-/** Why an action cannot be done: the first reason with its way on, and the others behind a fold. */
-function Reasons({ action, ...doing }: Doing & { action: AssistantAction }) {
+/** The reasons of a disabled action: the first one with its fix, the others folded. */
+function Reasons({ action, ...doing }: ActionProps & { action: AssistantAction }) {
   const words = useAssistantWords();
   const { have, need } = action;
   const [first, ...others] = action.reasons.toSorted(peopleFirst);
@@ -90,8 +90,8 @@ function Reasons({ action, ...doing }: Doing & { action: AssistantAction }) {
   );
 }
 
-/** One action, in its place whether it can be done or not. */
-function Action({ action, primary, ...doing }: Doing & { action: AssistantAction; primary: boolean }) {
+/** One action. It keeps its place when it is disabled. */
+function Action({ action, primary, ...doing }: ActionProps & { action: AssistantAction; primary: boolean }) {
   const { assistant, act } = doing;
   const words = useAssistantWords();
   const { id, type, label, description } = action;
@@ -100,8 +100,8 @@ function Action({ action, primary, ...doing }: Doing & { action: AssistantAction
   return (
     <li className="action" data-testid="action" data-id={id} data-enabled={enabled}>
       <Button
-        block type={primary ? "primary" : "default"} title={visible(description)} danger={type === "cancel"} disabled={!enabled || assistant.pressed !== undefined}
-        loading={assistant.pressed === id} onClick={() => act(id)} aria-describedby={`why-${id}`} data-testid="do-action"
+        block type={primary ? "primary" : "default"} title={visible(description)} danger={type === "cancel"} disabled={!enabled || assistant.pendingCommand !== undefined}
+        loading={assistant.pendingCommand === id} onClick={() => act(id)} aria-describedby={`why-${id}`} data-testid="do-action"
         >
         {visible(label)}
       </Button>
@@ -112,20 +112,20 @@ function Action({ action, primary, ...doing }: Doing & { action: AssistantAction
   );
 }
 
-/** Below the chat: what can be done now, and of the rest what it waits for. */
+/** The actions below the chat: buttons for the possible ones, reasons for the others. */
 export function ActionBar({ assistant, id }: { assistant: Assistant; id: string }) {
   const words = useAssistantWords();
   const [clearing, setClearing] = useState(false);
   const [inspecting, setInspecting] = useState<"closed" | "open" | "never">("never");
-  const act = (wanted: string) => {
-    const action = assistant.actions.find((one) => one.id === wanted);
+  const act = (actionId: string) => {
+    const action = assistant.actions.find((one) => one.id === actionId);
     if (action?.type === "cancel") return setClearing(true);
     const plan = planOf(assistant, action);
-    // Consent is given where what it is given to stands.
+    // A plan is approved on its card, where its content is visible.
     if (plan) return showPlan(plan);
-    return assistant.press(wanted);
+    return assistant.runCommand(actionId);
   };
-  // Of all that can be done now the last of the way is the one to press.
+  // The last possible plan or apply action is the primary button.
   const primary = assistant.actions.findLast(({ enabled, type }) => enabled && (type === "plan" || type === "apply"))?.id;
   return (
     <section className="actions" aria-label={words.actions} data-testid="actions">

@@ -7,27 +7,27 @@ import { isObject } from "../request/schema-field";
 import { useStrings } from "../strings";
 import type { AssistantAction, Change, Memory, Plan } from "./types";
 
-/** How long the page may be behind where nothing rings: time passes, and a value is fresh no longer. */
+/** Milliseconds between checks for changes without an event, such as a value that becomes stale. */
 const recheck = 10_000;
 
 const path = (id: string) => `/v1/assistants/${encodeURIComponent(id)}`;
 const keyOf = (id: string) => ["assistant", id] as const;
-const sideOf = (id: string) => (request: Request) => request.thread_id?.startsWith(`${id}~`) ?? false;
+const isBackgroundRequestOf = (id: string) => (request: Request) => request.thread_id?.startsWith(`${id}~`) ?? false;
 
-/** What is not there, or not for this person, does not come by asking again. */
-const unlessGone = (query: Query<Page<AssistantAction>>) => (isStatus(query.state.error, 404) ? false : recheck);
+/** Stop checking if the server says that there is no such assistant for this person. */
+const recheckUnlessMissing = (query: Query<Page<AssistantAction>>) => (isStatus(query.state.error, 404) ? false : recheck);
 
-/** Whether an agent may be an assistant: it takes events beside messages. The route has the last word. */
-const takesEvents = ({ input_schema: { properties } }: Agent) => isObject(properties) && "event" in properties;
+/** Tell whether an agent may be an assistant: its input accepts events. The server decides. */
+const acceptsEvents = ({ input_schema: { properties } }: Agent) => isObject(properties) && "event" in properties;
 
-/** What can be done now, and why the rest cannot; nothing of an agent that is no assistant. */
+/** Return all actions with their reasons; undefined if the agent is not an assistant. */
 export function useActions(id: string, agent: Agent) {
   const { language } = useStrings();
   const { data } = useQuery({
     queryKey: [...keyOf(id), "actions", language],
     queryFn: () => call<Page<AssistantAction>>("GET", `${path(id)}/actions?agent=${encodeURIComponent(agent.name)}`),
-    enabled: takesEvents(agent),
-    refetchInterval: unlessGone,
+    enabled: acceptsEvents(agent),
+    refetchInterval: recheckUnlessMissing,
     placeholderData: (before) => before,
   });
   return data?.items;
@@ -42,7 +42,7 @@ export function useContextMemory(id: string, agent: string, enabled: boolean) {
   });
 }
 
-/** The open requests to carry out plans: those that the memory names, and no others. */
+/** Return the open approval requests of the plans in the memory. */
 export function useApprovals(plans: Plan[]): Request[] {
   const ids = plans.flatMap(({ request }) => (request?.status === "pending" ? [request.id] : []));
   return useQueries({
@@ -51,7 +51,7 @@ export function useApprovals(plans: Plan[]): Request[] {
   });
 }
 
-/** How a memory came to be what it is, newest first. */
+/** Return the changes of a memory, newest first. */
 export function useChanges(id: string) {
   const { language } = useStrings();
   return useInfiniteQuery({
@@ -65,7 +65,7 @@ export function useChanges(id: string) {
   });
 }
 
-/** Read all of a conversation's memory again when it moves, and when the feed tells of a request beside it. */
+/** Reload the memory when the conversation changes, and when one of its background requests changes. */
 export function useRefresh(id: string, stamp: string, enabled: boolean): void {
   const client = useQueryClient();
   const seen = useRef<string>(undefined);
@@ -76,37 +76,37 @@ export function useRefresh(id: string, stamp: string, enabled: boolean): void {
   }, [client, id, stamp, enabled]);
   useEffect(() => {
     if (!enabled) return undefined;
-    const isBeside = sideOf(id);
+    const isBackgroundRequest = isBackgroundRequestOf(id);
     return client.getQueryCache().subscribe(({ type, query }) => {
       const { data } = query.state;
-      if (type === "updated" && query.queryKey[0] === "request" && data && isBeside(data as Request)) refreshSoon(client, keyOf(id), 200);
+      if (type === "updated" && query.queryKey[0] === "request" && data && isBackgroundRequest(data as Request)) refreshSoon(client, keyOf(id), 200);
     });
   }, [client, id, enabled]);
 }
 
-/** Do something by its name: an action, or another way on such as `ask:<info>`. */
-export function usePress(id: string, agent: string, onPressed: () => void) {
+/** Run a command: an action id, or a command such as `ask:<info>`. */
+export function useRunCommand(id: string, agent: string, onStarted: () => void) {
   const client = useQueryClient();
-  // What is under way is not drawn at once: two clicks may come before the first one is seen.
-  const going = useRef(false);
+  // A second click may come before the first one is rendered as pending.
+  const isRunning = useRef(false);
   const { mutate, ...pressing } = useMutation({
-    mutationFn: (verb: string) => call<unknown>("POST", `${path(id)}/actions/${encodeURIComponent(verb)}`, { agent }),
-    onSuccess: onPressed,
+    mutationFn: (command: string) => call<unknown>("POST", `${path(id)}/actions/${encodeURIComponent(command)}`, { agent }),
+    onSuccess: onStarted,
     onSettled: () => {
-      going.current = false;
+      isRunning.current = false;
       for (const queryKey of [keyOf(id), ["thread", id]]) void client.invalidateQueries({ queryKey });
     },
   });
-  const press = useCallback((verb: string) => {
-    if (going.current) return;
-    going.current = true;
-    mutate(verb);
+  const runCommand = useCallback((command: string) => {
+    if (isRunning.current) return;
+    isRunning.current = true;
+    mutate(command);
   }, [mutate]);
-  return { ...pressing, press };
+  return { ...pressing, runCommand };
 }
 
-/** A refusal tells of a moment: it goes when the conversation moves on. */
-export function useForget(stamp: string, isRefused: boolean, forget: () => void): void {
+/** Dismiss an error when the conversation changes. */
+export function useResetOnChange(stamp: string, isRefused: boolean, forget: () => void): void {
   const seen = useRef(stamp);
   useEffect(() => {
     if (seen.current === stamp) return;
@@ -115,7 +115,7 @@ export function useForget(stamp: string, isRefused: boolean, forget: () => void)
   }, [stamp, isRefused, forget]);
 }
 
-/** Clear what was gathered in a conversation. */
+/** Clear the context of a conversation. */
 export function useClear(id: string) {
   const client = useQueryClient();
   return useMutation({

@@ -6,7 +6,7 @@ import { useStrings } from "../strings";
 import type { Plan } from "./types";
 import { inLanguage } from "./value";
 
-/** Whether a request asks to carry out just what a plan says, and nothing of that is left out where the plan is shown. */
+/** Tell whether a request's arguments equal the plan, and the card shows all of it. */
 function isSame({ plan, steps }: Plan, { plan: asked, steps: askedSteps, ...more }: { plan?: Json; steps?: Json }, language: string): boolean {
   const said = steps.map(({ id, title, action, args }) => ({ id, title, action, args }));
   return same(asked, plan) && same(askedSteps, said) && Object.keys(more).length === 0 && same(inLanguage(plan, language), plan);
@@ -19,7 +19,7 @@ interface ApprovalProps {
   onDecided: () => void;
 }
 
-/** The request to carry out a plan; its arguments are read in the plan above, as long as they are the same. */
+/** The approval request of a plan. Its arguments are folded if the card above shows the same content. */
 export function Approval({ plan, id, edits, onDecided }: ApprovalProps) {
   const { language } = useStrings();
   const { data } = useRequest(id);

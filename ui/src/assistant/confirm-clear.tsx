@@ -4,7 +4,7 @@ import { Problem } from "../widgets/problem";
 import { useClear } from "./api";
 import { useAssistantWords } from "./words";
 
-/** The last step before what was gathered in a conversation goes, in place. */
+/** The inline confirmation before a conversation's context is cleared. */
 export function ConfirmClear({ id, onBack }: { id: string; onBack: () => void }) {
   const words = useAssistantWords();
   const { mutate, isPending, error } = useClear(id);

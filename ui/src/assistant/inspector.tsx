@@ -3,9 +3,9 @@ import { useState } from "react";
 import { useNarrow } from "../widgets/media";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { Changes } from "./changes";
+import { MemoryHistory } from "./memory-history";
 import { ConfirmClear } from "./confirm-clear";
-import { Items } from "./items";
+import { MemoryItems } from "./memory-items";
 import type { AssistantAction, MemoryItem, Run } from "./types";
 import type { Assistant } from "./use-assistant";
 import { named, useAssistantWords } from "./words";
@@ -41,7 +41,7 @@ interface InspectorProps {
   onClose: () => void;
 }
 
-/** All that an assistant knows in a conversation, where from, and how it came to be so. */
+/** The drawer with the memory of a conversation: values, workflow runs and history. */
 export function Inspector({ id, assistant, open, onClose }: InspectorProps) {
   const words = useAssistantWords();
   const narrow = useNarrow();
@@ -63,9 +63,9 @@ export function Inspector({ id, assistant, open, onClose }: InspectorProps) {
     >
       <div className="inspector-body" data-testid="memory-inspector">
         <Segmented block aria-label={words.contextMemory} options={tabs.map((value) => ({ value, label: words.memoryTabs[value] }))} value={tab} onChange={setTab} />
-        {tab === "items" && <Items assistant={assistant} onWhy={why} />}
+        {tab === "items" && <MemoryItems assistant={assistant} onWhy={why} />}
         {tab === "runs" && <Runs runs={assistant.memory?.runs ?? []} actions={assistant.actions} />}
-        {tab === "history" && <Changes id={id} of={of} onAll={() => setOf(undefined)} />}
+        {tab === "history" && <MemoryHistory id={id} of={of} onAll={() => setOf(undefined)} />}
         {clearing ? <ConfirmClear id={id} onBack={() => setClearing(false)} />
           : assistant.isBegun && <Button danger onClick={() => setClearing(true)} data-testid="clear-context">{words.clearContext}</Button>}
       </div>

@@ -5,11 +5,11 @@ import { Fold } from "../thread/fold";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { Approval } from "./approval";
-import { ChangedSince } from "./changed";
-import { Content } from "./content";
+import { VersionDiff } from "./version-diff";
+import { PlanContentView } from "./plan-content";
 import { versionsOf } from "./diff";
-import { Failed, NotAsked } from "./asked-again";
-import { Obsolete } from "./obsolete";
+import { PlanFailedAlert, NoRequestAlert } from "./plan-alerts";
+import { PlanObsoleteAlert } from "./plan-obsolete-alert";
 import type { Feedback, Plan } from "./types";
 import { named, useAssistantWords } from "./words";
 
@@ -28,8 +28,8 @@ function Status({ status }: { status: string }) {
   );
 }
 
-/** What people said of the plan, and which version took it up. */
-function Said({ id, feedback }: { id: string; feedback: Feedback[] }) {
+/** The remarks about a plan, with the version that addresses each. */
+function PlanFeedback({ id, feedback }: { id: string; feedback: Feedback[] }) {
   const words = useAssistantWords();
   if (feedback.length === 0) return null;
   return (
@@ -61,8 +61,8 @@ function Versions({ plan, shown, show }: VersionsProps) {
   return <div data-testid="plan-versions"><Segmented size="small" aria-label={words.versions} options={options} value={shown} onChange={show} /></div>;
 }
 
-/** The version that is looked at; a new one is shown when it comes. */
-function useShown(plan: Plan) {
+/** The selected version; a new version is selected when it appears. */
+function useSelectedVersion(plan: Plan) {
   const [chosen, choose] = useState({ of: plan.version, version: plan.version });
   const shown = chosen.of === plan.version ? chosen.version : plan.version;
   const all = versionsOf(plan);
@@ -77,22 +77,22 @@ interface PlanCardProps {
   id: string;
   plan: Plan;
   title: string | undefined;
-  /** What is on its way to the server. */
-  pressed: string | undefined;
-  press: (verb: string) => void;
+  /** The command that is being sent to the server. */
+  pendingCommand: string | undefined;
+  runCommand: (command: string) => void;
   onDecided: () => void;
 }
 
-/** A plan where the talk about it is: what it says, how it came to say it, and the way to have it carried out. */
-export const PlanCard = memo(function PlanCard({ id, plan, title, pressed, press, onDecided }: PlanCardProps) {
+/** A plan in the chat: its content, versions, remarks, and its approval request. */
+export const PlanCard = memo(function PlanCard({ id, plan, title, pendingCommand, runCommand, onDecided }: PlanCardProps) {
   const words = useAssistantWords();
-  const { content, before, isNewest, show } = useShown(plan);
+  const { content, before, isNewest, show } = useSelectedVersion(plan);
   const { status, approval, request } = plan;
-  // What nobody is asked about is asked about once more as it stands: the version that comes has its editor open.
+  // Without an open request, ask again for the same content, and open the editor in the new version.
   const [edits, setEdits] = useState<number>();
   const edit = () => {
     setEdits(request ? plan.version : plan.version + 1);
-    if (!request) press(`unchanged:${plan.actionId}`);
+    if (!request) runCommand(`unchanged:${plan.actionId}`);
   };
   const pinned = plan.pinned.map(({ key, title: name }) => visible(name || key)).join(", ");
   return (
@@ -108,14 +108,14 @@ export const PlanCard = memo(function PlanCard({ id, plan, title, pressed, press
           {words.newestVersion} <Button size="small" onClick={() => show(plan.version)}>{words.toNewestVersion}</Button>
         </Flex>
       )}
-      {isNewest && status === "obsolete" && <Obsolete plan={plan} pressed={pressed} press={press} onEdit={edit} />}
-      {isNewest && status === "failed" && <Failed plan={plan} pressed={pressed} press={press} />}
-      {isNewest && status === "planned" && !request && plan.threadId === null && <NotAsked plan={plan} pressed={pressed} press={press} />}
+      {isNewest && status === "obsolete" && <PlanObsoleteAlert plan={plan} pendingCommand={pendingCommand} runCommand={runCommand} onEdit={edit} />}
+      {isNewest && status === "failed" && <PlanFailedAlert plan={plan} pendingCommand={pendingCommand} runCommand={runCommand} />}
+      {isNewest && status === "planned" && !request && plan.threadId === null && <NoRequestAlert plan={plan} pendingCommand={pendingCommand} runCommand={runCommand} />}
       {isNewest && pinned && status !== "planning" && <Alert type="warning" showIcon title={words.pinnedOver(pinned)} data-testid="plan-pinned" />}
       {isNewest && status === "planning" ? <p className="working quiet" aria-live="polite">{words.beingPlanned}</p>
-        : <Content content={content} runs={isNewest && status === "executing"} isStopped={isNewest && status === "failed" && approval !== null} />}
-      {before && !(isNewest && status === "planning") && <ChangedSince id={id} before={before} after={content} />}
-      <Said id={id} feedback={plan.feedback} />
+        : <PlanContentView content={content} runs={isNewest && status === "executing"} isStopped={isNewest && status === "failed" && approval !== null} />}
+      {before && !(isNewest && status === "planning") && <VersionDiff id={id} before={before} after={content} />}
+      <PlanFeedback id={id} feedback={plan.feedback} />
       {approval && <p className="quiet" data-testid="plan-approved">{words.approvedBy(actorName(approval.by, words))} · <Clock at={approval.at} /></p>}
       {isNewest && request && <Approval key={request.id} plan={plan} id={request.id} edits={edits === plan.version} onDecided={onDecided} />}
     </section>

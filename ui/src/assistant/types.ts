@@ -7,7 +7,7 @@ export type {
 
 export type PlanStatus = api.AssistantPlan["status"];
 
-/** One thing that the assistant knows, or needs to. */
+/** One value that the assistant knows or needs. */
 export type MemoryItem = Omit<api.InfoItem, "value"> & { value: Json };
 
 export type PlanContent = Omit<api.PlanVersion, "plan" | "status"> & { plan: Json; status: PlanStatus };

@@ -2,14 +2,14 @@ import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { Agent, Request } from "../api/types";
 import { Question } from "../chat/question";
 import type { Conversation } from "../chat/use-conversation";
-import { useActions, useApprovals, useContextMemory, useForget, usePress, useRefresh } from "./api";
-import { textsOnCards, type OnCard } from "./on-card";
+import { useActions, useApprovals, useContextMemory, useResetOnChange, useRunCommand, useRefresh } from "./api";
+import { findCardTexts, type CardTexts } from "./plan-card-texts";
 import { PlanCard } from "./plan-card";
 import type { AssistantAction, Memory, Plan } from "./types";
-import { usePlaces } from "./use-places";
+import { useInsertPositions } from "./use-insert-positions";
 import { useAssistantWords } from "./words";
 
-/** What stands among the messages without being one. */
+/** A card between the messages. */
 export interface Aside {
   key: string;
   after: string | undefined;
@@ -20,25 +20,25 @@ export interface Assistant {
   actions: AssistantAction[];
   memory: Memory | undefined;
   asides: Aside[];
-  /** What is said in the messages and stands on a card. */
-  onCards: OnCard;
-  /** The open requests to carry out plans. */
+  /** Messages that repeat a plan card. */
+  cardTexts: CardTexts;
+  /** The open approval requests of plans. */
   approvals: Request[];
-  /** What is on its way to the server. */
-  pressed: string | undefined;
+  /** The command that is being sent to the server. */
+  pendingCommand: string | undefined;
   refusal: Error | null;
   dismiss: () => void;
-  /** The server has the conversation. */
+  /** True if the conversation exists on the server. */
   isBegun: boolean;
-  press: (verb: string) => void;
+  runCommand: (command: string) => void;
 }
 
-/** A version comes to the end of the talk when it is begun, and when there is something to read. */
+/** The key of a card: a version moves to the end of the chat when it is started and when it has content. */
 const keyOf = ({ id, version, status }: Plan) => `plan:${id}:${version}:${status === "planning" ? "begun" : "made"}`;
 const elementOf = (plan: Plan) => `plan-${plan.id}`;
 const openIn = (place: ParentNode | null) => place?.querySelector<HTMLElement>("article[data-status=pending]");
 
-/** The bar at the foot would cover what is only just in view. */
+/** Scroll to an element and focus it, above the bar at the bottom. */
 function goTo(place: HTMLElement | null | undefined): void {
   if (!place) return;
   const bar = document.querySelector<HTMLElement>(".chat-bar");
@@ -47,15 +47,15 @@ function goTo(place: HTMLElement | null | undefined): void {
   place.scrollIntoView({ block: "center" });
 }
 
-/** Where a plan is approved: the button, else its open request, else its card. */
+/** Scroll to the approve button of a plan, or to its open request, or to its card. */
 export function showPlan(plan: Plan): void {
   const card = document.getElementById(elementOf(plan));
   const open = openIn(card);
   goTo(open?.querySelector<HTMLElement>("[data-testid=decide-approve]:not([disabled])") ?? open ?? card);
 }
 
-/** The questions that the memory has named since the page is open: one that is answered stays as a record. */
-function useAsked(memory: Memory | undefined): string[] {
+/** Return the requests that have been open since the page was loaded; answered ones stay visible. */
+function useAskedRequests(memory: Memory | undefined): string[] {
   const [seen, see] = useState<string[]>([]);
   const named = (memory?.asks ?? []).flatMap(({ request }) => (request ? [request.id] : []));
   const fresh = named.filter((id) => !seen.includes(id));
@@ -63,8 +63,8 @@ function useAsked(memory: Memory | undefined): string[] {
   return seen;
 }
 
-/** Whoever asked for a question is taken to it when it comes. */
-function useExpected(asked: string[]) {
+/** Scroll to a question when it appears, if this page asked for it. */
+function useScrollToNewQuestion(asked: string[]) {
   const known = useRef<Set<string> | null>(null);
   useEffect(() => {
     if (!known.current) return;
@@ -78,7 +78,7 @@ function useExpected(asked: string[]) {
   };
 }
 
-/** The side of a conversation that an assistant has: what can be done, what it knows, its plans and its questions. */
+/** Return the actions, memory, plans and questions of an assistant's conversation. */
 export function useAssistant(talk: Conversation, id: string, agent: Agent, onBegin: () => void, onDecided: () => void): Assistant | undefined {
   const words = useAssistantWords();
   const { thread, phase, messages } = talk;
@@ -89,22 +89,22 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
 
   const plans = (memory?.plans ?? []).filter(({ status }) => status !== "none");
   const approvals = useApprovals(plans);
-  const asked = useAsked(memory);
-  const places = usePlaces(
+  const asked = useAskedRequests(memory);
+  const positions = useInsertPositions(
     [...plans.map(keyOf), ...asked.map((one) => `ask:${one}`)], messages.at(-1)?.id, phase === "ready",
   );
-  const expect = useExpected(asked);
-  const { press, isPending, variables, error, reset } = usePress(id, agent.name, () => {
+  const expect = useScrollToNewQuestion(asked);
+  const { runCommand, isPending, variables, error, reset } = useRunCommand(id, agent.name, () => {
     talk.begin();
     onBegin();
   });
-  useForget(`${thread?.run_id} ${messages.at(-1)?.id}`, error !== null, reset);
+  useResetOnChange(`${thread?.run_id} ${messages.at(-1)?.id}`, error !== null, reset);
   if (!actions) return undefined;
   const titleOf = (plan: Plan) => actions.find((action) => action.id === plan.actionId)?.label;
-  const asides = [...places].flatMap(([key, after]): Aside[] => {
+  const asides = [...positions].flatMap(([key, after]): Aside[] => {
     const plan = plans.find((one) => key === keyOf(one));
     if (plan) {
-      const card = <PlanCard id={elementOf(plan)} plan={plan} title={titleOf(plan)} pressed={isPending ? variables : undefined} press={press} onDecided={onDecided} />;
+      const card = <PlanCard id={elementOf(plan)} plan={plan} title={titleOf(plan)} pendingCommand={isPending ? variables : undefined} runCommand={runCommand} onDecided={onDecided} />;
       return [{ key: `plan:${plan.id}`, after, content: card }];
     }
     const request = key.startsWith("ask:") ? key.slice("ask:".length) : undefined;
@@ -116,11 +116,11 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
     return { plan, title, line: words.onCard(title, plan.version) };
   });
   return {
-    actions, memory, asides, onCards: textsOnCards(messages, cards), approvals, refusal: error, dismiss: reset,
-    isBegun: phase === "loading" || thread !== undefined, pressed: isPending ? variables : undefined,
-    press: (verb) => {
+    actions, memory, asides, cardTexts: findCardTexts(messages, cards), approvals, refusal: error, dismiss: reset,
+    isBegun: phase === "loading" || thread !== undefined, pendingCommand: isPending ? variables : undefined,
+    runCommand: (command) => {
       expect();
-      press(verb);
+      runCommand(command);
     },
   };
 }

@@ -4,15 +4,15 @@ import { useStrings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 
-/** Nobody reads in words what is nested deeper, or longer. */
+/** Values that are nested deeper, or lists that are longer, are shown as JSON. */
 const deepest = 2;
 const most = 12;
 
-/** A text that is given by language. */
+/** Tell whether a value is a text by language. */
 const isByLanguage = (value: Json): value is JsonObject => isObject(value) && Object.keys(value).length > 0
   && Object.entries(value).every(([name, text]) => ["en", "ja", "zh"].includes(name) && typeof text === "string");
 
-/** A value with its texts in one language, where they are given in several. */
+/** Return a value with each text by language replaced by the text in one language. */
 export function inLanguage(value: Json, language: string): Json {
   if (isByLanguage(value)) return value[language] ?? value.en ?? Object.values(value)[0] ?? "";
   if (Array.isArray(value)) return value.map((item) => inLanguage(item, language));
@@ -35,7 +35,7 @@ function Pairs({ value, depth }: { value: JsonObject; depth: number }) {
   );
 }
 
-/** An object of a list on one line. */
+/** An item of a list on one line. */
 function Line({ value }: { value: Json }) {
   if (!isObject(value)) return <Plain value={value} />;
   return <AgentText text={Object.entries(value).map(([name, one]) => `${name}: ${isPlain(one) ? String(one) : JSON.stringify(one)}`).join(" · ")} />;
@@ -53,7 +53,7 @@ function Part({ value, depth }: { value: Json; depth: number }) {
   return <ul className="value-list">{keyed.map(({ key, item }) => <li key={key}><Line value={item} /></li>)}</ul>;
 }
 
-/** A value as people read it: words as words, lists as lists, and JSON only where nothing simpler tells it. */
+/** A value in readable form: text, lists and pairs, and JSON only if it is complex. */
 export function Value({ value }: { value: Json }) {
   const { language } = useStrings();
   return <Part value={inLanguage(value, language)} depth={0} />;

@@ -1,6 +1,6 @@
 import { Bubble, type BubbleItemType, type BubbleListProps } from "@ant-design/x";
 import { useContext, useMemo, type ReactNode } from "react";
-import { placeOf, TextsOnCards } from "../assistant/on-card";
+import { textKey, CardTextsContext } from "../assistant/plan-card-texts";
 import type { Aside } from "../assistant/use-assistant";
 import { Workflow } from "../assistant/workflow";
 import { Fold } from "../thread/fold";
@@ -19,7 +19,7 @@ interface Deciding {
 
 function Part({ item, of, onDecided }: Deciding & { item: ChatItem; of: string }) {
   const { thinking } = useChatWords();
-  const line = useContext(TextsOnCards).get(placeOf(of, item.key));
+  const line = useContext(CardTextsContext).get(textKey(of, item.key));
   if (line !== undefined && item.kind === "message") {
     return <Fold id={`${of}-${item.key}`} summary={<span className="quiet">{visible(line)}</span>} testId="on-card"><Body item={item} /></Fold>;
   }

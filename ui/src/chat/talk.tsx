@@ -2,7 +2,7 @@ import { useCallback, useRef, useState } from "react";
 import { useSteer } from "../api/threads";
 import type { Agent } from "../api/types";
 import { ActionBar } from "../assistant/action-bar";
-import { TextsOnCards, type OnCard } from "../assistant/on-card";
+import { CardTextsContext, type CardTexts } from "../assistant/plan-card-texts";
 import { useAssistant } from "../assistant/use-assistant";
 import { Workflows } from "../assistant/workflow";
 import { ConfirmStop } from "../operations/confirm-stop";
@@ -23,7 +23,7 @@ import { useTyped } from "./typed";
 import { useConversation } from "./use-conversation";
 import { useChatWords } from "./words";
 
-const none: OnCard = new Map();
+const none: CardTexts = new Map();
 
 interface TalkProps {
   id: string;
@@ -108,11 +108,11 @@ export function Talk({ id, agent, isNew, typedFor, onBegin }: TalkProps) {
         {phase === "loading" && <Loading />}
         {phase !== "loading" && messages.length === 0 && <Begin agent={agent} />}
         <Before first={messages[0]?.id} show={talk.showBefore} />
-        <TextsOnCards value={assistant?.onCards ?? none}>
+        <CardTextsContext value={assistant?.cardTexts ?? none}>
           <Workflows value={assistant}>
             <Bubbles messages={messages} agent={visible(agent.title || agent.name)} unsent={talk.unsent !== undefined} asides={assistant?.asides ?? []} onDecided={toMessage} />
           </Workflows>
-        </TextsOnCards>
+        </CardTextsContext>
         {extra.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
         <Foot conversation={talk} onTakeBack={takeBack} />
       </section>

@@ -5,27 +5,27 @@ import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
 import { useChanges } from "./api";
-import { ShortChange } from "./short-change";
-import { From } from "./source";
+import { ValueChange } from "./value-change";
+import { Provenance } from "./provenance";
 import type { Change as MemoryChange, MemoryItem } from "./types";
 import { Value } from "./value";
 import { named, useAssistantWords } from "./words";
 
 function Values({ change: { before, after } }: { change: MemoryChange }) {
-  if (before !== null && after !== null) return <ShortChange before={before} after={after} />;
+  if (before !== null && after !== null) return <ValueChange before={before} after={after} />;
   if (after !== null) return <div className="change-new"><Value value={after} /></div>;
   return before !== null ? <div className="change-gone"><Value value={before} /></div> : null;
 }
 
-interface ChangesProps {
+interface MemoryHistoryProps {
   id: string;
-  /** Only the changes of this one. */
+  /** Show only the changes of this item. */
   of: MemoryItem | undefined;
   onAll: () => void;
 }
 
-/** How the memory came to be what it is, newest first. */
-export function Changes({ id, of, onAll }: ChangesProps) {
+/** The changes of a memory, newest first. */
+export function MemoryHistory({ id, of, onAll }: MemoryHistoryProps) {
   const words = useAssistantWords();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useChanges(id);
   const isNew = isStatus(error, 404);
@@ -47,7 +47,7 @@ export function Changes({ id, of, onAll }: ChangesProps) {
           <li key={change.number} data-testid="memory-change" data-op={change.op} data-key={change.key}>
             <div><strong>{visible(change.title || change.key)}</strong> <span className="quiet">{named(words.ops, change.op)} · <Clock at={change.at} /></span></div>
             <Values change={change} />
-            <From source={change.source} />
+            <Provenance source={change.source} />
           </li>
         ))}
       </ol>

@@ -1,7 +1,7 @@
 import { Button, Flex, Tag } from "antd";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { From } from "./source";
+import { Provenance } from "./provenance";
 import type { MemoryItem } from "./types";
 import type { Assistant } from "./use-assistant";
 import { Value } from "./value";
@@ -26,7 +26,7 @@ function Item({ item, assistant, onWhy }: ItemProps) {
   const { key, title, description, status, value, how, source, observedAt, freshUntil, isFresh, scope, error } = item;
   const name = visible(title || key);
   const isKnown = status === "collected";
-  const verb = how === "handler" ? `refresh:${key}` : how === "ask" && !isKnown ? `ask:${key}` : undefined;
+  const command = how === "handler" ? `refresh:${key}` : how === "ask" && !isKnown ? `ask:${key}` : undefined;
   return (
     <li data-testid="memory-item" data-key={key} data-status={status}>
       <div className="item-head"><strong>{name}</strong> <Status item={item} /></div>
@@ -34,15 +34,15 @@ function Item({ item, assistant, onWhy }: ItemProps) {
       <div className="item-value" data-testid="item-value">{isKnown || value !== null ? <Value value={value} /> : <span className="quiet">{words.notKnown} · {named(words.hows, how)}</span>}</div>
       {error && <p className="error-text">{visible(error)}</p>}
       <div className="item-facts quiet">
-        {source && isKnown && <From source={source} />}
+        {source && isKnown && <Provenance source={source} />}
         {observedAt && <Clock at={observedAt} />}
         {freshUntil && isFresh && <span>{words.freshUntil(new Date(freshUntil).toLocaleTimeString(words.language, { hour: "2-digit", minute: "2-digit" }))}</span>}
         {scope === "user" && <span>{words.scopeUser}</span>}
       </div>
       <Flex gap="small" wrap>
-        {verb && (
+        {command && (
           <Button
-            size="small" disabled={assistant.pressed !== undefined} loading={assistant.pressed === verb} onClick={() => assistant.press(verb)}
+            size="small" disabled={assistant.pendingCommand !== undefined} loading={assistant.pendingCommand === command} onClick={() => assistant.runCommand(command)}
             data-testid="item-fix" aria-label={`${how === "handler" ? words.fetchAgain : words.askForIt}: ${name}`}
           >
             {how === "handler" ? words.fetchAgain : words.askForIt}
@@ -54,8 +54,8 @@ function Item({ item, assistant, onWhy }: ItemProps) {
   );
 }
 
-/** Each thing that the assistant knows or needs, and where it has it from. */
-export function Items({ assistant, onWhy }: { assistant: Assistant; onWhy: (item: MemoryItem) => void }) {
+/** The values that the assistant knows or needs, with their origins. */
+export function MemoryItems({ assistant, onWhy }: { assistant: Assistant; onWhy: (item: MemoryItem) => void }) {
   const words = useAssistantWords();
   const items = assistant.memory?.items ?? [];
   return (

@@ -8,11 +8,11 @@ import type { PlanContent, Step } from "./types";
 import { Value } from "./value";
 import { useAssistantWords } from "./words";
 
-/** In which places a plan keeps the words that people read first. */
+/** The fields of a plan that may hold its text. */
 const prose = ["markdown", "text", "summary", "goal"];
 
-/** The words that a plan says in prose, and what else is written in it. */
-export function wordsIn(plan: Json): [words: string, rest: Json | undefined] {
+/** Split a plan into its text and its other fields. */
+export function splitText(plan: Json): [words: string, rest: Json | undefined] {
   if (typeof plan === "string") return [plan, undefined];
   if (!isObject(plan)) return ["", plan ?? undefined];
   const name = prose.find((one) => typeof plan[one] === "string");
@@ -21,7 +21,7 @@ export function wordsIn(plan: Json): [words: string, rest: Json | undefined] {
   return [String(words), Object.keys(rest).length > 0 ? rest : undefined];
 }
 
-/** What a step will call, whole: people consent to this, and not to its title. */
+/** The call of a step with all arguments: people approve this, not the title. */
 function StepCall({ step: { action, args } }: { step: Step }) {
   const given = Object.entries(args);
   return (
@@ -41,11 +41,11 @@ function StepCall({ step: { action, args } }: { step: Step }) {
 interface ContentProps {
   content: PlanContent;
   runs: boolean;
-  /** It was being carried out and came no further. */
+  /** True if the execution stopped with an error. */
   isStopped?: boolean;
 }
 
-/** Step by step, what each calls, and how far it has come. */
+/** The steps with their calls and their progress. */
 function Steps({ content: { steps }, runs, isStopped = false }: ContentProps) {
   const words = useAssistantWords();
   const done = steps.filter(({ isDone }) => isDone).length;
@@ -71,10 +71,10 @@ function Steps({ content: { steps }, runs, isStopped = false }: ContentProps) {
   );
 }
 
-/** What a version of a plan does, step by step, what else is written in it, and last what the agent says of it. */
-export function Content({ content, ...progress }: ContentProps) {
+/** The content of a version: its steps, its other fields, and the agent's text. */
+export function PlanContentView({ content, ...progress }: ContentProps) {
   const { agentSays } = useWords();
-  const [words, rest] = wordsIn(content.plan);
+  const [words, rest] = splitText(content.plan);
   return (
     <div className="plan-content" data-testid="plan-content">
       {content.steps.length > 0 && <Steps content={content} {...progress} />}

@@ -2,26 +2,26 @@ import { createContext } from "react";
 import { itemsOf, type ChatMessage } from "../chat/parts";
 import type { Plan } from "./types";
 
-/** What is said in the talk and stands on a card, too: where it is said, and the one line that stands for it. */
-export type OnCard = ReadonlyMap<string, string>;
+/** Messages that repeat a plan card, by `textKey`, each with the line that replaces the text. */
+export type CardTexts = ReadonlyMap<string, string>;
 
-export const TextsOnCards = createContext<OnCard>(new Map());
+export const CardTextsContext = createContext<CardTexts>(new Map());
 
-export const placeOf = (message: string, item: number) => `${message} ${item}`;
+export const textKey = (message: string, item: number) => `${message} ${item}`;
 
-/** How a message begins that tells a version of a plan, in each language that an assistant speaks. */
+/** The first lines of a message that contains a version of a plan, in each language. */
 const beginnings = (title: string, version: number) => [`**${title}**, version ${version}:`, `**${title}** 第${version}版:`, `**${title}** 第${version}版：`];
 
-interface Carded {
+interface PlanCardLine {
   plan: Plan;
   title: string;
   line: string;
 }
 
-/** Find the newest text that tells just the version which the card of a plan shows. */
-export function textsOnCards(messages: ChatMessage[], cards: Carded[]): OnCard {
+/** Find the newest message that contains the version on each plan card. */
+export function findCardTexts(messages: ChatMessage[], cards: PlanCardLine[]): CardTexts {
   const texts = messages.filter(({ role }) => role === "assistant").flatMap((message) => itemsOf(message).flatMap((item) => (
-    item.kind === "message" ? [{ place: placeOf(message.id, item.key), text: item.text }] : []
+    item.kind === "message" ? [{ place: textKey(message.id, item.key), text: item.text }] : []
   )));
   const made = cards.filter(({ plan }) => plan.status !== "planning" && plan.hash !== "");
   return new Map(made.flatMap(({ plan, title, line }) => {

@@ -3,8 +3,8 @@ import { visible } from "../widgets/visible";
 import type { Source } from "./types";
 import { named, useAssistantWords } from "./words";
 
-/** Where something comes from: how, of whom, and in which words. */
-export function From({ source }: { source: Source }) {
+/** The origin of a value: its kind, the person or handler, and the quote. */
+export function Provenance({ source }: { source: Source }) {
   const words = useAssistantWords();
   const { kind, actor, quote } = source;
   const who = actor && (kind === "handler" || kind === "derived" ? visible(actor) : actorName(actor, words));
