@@ -208,7 +208,7 @@ SPEAKER = Speaker(
             r"\b(?:make|create|draft|write|prepare|need|want)\b.*\bplan\b"
             r"|^plan\b|\bplan (?:it|this|again)\b|let.s plan\b"
             r"|計画を?(?:作|立て|策定|練)|計画して|計画をお願い|制定计划",
-            {"en": "I see to a plan.", "ja": "計画に取りかかります。", "zh": "我来制定计划。"},
+            {"en": "I'll draft a plan.", "ja": "計画の案を作成します。", "zh": "我来起草计划。"},
             action="plan-001",
             is_order=True,
         ),

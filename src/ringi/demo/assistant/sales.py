@@ -190,7 +190,7 @@ SPEAKER = Speaker(
             r"\b(?:make|create|draft|prepare|need|want|plan)\b.*\b(?:plan|strategy)\b"
             r"|^plan\b|\bplan (?:it|this|again)\b|let.s plan\b"
             r"|(?:計画|戦略)を?(?:作|立て|策定|練)|計画して|(?:計画|戦略)をお願い|制定(?:计划|策略)",
-            {"en": "I see to a strategy.", "ja": "戦略に取りかかります。", "zh": "我来制定策略。"},
+            {"en": "I'll draft a strategy.", "ja": "戦略の案を作成します。", "zh": "我来起草策略。"},
             action="plan-002",
             is_order=True,
         ),
