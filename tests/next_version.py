@@ -23,8 +23,8 @@ class Ask(Ask):
 class Response(Response):
     of_next: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
-    def __init__(self, /, **given):
-        super().__init__(**{"of_next": "answered", **given})
+    def __init__(self, /, **fields):
+        super().__init__(**{"of_next": "answered", **fields})
 
     __init__.__pydantic_base_init__ = True
 

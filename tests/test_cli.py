@@ -34,8 +34,8 @@ Ringi = Callable[..., subprocess.CompletedProcess[str]]
 
 def environment(home: Path) -> dict[str, str]:
     """Return an environment whose Ringi lives in this folder."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
-    return kept | {"RINGI_HOME": str(home), "COLUMNS": "200"}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
+    return variables | {"RINGI_HOME": str(home), "COLUMNS": "200"}
 
 
 @pytest.fixture
@@ -118,9 +118,9 @@ def test_asking_with_wait_prints_the_answer_and_succeeds_only_on_a_yes(
         while not (items := data(ringi("list", "--json"))["items"]):
             assert asking.poll() is None
         data(ringi("respond", items[0]["id"], *answer, "--json"))
-        said, _ = asking.communicate(timeout=20)
+        output, _ = asking.communicate(timeout=20)
     assert asking.returncode == code
-    assert f"completed  {outcome} by " in said
+    assert f"completed  {outcome} by " in output
 
 
 def test_asking_with_wait_fails_when_nobody_answers(ringi: Ringi) -> None:
@@ -139,8 +139,8 @@ def test_asking_with_wait_fails_when_the_question_is_withdrawn(ringi: Ringi, tmp
     data(ringi("migrate", "--json"))
     with started(tmp_path, "ask", "Deploy?", "--wait") as asking:
         asyncio.run(withdraw())
-        said, _ = asking.communicate(timeout=20)
-    assert (asking.returncode, said.split()[1]) == (1, "cancelled")
+        output, _ = asking.communicate(timeout=20)
+    assert (asking.returncode, output.split()[1]) == (1, "cancelled")
 
 
 def test_the_page_after_the_last_listed_request_has_a_cursor(ringi: Ringi) -> None:
@@ -333,7 +333,7 @@ def test_a_port_in_use_is_told_in_a_line(ringi: Ringi) -> None:
 
 def test_what_an_agent_wrote_cannot_move_the_cursor_of_a_terminal(ringi: Ringi) -> None:
     data(ringi("ask", "harmless\x1b[2J\u202etxt", "--json"))
-    shown = ringi("list").stdout
-    assert "\x1b[2J" not in shown
-    assert "\u202e" not in shown
-    assert "\\u{1b}" in shown
+    output = ringi("list").stdout
+    assert "\x1b[2J" not in output
+    assert "\u202e" not in output
+    assert "\\u{1b}" in output
