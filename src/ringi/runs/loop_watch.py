@@ -29,8 +29,8 @@ MAX_LOCATIONS = 100
 """Maximum number of code locations that are logged, each once."""
 LIBRARIES = tuple(f"{Path(sysconfig.get_path(name))}" for name in ("stdlib", "purelib", "platlib"))
 LOOPS = (asyncio.base_events.__file__, asyncio.runners.__file__)
-RINGI_FOLDER = str(Path(__file__).parents[1])
-EXAMPLES = str(Path(RINGI_FOLDER) / "demo")
+PACKAGE_FOLDER = str(Path(__file__).parents[1])
+EXAMPLES = str(Path(PACKAGE_FOLDER) / "demo")
 
 
 class LoopWatch:
@@ -127,7 +127,7 @@ def location_of(frame: FrameType) -> str:
 
 def is_agent_code(file: str) -> bool:
     """Return True if a file is agent code, not to Python, a library or Ringi; Ringi's examples count as such."""
-    return not file.startswith(("<", *LIBRARIES)) and (not file.startswith(RINGI_FOLDER) or file.startswith(EXAMPLES))
+    return not file.startswith(("<", *LIBRARIES)) and (not file.startswith(PACKAGE_FOLDER) or file.startswith(EXAMPLES))
 
 
 def agent_of(frame: FrameType) -> str | None:
