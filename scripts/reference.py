@@ -16,6 +16,7 @@ from pydantic import BaseModel
 import ringi
 from ringi import errors
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
+from ringi.client.errors import HttpError
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
@@ -173,7 +174,8 @@ def error_classes() -> str:
 
 def errors_of_ringi() -> list[type[Exception]]:
     """Return the errors that `ringi` exports."""
-    return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.RingiError)]
+    exported = [*vars(errors).values(), HttpError]
+    return [kind for kind in exported if isinstance(kind, type) and issubclass(kind, errors.RingiError)]
 
 
 def problem_codes() -> str:

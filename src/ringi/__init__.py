@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ringi import sync
 from ringi.client.client import Client
+from ringi.client.errors import HttpError
 from ringi.connect import open
 from ringi.domain.ask import Action, Answer, Ask, Button
 from ringi.domain.display import Code, Diff, Image, Link, Table
@@ -23,7 +24,6 @@ from ringi.errors import (
     FieldError,
     FinalError,
     ForbiddenError,
-    HttpError,
     InvalidError,
     LaterError,
     LimitError,

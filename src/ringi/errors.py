@@ -1,38 +1,39 @@
 """All errors that Ringi raises on purpose.
 
 RingiError
-├── InvalidError            invalid input; `errors` names each field and its correction  422
-├── NotFoundError           absent, or another tenant's: indistinguishable               404
-├── ForbiddenError          the caller has no permission for this                        403
-├── ConflictError           the record is not in the state that the caller assumed       409
+├── InvalidError            invalid input; `errors` names each field and its correction
+├── NotFoundError           absent, or another tenant's: indistinguishable
+├── ForbiddenError          the caller has no permission for this
+├── ConflictError           the record is not in the state that the caller assumed
 │   ├── FinalError          already decided, cancelled or expired; contains the winner
 │   ├── PendingError        the request is still open; only ended requests can be erased
-│   ├── DigestMismatchError the caller saw other content than is stored
+│   ├── DigestMismatchError the answer was given to other content than is stored
 │   ├── ClaimedError        another person holds the claim
 │   ├── DifferentAskError   the id exists with other content
 │   └── ThreadBusyError     the thread is running or waits for a person
 ├── FenceError              a newer worker holds this thread
-├── LimitError              too many open requests, asks or streams                      429
-├── UnavailableError        the store cannot answer now; nothing was acknowledged        503
+├── LimitError              a limit is reached; try again later
+├── UnavailableError        the store cannot answer now; nothing was acknowledged
 │   ├── OutageError         the store of a run was unavailable while its agent worked
 │   ├── UnreachableError    the client got no answer from its server
 │   └── UnreadableError     this version cannot read a record; nothing was changed
 ├── AgentError              an agent needs an unavailable service other than its run's store
-├── HttpError               a server sent a reply that the client does not know
 ├── LostReplyError          a change was sent, but it is unknown whether it was made
 ├── ClosedError             the inbox or the client was closed
 ├── WaitTimeoutError        nobody answered in time; the request stays open
 ├── NotAuthorizedError      the call differs from the one that a person authorized
-├── NotFinishedError    no person has confirmed that an agent's task is finished
-├── UndecidedError          a question ended unanswered, and its agent cannot be told
+├── NotFinishedError        no person has confirmed that an agent's task is finished
+├── UndecidedError          a question ended without an answer, and its agent cannot continue
 ├── AskedAgainError         an agent received an answer and asks the same question again
-├── UnsupportedError        this store does not support the operation                501
+├── UnsupportedError        this store does not support the operation
 ├── LaterError              a job is not due yet; it is called again later
 ├── SignatureError          a delivery has no valid signature, or is too old
 ├── MissingExtraError       an optional dependency is not installed
-├── OutdatedError           an installed dependency is older than what agents need
+├── OutdatedError           an installed dependency is older than agents need
 ├── SettingError            a setting or URL is invalid
 └── DefinitionError         the parts of an assistant are inconsistent
+
+The server maps them to HTTP in `ringi.server.problems`. `ringi.client.errors` adds the client's `HttpError`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ PASSWORD = re.compile(r"(://[^:@/?#]*):[^@/?#]*@")
 
 
 class FieldError(NamedTuple):
-    """A fault of one field; `field` is a dotted path, '' for the whole."""
+    """An error of one field: `field` is its dotted path, or '' for the whole value; `message` says what to do."""
 
     field: str
     message: str
@@ -56,7 +57,7 @@ class RingiError(Exception):
 
 
 class InvalidError(RingiError):
-    """The input breaks a rule; `errors` has one entry for each broken field."""
+    """The input breaks a rule; `errors` is a tuple with one `FieldError` for each wrong field."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         self.errors = tuple(errors)
@@ -69,7 +70,7 @@ class InvalidError(RingiError):
 
 
 class NotFoundError(RingiError):
-    """The object does not exist, or the caller may not know of it."""
+    """The object does not exist, or the caller may not know of it; `kind` and `id` say what was looked up."""
 
     def __init__(self, kind: str, id: str, why: str | None = None) -> None:
         self.kind, self.id = kind, id
@@ -85,51 +86,50 @@ class ForbiddenError(RingiError):
     @classmethod
     def other_name(cls, name: str, own: str) -> ForbiddenError:
         """Return the error for acting under another name than the token's."""
-        return cls(f"{name!r} is not {own!r}, whose token this is: leave the name out, or use the token of {name!r}")
+        return cls(f"the token belongs to {own!r}, not to {name!r}: omit the name, or use the token of {name!r}")
 
 
 class ConflictError(RingiError):
     """The stored record is not in the state that the caller assumed; read it again."""
 
-    def __init__(self, what: str = "the record changed meanwhile: read it again and retry") -> None:
+    def __init__(self, what: str = "the record was changed at the same time: read it again and retry") -> None:
         super().__init__(what)
 
     @classmethod
     def too_often(cls, kind: str, id: str) -> ConflictError:
         """Return the error for a change that met a concurrent update at every attempt."""
-        return cls(f"{kind} {id!r} changes too often: try again")
+        return cls(f"{kind} {id!r} is being changed too often: try again")
 
     @classmethod
     def memory_changed(cls, id: str) -> ConflictError:
         """Return the error for an edit of a memory that was changed since the caller read it."""
-        return cls(f"memory {id!r} was changed elsewhere meanwhile: read it again, and then change it")
+        return cls(f"memory {id!r} was changed since it was read: read it again, then edit it")
 
     @classmethod
     def not_verified(cls, kind: str, id: str, what: str) -> ConflictError:
         """Return the error for an erasure that would hide tampering."""
-        return cls(f"{kind} {id!r} is not erased: {what}; look with `ringi verify` first")
+        return cls(f"{kind} {id!r} was not erased: {what}; run `ringi verify` first")
 
     @classmethod
     def newer_fields(cls, kind: str, id: str, unknown: Sequence[str]) -> ConflictError:
-        """Return the error for an erasure that cannot tell whose the fields of a newer version are."""
-        what = f"a newer Ringi wrote {', '.join(unknown)}, which may tell of them"
-        return cls(
-            f"{kind} {id!r} keeps what is theirs: {what}; erase with that version, or the whole {kind} by its id"
-        )
+        """Return the error for an erasure that cannot know to whom the fields of a newer version belong."""
+        fields = ", ".join(unknown)
+        remedy = f"erase with that version, or erase the whole {kind} by its id"
+        return cls(f"{kind} {id!r} has fields of a newer Ringi that may name this person ({fields}): {remedy}")
 
     @classmethod
     def not_answered(cls, id: str) -> ConflictError:
         """Return the error for repeating a question that nobody had answered."""
-        return cls(f"thread {id!r} did not fail on an answer: there is nothing to ask again, retry it instead")
+        return cls(f"thread {id!r} did not fail after an answer, so no question can be repeated: retry it instead")
 
     @classmethod
     def cursor_moved(cls, cursor: str, old: str) -> ConflictError:
         """Return the error for a follower whose cursor another follower has moved."""
-        return cls(f"the cursor {cursor!r} no longer stands at {old!r}: read it again")
+        return cls(f"the cursor {cursor!r} is no longer at {old!r}: read it again")
 
 
 class FinalError(ConflictError):
-    """The request has ended; `winner` contains the decision, the responder and the time."""
+    """The request `id` has ended with `status`; `winner` is its decision, responder and time, or None without one."""
 
     def __init__(self, id: str, status: str, winner: dict[str, Any] | None = None) -> None:
         self.id, self.status, self.winner = id, status, winner
@@ -138,7 +138,7 @@ class FinalError(ConflictError):
 
 
 class PendingError(ConflictError):
-    """The request is still open; it cannot be erased while people may answer."""
+    """The request `id` is still open; it cannot be erased while people may answer."""
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -146,23 +146,23 @@ class PendingError(ConflictError):
 
 
 class DigestMismatchError(ConflictError):
-    """The digest in the answer differs from that of the stored request."""
+    """The `digest` in the answer differs from that of the stored request `id`."""
 
     def __init__(self, id: str, digest: str) -> None:
         self.id, self.digest = id, digest
-        super().__init__(f"digest {digest!r} is not that of request {id!r}: read it again")
+        super().__init__(f"digest {digest!r} does not match request {id!r}: read the request again")
 
 
 class ClaimedError(ConflictError):
-    """Another person holds the claim."""
+    """Another person, `claimed_by`, holds the claim of the request `id`."""
 
     def __init__(self, id: str, claimed_by: str) -> None:
         self.id, self.claimed_by = id, claimed_by
-        super().__init__(f"request {id!r} is claimed by {claimed_by!r}: wait for the release")
+        super().__init__(f"request {id!r} is claimed by {claimed_by!r}: wait until the claim ends")
 
 
 class DifferentAskError(ConflictError):
-    """The id is taken by a request with other content."""
+    """The `id` belongs to a request with other content."""
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -170,7 +170,7 @@ class DifferentAskError(ConflictError):
 
 
 class ThreadBusyError(ConflictError):
-    """The thread is running or waits for a person; new input would drop the question."""
+    """The thread `id` is running or waits for a person; new input would drop the question."""
 
     def __init__(self, id: str, status: str) -> None:
         self.id, self.status = id, status
@@ -182,7 +182,7 @@ class FenceError(RingiError):
 
     def __init__(self, id: str, fence: int) -> None:
         self.id, self.fence = id, fence
-        super().__init__(f"thread {id!r}: fence {fence} is old, a newer worker took over")
+        super().__init__(f"thread {id!r}: fence {fence} is outdated: a newer worker took over")
 
 
 class LimitError(RingiError):
@@ -204,9 +204,9 @@ class UnavailableError(RingiError):
         super().__init__(f"{part} is unavailable ({why}): retry in {retry_after:g} s")
 
     @classmethod
-    def replaced(cls, why: str = "another database stands where this process found its own") -> UnavailableError:
+    def replaced(cls, why: str = "the database was replaced while this process ran") -> UnavailableError:
         """Return the error for a process whose database was replaced."""
-        return cls(f"{why}: put the database in order and restart the process")
+        return cls(f"{why}: restore the database and restart the process")
 
 
 class OutageError(UnavailableError):
@@ -222,7 +222,7 @@ class UnreachableError(UnavailableError):
 
     def __init__(self, url: str, why: object, retry_after: float = 0.0) -> None:
         self.url, self.retry_after = url, retry_after
-        RingiError.__init__(self, f"{url} cannot answer now ({why}): trying again later is safe")
+        RingiError.__init__(self, f"{url} is not reachable ({why}): it is safe to try again later")
 
 
 class UnreadableError(UnavailableError):
@@ -234,8 +234,8 @@ class UnreadableError(UnavailableError):
 
     def __init__(self, kind: str, id: str, why: str, retry_after: float = 1.0) -> None:
         self.retry_after = retry_after
-        remedy = "upgrade this Ringi if a newer one wrote it, else look for damage with `ringi verify`"
-        RingiError.__init__(self, f"{kind} {id!r} cannot be read here ({why}): {remedy}")
+        remedy = "upgrade Ringi if a newer version wrote it, otherwise check for damage with `ringi verify`"
+        RingiError.__init__(self, f"{kind} {id!r} cannot be read ({why}): {remedy}")
 
     @classmethod
     def of_event(cls, position: object, why: object) -> UnreadableError:
@@ -258,29 +258,13 @@ class AgentError(RingiError):
         super().__init__(f"{type(error).__name__}: {error}")
 
 
-class HttpError(RingiError):
-    """A server sent an unknown reply; `status` and `code` describe it, if the server sent them."""
-
-    def __init__(self, what: str, *, status: int | None = None, code: str | None = None) -> None:
-        self.status, self.code = status, code
-        super().__init__(what)
-
-    @classmethod
-    def refused(cls, call: str, status: int, code: str | None, detail: str) -> HttpError:
-        """Return the error for an error reply without a class of its own."""
-        return cls(f"{call}: {status}: {detail}", status=status, code=code)
-
-    @classmethod
-    def foreign(cls, call: str, status: int) -> HttpError:
-        """Return the error for a reply that does not come from Ringi."""
-        return cls(f"{call}: {status}, and no JSON of Ringi: is this the address of its server?", status=status)
-
-
 class LostReplyError(RingiError):
     """A change was sent, but its reply was lost: it is unknown whether the change was made."""
 
     def __init__(self, call: str, why: object) -> None:
-        super().__init__(f"{call}: the reply was lost ({why}): read the request again to see whether it was done")
+        super().__init__(
+            f"{call}: the reply was lost ({why}): read the request again to check whether the change was made"
+        )
 
 
 class ClosedError(RingiError):
@@ -292,7 +276,7 @@ class ClosedError(RingiError):
 
 
 class WaitTimeoutError(RingiError):
-    """Nobody answered within the caller's timeout."""
+    """Nobody answered the request `id` within the caller's `timeout` in seconds; it stays open."""
 
     def __init__(self, id: str, timeout: float) -> None:
         self.id, self.timeout = id, timeout
@@ -308,10 +292,12 @@ class NotAuthorizedError(RingiError):
 
 
 class UndecidedError(RingiError):
-    """A question ended without an answer, and its agent cannot be told."""
+    """A question ended without an answer, and its agent cannot continue without one."""
 
     def __init__(self, id: str, status: str) -> None:
-        super().__init__(f"request {id!r} is {status}, and its agent takes no silence: retry the run to ask again")
+        super().__init__(
+            f"request {id!r} is {status}, and its agent cannot continue without an answer: retry the run to ask again"
+        )
 
 
 class NotFinishedError(RingiError):
@@ -322,11 +308,11 @@ class NotFinishedError(RingiError):
 
 
 class AskedAgainError(RingiError):
-    """The agent received an answer but asks again: its interrupts have no stable order, or it caught one."""
+    """The agent asks an answered question again: its interrupts have no stable order, or it caught one."""
 
     def __init__(self, interrupts: Sequence[str]) -> None:
-        remedy = "ask once per node, and let GraphBubbleUp through where it catches exceptions"
-        super().__init__(f"answered interrupts {', '.join(interrupts)} are asked again: {remedy}")
+        remedy = "ask once per node, and let GraphBubbleUp through where exceptions are caught"
+        super().__init__(f"the graph repeats the answered interrupts {', '.join(interrupts)}: {remedy}")
 
 
 class LaterError(RingiError):
@@ -334,18 +320,18 @@ class LaterError(RingiError):
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        super().__init__(f"not before {seconds:g} s have passed")
+        super().__init__(f"not due for another {seconds:g} s")
 
 
 class SignatureError(RingiError):
     """No secret signed the delivery within the last minutes: its sender is unknown."""
 
     def __init__(self, why: Exception | None) -> None:
-        super().__init__(f"not a delivery that was signed here and now ({why or 'no secret'}): refuse it with 401")
+        super().__init__(f"the delivery has no valid and recent signature ({why or 'no secret'}): reject it")
 
 
 class MissingExtraError(RingiError):
-    """An optional part of Ringi is not installed."""
+    """An optional part of Ringi is not installed; `extra` is its name, as in `pip install 'ringi[extra]'`."""
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
@@ -356,7 +342,7 @@ class OutdatedError(RingiError):
     """An installed library is older than what agents need."""
 
     def __init__(self, name: str, found: str, needed: str) -> None:
-        super().__init__(f"{name} {found} is too old to run agents on: pip install '{name}>={needed}'")
+        super().__init__(f"{name} {found} is too old to run agents: pip install '{name}>={needed}'")
 
 
 class UnsupportedError(RingiError):
@@ -370,16 +356,18 @@ class UnsupportedError(RingiError):
     @classmethod
     def of_given_memories(cls) -> UnsupportedError:
         """Return the error for a memory that no person approved."""
-        return cls("a run only reads memories: ask its person with a form and context={'memory_category': …}")
+        return cls(
+            "a run can only read memories: to add one, ask the person with a form and context={'memory_category': …}"
+        )
 
     @classmethod
     def of_waiting_memories(cls) -> UnsupportedError:
         """Return the error for a blocking wait inside a coroutine for work of its own event loop."""
-        return cls("a coroutine would wait for itself here: use `await store.asearch(…)`, or `aget`")
+        return cls("a blocking call would stop its own event loop: use `await store.asearch(…)`, or `aget`")
 
 
 class SettingError(RingiError):
-    """A setting, an option or a URL is invalid."""
+    """A setting, an option or a URL is invalid: `name` and `value`."""
 
     def __init__(self, name: str, value: object, remedy: str) -> None:
         self.name, self.value = name, value

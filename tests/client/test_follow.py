@@ -16,8 +16,9 @@ from tests.client.network import proxy
 from tests.server.world import open_world
 
 import ringi
+from ringi.client.errors import HttpError
 from ringi.domain.record import Event, Position
-from ringi.errors import ClosedError, HttpError, UnreachableError
+from ringi.errors import ClosedError, UnreachableError
 
 LIMIT = 20.0
 

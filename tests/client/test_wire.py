@@ -18,11 +18,11 @@ from tests.servers import free_port
 
 import ringi
 from ringi import Action, Form, Query, Text, errors
+from ringi.client.errors import HttpError
 from ringi.client.transport import ERROR_BY_CODE, ApiCall, error_of, seconds_of
 from ringi.errors import (
     FinalError,
     ForbiddenError,
-    HttpError,
     InvalidError,
     LimitError,
     LostReplyError,
@@ -152,7 +152,7 @@ async def test_a_wait_ends_in_time_when_the_server_stays_away(tmp_path: Path) ->
 async def test_a_server_that_is_not_there_is_named() -> None:
     async with ringi.Client(f"http://127.0.0.1:{free_port()}", "token", retry_for=0.2) as client:
         for attempt in (client.get("some"), client.wait("some", 0.1), client.ask("Go?"), client.cancel("some")):
-            with pytest.raises(UnreachableError, match=r"127\.0\.0\.1.*cannot answer now"):
+            with pytest.raises(UnreachableError, match=r"127\.0\.0\.1.*is not reachable"):
                 await attempt
 
 
@@ -213,7 +213,7 @@ async def test_what_a_newer_server_says_besides_is_left_out() -> None:
 )
 async def test_what_is_not_ringi_is_said_to_be_not(reply: str) -> None:
     async with scripted(reply) as (_, url), ringi.Client(url, "token") as client:
-        with pytest.raises(HttpError, match="is this the address"):
+        with pytest.raises(HttpError, match="check that this is the address"):
             await client.get("r1")
 
 
@@ -241,7 +241,7 @@ async def test_nobody_acts_under_a_name_that_is_not_the_tokens(server: DemoServe
     async with ringi.Client(server.url, token(server, "ann")) as ann:
         asked = await ann.ask("Refund?", action=ACTION)
 
-        with pytest.raises(ForbiddenError, match="'bob' is not 'ann'"):
+        with pytest.raises(ForbiddenError, match="belongs to 'ann', not to 'bob'"):
             await ann.respond(asked.id, "approve", digest=asked.digest, responder="bob")
 
         assert (await ann.get(asked.id)).version == 1

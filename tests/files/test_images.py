@@ -358,7 +358,7 @@ async def test_a_run_whose_image_was_changed_fails_and_says_so(url: str, tmp_pat
         thread = await here.ended()
     assert thread.status == "error"
     assert thread.error
-    assert "image 't1/1' cannot be read here (its bytes are not those that were sent)" in thread.error.message
+    assert "image 't1/1' cannot be read (its bytes are not those that were sent)" in thread.error.message
 
 
 def asks(state: MessagesState) -> dict[str, Any]:

@@ -30,9 +30,9 @@ def installed(**versions: str | None) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("langgraph", "langchain", "said"),
     [
-        ("1.2.19", "1.4.7", r"^langgraph 1\.2\.19 is too old to run agents on: pip install 'langgraph>=1\.2\.20'$"),
+        ("1.2.19", "1.4.7", r"^langgraph 1\.2\.19 is too old to run agents: pip install 'langgraph>=1\.2\.20'$"),
         ("0.6.11", "1.4.7", r"langgraph 0\.6\.11 "),
-        ("1.2.22", "1.4.5", r"^langchain 1\.4\.5 is too old to run agents on: pip install 'langchain>=1\.4\.6'$"),
+        ("1.2.22", "1.4.5", r"^langchain 1\.4\.5 is too old to run agents: pip install 'langchain>=1\.4\.6'$"),
         ("1.2.20", "1.3", r"langchain 1\.3 "),
     ],
 )

@@ -16,9 +16,9 @@ import httpx
 
 from ringi import errors
 from ringi.base.canonical_json import canonical
+from ringi.client.errors import HttpError
 from ringi.errors import (
     FieldError,
-    HttpError,
     LimitError,
     LostReplyError,
     RingiError,
