@@ -290,9 +290,9 @@ async def test_who_is_no_person_or_oneself_is_refused(file: Place, person: str) 
 
 
 async def test_one_rule_is_needed_and_no_more(file: Place) -> None:
-    with pytest.raises(InvalidError, match="one of them"):
+    with pytest.raises(InvalidError, match="give either a person"):
         await file.inbox.erase_all("root")
-    with pytest.raises(InvalidError, match="one of them"):
+    with pytest.raises(InvalidError, match="give either a person"):
         await file.inbox.erase_all("root", person="ann", before=NOON)
 
 

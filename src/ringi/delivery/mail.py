@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from ringi.delivery.display_text import lines_of, one_line
 from ringi.delivery.mail_settings import STARTTLS, Language, Mailbox, MailSettings
+from ringi.delivery.titles import title_of
 from ringi.delivery.tls import tls_error, trusted_context
 from ringi.delivery.webhooks import DeliveryResult
 from ringi.domain.request import Request
@@ -147,7 +148,7 @@ def error_name(error: Exception) -> str:
 def compose(settings: MailSettings, mailbox: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
     """Return the mail. Arguments are excluded, because mailboxes are not confidential; display blocks are abridged."""
     texts, link = TEXTS[mailbox.language], f"{settings.page}/r/{quote(request.id, safe='')}"
-    title = one_line(request.title)
+    title = one_line(title_of(request, mailbox.language))
     facts = [(texts["asked"], one_line(request.asked_by or ""))]
     facts.append((texts["action"], one_line(request.action.name) if request.action else ""))
     facts.append((texts["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))
