@@ -22,6 +22,7 @@ from ringi.backends.sqlite.notifier import SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.backends.sqlite.stream import SqliteStream
 from ringi.base.clock import LOOK_SECONDS, Clock, SharedClock
+from ringi.base.extras import missing
 from ringi.base.log_limit import limited
 from ringi.contracts.backend import AgentStores
 from ringi.contracts.backend import Backend as Backend
@@ -30,7 +31,7 @@ from ringi.contracts.store import Store
 from ringi.contracts.stream import Stream
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Savers, Thread
-from ringi.errors import MissingExtraError, RingiError, SettingError
+from ringi.errors import RingiError, SettingError
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.inbox.lifetime import opening
 from ringi.privacy.erasure import Eraser
@@ -91,8 +92,8 @@ async def open_to_verify(url: str | None = None) -> AsyncIterator[tuple[Store, S
         try:
             from ringi.backends.postgres.inspection import InspectedPostgresStore, ReadOnlyPostgres
             from ringi.backends.postgres.stream import PostgresStream
-        except ImportError as error:
-            raise MissingExtraError("PostgreSQL", "postgres") from error
+        except ModuleNotFoundError as error:
+            missing("PostgreSQL", error)
         async with ReadOnlyPostgres(url) as postgres:
             yield InspectedPostgresStore(postgres), PostgresStream(postgres)
     else:
@@ -110,8 +111,7 @@ async def _open_memory(stack: AsyncExitStack, url: str, notify: Notify, poll_int
 
 async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
     database = await stack.enter_async_context(Database(_sqlite_path(url)))
-    own = partial(SqliteNotifier, database)
-    notifier = await _open_notifier(stack, notify, poll_interval, own, is_pubsub=False)
+    notifier = await _open_notifier(stack, notify, poll_interval, partial(SqliteNotifier, database), is_pubsub=False)
 
     def savers(held: Thread) -> Any:
         from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
@@ -143,8 +143,8 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
         from ringi.backends.postgres.notifier import PostgresNotifier
         from ringi.backends.postgres.store import PostgresStore
         from ringi.backends.postgres.stream import PostgresStream
-    except ImportError as error:
-        raise MissingExtraError("PostgreSQL", "postgres") from error
+    except ModuleNotFoundError as error:
+        missing("PostgreSQL", error)
     database = await stack.enter_async_context(PostgresDatabase(url))
     notifier = await _open_notifier(stack, notify, poll_interval, partial(PostgresNotifier, database), is_pubsub=True)
     jobs = await stack.enter_async_context(PostgresJobs(database))
@@ -191,14 +191,9 @@ async def _open_clock(stack: AsyncExitStack, look: Callable[[], Awaitable[dateti
 
 
 async def _open_notifier(
-    stack: AsyncExitStack,
-    notify: Notify,
-    poll_interval: float,
-    own: Callable[[float], Notifier],
-    *,
-    is_pubsub: bool,
+    stack: AsyncExitStack, notify: Notify, poll_interval: float, own: Callable[[float], Notifier], *, is_pubsub: bool
 ) -> Notifier:
-    """Open the notifier: polling only, the Redis of `RINGI_REDIS_URL`, or the store's own notifier."""
+    """Open a polling notifier, the Redis of `RINGI_REDIS_URL`, or the store's own notifier."""
     redis_url = os.environ.get("RINGI_REDIS_URL")
     if notify in ("polling", "webhook"):
         return await stack.enter_async_context(PollingNotifier(poll_interval))
@@ -211,7 +206,7 @@ async def _open_notifier(
         server = await stack.enter_async_context(Server(redis_url, **named))
         return await stack.enter_async_context(RedisNotifier(server, poll_interval, must_listen=notify == "pubsub"))
     if notify == "pubsub" and not is_pubsub:
-        raise SettingError("notify", notify, "set RINGI_REDIS_URL: this store has no messages between machines")
+        raise SettingError("notify", notify, "this store sends no messages between machines; set RINGI_REDIS_URL")
     return await stack.enter_async_context(own(poll_interval))
 
 
@@ -219,8 +214,8 @@ def need_redis() -> None:
     """Raise `MissingExtraError` if the driver for Redis is not installed."""
     try:
         import redis.asyncio  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("Redis", "redis") from error
+    except ModuleNotFoundError as error:
+        missing("Redis", error)
 
 
 def postgres_savers(stack: AsyncExitStack, database: Any) -> Savers:
@@ -278,7 +273,7 @@ def sqlite_file(url: str | None) -> Path:
     """Return the file of a SQLite store, or raise `SettingError` for any other store."""
     url = resolved_url(url)
     if urlsplit(url).scheme != "sqlite":
-        raise SettingError("url", url, "this copies SQLite files: use pg_dump, or the persistence of Redis")
+        raise SettingError("url", url, "only SQLite files are copied; use pg_dump, or the persistence of Redis")
     return _sqlite_path(url).expanduser().absolute()
 
 
@@ -286,7 +281,7 @@ def _sqlite_path(url: str) -> Path:
     parts = urlsplit(url)
     path = unquote(parts.path.removeprefix("/"))
     if parts.netloc or not path:
-        raise SettingError("url", url, "write sqlite:///file.db, or sqlite:////absolute/file.db")
+        raise SettingError("url", url, "use sqlite:///file.db or sqlite:////absolute/file.db")
     return Path(path)
 
 
@@ -312,7 +307,7 @@ async def open(
     clock: Clock | None = None,
     limits: Limits | None = None,
 ) -> AsyncIterator[Inbox]:
-    """Open an inbox on a store and expire overdue requests; raise `SettingError` for an invalid URL or setting.
+    """Open an inbox on a store with `async with` or `await`, and expire overdue requests while it is open.
 
     Args:
         url: `memory://`, `sqlite:///file.db`, `postgresql://…` or `redis://…`; by default `RINGI_URL`.
@@ -322,6 +317,11 @@ async def open(
         poll_interval: Seconds between two polls.
         clock: The clock for deadlines; by default the time of the store.
         limits: The limits of the inbox; by default `Limits()`.
+
+    Raises:
+        SettingError: The URL or a setting is invalid.
+        MissingExtraError: The store's driver is not installed.
+        UnavailableError: The store cannot be reached.
     """
     async with (
         open_backend(url, notify=notify, poll_interval=poll_interval) as backend,
@@ -377,13 +377,13 @@ def retain_days() -> float | None:
 
 
 def needing_langgraph(savers: Savers) -> Savers:
-    """Return savers that raise an error naming the missing extra."""
+    """Return savers that raise `MissingExtraError` if LangGraph is not installed."""
 
     def opened(held: Thread) -> Any:
         try:
             return savers(held)
-        except ImportError as error:
-            raise MissingExtraError("erasure", "langgraph") from error
+        except ModuleNotFoundError as error:
+            missing("erasure", error)
 
     return opened
 

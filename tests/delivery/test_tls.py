@@ -134,7 +134,7 @@ async def test_a_wrong_password_is_named_as_one(authority: Authority) -> None:
         post.url = post.url.replace("s%40fe", "wrong")
         delivery = await delivered("memory://", once(mailing(post, ANN)), "failed")
 
-    assert "does not take the password" in str(delivery.tries[0].error)
+    assert "rejected the password" in str(delivery.tries[0].error)
     assert set(login.seen) == {("ann", "wrong")}
 
 

@@ -171,7 +171,9 @@ async def test_who_names_images_in_a_message_is_refused(agent: dict[str, Any]) -
 
 async def test_an_agent_that_takes_no_images_refuses_them_and_begins_nothing() -> None:
     async with talk("memory://", looker(images=False)) as here:
-        with pytest.raises(InvalidError, match="messages: agent 'looker' takes no images: send the message without"):
+        with pytest.raises(
+            InvalidError, match="messages: agent 'looker' does not accept images; send the message without"
+        ):
             await here.start("look", photo())
         assert await here.backend.store.get_many(Thread, [KEY]) == []
         assert await here.backend.stream.read(stored.index_key(KEY)) == []

@@ -30,7 +30,7 @@ INNER = chain(deep=act).compile(interrupt_before=["deep"])
     ],
 )
 def test_a_graph_that_stops_without_a_question_is_refused_before_it_runs(graph: Any, node: str) -> None:
-    with pytest.raises(SettingError, match=f"agents='a': it stops at {node} and asks nothing: compile it without"):
+    with pytest.raises(SettingError, match=f"agents='a': it stops at {node} without a question: compile it without"):
         agents_by_name([Agent("a", graph)])
 
 
@@ -40,5 +40,5 @@ def test_a_graph_that_stops_nowhere_is_taken() -> None:
 
 @pytest.mark.parametrize("graph", [chain(act=act), act, None])
 def test_what_is_no_compiled_graph_is_refused_before_it_runs(graph: Any) -> None:
-    with pytest.raises(SettingError, match=f"agents='a': {type(graph).__name__} is no compiled graph: give it what"):
+    with pytest.raises(SettingError, match=f"agents='a': {type(graph).__name__} is not a compiled graph: give it what"):
         agents_by_name([Agent("a", graph)])

@@ -377,7 +377,7 @@ async def test_a_run_whose_values_cannot_be_stored_never_says_that_it_ended_well
         thread = await world.run("unfit", {})
         assert thread.error
         assert (thread.status, thread.error.code) == ("error", "UnfitValuesError")
-        assert "output: agent 'unfit' cannot show these" in thread.error.message
+        assert "output: agent 'unfit' has invalid output" in thread.error.message
         kinds = [item.event["type"] for item in await world.items()]
         assert kinds == ["RUN_STARTED", "RUN_ERROR"]
 

@@ -245,7 +245,7 @@ async def test_other_parts_are_refused_in_words(world: World, send: Any, part: A
 async def test_an_agent_that_takes_no_images_says_so(world: World, agent: str) -> None:
     ann = world.client()
     reply = await say(ann, ai_file(), agent=agent)
-    said = f"agent {agent!r} takes no images: send the message without them"
+    said = f"agent {agent!r} does not accept images; send the message without them"
     assert (reply.status_code, reply.json()["errors"]) == (422, [{"field": "messages", "message": said}])
     listed = {each["name"]: each["images"] for each in (await ann.get("/v1/agents")).json()["items"]}
     assert (listed[agent], listed["looker"]) == (False, True)

@@ -29,7 +29,7 @@ def builder() -> Any:
 
 @pytest.mark.parametrize(("agent", "what"), [(builder(), "StateGraph"), (go, "function"), ("graph", "str")])
 async def test_what_is_no_compiled_graph_is_refused(ringi_harness: TestHarness, agent: Any, what: str) -> None:
-    with pytest.raises(SettingError, match=f"agents='agent-1': {what} is no compiled graph: give it what"):
+    with pytest.raises(SettingError, match=f"agents='agent-1': {what} is not a compiled graph: give it what"):
         await ringi_harness.run(agent)
     assert (await ringi_harness.run(builder().compile())).state == {"outcome": "gone"}
 

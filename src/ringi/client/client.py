@@ -345,7 +345,7 @@ class Client(InboxAPI):
             unsupported.append("mine")
         if unsupported:
             raise InvalidError(
-                [FieldError(name, "a server is not asked for this: leave it out") for name in unsupported]
+                [FieldError(name, "the HTTP API has no such condition; omit it") for name in unsupported]
             )
         params = {PARAMETERS[name]: value for name, value in conditions.items() if value}
         return {**params, **({"mine": True} if query.mine else {})}

@@ -35,7 +35,9 @@ class RefusedAddressError(RingiError):
     def of_unencrypted(cls, host: str) -> RefusedAddressError:
         """Return the error for a connection without encryption, which others on the network could read."""
         error = cls.__new__(cls)
-        error.public_message = f"{host} is called without TLS: use https, or allow its network"
+        error.public_message = (
+            f"{host} would be called without TLS; use https, or allow its network in RINGI_WEBHOOK_ALLOW"
+        )
         RingiError.__init__(error, error.public_message)
         return error
 

@@ -71,9 +71,15 @@ class Deliveries:
         return await self._log.of_request(tenant, request_id)
 
     async def redeliver(self, tenant: str, id: str, *, by: str) -> Delivery:
-        """Deliver again now, whatever the previous result; also to an endpoint that replied 410 Gone.
+        """Deliver again now, regardless of the previous result, and also to an endpoint that replied 410 Gone.
 
-        Raises `NotFoundError` for a delivery without any attempt.
+        Args:
+            tenant: The tenant of the request.
+            id: The id of the delivery.
+            by: The name of the person who requests it.
+
+        Raises:
+            NotFoundError: There is no attempt of such a delivery.
         """
         target = DeliveryTarget.parse(id)
         attempts = await self._log.of_target(tenant, target)
@@ -127,4 +133,4 @@ async def delivering(backend: Backend, inbox: Inbox) -> AsyncIterator[Deliveries
 def log_failure(work_task: asyncio.Task[None]) -> None:
     """Log why deliveries have stopped: a server beside it would otherwise notice only at its own end."""
     if not work_task.cancelled() and (error := work_task.exception()):
-        log.error("nothing is delivered any more: %s", error)
+        log.error("deliveries have stopped: %s", error)

@@ -85,7 +85,9 @@ class NoTlsError(OSError):
     """The mail server offers no TLS: everything would be sent in clear text."""
 
     def __init__(self) -> None:
-        super().__init__("the mail server offers no TLS: no password, and with smtp+starttls no mail, is sent in clear")
+        super().__init__(
+            "the mail server offers no TLS; Ringi sends no password without TLS, and with smtp+starttls no mail"
+        )
 
 
 class Mailer:
@@ -104,13 +106,13 @@ class Mailer:
         except smtplib.SMTPAuthenticationError as refused:
             code, error = (
                 refused.smtp_code,
-                f"{refused.smtp_code}: the mail server does not take the password",
+                f"{refused.smtp_code}: the mail server rejected the password",
             )
         except smtplib.SMTPResponseException as refused:
-            code, error = refused.smtp_code, f"{refused.smtp_code}: the mail server refused it"
+            code, error = refused.smtp_code, f"{refused.smtp_code}: the mail server rejected the mail"
         except smtplib.SMTPRecipientsRefused as refused:
             ((code, _),) = refused.recipients.values()
-            error = f"{code}: the mail server does not take mail for this address"
+            error = f"{code}: the mail server rejected the recipient"
         except (smtplib.SMTPException, OSError, ValueError) as failure:
             code, error = None, tls_error(failure) or f"{error_name(failure)}: {failure}"
         return DeliveryResult(round(time.monotonic() - started, 3), code, error)

@@ -69,8 +69,10 @@ class MailSettings(StrictModel):
             return None
         if urlsplit(server).scheme not in PORTS or not urlsplit(server).hostname:
             raise SettingError("RINGI_SMTP_URL", "…", "write smtps:// or smtp://, and user:password@host:587")
-        page = _required(variables, "RINGI_PUBLIC_URL", "say where people open the page: https://inbox.example.com")
-        sender = _required(variables, "RINGI_MAIL_FROM", "say who the mails are from: ringi@example.com")
+        page = _required(
+            variables, "RINGI_PUBLIC_URL", "set the address of the page, such as https://inbox.example.com"
+        )
+        sender = _required(variables, "RINGI_MAIL_FROM", "set the sender of the mails, such as ringi@example.com")
         mailboxes = _mailboxes(
             _required(variables, "RINGI_MAIL_TO", "give a JSON list of people, or the path of a file with one")
         )
@@ -94,7 +96,7 @@ class MailSettings(StrictModel):
         if not recipients:
             addressees = ", ".join(filter(None, (request.assignee, *request.candidate_groups))) or "everybody"
             log.warning(
-                "nobody in RINGI_MAIL_TO is told of request %s, for %s: add them, or an admin", request.id, addressees
+                "nobody in RINGI_MAIL_TO may answer request %s, for %s; add them or an admin", request.id, addressees
             )
         yield from recipients
 

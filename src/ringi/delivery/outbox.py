@@ -45,9 +45,9 @@ class Follower:
                         is_placed = True
                     await self._catch_up()
                 except RingiError as error:
-                    log.warning("events wait for their delivery, trying again: %s", error)
+                    log.warning("cannot read events for delivery, trying again: %s", error)
                 except Exception:
-                    log.exception("events wait for their delivery, trying again")
+                    log.exception("cannot read events for delivery, trying again")
                 await wakeup.wait(self._backend.notifier.recheck_after)
 
     async def _begin(self) -> None:

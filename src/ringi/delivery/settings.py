@@ -101,10 +101,13 @@ class DeliverySettings(StrictModel):
 
     def _check_webhook(self, webhook: Webhook, tenant: str) -> Iterator[tuple[str, str]]:
         if not webhook.url.startswith("https:") and not self.allow:
-            yield "url", "use https: without it anybody on the way can read the request"
+            yield "url", "use https; otherwise others on the network can read the request"
         address = literal_address(urlsplit(webhook.url).hostname or "")
         if address and not is_allowed(address, self.allow):
-            yield "url", "is not a public address: name one, or have its network allowed in RINGI_WEBHOOK_ALLOW"
+            yield (
+                "url",
+                "is not a public address; use one, or have its network allowed in RINGI_WEBHOOK_ALLOW",
+            )
         if self.secrets_of(webhook.secret_ref, tenant) is None:
             yield "secret_ref", f"no endpoint {webhook.secret_ref!r} is configured on this server"
 
@@ -130,7 +133,7 @@ def _endpoint(row: Any) -> Endpoint:
     for secret in endpoint.secrets:
         checked_secret(secret)
     if endpoint.name.startswith(RESERVED):
-        raise InvalidError.of("name", f"{endpoint.name!r} begins like the names of receivers that asks name")
+        raise InvalidError.of("name", f"{endpoint.name!r} begins with a reserved prefix: ask- or mail-")
     if not endpoint.secrets:
         raise InvalidError.of("secrets", f"endpoint {endpoint.name!r} needs one: `ringi secret create` makes it")
     return endpoint
@@ -149,7 +152,7 @@ def _seconds(name: str, text: str, part: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds <= 30 * 86_400:
-        raise SettingError(name, text, "give numbers from 0 on, with commas between them")
+        raise SettingError(name, text, "use numbers of 0 or more, separated by commas")
     return seconds
 
 

@@ -45,8 +45,19 @@ def signature_headers(keys: Sequence[str], id: str, at: datetime, body: bytes) -
 def verify(keys: Sequence[str], headers: Mapping[str, str], body: bytes) -> Any:
     """Return the JSON of a delivery that one of the secrets signed in the last five minutes.
 
-    Raises `SignatureError` otherwise. A delivery may arrive twice, so the receiver must remember each `webhook-id` that
-    it has processed.
+    A delivery may arrive twice, so the receiver must remember each `webhook-id` that it has processed.
+
+    Args:
+        keys: The secrets of the endpoint; during a rotation, the old one and the new one.
+        headers: The headers of the HTTP request.
+        body: The unchanged bytes of its body.
+
+    Returns:
+        The event: `type`, `timestamp` and `data`, the request.
+
+    Raises:
+        SignatureError: No secret signed this delivery, or it is too old.
+        MissingExtraError: The extra `server` is not installed.
     """
     why: Exception | None = None
     for key in keys:

@@ -177,7 +177,7 @@ class WebhookClient:
         except TimeoutError:
             result = DeliveryResult(0.0, error=f"no reply in {self._timeout:g} s")
         except RefusedAddressError as refused:
-            log.warning("a delivery to %s is given up: %s", receiver.name, refused)
+            log.warning("a delivery to %s failed permanently: %s", receiver.name, refused)
             result = DeliveryResult(0.0, error=refused.public_message, is_final=True)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as failure:
             is_unknown_host = isinstance(failure, socket.gaierror) and failure.errno in NAME_NOT_FOUND
@@ -205,7 +205,7 @@ class WebhookClient:
     async def _first_reply(
         self, url: httpx.URL, addresses: list[Address], headers: dict[str, str], body: bytes
     ) -> tuple[httpx.Response, bytes]:
-        failure: Exception = OSError("the name stands for no address")
+        failure: Exception = OSError("the name has no address")
         for address in addresses:
             pinned = url.copy_with(host=str(address))
             extensions = {"sni_hostname": url.host}
@@ -244,7 +244,7 @@ def refusal_reason(response: httpx.Response) -> str | None:
     if response.is_success:
         return None
     if response.has_redirect_location:
-        return f"{response.status_code}: redirects are not followed, configure the address that it leads to"
+        return f"{response.status_code}: redirects are not followed; configure the target address"
     return f"{response.status_code} {response.reason_phrase}".strip()
 
 
@@ -264,5 +264,5 @@ def failure_reason(error: Exception) -> str:
     if fault := tls_error(error):
         return fault
     if isinstance(error, httpx.TimeoutException):
-        return "no connection, or no reply, in time"
+        return "no connection or no reply in time"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

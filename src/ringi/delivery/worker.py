@@ -25,7 +25,7 @@ ERASED: WebhookEventName = "request.erased"
 LONGEST_WAIT = 86_400.0
 """The maximum seconds of a receiver's `Retry-After` that are honored."""
 
-UNKNOWN_RECEIVER = "not configured where it was tried: give the same receivers to all servers and workers"
+UNKNOWN_RECEIVER = "this process does not know the receiver; use the same settings on all servers and workers"
 
 
 class DeliveryTask(StrictModel):
@@ -100,7 +100,7 @@ class DeliveryWorker:
         if not receiver:
             return await self._retry_unknown(task, number)
         if not task.series and await self._endpoint_state.is_off(receiver.state_key, receiver.address):
-            why = "the endpoint has said that it is gone (410): deliver again to try it"
+            why = "the endpoint replied 410 Gone; request a redelivery to try it again"
             return await self._give_up(task, receiver.host, "disabled", why)
         at = self._clock()
         result = await self._client.call(receiver, task.event, body_of(task.type, task.happened_at, request))
@@ -114,7 +114,7 @@ class DeliveryWorker:
             return await self._retry_unknown(task, number)
         host = f"mail to {mailbox.name}"
         if request.is_final and request.status != "expired":
-            return await self._give_up(task, host, "failed", "it had ended before the mail could be sent")
+            return await self._give_up(task, host, "failed", "the request ended before the mail could be sent")
         at = self._clock()
         result = await self._mailer.send(mailbox, task.event, task.type, request)
         await self._record(task, host, at, result, self._next_step(number, None, result))

@@ -82,8 +82,7 @@ class Inbox(Closable, InboxAPI):
 
         Args:
             tenant: The other tenant.
-            check: Called with each request that is read; it raises to deny access. A change is checked on exactly the
-                version that it replaces.
+            check: Called with each version that is read or replaced; it raises to deny access.
         """
         other = copy.copy(self)
         other.tenant, other._check = tenant, check
@@ -94,7 +93,15 @@ class Inbox(Closable, InboxAPI):
     ) -> Request:
         """Store an ask, or return the stored request if its id exists with the same content.
 
-        With `is_known=True`, read before writing. Raises `InvalidError`, or `DifferentAskError` for other content.
+        Args:
+            ask: The question.
+            by: The name of the asker, for the audit trail.
+            continuation: The run that resumes after the request, if any.
+            is_known: True to read before writing, because the request probably exists.
+
+        Raises:
+            InvalidError: The ask breaks a rule.
+            DifferentAskError: The id exists with other content.
         """
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=continuation is not None)
         parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
@@ -108,7 +115,13 @@ class Inbox(Closable, InboxAPI):
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
         """Store an ask together with its approval by a rule of a policy, atomically and with one event.
 
-        If its id exists with the same content, return the stored request: the caller must check its decision.
+        Args:
+            ask: The question.
+            rule: The name of the rule.
+            by: The name of the asker, for the audit trail.
+
+        Returns:
+            The request. If its id exists, it is the stored one, and the caller must check its decision.
         """
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
         parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
@@ -146,11 +159,7 @@ class Inbox(Closable, InboxAPI):
     async def follow(
         self, after: Position | None = None, *, request_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Yield this tenant's events after a position in order, then each new event, without end.
-
-        No event is missing or repeated; after an interruption, continue with the `position` of the last event. None
-        starts with the next new event, `""` with the first of all.
-        """
+        """Yield this tenant's events after a position in order, then each new event, without end."""
         async with self.notifier.subscribe(TOPIC) as wakeup:
             place = await self.store.tail() if after is None else after
             while True:
@@ -172,17 +181,19 @@ class Inbox(Closable, InboxAPI):
         message: str | None = None,
         channel: str = "python",
     ) -> Request:
-        """Decide a request and return it completed; the first answer wins.
-
-        Repeating the same answer as the same responder returns the same request. Raises `FinalError`, with the winner,
-        if it has ended. Raises `DigestMismatchError`, `ClaimedError`, or `InvalidError` with an error for each field;
-        the request then stays pending.
-        """
+        """Decide a request and return it completed; the first answer wins."""
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
         return await self.answer(id, Answer.parse(body), by=responder, channel=channel)
 
     async def answer(self, id: str, answer: Answer, *, by: str, channel: str) -> Request:
-        """Decide a request with an answer that is already parsed; see `respond`."""
+        """Decide a request with an answer that is already parsed; see `respond` for the errors.
+
+        Args:
+            id: The id of the request.
+            answer: The decision with its data.
+            by: The name of the responder.
+            channel: The channel of the answer, such as `python` or `http`, for the audit trail.
+        """
 
         def decide(request: Request) -> tuple[Request, Event | None]:
             if request.is_repeat(answer, by):
@@ -202,8 +213,7 @@ class Inbox(Closable, InboxAPI):
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
         """Store a file for a field of a pending request, and return its reference for the answer's data.
 
-        It replaces the person's earlier file in this field; only their own answer can name it. Raises `InvalidError`
-        for a file that the field rejects, `FinalError`, `ClaimedError`.
+        It replaces the person's earlier file in this field; only their own answer can name it.
         """
         request, now = await self.get(id), self.clock()
         request.refuse_closed(by, now)
@@ -232,11 +242,7 @@ class Inbox(Closable, InboxAPI):
         return await self._change(id, lambda request: request.cancelled(by, self.clock(), reason))
 
     async def erase(self, id: str, by: str) -> Request:
-        """Erase the content of an ended request and of its thread; idempotent.
-
-        Ids, digests, the decision, times and the hash chain stay. Raises `PendingError` for a request that has not
-        ended, `ThreadBusyError` while its run is in progress.
-        """
+        """Erase the content of an ended request and of its thread; idempotent."""
         erased, key = Erased(at=self.clock(), by=by, rule="request"), Key(self.tenant, id)
         request = await self._eraser.request(key, erased, self._check)
         await self._notify(request)
@@ -313,14 +319,9 @@ class Inbox(Closable, InboxAPI):
         return await self._change(id, again)
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
-        """Wait until a request has ended (completed, cancelled or expired) and return it.
-
-        Only a completed request has a `response`. Raises `WaitTimeoutError` after `timeout` seconds (None: never); the
-        request stays open.
-        """
+        """Wait until a request has ended (completed, cancelled or expired) and return it."""
         self.lifetime.check()
-        id = id_of(request)
-        ends_at = None if timeout is None else time.monotonic() + timeout
+        id, ends_at = id_of(request), None if timeout is None else time.monotonic() + timeout
         async with self.notifier.subscribe(topic_of("request", Key(self.tenant, id))) as wakeup, self.feed.follow():
             has_slept = False
             while not (ended := await self._ended_request(id)):
@@ -396,4 +397,4 @@ class Inbox(Closable, InboxAPI):
                 await self.notifier.publish(topic)
         except Exception:
             self.notifier.lost += 1
-            log.exception("nobody was told of %s: who waits will wake by polling", topics[0])
+            log.exception("the notification of %s was lost; its waiters wake by polling", topics[0])

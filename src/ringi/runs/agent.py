@@ -41,7 +41,7 @@ class UnfitValuesError(InvalidError):
     """The values that an agent shows of its state are not a storable JSON object."""
 
     def __init__(self, agent: str, why: str) -> None:
-        super().__init__([FieldError("output", f"agent {agent!r} cannot show these: {why}")])
+        super().__init__([FieldError("output", f"agent {agent!r} has invalid output: {why}")])
 
 
 @dataclass(frozen=True)
@@ -93,20 +93,35 @@ class Agent:
         return {"expires_in": self.expires_in, "assignee": self.assignee, "candidate_groups": self.candidate_groups}
 
     def answer_spec(self, node: str) -> AnswerSpec:
-        """Return the answer schema and rejection value of a plain `interrupt()` in this node."""
+        """Return the answer schema and rejection value of a plain `interrupt()`.
+
+        Args:
+            node: The name of the node that interrupts.
+        """
         schemas = answer_schemas(self.answers, nodes_of(self.graph))
         return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), self.rejected)
 
     def check_input(self, input: dict[str, Any]) -> None:
-        """Raise `InvalidError` with a field of `input` if the schema does not allow the input."""
+        """Check a run input against `input_schema`.
+
+        Args:
+            input: The run input.
+
+        Raises:
+            InvalidError: The schema does not allow the input; each error names a field of `input`.
+        """
         forms.check_instance(self.input_schema, input, field="input")
 
 
 def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
     """Return the agents by name.
 
-    Raises `SettingError` if two agents share a name, a graph is not compiled, or a graph has static breakpoints.
-    Raises `OutdatedError` if there are agents and a library is too old for them.
+    Args:
+        agents: The agents of a process.
+
+    Raises:
+        SettingError: Two agents share a name, a graph is not compiled, or a graph has static breakpoints.
+        OutdatedError: There are agents, and an installed library is too old for them.
     """
     by_name: dict[str, Agent] = {}
     for agent in agents:
@@ -115,9 +130,11 @@ def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
         forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
         parse_body(Ask, {"title": agent.name, **agent.ask_defaults})
         if not is_graph(agent.graph):
-            raise SettingError("agents", agent.name, f"{type(agent.graph).__name__} is no compiled graph: {COMPILE}")
+            raise SettingError("agents", agent.name, f"{type(agent.graph).__name__} is not a compiled graph: {COMPILE}")
         if stops := breakpoints(agent.graph):
-            raise SettingError("agents", agent.name, f"it stops at {', '.join(stops)} and asks nothing: {ASK_INSTEAD}")
+            raise SettingError(
+                "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
+            )
         answer_schemas(agent.answers, nodes_of(agent.graph))
         by_name[agent.name] = agent
     if by_name:

@@ -39,8 +39,7 @@ class RunContext:
     def runner(self) -> Runner:
         """The runner that starts and stops other threads.
 
-        A step is repeated if its worker died: a thread that it starts needs a deterministic id. The repetition then
-        finds
+        A step is repeated if its worker died: a thread that it starts needs a deterministic id. The repetition raises
         `ThreadBusyError` if the thread has already been started.
         """
         return self._runner
@@ -78,9 +77,12 @@ class RunContext:
         return stores(self.key.tenant, agent.name) if stores else None
 
     async def check_lease(self) -> None:
-        """Raise `FenceError` if the run was stopped or another worker holds it; call it right before a lasting effect.
+        """Check that this worker still holds the run; call it right before a lasting effect.
 
         A stop between this check and the effect does not prevent the effect.
+
+        Raises:
+            FenceError: The run was stopped, or another worker holds it.
         """
         with report_outages():
             current = await self._runner.backend.store.get(Thread, *self.key)
@@ -109,7 +111,16 @@ class RunContext:
         return (tool_call_id, call) in self._open_calls
 
     async def approve(self, ask: Ask, rule: str, place: str) -> Request:
-        """Record that a rule approves the question at this place of the run; the operation is idempotent."""
+        """Record that a rule approves a question; idempotent.
+
+        Args:
+            ask: The question.
+            rule: The name of the rule.
+            place: The position of the question in the run; it is part of the request's id.
+
+        Returns:
+            The approved request.
+        """
         identity = canonical([checkpoint_thread(self.key), place, rule, digest_of(ask)])
         id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
@@ -132,7 +143,7 @@ class NoRunContextError(RingiError):
     """Ringi does not run this graph."""
 
     def __init__(self) -> None:
-        super().__init__("this graph runs on threads of Ringi: serve its agent")
+        super().__init__("this graph needs a run of Ringi; serve its agent with `ringi serve --agents`")
 
 
 def run_context(config: Any) -> RunContext:

@@ -66,7 +66,17 @@ async def retry(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reas
     """Retry a thread's run from its last checkpoint, and return the thread at once; a worker continues the run.
 
     Decisions of people count; requests that ended without a decision are asked again. A thread that needs no attention
-    is unchanged, so a retry is idempotent. Raises `NotFoundError`.
+    is unchanged, so a retry is idempotent.
+
+    Args:
+        backend: The services of the store.
+        inbox: The inbox of the thread's tenant.
+        thread_id: The id of the thread.
+        by: The name of the operator, for the audit trail.
+        reason: The reason, for the audit trail.
+
+    Raises:
+        NotFoundError: There is no such thread.
     """
 
     def retry_run(thread: Thread) -> tuple[Thread, Event | None]:
@@ -89,7 +99,11 @@ async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, 
     """Ask a thread's last questions again after its run failed on the answers; a worker continues the run.
 
     A run that failed in a later step returns to the questions and repeats the steps since. A thread that has not failed
-    is unchanged. Raises `NotFoundError`, and `ConflictError` if the run had received no answer.
+    is unchanged. The arguments are those of `retry`.
+
+    Raises:
+        NotFoundError: There is no such thread.
+        ConflictError: The run had received no answer.
     """
 
     def repeat_questions(thread: Thread) -> tuple[Thread, Event | None]:
@@ -106,7 +120,10 @@ async def ask_again(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, 
 async def abandon(backend: Backend, inbox: Inbox, thread_id: str, *, by: str, reason: str | None = None) -> Thread:
     """End a thread's run for good, withdraw its requests, and return the idle thread, which accepts new input.
 
-    A thread that needs no attention is unchanged. Raises `NotFoundError`.
+    A thread that needs no attention is unchanged. The arguments are those of `retry`.
+
+    Raises:
+        NotFoundError: There is no such thread.
     """
     key = Key(inbox.tenant, thread_id)
     is_stuck = bool(await stuck_requests(backend, await backend.store.get(Thread, *key)))

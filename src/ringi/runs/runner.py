@@ -72,11 +72,23 @@ class Runner:
     ) -> Thread:
         """Begin a run and return its thread at once; a worker executes it. The images belong to its newest message.
 
-        With `once`, a message that began the newest run, identified by its id, does not begin another one.
-        `check` receives an existing thread and may raise to refuse the caller.
-        Raises `NotFoundError` for an unknown agent.
-        Raises `InvalidError` for invalid input, or for images that the agent does not accept.
-        Raises `ThreadBusyError` while the thread runs or waits for a person.
+        Args:
+            tenant: The tenant of the thread.
+            thread_id: The id of a new or an existing thread.
+            agent: The name of the agent.
+            input: The run input, as the agent's `input_schema` allows it.
+            by: The name of the run's starter.
+            images: The images of the newest message.
+            once: True if a message that began the newest run, identified by its id, begins no other run.
+            check: Called with an existing thread; it raises to refuse the caller.
+
+        Returns:
+            The thread, with its new run.
+
+        Raises:
+            NotFoundError: No process has this agent.
+            InvalidError: The input is invalid, or the agent does not accept images.
+            ThreadBusyError: The thread runs or waits for a person.
         """
         await self._check_input(agent, input, images)
         run = Run(id=uuid.uuid4().hex, input=input, by=by)
@@ -91,7 +103,14 @@ class Runner:
     async def find(
         self, tenant: str, limit: int, before: str | None = None, statuses: tuple[ThreadStatus, ...] = ()
     ) -> list[Thread]:
-        """Return a tenant's threads, newest first; all statuses unless `statuses` is given."""
+        """Return a tenant's threads, newest first.
+
+        Args:
+            tenant: The tenant.
+            limit: The maximum number of threads.
+            before: The cursor of the last thread on the previous page.
+            statuses: Only threads with one of these statuses; empty for all.
+        """
         query = Query(tenant=tenant, limit=limit, before=before, statuses=statuses)
         return await self.backend.store.find(Thread, query)
 
@@ -103,6 +122,15 @@ class Runner:
         """Stop a thread's run and withdraw its requests; an ended run keeps its status.
 
         Requests of an ended run that remain open after an interrupted cancel or failure are also withdrawn.
+
+        Args:
+            tenant: The tenant of the thread.
+            id: The id of the thread.
+            by: The name of the person or program that stops it.
+            reason: The reason, for people.
+
+        Raises:
+            NotFoundError: There is no such thread.
         """
 
         def stop(thread: Thread) -> tuple[Thread, Event | None]:
@@ -125,7 +153,7 @@ class Runner:
             version.check_input(input)
         if images:
             if not all(version.images for version in (*versions, *elsewhere)):
-                raise InvalidError.of(FIELD, f"agent {agent!r} takes no images: send the message without them")
+                raise InvalidError.of(FIELD, f"agent {agent!r} does not accept images; send the message without them")
             check_newest(input)
             check(images)
 
