@@ -121,6 +121,14 @@ async def compare(store: Store, seals: Sequence[Seal], key: str) -> SealReport:
 
     Together with the check of each event, this detects any byte that was edited, deleted, moved, inserted or cut off up
     to the last seal.
+
+    Args:
+        store: The store to compare.
+        seals: The seals, in any order.
+        key: The key that signed the seals.
+
+    Returns:
+        The findings, and the numbers of sealed and of later events.
     """
     findings = [f"{describe_seal(seal)} is not by this key" for seal in seals if not seal.is_by(key)]
     # Two servers may have sealed the same number of events: both seals must match.

@@ -292,13 +292,20 @@ def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
 async def verify(
     store: Store, progress: Callable[[str], None] = lambda text: None, stream: Stream | None = None
 ) -> tuple[int, list[Finding]]:
-    """Check every event and every record; return the number of events and the findings.
+    """Check every event and every record of a store.
 
     Finds events that were edited, deleted, reordered, inserted, or emptied without an erasure that accounts for it.
     Finds records that differ from the sum of their events; a record also reveals events cut off its end. Names
-    unreadable data and checks the rest. The store checks itself, its index columns and its lists. With the `stream`, it
-    also finds attached files and images that were changed or are missing. Concurrent writes are allowed: the last ones
-    are left to the next verification. `progress` receives progress messages.
+    unreadable data and checks the rest. The store checks itself, its index columns and its lists. Concurrent writes are
+    allowed: the last ones are left to the next verification.
+
+    Args:
+        store: The store to check.
+        progress: Receives one line of text now and then.
+        stream: The stream of the store; with it, attached files and images are checked too.
+
+    Returns:
+        The number of events that were read, and the findings; an empty list if the store is intact.
     """
     audit = Audit(store, progress, stream)
     await audit.read_events()

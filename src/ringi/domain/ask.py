@@ -98,7 +98,7 @@ class Action(StrictModel):
 
 
 class Button(StrictModel):
-    """How one decision is offered on the page."""
+    """The label, style and value of one decision on the page."""
 
     label: str | None = Field(default=None, max_length=100)
     style: Literal["primary", "default", "secondary", "danger"] | None = None
@@ -116,7 +116,7 @@ class Continuation(StrictModel):
 
 
 class Ask(StrictModel):
-    """What an agent says when it asks; everything but the title has a default."""
+    """A question of an agent; all fields except the title have defaults."""
 
     title: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"\S")]
     id: Id | None = None
@@ -145,9 +145,15 @@ class Ask(StrictModel):
 
     @classmethod
     def parse(cls, body: object) -> Self:
-        """Return the ask in plain JSON data, or raise `InvalidError` that names each field.
+        """Return the ask in plain JSON data.
 
         An explicit null counts as an absent field; an unknown field is an error even if it is null.
+
+        Args:
+            body: The ask as plain JSON data.
+
+        Raises:
+            InvalidError: A field is unknown or invalid; there is one error for each.
         """
         return parse_body(cls, _without_absent(body))
 
@@ -266,7 +272,7 @@ def error_if(is_wrong: object, field: str, message: str) -> FieldError | None:
 
 
 class Answer(StrictModel):
-    """What a person sends back: the decision, what goes with it, and the digest they saw."""
+    """A person's answer: the decision, its data, and the digest of the request that the person saw."""
 
     decision: Annotated[Decision, BeforeValidator(lambda given: "reject" if given == IGNORE else given)]
     digest: str
@@ -276,7 +282,14 @@ class Answer(StrictModel):
 
     @classmethod
     def parse(cls, body: object) -> Self:
-        """Return the answer in plain JSON data, or raise `InvalidError` that names each field."""
+        """Return the answer in plain JSON data.
+
+        Args:
+            body: The answer as plain JSON data.
+
+        Raises:
+            InvalidError: A field is unknown or invalid; there is one error for each.
+        """
         answer = parse_body(cls, body)
         return answer.model_copy(update=plain_fields({"data": answer.data, "args": answer.args}))
 

@@ -45,7 +45,7 @@ SEARCHED = 32_000
 
 
 class Request(Record):
-    """One question and where it stands."""
+    """One question to a person, its status and its answer."""
 
     record: ClassVar[str] = "request"
     # The headers of a webhook hold secrets, and content of the hash chain can never be removed.
@@ -287,9 +287,16 @@ class Request(Record):
         return digest({"request": self.digest, "decision": decision, "action": action, "data": data})
 
     def authorize(self, name: str, args: dict[str, Any]) -> None:
-        """Raise `NotAuthorizedError` unless a person approved exactly this call, or edited it to this one.
+        """Check that a person approved exactly this call, or edited it to this one.
 
-        Call it immediately before the action runs, with the final arguments.
+        Call it immediately before the action runs.
+
+        Args:
+            name: The name of the tool or action.
+            args: The final arguments, as JSON values.
+
+        Raises:
+            NotAuthorizedError: The call was not approved, or differs from the approved one.
         """
         if self.erased:
             raise NotAuthorizedError(self.id, "its content was erased; ask again")

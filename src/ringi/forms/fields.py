@@ -81,7 +81,7 @@ class _Field(StrictModel):
         return self
 
     def _check_parts(self) -> None:
-        """Raise _PartError for contradictory arguments."""
+        """Raise FieldValidationError for contradictory arguments."""
 
 
 class _Writing(_Field):
@@ -165,7 +165,7 @@ class Select(_One):
 
 
 class Radio(_One):
-    """One of several options, all in sight."""
+    """One of several options, all visible."""
 
     type: Literal["radio"] = "radio"
 
@@ -191,7 +191,7 @@ class _Many(_Options):
 
 
 class MultiSelect(_Many):
-    """Any of several options, in a list that opens."""
+    """Any number of several options, in a list that opens."""
 
     type: Literal["multiselect"] = "multiselect"
 
@@ -201,7 +201,7 @@ class MultiSelect(_Many):
 
 
 class Checkbox(_Many):
-    """Any of several options, all in sight."""
+    """Any number of several options, all visible."""
 
     type: Literal["checkbox"] = "checkbox"
 
@@ -297,7 +297,7 @@ class Date(_Field):
 
 
 class DateTime(_Field):
-    """A moment, as RFC 3339 with its offset from UTC; bounds are compared as moments, whatever their offsets."""
+    """A time, as RFC 3339 with its offset from UTC; bounds with other offsets are compared correctly."""
 
     type: Literal["datetime"] = "datetime"
     min: PlainText | None = LEFT_OUT
@@ -332,7 +332,7 @@ class DateTime(_Field):
 
 
 class Boolean(_Field):
-    """Yes or no; where it is required, no is an answer too."""
+    """Yes or no; for a required field, no is an answer too."""
 
     type: Literal["boolean"] = "boolean"
     default: Flag | None = LEFT_OUT

@@ -45,7 +45,31 @@ def ask(
     """Stop the run until the question has ended, and return the request, decided or not.
 
     Ask once per node, with no earlier side effects in the node: it runs again from its beginning after the answer.
-    `request.granted` is the call as approved and edited by a person, and None without an approval.
+
+    Args:
+        title: The question in one line.
+        kind: The kind of the request; by default the content implies it.
+        description: More text for the person, as Markdown.
+        action: The call that needs approval.
+        form: The fields to fill in, as a `Form` or a pydantic model class.
+        schema: The JSON Schema of the answer, instead of a form.
+        allowed: The decisions that a person can choose; None for those of the kind.
+        actions: The labels and styles of the decisions.
+        context: More data that the person sees, as JSON values.
+        assignee: The person who must answer; None for anyone in `candidate_groups`, or anyone at all.
+        candidate_groups: The groups whose members may answer.
+        priority: The priority; None counts as `normal`.
+        due_at: The time by which an answer is wanted, with a time zone.
+        expires_in: Seconds, or a timedelta, until the request expires.
+        expires_at: The time at which it expires, with a time zone, instead of `expires_in`.
+        fallback: The data with which the run continues if the request expires.
+        display: Tables, images, code, diffs and links to show.
+
+    Returns:
+        The ended request. `request.granted` is the call as approved and edited by a person, and None without approval.
+
+    Raises:
+        InvalidError: The question breaks a rule; there is one error for each field.
     """
     fields = {name: value for name, value in locals().items() if value is not None}
     return put(parse_body(Ask, fields))
@@ -54,7 +78,12 @@ def ask(
 async def attachment(request: Request, field: str) -> bytes:
     """Return the bytes of the file that a person attached for a field; await it in a node that Ringi runs.
 
-    Raises `NotFoundError` if the answer names no file, and after an erasure.
+    Args:
+        request: The answered request.
+        field: The name of the form field.
+
+    Raises:
+        NotFoundError: The answer names no file for the field, or the file was erased.
     """
     host, data = find_run_context(get_config()), request.response.data if request.response else None
     file = (data or {}).get(field)
@@ -64,7 +93,14 @@ async def attachment(request: Request, field: str) -> bytes:
 
 
 def put(question: Ask) -> Request:
-    """Stop the run until this question has ended; see `ask`."""
+    """Stop the run until this question has ended; see `ask`.
+
+    Args:
+        question: The question, already validated.
+
+    Returns:
+        The ended request.
+    """
     digest = digest_of(question)
 
     def same_question(answer: dict[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,14 @@ class PolicyData(StrictModel):
 
     @classmethod
     def parse(cls, data: object) -> Self:
-        """Return the policy data in plain JSON, or raise `InvalidError` with a path such as `rules[0].tools`."""
+        """Return the policy, rule or condition that plain JSON data describes.
+
+        Args:
+            data: The data, such as the content of a JSON or TOML file.
+
+        Raises:
+            InvalidError: The data is invalid; paths look like `rules[0].tools`.
+        """
         try:
             return cls.model_validate(data, extra="forbid")
         except ValidationError as error:
@@ -43,7 +50,7 @@ class PolicyData(StrictModel):
 
 
 class Condition(PolicyData):
-    """A condition on an argument: all its set fields must hold.
+    """A condition on an argument; if several fields are set, all of them must hold.
 
     If the argument is missing, or its type differs from the type in the condition, its effect on the tool is unknown.
     Such a call waits for a person.
@@ -69,7 +76,14 @@ class Condition(PolicyData):
         return self
 
     def holds(self, value: object) -> bool | None:
-        """Return whether the condition holds for an argument; None if that is unknown."""
+        """Return whether the condition holds.
+
+        Args:
+            value: The value of the argument, as JSON data.
+
+        Returns:
+            True or False; None if it is unknown, because the argument is missing or has another type.
+        """
         return _all(CHECKS[name](value, getattr(self, name)) for name in sorted(self.model_fields_set))
 
 
@@ -108,11 +122,22 @@ class Rule(PolicyData):
         return self
 
     def covers(self, tool: str, args: Args) -> bool:
-        """Return whether the rule applies to a call; an unknown condition counts as true."""
+        """Return whether the rule applies to a call; an unknown condition counts as true.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments of the call by name.
+        """
         return tool in self.tools and _holds(self.where, args) is not False
 
     def approver(self, args: Args) -> str | None:
-        """Return the name of the rule that approves a call without a person; an unknown condition counts as false."""
+        """Return the name of the `AutoApproval` that approves a call without a person; None if a person must decide.
+
+        An unknown condition counts as false.
+
+        Args:
+            args: The arguments of the call by name.
+        """
         return next((rule.name for rule in self.auto_approve if _holds(rule.where, args)), None)
 
 
@@ -135,13 +160,22 @@ class Policy(PolicyData):
         return self
 
     def rule_of(self, tool: str, args: Args) -> Rule | None:
-        """Return the rule for a call; None if the call runs without asking."""
+        """Return the first rule that applies to a call; None if the call runs without asking.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments of the call by name.
+        """
         return next((rule for rule in self.rules if rule.covers(tool, args)), None)
 
     def check_tools(self, arguments: Mapping[str, frozenset[str] | None]) -> None:
-        """Raise `InvalidError` if a rule names an unknown tool, or an argument that its tool does not have.
+        """Check that the rules name only these tools and their arguments.
 
-        None stands for arguments that are unknown.
+        Args:
+            arguments: The names of each tool's arguments, by tool; None for unknown arguments.
+
+        Raises:
+            InvalidError: A rule names another tool, or an argument that its tool does not have.
         """
         for place, tool, where in self._named():
             if tool not in arguments:

@@ -71,7 +71,7 @@ Check = Callable[[Request], None]
 
 
 class Sweep(StrictModel):
-    """What to erase: all that is one person's, or all that ended before a time."""
+    """The selection of an erasure: all data of one person, or all data that ended before a time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -102,7 +102,7 @@ class Sweep(StrictModel):
 
 
 class Erasure(StrictModel):
-    """What was erased, or would be."""
+    """The result of an erasure, or of a dry run."""
 
     requests: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()

@@ -30,9 +30,14 @@ class Approval(AgentMiddleware[Any, Any, Any]):
     """
 
     def __init__(self, policy: Policy | Mapping[str, Any], tools: Sequence[Tool]) -> None:
-        """Gate the calls that the policy names; `tools` are all tools of the agent, those of other middleware by name.
+        """Create the middleware.
 
-        Raises `InvalidError` for a policy that names another tool, another argument or an unknown decision.
+        Args:
+            policy: The rules that say which calls wait for a person, as a `Policy` or as plain data.
+            tools: All tools of the agent; name the tools of other middleware as text.
+
+        Raises:
+            InvalidError: The policy is invalid, or names another tool or another argument.
         """
         super().__init__()
         self.policy = policy if isinstance(policy, Policy) else Policy.parse(dict(policy))

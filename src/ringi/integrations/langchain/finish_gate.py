@@ -68,23 +68,36 @@ class Verdict(NamedTuple):
 class FinishGate(AgentMiddleware[FinishState, Any, Any]):
     """Let an agent end only when a person completes its task; otherwise it continues with its whole context.
 
-    Put it first in the list of middleware, so that others can retry before it. The agent may stop by an answer, an
-    error
-    of the model or a tool, or a limit. Each time a request of kind `finish` shows task, summary and reason.
-    A canceled request is asked again; a rejection after `max_rounds` rounds raises `NotFinishedError`.
-    With `anew` a new task first completes the previous one, and begins with only its hand-over.
+    Put it first in the list of middleware, so that others can retry before it. The agent may stop after an answer, an
+    error of the model or a tool, or a limit. Each time, a request of kind `finish` shows the task, the agent's summary
+    and the reason. A cancelled request is asked again.
     """
 
     state_schema = FinishState
 
     def __init__(self, *, max_rounds: int = 50, anew: bool = False) -> None:
+        """Create the middleware.
+
+        Args:
+            max_rounds: The number of times that people can send the agent back. A rejection after that raises
+                `NotFinishedError` in the run.
+            anew: If True, a new task first completes the current one and starts with only its hand-over; if False, the
+                agent keeps its conversation.
+
+        Raises:
+            SettingError: `max_rounds` is below 1.
+        """
         super().__init__()
         if max_rounds < 1:
-            raise SettingError("max_rounds", max_rounds, "let people send the agent on at least once")
+            raise SettingError("max_rounds", max_rounds, "use at least 1")
         self._max_rounds, self._anew = max_rounds, anew
 
     def around(self, *others: AgentMiddleware[Any, Any, Any]) -> list[AgentMiddleware[Any, Any, Any]]:
-        """Return the gate before other middleware, whose own errors, such as a limit's, also lead to it."""
+        """Return the list of middleware with the gate first; errors of the other middleware also lead to the gate.
+
+        Args:
+            others: The other middleware of the agent, such as limits, in their order.
+        """
         return [self, *map(watch, others)]
 
     def before_agent(self, state: FinishState, runtime: Runtime[Any]) -> Update:
@@ -306,7 +319,16 @@ def finish_tool(summary: str, tool_call_id: Annotated[str, InjectedToolCallId], 
 
 
 def delegate(agent: Any, *, name: str, description: str) -> BaseTool:
-    """Return a gated agent as a tool: its result is the agent's report, once a person lets it finish."""
+    """Return a gated agent as a tool of another agent.
+
+    Args:
+        agent: The compiled graph of an agent with a `FinishGate`.
+        name: The name of the tool.
+        description: The description of the tool for the model.
+
+    Returns:
+        A tool whose result is the agent's report, after a person has let it finish.
+    """
 
     async def run_async(task: str) -> str:
         state: Any = {}

@@ -133,14 +133,10 @@ class FormsState(AgentState[Any]):
 class Forms(AgentMiddleware[FormsState, Any, Any]):
     """Ask people with the forms that a model creates, and pass their answers to the model.
 
-    A `hitl_request` in the text of an answer, or a call of a tool of that name, is asked if its form is valid. This
-    middleware and the server set its deadline and size, regardless of the model's values. A form with a single valid
-    reading is repaired. Otherwise the model receives the error and may correct it once. After that the answer stays
-    text,
-    and people read that a form could not be shown. People see `response` in place of the JSON. `instruction` is added
-    to
-    the system prompt, or with `as_tool` the model gets a tool instead. Text that imitates an answer reaches the model
-    marked as text. Put it last in the list of middleware.
+    A `hitl_request` in the text of an answer, or a call of a tool of that name, is asked if its form is valid. Clear
+    mistakes in a form are repaired. For others, the model receives the error and may correct the form once; after that
+    people read that a form could not be shown. People see `response` in place of the JSON. Text that imitates an answer
+    reaches the model marked as text. Put it last in the list of middleware.
     """
 
     state_schema = FormsState
@@ -153,6 +149,14 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         instruction: str | None = None,
         as_tool: bool = False,
     ) -> None:
+        """Create the middleware.
+
+        Args:
+            max_fields: The maximum number of fields of a form; the server's limit also applies.
+            expires_in: Seconds until a form expires; None for never.
+            instruction: The text for the system prompt that explains forms to the model; None for the default.
+            as_tool: If True, the model gets a tool instead of the instruction.
+        """
         super().__init__()
         self._max_fields, self._expires_in = max_fields, expires_in
         text = INSTRUCTION % max_fields if instruction is None else instruction

@@ -30,13 +30,20 @@ QUOTED = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>\u0085\u2028\
 class Remember(AgentMiddleware[Any, Any, Any]):
     """Give the model earlier approved form answers of the person who started the run.
 
-    Memories precede the conversation in each model call, and are part of no state. At most `most` of them are included,
-    within `longest` characters, newest first; one that is too long is omitted. Nothing is added if Ringi does not run
-    the
-    agent, or no person started it.
+    Memories precede the conversation in each model call and are not stored in the agent's state. The newest come first,
+    and one that is too long is omitted. Nothing is added if Ringi does not run the agent, or if no person started it.
     """
 
     def __init__(self, *, most: int = 20, longest: int = 4_000) -> None:
+        """Create the middleware.
+
+        Args:
+            most: The maximum number of memories.
+            longest: The maximum number of characters of all memories together.
+
+        Raises:
+            SettingError: One of them is below 1.
+        """
         super().__init__()
         if most < 1 or longest < 1:
             raise SettingError("Remember", (most, longest), "give most and longest above 0")
