@@ -87,7 +87,7 @@ def test_the_model_is_told_what_an_action_takes() -> None:
     [
         ({"schema": {"type": "nonsense"}}, "action 'search' schema"),
         ({"schema": {"type": "array"}}, "action 'search' schema: is of type 'array'"),
-        ({"schema": LIMIT, "kind": "plan"}, "action 'search': has a schema of args, which only an immediate takes"),
+        ({"schema": LIMIT, "kind": "plan"}, "action 'search': has a schema, but only an immediate action takes"),
     ],
 )
 def test_a_schema_that_cannot_be_is_named_at_the_start(action: dict[str, Any], says: str) -> None:

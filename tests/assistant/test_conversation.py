@@ -91,7 +91,7 @@ async def test_no_words_carry_a_plan_out(office: Office, url: str) -> None:
         await talk.say("do: do")
         await talk.send("action", action="do")
         assert (await talk.plan("planned")).approval is None
-        assert "only that approves it" in await talk.words()
+        assert "Only the button approves it" in await talk.words()
         assert not office.effects
 
 

@@ -87,21 +87,21 @@ def test_infos_come_in_the_order_in_which_they_are_made() -> None:
     ("infos", "words"),
     [
         ((Info("a"), Info("a")), ["info 'a'", "defined 2 times", "rename or remove"]),
-        ((Info("a/b"),), ["info 'a/b'", "no name", "without : and /"]),
-        ((Info(""),), ["info ''", "no name"]),
+        ((Info("a/b"),), ["info 'a/b'", "not a valid name", "without : and /"]),
+        ((Info(""),), ["info ''", "not a valid name"]),
         ((Info("a", handler="x"),), ["info 'a'", "handler 'x'", "not defined", "'fetch'"]),
         ((Info("a", handler="fetch"),), ["info 'a'", "handler 'fetch'", "'user'", "add it to params"]),
         ((Info("a", handler="fetch", params={"user": {"info": "b"}}),), ["info 'a'", "info 'b'", "not defined"]),
         ((Info("a", derive=len, inputs=("b",)),), ["info 'a'", "info 'b'", "not defined"]),
-        ((Info("a", derive=len),), ["info 'a'", "derived from nothing"]),
+        ((Info("a", derive=len),), ["info 'a'", "derive but no inputs"]),
         ((Info("a", inputs=("a",)),), ["info 'a'", "no derive"]),
         ((Info("a", derive=len, inputs=("a",), value=1),), ["info 'a'", "derive and value"]),
         ((Info("a", value=1, form=Form([Text("x")])),), ["info 'a'", "never asked", "value"]),
         ((Info("a", ttl=0),), ["info 'a'", "ttl 0"]),
-        ((Info("b"), Info("a", derive=len, inputs=("b",), ttl=5)), ["info 'a'", "as fresh as its inputs", "max_age"]),
+        ((Info("b"), Info("a", derive=len, inputs=("b",), ttl=5)), ["info 'a'", "cannot have a ttl", "max_age"]),
         ((Info("a", scope="world"),), ["info 'a'", "'world'", "'thread', 'user'"]),  # type: ignore[arg-type]
         ((Info("a", choices=Choices("x")),), ["info 'a'", "handler 'x'"]),
-        ((Info("a", choices=Choices("fetch", params={"user": 1}, max_items=0)),), ["info 'a'", "at most 0"]),
+        ((Info("a", choices=Choices("fetch", params={"user": 1}, max_items=0)),), ["info 'a'", "max_items 0"]),
         ((Info("a", schema={"type": "nonsense"}),), ["info 'a' schema", "JSON Schema"]),
         ((Info("a", schema={"type": "string"}, value=5),), ["info 'a' value", "string"]),
     ],
@@ -115,10 +115,10 @@ def test_a_wrong_info_is_named_with_all_that_it_is_about(infos: tuple[Info, ...]
     ("actions", "words"),
     [
         ((PLAN, PLAN), ["action 'plan'", "2 times", "workflow 'planning'"]),
-        ((Action("ask:x", "immediate", "A"),), ["action 'ask:x'", "no name"]),
+        ((Action("ask:x", "immediate", "A"),), ["action 'ask:x'", "not a valid name"]),
         ((Action("a", "other", "A"),), ["action 'a'", "kind 'other'", "'selector'"]),  # type: ignore[arg-type]
         ((Action("a", "plan", "A"),), ["action 'a'", "plan without a workflow"]),
-        ((Action("a", "selector", "A"),), ["action 'a'", "sets nothing"]),
+        ((Action("a", "selector", "A"),), ["action 'a'", "without an info"]),
         ((Action("a", "selector", "A", info="x"),), ["action 'a'", "sets info 'x'", "'goal'"]),
         (
             (PLAN, Action("a", "immediate", "A", requires_workflow=(WorkflowNeeds("planning", "done"),))),
@@ -129,17 +129,17 @@ def test_a_wrong_info_is_named_with_all_that_it_is_about(infos: tuple[Info, ...]
                 Action("a", "selector", "A", info="goal", workflow="w"),
                 Action("b", "immediate", "B", requires_workflow=(WorkflowNeeds("w"),)),
             ),
-            ["action 'b'", "'w' to be 'completed'", "never is", "require what it sets"],
+            ["action 'b'", "'w' to be 'completed'", "never is", "require the info that it sets"],
         ),
         (
             (Action("a", "selector", "A", info="goal"), Action("b", "immediate", "B", depends_on=("a",))),
-            ["action 'b'", "'a'", "a selector is never completed", "require what it sets"],
+            ["action 'b'", "'a'", "a selector is never completed", "require the info that it sets"],
         ),
         (
             (Action("a", "plan", "A", workflow="w", produces=("goal",)), Action("b", "selector", "B", info="goal")),
-            ["action 'b'", "'goal'", "the plan of 'a'", "set one that people tell"],
+            ["action 'b'", "'goal'", "the plan of 'a'", "use an asked info"],
         ),
-        ((Action("a", "selector", "A", info="fixed"),), ["action 'a'", "'fixed'", "static", "nobody is asked"]),
+        ((Action("a", "selector", "A", info="fixed"),), ["action 'a'", "'fixed'", "static", "people are not asked"]),
         ((Action("a", "immediate", "A", requires=("x",)),), ["action 'a'", "requires info 'x'", "'goal'"]),
         ((Action("a", "immediate", "A", requires=("goal", Needs("goal"))),), ["action 'a'", "'goal' 2 times"]),
         ((Action("a", "immediate", "A", produces=("x",)),), ["action 'a'", "produces info 'x'"]),
@@ -208,7 +208,7 @@ def test_words_in_no_known_language_are_those_that_there_are() -> None:
     [
         (Action("a", "immediate", "A", handler="nope"), ["action 'a'", "handler 'nope'", "not defined"]),
         (Action("a", "selector", "A", handler="fetch_projects"), ["action 'a'", "'fetch_projects' only", "name the"]),
-        (Action("a", "immediate", "A", workflow="w"), ["workflows.w", "action 'a'", "give it in `workflows`"]),
+        (Action("a", "immediate", "A", workflow="w"), ["workflows.w", "action 'a'", "add it to `workflows`"]),
     ],
 )
 def test_an_action_that_nothing_does_is_named_with_what_it_lacks(action: Action, words: list[str]) -> None:

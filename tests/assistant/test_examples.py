@@ -571,7 +571,7 @@ async def test_what_people_read_of_a_plan_is_made_of_the_very_steps_that_are_pro
 
 @pytest.mark.parametrize(
     ("words", "answer"),
-    [("Start over", "press “Start over”: it clears"), ("最初からやり直したい", "「最初からやり直す」を押すと")],
+    [("Start over", "press “Start over”. It clears"), ("最初からやり直したい", "「最初からやり直す」を押すと")],
 )
 async def test_who_wants_to_start_over_is_told_of_that_button(
     talk: Callable[[str], ChatDriver], words: str, answer: str
@@ -596,7 +596,7 @@ async def test_a_rejection_with_a_reason_says_how_to_go_on(
     await one.desk.resume(str(plan.thread_id))
     told = await one.heard()
     assert "rejected version 1" in told
-    assert ("To plan again with it, press “Create a plan”" in told) == is_told
+    assert ("To plan again with this feedback, press “Create a plan”" in told) == is_told
 
 
 @pytest.mark.parametrize(

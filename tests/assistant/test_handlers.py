@@ -91,7 +91,7 @@ async def test_an_unknown_handler_and_a_missing_parameter_are_told_with_their_re
     assert "fetch_projects" in unknown
     missing = await error(asked, start="2026-01-01")
     assert missing.startswith("Required parameter missing: end")
-    assert "give it in params" in missing
+    assert "add it to params" in missing
     assert source.calls == []
     assert await value(asked, start=None, end="2026-02-01") == 1
 
@@ -379,11 +379,11 @@ async def test_texts_and_numbers_are_options_as_they_are(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("returned", "names"),
     [
-        ({"items": []}, "dict is no list"),
-        ([{"name": "Website"}], "an item has no 'id'"),
-        ([{"id": None}], "None cannot be chosen"),
-        ([{"id": 1.5}], "1.5 cannot be chosen"),
-        ([{"id": ""}], "'' cannot be chosen"),
+        ({"items": []}, "dict is not a list"),
+        ([{"name": "Website"}], "an item has no field 'id'"),
+        ([{"id": None}], "None is not a valid option"),
+        ([{"id": 1.5}], "1.5 is not a valid option"),
+        ([{"id": ""}], "'' is not a valid option"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )

@@ -45,7 +45,7 @@ REFUSED: dict[str, tuple[ContextMemory, dict[str, Any], str, str]] = {
     "an info that nothing defines": (
         EMPTY,
         setting("colour"),
-        "This is what you can tell me: Goal, style, budget, topic.",
+        "You can tell me: Goal, style, budget, topic.",
         "お聞きできるのは次の情報です: 目標、style、budget、topic。",
     ),
     "an info that is fetched": (
@@ -57,7 +57,7 @@ REFUSED: dict[str, tuple[ContextMemory, dict[str, Any], str, str]] = {
     "an info that is derived": (
         EMPTY,
         setting("echo"),
-        "Correct what it is made from: Goal.",
+        "Correct its source values: Goal.",
         "元になっている情報を訂正してください: 目標。",
     ),
     "an info that the definitions give": (
@@ -117,13 +117,13 @@ REFUSED: dict[str, tuple[ContextMemory, dict[str, Any], str, str]] = {
     "feedback without a plan": (
         EMPTY,
         {"ops": [{"op": "feedback", "text": "too tight"}]},
-        "To have one made, press “Make a plan”.",
+        "To create one, press “Make a plan”.",
         "計画を作成するには「計画を作成」を押してください。",
     ),
     "words of which the model made nothing": (
         EMPTY,
         {"silent": True},
-        "Say it in other words. This is what I can do here: Make a plan,",
+        "Please rephrase it. This is what I can do here: Make a plan,",
         "別の言い方でお試しください。",
     ),
 }
@@ -142,7 +142,7 @@ def test_a_refused_declaration_says_what_to_do_next(
 def test_what_is_understood_is_not_refused() -> None:
     declared = (needing("plan"), {"agent": "planAgent"}, setting("goal", "grow"))
     for outcome in (heard(silent=False), *(heard(READY, **each, silent=True) for each in declared)):
-        assert "other words" not in render_sentences(outcome.sentences, "en")
+        assert "rephrase" not in render_sentences(outcome.sentences, "en")
 
 
 @pytest.mark.parametrize("code", SENTENCES)
@@ -199,7 +199,7 @@ async def test_a_plan_that_fails_and_a_step_that_fails_say_how_to_go_on() -> Non
         await talk.plan("planned", 2)
         await talk.answer("approve")
         await talk.plan("failed", 2)
-        assert "out of paper\n\nTo try again: At the plan of “Make a plan”, ask for its approval again." in (
+        assert "out of paper\n\nTo try again: On the plan of “Make a plan”, ask for its approval again." in (
             await talk.words()
         )
 

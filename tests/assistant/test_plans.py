@@ -111,16 +111,16 @@ def test_a_draft_that_comes_late_or_twice_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("draft", "names"),
     [
-        ({"steps": [{"id": "a", "title": "A"}, {"id": "a", "title": "B"}]}, "steps: two steps have one id"),
+        ({"steps": [{"id": "a", "title": "A"}, {"id": "a", "title": "B"}]}, "steps: two steps have the same id"),
         ({"steps": [{"id": "a:b", "title": "A"}]}, "steps.0.id"),
         ({"steps": [{"id": "a", "title": "A", "tool": "x"}]}, "steps.0.tool"),
         ({"steps": "design"}, "steps"),
-        ({"timeline": "Q1"}, "timeline: not a part of a draft"),
+        ({"timeline": "Q1"}, "timeline: is not a field of a draft"),
         ({"plan": float("nan")}, "not portable JSON"),
-        ({"plan": object()}, "no JSON object"),
+        ({"plan": object()}, "not a JSON object"),
         ({}, "the draft is empty"),
-        (None, "no JSON object"),
-        ("a plan", "no JSON object"),
+        (None, "not a JSON object"),
+        ("a plan", "not a JSON object"),
     ],
 )
 def test_a_draft_that_is_no_plan_fails_visibly_and_is_refused_from_a_person(draft: Any, names: str) -> None:

@@ -207,7 +207,7 @@ async def test_what_is_not_possible_says_why_and_what_helps_in_the_callers_langu
         ("refresh:goals", 422, "has no handler"),
         ("again:count-1", 422, "is of kind 'immediate'"),
         ("again:plan-1", 409, "is not possible now"),
-        ("unchanged:plan-1", 409, "no plan of it that nobody is asked to approve"),
+        ("unchanged:plan-1", 409, "its plan already has an approval request"),
     ],
 )
 async def test_what_cannot_be_pressed_is_refused_by_name(world: World, what: str, status: int, says: str) -> None:

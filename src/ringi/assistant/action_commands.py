@@ -62,7 +62,7 @@ class ActionCommands:
         if verb not in builders:
             raise NotFoundError("action", command)
         if args:
-            raise InvalidError.of("args", f"{verb}: takes none: leave them out")
+            raise InvalidError.of("args", f"{verb}: takes no arguments: remove them")
         return {"type": verb, **builders[verb](name)}
 
     def _ask(self, key: str) -> Event:
@@ -93,7 +93,9 @@ class ActionCommands:
     def _plan(self, id: str) -> Action:
         action = self.find_action(id)
         if action.kind != "plan":
-            raise InvalidError.of("action_id", f"action {id!r} is of kind {action.kind!r}: name one of kind 'plan'")
+            raise InvalidError.of(
+                "action_id", f"action {id!r} is of kind {action.kind!r}: use an action of kind 'plan'"
+            )
         return action
 
 

@@ -27,14 +27,14 @@ class ActionUnavailableError(RefusalError):
     @classmethod
     def without_request(cls, action_id: str) -> ActionUnavailableError:
         """Return the error of an approval for which there is no open request."""
-        remedy = "read the memory again, or ask with `unchanged:<plan action>`"
-        return cls(f"action {action_id!r}", f"no request asks to approve its plan: {remedy}")
+        remedy = "reload the memory, or request approval with `unchanged:<plan action>`"
+        return cls(f"action {action_id!r}", f"there is no approval request for its plan: {remedy}")
 
     @classmethod
     def plan_up_to_date(cls, action_id: str) -> ActionUnavailableError:
         """Return the error of `unchanged:` for a plan that is up to date or already has an open request."""
-        remedy = f"answer the request that asks to approve it, or make a plan with {action_id!r}"
-        return cls(f"'unchanged:{action_id}'", f"there is no plan of it that nobody is asked to approve: {remedy}")
+        remedy = f"answer its approval request, or make a plan with {action_id!r}"
+        return cls(f"'unchanged:{action_id}'", f"it has no plan, or its plan already has an approval request: {remedy}")
 
 
 class ContextNotClearedError(RefusalError):
@@ -44,14 +44,14 @@ class ContextNotClearedError(RefusalError):
     code: ClassVar[str] = "uncleared"
 
     def __init__(self, id: str, why: str) -> None:
-        super().__init__(f"conversation {id!r} was told to clear its context: {why}")
+        super().__init__(f"the context of conversation {id!r} is not cleared: {why}")
 
     @classmethod
     def not_yet(cls, id: str) -> ContextNotClearedError:
         """Return the error of a conversation that no worker has handled in time."""
-        return cls(id, "no worker has done so yet, read the memory again later")
+        return cls(id, "no worker has handled the request yet; read the memory again later")
 
     @classmethod
     def failed(cls, id: str, error: str) -> ContextNotClearedError:
         """Return the error of a run that failed."""
-        return cls(id, f"that failed ({error}), see the operations")
+        return cls(id, f"the run failed ({error}); see the operations")

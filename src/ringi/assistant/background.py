@@ -69,7 +69,7 @@ class NotStartedByConversationError(ValueError):
     """A run of a background agent was not started by a conversation."""
 
     def __init__(self, name: str | None) -> None:
-        super().__init__(f"{name!r} is no conversation: press the action there, or say what you want there")
+        super().__init__(f"only a conversation starts this agent, not {name!r}: run the action in the conversation")
 
 
 def build_plan_graph(assistant: AssistantSettings) -> Any:

@@ -346,7 +346,7 @@ async def find_lost_runs(memory: ContextMemory, host: RunContext) -> list[dict[s
 def end_reason(thread: Thread | None) -> str:
     """Return the reason why a background thread ended."""
     if thread is None:
-        return "it never began"
+        return "it was not started"
     return (thread.error.message if thread.error else None) or thread.reason or "it was stopped"
 
 

@@ -41,7 +41,9 @@ def _name_faults(definitions: Catalog) -> Iterator[FieldError]:
             if count > 1:
                 yield FieldError(f"{what} {name!r}", f"is defined {count} times: rename or remove all but one")
             if not name or any(mark in name for mark in RESERVED_CHARS):
-                yield FieldError(f"{what} {name!r}", f"is no name: use text without {' and '.join(RESERVED_CHARS)}")
+                yield FieldError(
+                    f"{what} {name!r}", f"is not a valid name: use text without {' and '.join(RESERVED_CHARS)}"
+                )
 
 
 def _info_faults(definitions: Catalog) -> Iterator[FieldError]:
@@ -55,11 +57,11 @@ def _info_faults(definitions: Catalog) -> Iterator[FieldError]:
 def _source_faults(info: Info) -> Iterator[str]:
     source_fields = [way for way in SOURCE_FIELDS if getattr(info, way) is not None]
     if len(source_fields) > 1:
-        yield f"has {' and '.join(source_fields)}: keep the one way in which its value is obtained"
+        yield f"has {' and '.join(source_fields)}: keep only one of them"
     if info.kind != "ask" and (info.form is not None or info.choices is not None):
         yield f"is never asked, as it has {source_fields[0]}, but has a form or choices: remove one of them"
     if info.derive is not None and not info.inputs:
-        yield "is derived from nothing: name its inputs"
+        yield "has derive but no inputs: name its inputs"
     if info.inputs and info.derive is None:
         yield f"has inputs {_quoted_list(info.inputs)} and no derive: add the function, or remove the inputs"
 
@@ -68,11 +70,11 @@ def _value_faults(info: Info) -> Iterator[str]:
     if info.ttl is not None and info.ttl <= 0:
         yield f"has ttl {info.ttl}: give seconds above 0, or None"
     if info.ttl is not None and info.derive is not None:
-        yield "is derived, so it is as fresh as its inputs: give them the ttl, or its users a max_age"
+        yield "is derived and cannot have a ttl: set it on its inputs, or use max_age where it is required"
     if info.scope not in SCOPES:
         yield f"has scope {info.scope!r}: use one of {_quoted_list(SCOPES)}"
     if info.choices and info.choices.max_items < 1:
-        yield f"offers at most {info.choices.max_items} choices: allow at least 1"
+        yield f"has max_items {info.choices.max_items}: use at least 1"
 
 
 def _reference_faults(definitions: Catalog, info: Info) -> Iterator[str]:
@@ -121,10 +123,12 @@ def _action_faults(definitions: Catalog) -> Iterator[FieldError]:
             yield FieldError(where, message)
         if action.schema and action.kind != "immediate":
             yield FieldError(
-                where, f"has a schema of args, which only an immediate takes, not a {action.kind}: remove it"
+                where, f"has a schema, but only an immediate action takes arguments, not a {action.kind}: remove it"
             )
         if action.schema.get("type", "object") != "object":
-            yield FieldError(f"{where} schema", f"is of type {action.schema['type']!r}: args are an object, write that")
+            yield FieldError(
+                f"{where} schema", f"is of type {action.schema['type']!r}: arguments are an object, so use 'object'"
+            )
         yield from _schema_faults(action.schema, f"{where} schema")
 
 
@@ -134,13 +138,13 @@ def _kind_faults(definitions: Catalog, action: Action) -> Iterator[str]:
     if action.kind in ("plan", "apply") and action.workflow is None:
         yield f"is a {action.kind} without a workflow: name it"
     if action.kind == "selector" and action.info is None and action.handler is None:
-        yield "is a selector that sets nothing: name its info"
+        yield "is a selector without an info: name it"
     plans = [each.id for each in definitions.plans_of(action)]
     if action.kind == "apply" and len(plans) != 1:
         which = _quoted_list(plans) if plans else "no plan"
-        yield f"applies {which}: let it depend on exactly one action of kind 'plan'"
+        yield f"applies {which}: make it depend on exactly one action of kind 'plan'"
     if action.kind == "immediate" and action.transactional:
-        yield "is transactional and at once, so nobody could approve it: make it an 'apply' that depends on a plan"
+        yield "is transactional and immediate, so nobody could approve it: make it an 'apply' that depends on a plan"
     if action.kind == "plan":
         yield from _apply_faults(definitions, action)
 
@@ -148,7 +152,7 @@ def _kind_faults(definitions: Catalog, action: Action) -> Iterator[str]:
 def _apply_faults(definitions: Catalog, plan: Action) -> Iterator[str]:
     appliers = [each.id for each in definitions.actions if plan in definitions.plans_of(each)]
     if len(appliers) > 1:
-        yield f"is applied by {len(appliers)} actions, {_quoted_list(appliers)}: keep one, or plan for each of them"
+        yield f"is applied by {len(appliers)} actions, {_quoted_list(appliers)}: keep one, or define a plan for each"
 
 
 def _requirement_faults(definitions: Catalog, action: Action) -> Iterator[str]:
@@ -171,9 +175,9 @@ def _selector_faults(definitions: Catalog, action: Action) -> Iterator[str]:
     if action.kind != "selector" or info is None:
         return
     if info.kind != "ask":
-        yield f"sets info {info.key!r}, which is {info.kind}, so nobody is asked: set one that people tell"
+        yield f"sets info {info.key!r}, which is {info.kind}, so people are not asked for it: use an asked info"
     if info.key in definitions.plan_actions:
-        yield f"sets info {info.key!r}, the plan of {definitions.plan_actions[info.key].id!r}: set one that people tell"
+        yield f"sets info {info.key!r}, the plan of {definitions.plan_actions[info.key].id!r}: use an asked info"
 
 
 def _order_faults(definitions: Catalog, action: Action) -> Iterator[str]:
@@ -181,14 +185,15 @@ def _order_faults(definitions: Catalog, action: Action) -> Iterator[str]:
         if id not in definitions.actions_by_id:
             yield f"depends on action {id!r}, which is not defined: {_suggestion(definitions.actions_by_id)}"
         elif (kind := definitions.actions_by_id[id].kind) not in STATUSES:
-            yield f"depends on action {id!r}, but a {kind} is never completed: require what it sets instead"
+            yield f"depends on action {id!r}, but a {kind} is never completed: require the info that it sets instead"
     workflows = {each.workflow for each in definitions.actions if each.workflow is not None}
     for requirement in action.requires_workflow:
         if requirement.workflow not in workflows:
             yield f"requires workflow {requirement.workflow!r}, which no action has: {_suggestion(workflows)}"
         elif requirement.status not in (known := STATUSES.get(definitions.workflows[requirement.workflow].kind, ())):
-            use = f"use one of {_quoted_list(known)}" if known else "require what it sets instead"
-            yield f"requires workflow {requirement.workflow!r} to be {requirement.status!r}, which it never is: {use}"
+            use = f"use one of {_quoted_list(known)}" if known else "require the info that it sets instead"
+            needed = f"workflow {requirement.workflow!r} to be {requirement.status!r}"
+            yield f"requires {needed}, which it never is: {use}"
 
 
 def _info_cycles(definitions: Catalog) -> Iterator[FieldError]:

@@ -26,12 +26,12 @@ REASONS: dict[str, Mapping[str, str]] = {
         "zh": "无法获取：{name}",
     },
     "DEPENDENCY": {
-        "en": "needs to be done before: {name}",
+        "en": "must be completed first: {name}",
         "ja": "先に「{name}」を完了する必要があります",
         "zh": "需要先完成：{name}",
     },
     "WORKFLOW": {
-        "en": "needs to be done before: {name}",
+        "en": "must be completed first: {name}",
         "ja": "先に「{name}」を完了する必要があります",
         "zh": "需要先完成：{name}",
     },
@@ -51,7 +51,7 @@ REASONS: dict[str, Mapping[str, str]] = {
         "zh": "正在等待批准：{name}",
     },
     "NOT_ASKED": {
-        "en": "nobody is asked to approve it: {name}",
+        "en": "its approval has not been requested: {name}",
         "ja": "「{name}」の承認は依頼されていません",
         "zh": "尚未请求批准：{name}",
     },
@@ -70,19 +70,19 @@ FIXES: dict[str, Mapping[str, str]] = {
     "approve": {"en": "Approve: {name}", "ja": "「{name}」を承認", "zh": "批准：{name}"},
 }
 REFUSALS: dict[str, Mapping[str, str]] = {
-    "UNKNOWN": {"en": "{name} is not known here", "ja": "「{name}」は定義されていません", "zh": "未定义：{name}"},
+    "UNKNOWN": {"en": "{name} is not defined here", "ja": "「{name}」は定義されていません", "zh": "未定义：{name}"},
     "NOT_ASKED": {
-        "en": "{name} is obtained in another way and cannot be said",
+        "en": "{name} is obtained in another way and cannot be entered",
         "ja": "「{name}」は別の方法で取得するため、入力できません",
         "zh": "{name} 由其他方式获取，不能直接填写",
     },
     "INVALID": {
-        "en": "this cannot be the value of {name} ({why})",
+        "en": "this is not a valid value of {name} ({why})",
         "ja": "「{name}」の値として正しくありません ({why})",
         "zh": "不是 {name} 的有效值（{why}）",
     },
     "NEWER": {
-        "en": "{name} was changed meanwhile",
+        "en": "{name} has changed in the meantime",
         "ja": "「{name}」はその間に変更されました",
         "zh": "{name} 在此期间已被更改",
     },
@@ -92,7 +92,7 @@ REFUSALS: dict[str, Mapping[str, str]] = {
         "zh": "{name} 为必填，不能省略",
     },
     "NOT_OFFERED": {
-        "en": "{name} has to be one of its choices, and this is none of them",
+        "en": "{name} must be one of its choices",
         "ja": "「{name}」は選択肢の中から選ぶ必要があります",
         "zh": "{name} 必须从选项中选择",
     },
@@ -115,12 +115,12 @@ NEXT_STEPS: dict[str, Mapping[str, str]] = {
         "zh": "请等待“{name}”结束。",
     },
     "reapprove": {
-        "en": "At the plan of “{name}”, ask for its approval again.",
+        "en": "On the plan of “{name}”, ask for its approval again.",
         "ja": "「{name}」の計画で、承認をもう一度依頼してください。",
         "zh": "请在“{name}”的计划中再次请求批准。",
     },
     "approve": {
-        "en": "Approve “{name}” by pressing it.",
+        "en": "Press “{name}” to approve it.",
         "ja": "「{name}」を押して承認してください。",
         "zh": "请按“{name}”以批准。",
     },
@@ -130,7 +130,7 @@ NEXT_STEPS: dict[str, Mapping[str, str]] = {
         "zh": "请从以下选项中选择：{name}。",
     },
     "tell": {
-        "en": "This is what you can tell me: {name}.",
+        "en": "You can tell me: {name}.",
         "ja": "お聞きできるのは次の情報です: {name}。",
         "zh": "您可以告诉我：{name}。",
     },
@@ -145,7 +145,7 @@ NEXT_STEPS: dict[str, Mapping[str, str]] = {
         "zh": "请告诉我计划中需要更改的内容。",
     },
     "correct": {
-        "en": "Correct what it is made from: {name}.",
+        "en": "Correct its source values: {name}.",
         "ja": "元になっている情報を訂正してください: {name}。",
         "zh": "请更正其来源信息：{name}。",
     },
@@ -155,7 +155,7 @@ NEXT_STEPS: dict[str, Mapping[str, str]] = {
         "zh": "只有此助手的管理员可以更改。",
     },
     "again": {
-        "en": "Look at {name} as it is now, and say it again if it should change.",
+        "en": "Check the current value of {name}, and tell me again if it should change.",
         "ja": "「{name}」の現在の内容を確認し、変更が必要であればもう一度お伝えください。",
         "zh": "请查看{name}的当前内容，如需更改请再说一次。",
     },

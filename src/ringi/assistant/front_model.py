@@ -151,7 +151,7 @@ def parse_valid(kind: type[ModelT], candidates: Any) -> list[ModelT]:
         try:
             parsed += [kind.model_validate(each)] if each else []
         except ValidationError as error:
-            log.warning("the model declares what is no %s: %s", kind.__name__, error.errors()[0]["msg"])
+            log.warning("the model's declaration is not a valid %s: %s", kind.__name__, error.errors()[0]["msg"])
     return parsed
 
 

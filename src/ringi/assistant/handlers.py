@@ -48,18 +48,18 @@ class HandlerError(RingiError):
     def of_unknown_name(cls, name: str, known: Iterable[str]) -> HandlerError:
         """Return the error of a handler that is not defined."""
         names = ", ".join(sorted(known)[:10]) or "none yet"
-        return cls(f"Handler not found: {name}: define an InfoHandler of that name, or use one there is ({names})")
+        return cls(f"Handler not found: {name}: define an InfoHandler with this name, or use one of these: {names}")
 
     @classmethod
     def of_missing_param(cls, name: str, param: str) -> HandlerError:
         """Return the error of a call without a required parameter."""
-        return cls(f"Required parameter missing: {param}: handler {name} needs it, give it in params")
+        return cls(f"Required parameter missing: {param}: handler {name} requires it; add it to params")
 
     @classmethod
     def of_failure(cls, handler: InfoHandler, why: str, attempts: int) -> HandlerError:
         """Return the error of the last attempt."""
         times = "once" if attempts == 1 else f"{attempts} times"
-        return cls(f"handler {handler.name} failed {times} ({why}): try again, or look after what it calls")
+        return cls(f"handler {handler.name} failed {times} ({why}): try again, or check the system that it calls")
 
     @classmethod
     def of_invalid_options(cls, choices: Choices, why: str) -> HandlerError:
@@ -121,7 +121,7 @@ class Handlers:
         fetched = await self.run(choices.handler, choices.params, scope)
         if not isinstance(fetched.value, list):
             raise HandlerError.of_invalid_options(
-                choices, f"{type(fetched.value).__name__} is no list: return a list of items"
+                choices, f"{type(fetched.value).__name__} is not a list: return a list of items"
             )
         return fetched.value
 
@@ -215,8 +215,8 @@ def _option(choices: Choices, fields: Mapping[str, Any], language: str) -> Optio
         return Option(value=value, label=words[:MAX_LABEL])
     except KeyError:
         raise HandlerError.of_invalid_options(
-            choices, f"an item has no {choices.value!r}: name another with value="
+            choices, f"an item has no field {choices.value!r}: set value= to another field"
         ) from None
     except InvalidError as error:
-        why = f"{value!r} cannot be chosen ({error.errors[0].message}): name another with value="
+        why = f"{value!r} is not a valid option ({error.errors[0].message}): set value= to another field"
         raise HandlerError.of_invalid_options(choices, why) from error

@@ -174,7 +174,7 @@ def record_value(
         return record_failure(memory, key, str(error), source, now, inputs)
     except Exception as error:
         # What is no JSON may fail in any way while it is read: each turn would, and the conversation end here.
-        return record_failure(memory, key, f"is no JSON: {type(error).__name__}: {error}", source, now, inputs)
+        return record_failure(memory, key, f"is not JSON: {type(error).__name__}: {error}", source, now, inputs)
 
 
 def record_failure(

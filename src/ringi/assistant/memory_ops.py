@@ -42,11 +42,11 @@ def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) 
     """Return why an operation may not change its info, or None. `version` is that of the current value."""
     info = definitions.infos_by_key.get(op.key)
     if info is None:
-        return RejectedOp(op, "UNKNOWN", f"{op.key!r} is no info: use one of {', '.join(definitions.infos_by_key)}")
+        return RejectedOp(op, "UNKNOWN", f"{op.key!r} is not an info: use one of {', '.join(definitions.infos_by_key)}")
     if maker := _required_source(definitions, info):
-        return RejectedOp(op, "NOT_ASKED", f"{op.key!r} comes from {maker}: it cannot be said")
+        return RejectedOp(op, "NOT_ASKED", f"{op.key!r} comes from {maker} and cannot be set")
     if version and op.expected_version is not None and version > op.expected_version:
-        return RejectedOp(op, "NEWER", f"{op.key!r} was changed meanwhile: look at it as it is now")
+        return RejectedOp(op, "NEWER", f"{op.key!r} has changed in the meantime: read its current value")
     if op.op == "not_needed" and (users := definitions.required_by(op.key)):
         return RejectedOp(op, "REQUIRED", f"{op.key!r} is required by {users[0].id!r}: it cannot be left out")
     if op.op in ("set", "correct"):
@@ -60,7 +60,7 @@ def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) 
 def check_value(info: Info, value: Any) -> None:
     """Raise InvalidError unless a value is valid for an info: JSON within the size limit that fits its schema."""
     if value is None:
-        raise InvalidError.of(info.key, "is nothing: give a value, or clear it")
+        raise InvalidError.of(info.key, "must not be null: give a value, or clear it")
     info.check(value, field=info.key)
 
 

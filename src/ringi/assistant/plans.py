@@ -125,24 +125,31 @@ class PlanError(ConflictError):
     @classmethod
     def of_status(cls, plan: Plan, what: str) -> PlanError:
         """Return the error of a plan whose status does not allow this."""
-        return cls("STATUS", f"plan {plan.id!r} is {plan.status} and cannot be {what}: look at it as it is now")
+        return cls("STATUS", f"plan {plan.id!r} is {plan.status} and cannot be {what}: read its current state")
 
     @classmethod
     def of_version(cls, plan: Plan, version: int) -> PlanError:
         """Return the error of an approval of another version."""
-        return cls("VERSION", f"plan {plan.id!r} is at version {plan.version}, not {version}: approve that one")
+        return cls(
+            "VERSION", f"plan {plan.id!r} is at version {plan.version}, not {version}: approve the current version"
+        )
 
     @classmethod
     def of_hash(cls, plan: Plan, plan_hash: str) -> PlanError:
         """Return the error of an approval of other content."""
-        return cls("HASH", f"plan {plan.id!r} is not the one with hash {plan_hash!r}: read it again, approve that one")
+        return cls(
+            "HASH",
+            f"plan {plan.id!r} does not have the hash {plan_hash!r}: read it again and approve the current content",
+        )
 
     @classmethod
     def of_inputs(cls, plan: Plan, changed: Iterable[str]) -> PlanError:
         """Return the error of a plan whose inputs have changed."""
         changed = tuple(changed)
         remedy = "plan again" if plan.approval else "plan again, approve it unchanged, or edit it"
-        return cls("OBSOLETE", f"plan {plan.id!r} was made from another {', '.join(changed)}: {remedy}", changed)
+        return cls(
+            "OBSOLETE", f"plan {plan.id!r} was made from other values of {', '.join(changed)}: {remedy}", changed
+        )
 
 
 def start_version(
@@ -321,11 +328,11 @@ def _parse_content(plan: Plan, draft: Mapping[str, Any]) -> dict[str, Any]:
         first = error.errors()[0]
         raise InvalidError.of(".".join(("steps", *map(str, first["loc"]))), first["msg"]) from error
     except (ValueError, TypeError) as error:
-        raise InvalidError.of("", f"the draft is no JSON object ({error}): give plan and steps") from error
+        raise InvalidError.of("", f"the draft is not a JSON object ({error}): give plan and steps") from error
     if unknown := sorted(plain.keys() - {"plan", "steps"}):
-        raise InvalidError.of(unknown[0], "not a part of a draft: put it into plan or steps")
+        raise InvalidError.of(unknown[0], "is not a field of a draft: put it into plan or steps")
     if len({step.id for step in steps}) < len(steps):
-        raise InvalidError.of("steps", "two steps have one id: give each its own")
+        raise InvalidError.of("steps", "two steps have the same id: give each its own id")
     body = plain.get("plan", plan.plan)
     if body is None and not steps:
         raise InvalidError.of("", "the draft is empty: give plan or steps")

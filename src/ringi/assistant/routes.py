@@ -123,7 +123,9 @@ class AssistantRoutes:
         body: ActionPress,
     ) -> HttpResponse:
         if body.args:
-            raise InvalidError.of("args", f"action {action.id!r} takes none: to change the plan, edit its request")
+            raise InvalidError.of(
+                "args", f"action {action.id!r} takes no arguments: to change the plan, edit its request"
+            )
         plan = conversation.plan_of(action)
         request = await ConversationAccess(self._platform, principal).approval_request(plan) if plan else None
         if request is None or not request.response:
@@ -131,7 +133,7 @@ class AssistantRoutes:
         if request is None:
             raise ActionUnavailableError.without_request(action.id)
         if body.digest is None:
-            raise InvalidError.of("digest", "give that of the request which asks to approve the plan, as it was shown")
+            raise InvalidError.of("digest", "give the digest of the plan's approval request, as it was shown")
         answer = Answer(decision="approve", digest=body.digest)
         inbox = inbox_for(self._platform.inbox, principal, require_answerable)
         answered = await inbox.answer(request.id, answer, by=principal.name, channel=channel_of(http.scope))

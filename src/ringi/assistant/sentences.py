@@ -22,12 +22,12 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "已记录：{what}。",
     },
     "refused": {
-        "en": "I could not take over “{what}”: {why}. {todo}",
+        "en": "I could not use “{what}”: {why}. {todo}",
         "ja": "「{what}」は反映できませんでした: {why}。{todo}",
         "zh": "无法采用“{what}”：{why}。{todo}",
     },
     "unfit": {
-        "en": "I did not start “{action}”: {what} does not fit. Say it in other words, or press “{action}”.",
+        "en": "I did not start “{action}”: {what} is not valid. Rephrase it, or press “{action}”.",
         "ja": "{what} が合わないため、「{action}」を実行していません。"
         "別の言い方でお試しいただくか、「{action}」を押してください。",
         "zh": "未执行“{action}”：{what} 不符合要求。请换种说法，或按“{action}”。",
@@ -38,24 +38,24 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "“{action}”目前还不能执行：{why}。{todo}",
     },
     "planning": {
-        "en": "I am working on “{action}” (version {version}). You can go on talking with me.",
+        "en": "I am working on “{action}” (version {version}). You can continue the conversation.",
         "ja": "「{action}」（第{version}版）を作成しています。そのまま会話を続けられます。",
         "zh": "正在进行“{action}”（第{version}版）。您可以继续与我交谈。",
     },
     "too_late": {
-        "en": "{by}'s approval of version {version} came too late: there is a version {now} by now. Nothing was done. "
-        "Look at version {now} as it is, and approve that.",
+        "en": "{by}'s approval of version {version} came too late: the plan is now at version {now}. Nothing was done. "
+        "Review version {now} and approve it.",
         "ja": "{by}さんによる第{version}版の承認は間に合いませんでした。現在は第{now}版です。何も実行していません。"
         "第{now}版の内容を確認して承認してください。",
         "zh": "{by} 对第{version}版的批准来得太晚：现在已是第{now}版。未执行任何操作。请查看第{now}版并批准。",
     },
     "pinned": {
-        "en": "**Made before this changed, and left as it was: {what}.**",
+        "en": "**Not updated after these values changed: {what}.**",
         "ja": "**次の情報が変わる前に作成された内容のままです: {what}。**",
         "zh": "**此内容在以下信息更改之前制定，未作调整：{what}。**",
     },
     "unasked": {
-        "en": "Nobody is asked any more to approve “{action}”, version {version}. Ask again, or plan again.",
+        "en": "The approval request for “{action}”, version {version}, was withdrawn. Ask again, or plan again.",
         "ja": "「{action}」第{version}版の承認依頼は取り下げられました。もう一度依頼するか、計画し直してください。",
         "zh": "“{action}”第{version}版的批准请求已撤回。请再次请求，或重新计划。",
     },
@@ -65,17 +65,17 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "**{action}** 第{version}版：\n\n{plan}",
     },
     "feedback": {
-        "en": "I take that into the next version of the plan: “{text}”.",
+        "en": "The next version of the plan will address this: “{text}”.",
         "ja": "次の版の計画に反映します: 「{text}」。",
         "zh": "我会在计划的下一版中采纳：“{text}”。",
     },
     "no_plan": {
-        "en": "There is no plan yet that this could be about. To have one made, press “{actions}”.",
+        "en": "There is no plan to comment on yet. To create one, press “{actions}”.",
         "ja": "対象となる計画がまだありません。計画を作成するには「{actions}」を押してください。",
         "zh": "目前还没有可以反馈的计划。要制定计划，请按“{actions}”。",
     },
     "executing": {
-        "en": "This plan is being carried out and does not change any more. {todo}",
+        "en": "This plan is being carried out and can no longer be changed. {todo}",
         "ja": "この計画は実行中のため、変更できません。{todo}",
         "zh": "该计划正在执行，无法再更改。{todo}",
     },
@@ -90,12 +90,12 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "由于以下信息已更改，计划已过时：{what}。请重新计划、按原样批准或进行编辑。",
     },
     "approve": {
-        "en": "To carry it out, press “{action}”: only that approves it, no words do.",
+        "en": "To carry it out, press “{action}”. Only the button approves it; a message does not.",
         "ja": "実行するには「{action}」を押してください。言葉だけでは承認になりません。",
         "zh": "要执行，请按“{action}”。仅凭文字不构成批准。",
     },
     "start_over": {
-        "en": "To do that, press “{action}”: it clears what was gathered here.",
+        "en": "To do that, press “{action}”. It clears the information collected here.",
         "ja": "「{action}」を押すと、ここで集めた情報が消去されます。",
         "zh": "请按“{action}”：这会清除在此收集的信息。",
     },
@@ -105,13 +105,13 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "“{action}”第{version}版将执行以下内容：\n\n{plan}\n\n要批准此内容，请输入：{phrase}",
     },
     "confirmed": {
-        "en": "Recorded: you approve it.",
+        "en": "Your approval is recorded.",
         "ja": "承認を記録しました。",
         "zh": "已记录您的批准。",
     },
     "unconfirmed": {
-        "en": "This cannot be approved now: nothing waits for it, or only a person may. "
-        "Look at the plan as it is now, and ask for its approval again.",
+        "en": "This cannot be approved now: nothing is waiting for approval, or only a person may approve it. "
+        "Review the current plan, and ask for its approval again.",
         "ja": "今は承認できません。承認待ちのものがないか、承認できるのは人だけです。"
         "計画の現在の内容を確認し、承認をもう一度依頼してください。",
         "zh": "现在无法批准：没有等待批准的内容，或只有人可以批准。请查看计划的当前内容，并再次请求批准。",
@@ -132,7 +132,7 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "{by} 拒绝了第{version}版。{text}",
     },
     "plan_with_it": {
-        "en": "To plan again with it, press “{action}”.",
+        "en": "To plan again with this feedback, press “{action}”.",
         "ja": "これを反映して計画し直すには「{action}」を押してください。",
         "zh": "要据此重新计划，请按“{action}”。",
     },
@@ -162,17 +162,17 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "无法获取{what}：{why}\n\n{todo}",
     },
     "cancelled": {
-        "en": "I have cleared what was gathered here.",
+        "en": "I have cleared the information collected here.",
         "ja": "ここで集めた情報を消去しました。",
         "zh": "已清除在此收集的信息。",
     },
     "kept_executing": {
-        "en": "What is being carried out goes on: {what}.",
+        "en": "Still being carried out: {what}.",
         "ja": "実行中のものは継続します: {what}。",
         "zh": "正在执行的内容将继续：{what}。",
     },
     "puzzled": {
-        "en": "I could not make anything of that. Say it in other words. {todo}",
+        "en": "I did not understand that. Please rephrase it. {todo}",
         "ja": "内容を理解できませんでした。別の言い方でお試しください。{todo}",
         "zh": "没有理解您的意思，请换一种说法。{todo}",
     },

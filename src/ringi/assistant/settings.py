@@ -66,8 +66,6 @@ def missing_workflow_error(action: Action) -> FieldError:
     if action.kind == "selector":
         return FieldError(f"action {action.id!r}", f"has handler {action.handler!r} only: name the `info` that it sets")
     if action.kind == "immediate" and action.handler is not None:
-        why = f"has handler {action.handler!r}, which is not defined: define it, or give its workflow in `workflows`"
+        why = f"has handler {action.handler!r}, which is not defined: define it, or add its workflow to `workflows`"
         return FieldError(f"action {action.id!r}", why)
-    return FieldError(
-        f"workflows.{action.workflow}", f"action {action.id!r} has nothing that does it: give it in `workflows`"
-    )
+    return FieldError(f"workflows.{action.workflow}", f"action {action.id!r} has no workflow: add it to `workflows`")
