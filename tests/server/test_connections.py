@@ -74,7 +74,7 @@ async def test_a_large_body_has_time_as_long_as_it_comes() -> None:
 
         def expecting() -> list[BoundedProtocol]:
             found = [each for each in server.server_state.connections if isinstance(each, BoundedProtocol)]
-            return [each for each in found if each._missing == "body"]
+            return [each for each in found if each._awaited_part == "body"]
 
         await until(lambda: len(expecting()) == 1)
         (protocol,) = expecting()

@@ -28,7 +28,7 @@ from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 from ringi.server import App, Keys, Platform, ServerSettings
 from ringi.server.extension import Extension
-from ringi.server.uvicorn_server import Server, uvicorn_config
+from ringi.server.uvicorn_server import UvicornServer, uvicorn_config
 
 SAMPLES = functools.cache(demo.agents)
 SECRET = "a secret of these tests, long enough"
@@ -105,11 +105,11 @@ async def open_world(
 
 
 @contextlib.asynccontextmanager
-async def served(world: World) -> AsyncIterator[Server]:
+async def served(world: World) -> AsyncIterator[UvicornServer]:
     """Serve a world on a free port."""
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
         config = uvicorn_config(world.app, world.settings, log_level="error", timeout_graceful_shutdown=5)
-        server = Server(config, world.app)
+        server = UvicornServer(config, world.app)
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         world.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         serving = asyncio.create_task(server._serve([listener]))

@@ -79,19 +79,22 @@ class App:
         operations = OperationRoutes(platform, auth)
         deliveries, attachments = DeliveryRoutes(platform, auth), AttachmentRoutes(platform, auth)
         hitl, history = HitlRoutes(platform, auth), ChatHistoryRoutes(platform, auth)
-        more = [extension.routes(platform, auth, limits) for extension in extensions]
+        extension_groups = [extension.routes(platform, auth, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(platform, auth), operations, deliveries, hitl,
-            ImageRoutes(platform, auth), session, sign_in, health, *more,
+            ImageRoutes(platform, auth), session, sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)
         # First: otherwise each of thousands of simultaneous calls would be compared with all other routes.
-        own = [*events.streams(), *threads.streams(), *chat.streams(), *agui.streams()]
-        theirs = [
-            route for group in more if isinstance(group, StreamingGroup) for route in group.streams(self._streams)
+        server_streams = [*events.streams(), *threads.streams(), *chat.streams(), *agui.streams()]
+        extension_streams = [
+            route
+            for group in extension_groups
+            if isinstance(group, StreamingGroup)
+            for route in group.streams(self._streams)
         ]
-        self.api.router.routes[:0] = [*own, *theirs]
+        self.api.router.routes[:0] = [*server_streams, *extension_streams]
         pages = PageRoutes(settings)
         self.api.router.routes += pages.routes()
         self.api.add_exception_handler(404, pages.not_found)

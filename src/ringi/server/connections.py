@@ -25,8 +25,8 @@ class BoundedProtocol(HttpToolsProtocol):
     waiting: ClassVar[dict[BoundedProtocol, None]] = {}
     """The connections of one server that have not sent a complete call yet, oldest first."""
     _timer: asyncio.TimerHandle | None = None
-    _missing: str | None = None
-    _timed: str | None = None
+    _awaited_part: str | None = None
+    _timed_part: str | None = None
     """The part of the call for which the timer runs."""
     _received = 0
     """Bytes received since the timer began."""
@@ -34,14 +34,14 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer for headers, and close the oldest waiting connection above the limit."""
         super().connection_made(transport)
-        self._missing = "headers"
+        self._awaited_part = "headers"
         self._watch()
         if len(self.connections) > self.settings.max_connections:
             next(iter(self.waiting)).refuse(ConnectionsError(self.settings.max_connections))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer."""
-        self._missing = None
+        self._awaited_part = None
         self._watch()
         super().connection_lost(exc)
 
@@ -49,23 +49,23 @@ class BoundedProtocol(HttpToolsProtocol):
         """Pass on received data, and start the timer for the next part."""
         self._received += len(data)
         super().data_received(data)
-        if self._missing is None and self.cycle.response_complete:
-            self._missing = "headers"  # Line breaks between two calls start no call, but end the wait for the next.
+        if self._awaited_part is None and self.cycle.response_complete:
+            self._awaited_part = "headers"  # Line breaks between calls end the wait for the next call.
         self._watch()
 
     def on_message_begin(self) -> None:
         """Start the timer for headers."""
-        self._missing = "headers"
+        self._awaited_part = "headers"
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Start the timer for a body."""
-        self._missing = "body"
+        self._awaited_part = "body"
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """Stop the timer."""
-        self._missing = None
+        self._awaited_part = None
         super().on_message_complete()
 
     def refuse(self, error: Exception) -> None:
@@ -79,27 +79,27 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _watch(self) -> None:
-        if self._timed == self._missing:
+        if self._timed_part == self._awaited_part:
             return
         if self._timer:
             self._timer.cancel()
-        self._timer, self._timed, self._received = None, self._missing, 0
+        self._timer, self._timed_part, self._received = None, self._awaited_part, 0
         self.waiting.pop(self, None)
-        if self._missing and not self.transport.is_closing():
+        if self._awaited_part and not self.transport.is_closing():
             self.waiting[self] = None
-            self._timer = self.loop.call_later(self._patience, self._expire)
+            self._timer = self.loop.call_later(self._deadline_seconds, self._expire)
 
     @property
-    def _patience(self) -> float:
-        return self.settings.header_seconds if self._missing == "headers" else self.settings.body_seconds
+    def _deadline_seconds(self) -> float:
+        return self.settings.header_seconds if self._awaited_part == "headers" else self.settings.body_seconds
 
     def _expire(self) -> None:
-        is_coming = self._missing == "body" and self._received >= PROGRESS
-        if is_coming or self.flow.read_paused:  # Paused: the server itself does not read on.
+        is_progressing = self._awaited_part == "body" and self._received >= PROGRESS
+        if is_progressing or self.flow.read_paused:  # Paused: the server itself does not read on.
             self._received = 0
-            self._timer = self.loop.call_later(self._patience, self._expire)
+            self._timer = self.loop.call_later(self._deadline_seconds, self._expire)
         elif not self.transport.is_closing():
-            self.refuse(TooSlowError(str(self._missing), self._patience))
+            self.refuse(TooSlowError(str(self._awaited_part), self._deadline_seconds))
 
 
 def protocol_for(settings: ServerSettings) -> type[asyncio.Protocol]:

@@ -120,7 +120,7 @@ class TrustedProxy:
         options = {name: text.lower() for name, text in headers.items() if text}
         return cls(tuple(network(address) for address in addresses), **options, group_roles=GroupRoles.load())
 
-    def is_calling(self, scope: Scope) -> bool:
+    def is_peer(self, scope: Scope) -> bool:
         """Return whether this call comes from the proxy itself."""
         try:
             peer = ip_address(scope["client"][0])
@@ -131,7 +131,7 @@ class TrustedProxy:
     def person(self, scope: Scope, headers: Headers) -> Person | None:
         """Return the person that the proxy names; None if the caller is not the proxy, or it names nobody."""
         names = headers.getlist(self.name_header)
-        if not names or not self.is_calling(scope):
+        if not names or not self.is_peer(scope):
             return None
         if len(names) > 1:
             raise MalformedError.duplicate_header(self.name_header, len(names))
@@ -141,7 +141,7 @@ class TrustedProxy:
     def with_original_scheme(self, scope: Scope) -> Scope:
         """Return a call of the proxy with the scheme of the original call."""
         scheme = Headers(scope=scope).get("x-forwarded-proto")
-        if scheme in ("http", "https") and self.is_calling(scope):
+        if scheme in ("http", "https") and self.is_peer(scope):
             return {**scope, "scheme": scheme}
         return scope
 

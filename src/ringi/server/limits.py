@@ -26,22 +26,22 @@ class AskLimits:
     def __init__(self, settings: ServerSettings) -> None:
         self._max_open, self._rate = settings.max_open_requests, RateCounter(settings.asks_per_minute)
 
-    async def check(self, inbox: Inbox, who: Principal, id: str | None = None) -> None:
+    async def check(self, inbox: Inbox, caller: Principal, id: str | None = None) -> None:
         """Count one more request or run of the caller.
 
         Args:
             inbox: The inbox of the caller's tenant.
-            who: The caller.
+            caller: The caller.
             id: The id of the request, if the caller chose one. An existing request is never refused.
 
         Raises:
             LimitError: The caller creates requests too fast, or has too many open requests.
         """
         try:
-            self._rate.count(who)
-            query = Query(asked_by=who.actor, statuses=("pending",), limit=self._max_open + 1)
+            self._rate.count(caller)
+            query = Query(asked_by=caller.actor, statuses=("pending",), limit=self._max_open + 1)
             if await inbox.count(query) >= self._max_open:
-                raise OpenRequestsError(who.name, self._max_open)
+                raise OpenRequestsError(caller.name, self._max_open)
         except LimitError:
             if id is None or not await exists(inbox, id):
                 raise
@@ -63,14 +63,14 @@ class RateCounter:
         self._limit = per_minute
         self._minutes: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
-    def count(self, who: Principal) -> None:
+    def count(self, caller: Principal) -> None:
         """Count one more action, or raise `PaceError`."""
-        key, now = (who.tenant, who.actor), time.monotonic()
+        key, now = (caller.tenant, caller.actor), time.monotonic()
         began, number = self._minutes.get(key, (now, 0))
         if now - began >= 60:
             began, number = now, 0
         if number >= self._limit:
-            raise AskRateError(who.name, number, 60 - (now - began))
+            raise AskRateError(caller.name, number, 60 - (now - began))
         self._minutes[key] = (began, number + 1)
         self._minutes.move_to_end(key)
         if len(self._minutes) > MAX_ASKERS:

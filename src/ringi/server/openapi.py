@@ -182,7 +182,7 @@ def chat(path: str, id: str, summary: str, body: str | None) -> dict[str, Any]:
     agent = {"name": "agent", "in": "path", "required": True, "schema": {"type": "string"}}
     schema = {"type": "string", "title": "AG-UI" if is_agui else "the AI SDK"}
     parts = {"description": "The output of the run", "content": {"text/event-stream": {"schema": schema}}}
-    described: dict[str, Any] = {
+    description: dict[str, Any] = {
         "operationId": id,
         "summary": summary,
         "tags": ["chat"],
@@ -191,5 +191,5 @@ def chat(path: str, id: str, summary: str, body: str | None) -> dict[str, Any]:
     }
     if body:
         content = {"application/json": {"schema": schema_reference(body)}}
-        return {**described, "requestBody": {"required": True, "content": content}}
-    return {**described, "responses": {**described["responses"], "204": {"description": "No run is live"}}}
+        return {**description, "requestBody": {"required": True, "content": content}}
+    return {**description, "responses": {**description["responses"], "204": {"description": "No run is live"}}}

@@ -92,9 +92,9 @@ def page_json(items: Iterable[bytes], next: str | None) -> bytes:
     return b'{"items":[' + b",".join(items) + b'],"next":' + dump_json(next) + b"}"
 
 
-def counts_json(numbers: Mapping[str, int], most: int) -> bytes:
+def counts_json(numbers: Mapping[str, int], limit: int) -> bytes:
     """Return the counts; a count above the maximum is reported as more."""
-    return dump_json({name: {"count": min(number, most), "more": number > most} for name, number in numbers.items()})
+    return dump_json({name: {"count": min(number, limit), "more": number > limit} for name, number in numbers.items()})
 
 
 def dump_json(value: Any) -> bytes:

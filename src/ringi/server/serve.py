@@ -33,7 +33,7 @@ from ringi.server.extension import Extension
 from ringi.server.platform import Platform
 from ringi.server.settings import ServerSettings
 from ringi.server.startup import Meanwhile, open_when_available, report_not_ready
-from ringi.server.uvicorn_server import Server, uvicorn_config
+from ringi.server.uvicorn_server import UvicornServer, uvicorn_config
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
@@ -63,8 +63,8 @@ async def serve(
     if settings.no_auth and host not in LOOPBACK:
         raise SettingError("host", host, "--no-auth works only on 127.0.0.1: remove --no-auth, or --host")
     if files := file_limit():
-        most = max(1, files - RESERVED_FILES)
-        settings = replace(settings, max_connections=min(settings.max_connections, most))
+        max_connections = max(1, files - RESERVED_FILES)
+        settings = replace(settings, max_connections=min(settings.max_connections, max_connections))
     with listen(host, port) as listener:
         name = "localhost" if host == "::1" else f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}"
@@ -80,7 +80,7 @@ async def serve(
             config = uvicorn_config(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             store = parts["backend"].store
             sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)
-            server = Server(config, app, sealer)
+            server = UvicornServer(config, app, sealer)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
             gc.freeze()  # Imported objects stay: a full collection over them would stop everything for 0.2 s.

@@ -21,18 +21,18 @@ class SingleFlight:
 
         The result may predate this call: a caller that needs later data must check its starting position.
         """
-        reading = self._reads.get(key)
-        if reading is None:
+        task = self._reads.get(key)
+        if task is None:
             # In a copy of the first caller's context, the read would run under that caller's identity for everyone.
-            reading = asyncio.create_task(read(), context=contextvars.Context())
-            self._reads[key] = reading
-            reading.add_done_callback(lambda _: self._reads.pop(key))
-        result: T = await asyncio.shield(reading)  # A canceled caller does not cancel the read of the others.
+            task = asyncio.create_task(read(), context=contextvars.Context())
+            self._reads[key] = task
+            task.add_done_callback(lambda _: self._reads.pop(key))
+        result: T = await asyncio.shield(task)  # A canceled caller does not cancel the read of the others.
         return result
 
     async def close(self) -> None:
         """Cancel the reads in progress."""
         reads = list(self._reads.values())
-        for reading in reads:
-            reading.cancel()
+        for task in reads:
+            task.cancel()
         await asyncio.gather(*reads, return_exceptions=True)

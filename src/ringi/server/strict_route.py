@@ -20,37 +20,37 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]:
         """Return the handler, preceded by the check."""
         handle = super().get_route_handler()
-        known = {field.alias for field in self.dependant.query_params}
+        allowed = {field.alias for field in self.dependant.query_params}
 
-        async def checked(http: HttpRequest) -> HttpResponse:
-            refuse_unknown(http.scope, known)
+        async def handle_checked(http: HttpRequest) -> HttpResponse:
+            refuse_unknown(http.scope, allowed)
             return await handle(http)
 
-        return checked
+        return handle_checked
 
 
 class StrictPlainRoute(Route):
     """The same without FastAPI, for streams and for `respond`."""
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], *, methods: list[str], known: Set[str] = frozenset()):
+    def __init__(self, path: str, endpoint: Callable[..., Any], *, methods: list[str], allowed: Set[str] = frozenset()):
         super().__init__(path, endpoint, methods=methods)
-        self._known = known
+        self._allowed = allowed
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one call."""
         if self.methods and scope["method"] in self.methods:
-            refuse_unknown(scope, self._known)
+            refuse_unknown(scope, self._allowed)
         await super().handle(scope, receive, send)
 
 
-def refuse_unknown(scope: Scope, known: Set[str]) -> None:
+def refuse_unknown(scope: Scope, allowed: Set[str]) -> None:
     """Raise `RequestValidationError` for unknown query parameters."""
     if scope["query_string"]:
-        unknown = [name for name in QueryParams(scope["query_string"]) if name not in known]
+        unknown = [name for name in QueryParams(scope["query_string"]) if name not in allowed]
         if unknown:
-            raise RequestValidationError([{"loc": ("query", name), "msg": remedy(known)} for name in unknown])
+            raise RequestValidationError([{"loc": ("query", name), "msg": remedy(allowed)} for name in unknown])
 
 
-def remedy(known: Set[str]) -> str:
+def remedy(allowed: Set[str]) -> str:
     """Return the remedy for an unknown parameter."""
-    return f"unknown parameter: choose {', '.join(sorted(known))}" if known else "unknown parameter: none is allowed"
+    return f"unknown parameter: choose {', '.join(sorted(allowed))}" if allowed else "unknown parameter: none allowed"

@@ -24,7 +24,7 @@ def uvicorn_config(app: App, settings: ServerSettings, **more: Any) -> uvicorn.C
     return uvicorn.Config(app, http=protocol_for(settings), ws="none", lifespan="off", proxy_headers=proxied, **more)
 
 
-class Server(uvicorn.Server):
+class UvicornServer(uvicorn.Server):
     """On shutdown, ends the app's streams, waits for running work, and seals the recorded events."""
 
     def __init__(self, config: uvicorn.Config, app: App, sealer: Sealer | None = None) -> None:

@@ -200,9 +200,9 @@ class Keys:
             raise UnauthenticatedError.invalid_claim("groups", "a list")
         if not isinstance(claims["tenant"], str):
             raise UnauthenticatedError.invalid_claim("tenant", "text")
-        who = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)))
+        caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)))
         metadata = TokenMetadata(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
-        return VerifiedToken(who, seconds_in(claims, "exp"), metadata, seconds_in(claims, "ends_at"))
+        return VerifiedToken(caller, seconds_in(claims, "exp"), metadata, seconds_in(claims, "ends_at"))
 
 
 def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
@@ -334,9 +334,9 @@ class Authenticator:
 
     def is_revoked(self, token: VerifiedToken) -> bool:
         """Return whether a token was revoked."""
-        who = token.principal
+        caller = token.principal
         return token.metadata is not None and self.revocations.is_revoked(
-            who.tenant, who.name, who.role, token.metadata
+            caller.tenant, caller.name, caller.role, token.metadata
         )
 
     def refuse_foreign(self, scope: Scope, headers: Headers, *, is_origin_needed: bool) -> None:

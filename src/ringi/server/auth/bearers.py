@@ -58,5 +58,5 @@ class BearerTokens:
             claims = await self._provider.bearer_claims(token)
         except SignInError as error:
             raise UnauthenticatedError.of_provider(error) from error
-        who = Principal(*person_of(self._oidc, claims))
-        return VerifiedToken(who, float(claims["exp"]), TokenMetadata(mark_of(token), float(claims["iat"])))
+        caller = Principal(*person_of(self._oidc, claims))
+        return VerifiedToken(caller, float(claims["exp"]), TokenMetadata(mark_of(token), float(claims["iat"])))

@@ -14,10 +14,10 @@ MINUTES = 10.0
 PREFIX = "link."
 
 
-def mint_link(keys: Keys, address: str, who: Principal, minutes: float = MINUTES) -> str:
-    """Return a URL that signs `who` in on the page once."""
+def mint_link(keys: Keys, address: str, caller: Principal, minutes: float = MINUTES) -> str:
+    """Return a URL that signs the caller in on the page once."""
     link_keys = Keys(keys.derive("link"))
-    code = link_keys.mint(**who._asdict(), expires_in=minutes * 60, jti=secrets.token_hex(8))
+    code = link_keys.mint(**caller._asdict(), expires_in=minutes * 60, jti=secrets.token_hex(8))
     return f"{address.rstrip('/')}/#token={PREFIX}{code}"
 
 

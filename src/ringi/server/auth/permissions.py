@@ -17,106 +17,108 @@ from ringi.server.refusals import AgentDecidesError, NotAnOperatorError, NotPerm
 Check = Callable[[Principal, Request], None]
 
 
-def may_read(who: Principal, request: Request) -> bool:
+def may_read(caller: Principal, request: Request) -> bool:
     """Return whether the caller may read this request.
 
     Args:
-        who: The caller.
+        caller: The caller.
         request: The request.
     """
-    if request.tenant != who.tenant:
+    if request.tenant != caller.tenant:
         return False
-    if who.role == "admin" or request.asked_by == who.actor:
+    if caller.role == "admin" or request.asked_by == caller.actor:
         return True
-    return who.role == "person" and is_theirs_to_answer(who, request)
+    return caller.role == "person" and is_theirs_to_answer(caller, request)
 
 
-def is_theirs_to_answer(who: Principal, request: Request) -> bool:
+def is_theirs_to_answer(caller: Principal, request: Request) -> bool:
     """Return whether a person may answer this request, or has answered it.
 
     Args:
-        who: The caller.
+        caller: The caller.
         request: The request.
     """
-    return request.is_open_to(who.viewer) or (request.response is not None and request.response.responder == who.name)
+    return request.is_open_to(caller.viewer) or (
+        request.response is not None and request.response.responder == caller.name
+    )
 
 
-def require_readable(who: Principal, request: Request) -> None:
+def require_readable(caller: Principal, request: Request) -> None:
     """Raise `NotFoundError` unless the caller may read this request."""
-    if not may_read(who, request):
+    if not may_read(caller, request):
         raise NotFoundError("request", request.id)
 
 
-def require_answerable(who: Principal, request: Request) -> None:
+def require_answerable(caller: Principal, request: Request) -> None:
     """Check that the caller may answer or reassign this request.
 
     Args:
-        who: The caller.
+        caller: The caller.
         request: The request.
 
     Raises:
         NotFoundError: The caller may not read the request.
         ForbiddenError: The request is assigned to other people.
     """
-    require_readable(who, request)
-    if who.role != "admin" and not is_theirs_to_answer(who, request):
+    require_readable(caller, request)
+    if caller.role != "admin" and not is_theirs_to_answer(caller, request):
         raise NotPermittedError.to_answer(request.id)
 
 
-def require_cancellable(who: Principal, request: Request) -> None:
+def require_cancellable(caller: Principal, request: Request) -> None:
     """Raise unless the caller may cancel this request."""
-    require_readable(who, request)
-    if who.role != "admin" and request.asked_by != who.actor:
+    require_readable(caller, request)
+    if caller.role != "admin" and request.asked_by != caller.actor:
         raise NotPermittedError.to_cancel("request", request.id)
 
 
-def require_person(who: Principal) -> None:
+def require_person(caller: Principal) -> None:
     """Check that the caller is a person: agents may not make decisions.
 
     Args:
-        who: The caller.
+        caller: The caller.
 
     Raises:
         AgentDecidesError: The caller is an agent.
     """
-    if who.role == "agent":
+    if caller.role == "agent":
         raise AgentDecidesError
 
 
-def refuse_all_but_admins(who: Principal) -> None:
+def refuse_all_but_admins(caller: Principal) -> None:
     """Raise `NotAnOperatorError` unless the caller is an operator."""
-    if who.role != "admin":
+    if caller.role != "admin":
         raise NotAnOperatorError
 
 
-def visible_query(who: Principal) -> Query:
+def visible_query(caller: Principal) -> Query:
     """Return the query that selects the requests that the caller may read.
 
     Args:
-        who: The caller.
+        caller: The caller.
     """
-    if who.role == "admin":
-        return Query(tenant=who.tenant)
-    if who.role == "agent":
-        return Query(tenant=who.tenant, asked_by=who.actor)
-    return Query(tenant=who.tenant, viewer=who.viewer)
+    if caller.role == "admin":
+        return Query(tenant=caller.tenant)
+    if caller.role == "agent":
+        return Query(tenant=caller.tenant, asked_by=caller.actor)
+    return Query(tenant=caller.tenant, viewer=caller.viewer)
 
 
-def may_read_thread(who: Principal, thread: Thread) -> bool:
+def may_read_thread(caller: Principal, thread: Thread) -> bool:
     """Return whether the caller may read this thread: people may read all threads of their tenant.
 
     Args:
-        who: The caller.
+        caller: The caller.
         thread: The thread.
     """
-    return thread.tenant == who.tenant and (who.role != "agent" or thread.started_by == who.actor)
+    return thread.tenant == caller.tenant and (caller.role != "agent" or thread.started_by == caller.actor)
 
 
-def require_readable_thread(who: Principal, thread: Thread) -> Thread:
+def require_readable_thread(caller: Principal, thread: Thread) -> Thread:
     """Return the thread if the caller may read it.
 
     Args:
-        who: The caller.
+        caller: The caller.
         thread: The thread.
 
     Returns:
@@ -125,26 +127,26 @@ def require_readable_thread(who: Principal, thread: Thread) -> Thread:
     Raises:
         NotFoundError: The caller may not read the thread.
     """
-    if not may_read_thread(who, thread):
+    if not may_read_thread(caller, thread):
         raise NotFoundError("thread", thread.id)
     return thread
 
 
-async def refuse_hidden_thread(store: Store, who: Principal, id: str) -> None:
+async def refuse_hidden_thread(store: Store, caller: Principal, id: str) -> None:
     """Raise `NotFoundError` if the thread exists and the caller may not read it."""
     try:
-        thread = await store.get(Thread, who.tenant, id)
+        thread = await store.get(Thread, caller.tenant, id)
     except NotFoundError:
         return
-    require_readable_thread(who, thread)
+    require_readable_thread(caller, thread)
 
 
-def inbox_for(inbox: Inbox, who: Principal, check: Check = require_readable) -> Inbox:
+def inbox_for(inbox: Inbox, caller: Principal, check: Check = require_readable) -> Inbox:
     """Return the inbox of the caller's tenant.
 
     Args:
         inbox: The inbox on the store.
-        who: The caller.
+        caller: The caller.
         check: Called for each request; raises if the caller may not use it.
     """
-    return inbox.of(who.tenant, partial(check, who))
+    return inbox.of(caller.tenant, partial(check, caller))

@@ -64,10 +64,10 @@ class RevocationsNotLoadedError(UnavailableError):
 class Revocations:
     """Loads the revocations, and reloads them after each change."""
 
-    def __init__(self, backend: Backend, changed: Callable[[], None] = lambda: None) -> None:
-        self._stream, self._notifier, self._changed = backend.stream, backend.notifier, changed
+    def __init__(self, backend: Backend, on_change: Callable[[], None] = lambda: None) -> None:
+        self._stream, self._notifier, self._on_change = backend.stream, backend.notifier, on_change
         self._clock = backend.clock
-        self._seen = 0
+        self._last_number = 0
         self._marks: set[str] = set()
         self._revoked_until: dict[Holder, float] = {}
         self._following: asyncio.Task[None] | None = None
@@ -118,11 +118,11 @@ class Revocations:
                 await wakeup.wait(self._notifier.recheck_after)
 
     async def _read(self) -> None:
-        while items := await self._stream.read(KEY, self._seen, PAGE):
+        while items := await self._stream.read(KEY, self._last_number, PAGE):
             for item in items:
                 self._apply(item)
-            self._seen = items[-1].number
-            self._changed()
+            self._last_number = items[-1].number
+            self._on_change()
 
     def _apply(self, item: StreamItem) -> None:
         mark, holder, at = parse_revocation(item)
@@ -138,8 +138,8 @@ def parse_revocation(item: StreamItem) -> tuple[str | None, Holder, float]:
         revocation = Revocation.model_validate(item.event)
     except ValidationError:
         mark, holder, at = broadest_revocation(item.event, time.time())
-        whom = "one token" if mark else "/".join(str(part) for part in holder if part) or "everybody"
-        log.exception("revocation %d cannot be read, revoking as much as it may mean: %s", item.number, whom)
+        scope = "one token" if mark else "/".join(str(part) for part in holder if part) or "everybody"
+        log.exception("revocation %d cannot be read, revoking as much as it may mean: %s", item.number, scope)
         return mark, holder, at
     return revocation.mark, (revocation.tenant, revocation.name, revocation.role), revocation.at
 

@@ -45,7 +45,7 @@ from ringi.server.sse.conversation import (
 )
 from ringi.server.sse.run_output import HIDDEN_REASON, open_interrupts, read_run, requests_by_id, run_output
 from ringi.server.sse.run_pages import RunHistory, newest_runs
-from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams, encoded
+from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams, encode_sse
 from ringi.server.sse.transcript import ImageLocation, messages_of
 from ringi.server.strict_route import StrictPlainRoute
 
@@ -55,7 +55,7 @@ ENDS = ("RUN_FINISHED", "RUN_ERROR")
 class AguiContext(NamedTuple):
     """One stretch of a run that a client follows under its own run id."""
 
-    who: Principal
+    caller: Principal
     run_id: str
     thread: Thread | None = None
     after: int = 0
@@ -87,29 +87,29 @@ class AguiRoutes:
             StrictPlainRoute("/agui/{agent}/connect", StreamAfterAction(self._connect, stream), methods=["POST"]),
         ]
 
-    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         context: AguiContext = scope[STREAM_CONTEXT]
         return (lambda connection: self._feed(connection, context)), (lambda connection: None)
 
     async def _connect(self, http: HttpRequest) -> AguiContext:
-        who = self._auth.caller(http.scope)
+        caller = self._auth.caller(http.scope)
         turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
         agent = str(http.path_params["agent"])
         if not await self._conversations.runner(agent).is_available(agent):
             raise NotFoundError("agent", agent)
         try:
-            thread = await self._conversations.thread(who, turn.thread_id)
+            thread = await self._conversations.thread(caller, turn.thread_id)
         except NotFoundError:
             # A hidden thread must be indistinguishable from a missing one: a new conversation has an empty history.
             thread = None
         others_text, base = texts_for(http.scope).waits_for_others, base_of(http.scope)
-        return AguiContext(who, turn.run_id, thread, others_text=others_text, thread_id=turn.thread_id, base=base)
+        return AguiContext(caller, turn.run_id, thread, others_text=others_text, thread_id=turn.thread_id, base=base)
 
     async def _turn(self, http: HttpRequest) -> AguiContext:
-        who = self._auth.caller(http.scope)
+        caller = self._auth.caller(http.scope)
         turn = parse_body(AguiTurn, await json_body(http, max_depth=self._settings.max_depth), extra="allow")
         agent = str(http.path_params["agent"])
-        thread = await self._conversations.thread(who, turn.thread_id)
+        thread = await self._conversations.thread(caller, turn.thread_id)
         if not turn.resume:
             description = (await self._conversations.runner(agent).available_agents()).get(agent)
             if description is None:
@@ -120,26 +120,30 @@ class AguiRoutes:
                 last = newest_message(turn)
                 message = parse_message(last.get("content"))
                 input = message_input(message.text, str(last.get("id") or turn.run_id))
-            thread = await self._conversations.begin(who, thread, turn.thread_id, agent, input, message.images)
+            thread = await self._conversations.begin(caller, thread, turn.thread_id, agent, input, message.images)
             return AguiContext(
-                who, turn.run_id, thread, others_text=texts_for(http.scope).waits_for_others, base=base_of(http.scope)
+                caller,
+                turn.run_id,
+                thread,
+                others_text=texts_for(http.scope).waits_for_others,
+                base=base_of(http.scope),
             )
-        require_person(who)
+        require_person(caller)
         try:
-            context = await self._resume(who, turn, turn.resume, thread, channel_of(http.scope))
+            context = await self._resume(caller, turn, turn.resume, thread, channel_of(http.scope))
             return context._replace(others_text=texts_for(http.scope).waits_for_others, base=base_of(http.scope))
         except ForbiddenError:
             raise
         except RingiError as error:
-            return AguiContext(who, turn.run_id, error=error_event(error))
+            return AguiContext(caller, turn.run_id, error=error_event(error))
 
     async def _resume(
-        self, who: Principal, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
+        self, caller: Principal, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
     ) -> AguiContext:
         """Answer the requests of the entries; the others stay open, and given answers are not undone."""
         if thread is None:
             raise NotFoundError("thread", turn.thread_id)
-        found = [(entry, await self._request(who, thread, entry)) for entry in resume]
+        found = [(entry, await self._request(caller, thread, entry)) for entry in resume]
         asked = [(entry, request) for entry, request in found if request]
         stale = next((request for _, request in asked if request.run_id != thread.run_id), None)
         if stale:
@@ -152,13 +156,13 @@ class AguiRoutes:
             # A client can only acknowledge a request that can no longer be answered.
             is_past = entry.status == "cancelled" and request.is_final
             if answer and not is_past:
-                await self._conversations.answer(who, request.id, answer, channel)
-        return AguiContext(who, turn.run_id, thread, after, still_open=await self._open_questions(who, pause_ids))
+                await self._conversations.answer(caller, request.id, answer, channel)
+        return AguiContext(caller, turn.run_id, thread, after, still_open=await self._open_questions(caller, pause_ids))
 
-    async def _request(self, who: Principal, thread: Thread, entry: Resume) -> Request | None:
+    async def _request(self, caller: Principal, thread: Thread, entry: Resume) -> Request | None:
         """Return the request of an entry; None for an entry without an answer whose request the client may not read."""
         try:
-            return await self._conversations.request(who, thread.id, entry.interrupt_id)
+            return await self._conversations.request(caller, thread.id, entry.interrupt_id)
         except (NotFoundError, UnreadableError):
             # A stock client has to name every interrupt of a pause, including those that it may not read.
             if entry.status == "resolved" and entry.payload is None:
@@ -171,9 +175,9 @@ class AguiRoutes:
         pauses = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
         return next(((number, asked) for number, asked in reversed(pauses) if ids.intersection(asked)), (0, []))
 
-    async def _open_questions(self, who: Principal, ids: list[str]) -> frozenset[str] | None:
+    async def _open_questions(self, caller: Principal, ids: list[str]) -> frozenset[str] | None:
         left = defaultdict[str, set[str]](set)
-        found = await requests_by_id(self._backend.store, who.tenant, ids)
+        found = await requests_by_id(self._backend.store, caller.tenant, ids)
         for request in found.values():
             left[interrupt_id_of(request)] |= set() if request.is_final else {request.id}
         lost = set(ids).difference(found)
@@ -266,15 +270,15 @@ class AguiRoutes:
         interrupts = open_interrupts(event)
         if not interrupts:
             return event
-        found = await requests_by_id(self._backend.store, context.who.tenant, [each["id"] for each in interrupts])
-        readable = {id: request for id, request in found.items() if may_read(context.who, request)}
-        bound = []
+        found = await requests_by_id(self._backend.store, context.caller.tenant, [each["id"] for each in interrupts])
+        readable = {id: request for id, request in found.items() if may_read(context.caller, request)}
+        bound_interrupts = []
         for each in interrupts:
             request = readable.get(each["id"])
             call = message.gated_call(request) if request else None
             each = each if request else {"id": each["id"], "reason": HIDDEN_REASON, "message": context.others_text}
-            bound.append({**each, "toolCallId": call} if call else each)
-        return {**event, "outcome": {**event["outcome"], "interrupts": bound}}
+            bound_interrupts.append({**each, "toolCallId": call} if call else each)
+        return {**event, "outcome": {**event["outcome"], "interrupts": bound_interrupts}}
 
 
 def snapshot_of(runs: Sequence[RunHistory], location: ImageLocation) -> Event:
@@ -369,4 +373,4 @@ def event_json(event: RunErrorEvent | RunStartedEvent | RunFinishedEvent | State
 
 def encode_event(event: Event, number: int) -> bytes:
     """Return an event as a server-sent event; an event outside the thread's stream has no number."""
-    return encoded(dump_json(event), id=str(number)) if number else b"data: " + dump_json(event) + b"\n\n"
+    return encode_sse(dump_json(event), id=str(number)) if number else b"data: " + dump_json(event) + b"\n\n"

@@ -45,32 +45,32 @@ class AttachmentRoutes:
 
     async def attach(self, http: HttpRequest) -> HttpResponse:
         """Store a file for a field of a pending request; the answer's data refers to it by the returned object."""
-        who, id = self._auth.caller(http.scope), str(http.path_params["id"])
-        require_person(who)
-        inbox = inbox_for(self._platform.inbox, who, require_answerable)
+        caller, id = self._auth.caller(http.scope), str(http.path_params["id"])
+        require_person(caller)
+        inbox = inbox_for(self._platform.inbox, caller, require_answerable)
         # Before the body is read: a caller who may not answer must not send ten megabytes.
-        (await inbox.get(id)).refuse_closed(who.name, inbox.clock())
+        (await inbox.get(id)).refuse_closed(caller.name, inbox.clock())
         upload = parse_body(Upload, await json_body(http, max_depth=self._platform.settings.max_depth))
         try:
             content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
         except ValueError as error:
             raise InvalidError.of("data", f"is not valid base64 ({error})") from None
-        return json_response(dump_json(await inbox.attach(id, upload.field, upload.name, content, by=who.name)), 201)
+        return json_response(dump_json(await inbox.attach(id, upload.field, upload.name, content, by=caller.name)), 201)
 
     async def attachment(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
         """Download a file that an answer refers to; before the answer is sent, only the uploader may."""
-        who = self._auth.caller(http.scope)
-        inbox = inbox_for(self._platform.inbox, who)
+        caller = self._auth.caller(http.scope)
+        inbox = inbox_for(self._platform.inbox, caller)
         request = await inbox.get(id)
         stored = await self._attachments.find(request.key, number)
-        if not stored or not may_download(who, request, stored):
+        if not stored or not may_download(caller, request, stored):
             raise NotFoundError("attachment", f"{id}/{number}")
         name = quote(stored.file["name"], safe="")
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
         return HttpResponse(await inbox.attachment(id, number), 200, headers, stored.file["media_type"])
 
 
-def may_download(who: Principal, request: Request, stored: Stored) -> bool:
+def may_download(caller: Principal, request: Request, stored: Stored) -> bool:
     """Return whether a caller who may read a request may read this file of it."""
-    is_own = who.role != "agent" and stored.by == who.name
+    is_own = caller.role != "agent" and stored.by == caller.name
     return is_own or stored.file["number"] in numbers_in(request)

@@ -64,7 +64,7 @@ class ChatMessage(StrictModel):
 class ChatContext(NamedTuple):
     """One run that a client follows."""
 
-    who: Principal
+    caller: Principal
     thread: Thread
     after: int = 0
     """The position up to which the client has received the stream."""
@@ -87,59 +87,61 @@ class ChatRoutes:
         stream = EventStream(self._auth, self._streams, self._open, MESSAGE_STREAM)
         return [
             StrictPlainRoute(
-                "/v1/chat", StreamAfterAction(self._turn, stream), methods=["POST"], known={"agent", *FORMAT}
+                "/v1/chat", StreamAfterAction(self._turn, stream), methods=["POST"], allowed={"agent", *FORMAT}
             ),
             StrictPlainRoute(
-                "/v1/chat/{id}/stream", StreamAfterAction(self._follow, stream), methods=["GET"], known=FORMAT
+                "/v1/chat/{id}/stream", StreamAfterAction(self._follow, stream), methods=["GET"], allowed=FORMAT
             ),
         ]
 
-    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         context: ChatContext = scope[STREAM_CONTEXT]
         return (lambda connection: self._feed(connection, context)), (lambda connection: None)
 
     async def _follow(self, http: HttpRequest) -> ChatContext | None:
-        who, sdk = self._auth.caller(http.scope), sdk_of(http.scope)
+        caller, sdk = self._auth.caller(http.scope), sdk_of(http.scope)
         try:
-            thread = await self._conversations.thread(who, http.path_params["id"])
+            thread = await self._conversations.thread(caller, http.path_params["id"])
         except NotFoundError:
             # `useChat` requests the stream of a chat that has only just received its id, and treats 404 as a failure.
             thread = None
         if thread is None or not thread.is_live:
             return None
         return ChatContext(
-            who, thread, hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope).waits_for_others
+            caller, thread, hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope).waits_for_others
         )
 
     async def _turn(self, http: HttpRequest) -> ChatContext:
-        who, sdk = self._auth.caller(http.scope), sdk_of(http.scope)
+        caller, sdk = self._auth.caller(http.scope), sdk_of(http.scope)
         body = await json_body(http, max_depth=self._settings.max_depth)
         turn = parse_body(ChatTurn, body, extra="allow")
         newest = parse_body(ChatMessage, turn.messages[-1], extra="allow")
-        thread = await self._conversations.thread(who, turn.id)
+        thread = await self._conversations.thread(caller, turn.id)
         if newest.role == "user":
-            context = ChatContext(who, await self._start(who, turn, newest, thread, http.query_params.get("agent")))
+            context = ChatContext(
+                caller, await self._start(caller, turn, newest, thread, http.query_params.get("agent"))
+            )
         else:
-            context = await self._apply_approvals(who, turn, newest, thread, channel_of(http.scope))
+            context = await self._apply_approvals(caller, turn, newest, thread, channel_of(http.scope))
         return context._replace(
             hold=wants_hold(http.scope), sdk=sdk, others_text=texts_for(http.scope).waits_for_others
         )
 
     async def _start(
-        self, who: Principal, turn: ChatTurn, sent: ChatMessage, thread: Thread | None, named: str | None
+        self, caller: Principal, turn: ChatTurn, sent: ChatMessage, thread: Thread | None, agent_name: str | None
     ) -> Thread:
         is_first = turn.trigger == "submit-message" and turn.message_id is None
         # A repeated message is a new message: under its old id it would be taken for a resend of a lost message.
         id = sent.id if is_first else f"{sent.id}~{uuid.uuid4().hex[:8]}"
-        named = turn.agent or named
-        agent = await chat_agent(self._conversations.runner(named or "chat"), named, thread)
+        agent_name = turn.agent or agent_name
+        agent = await chat_agent(self._conversations.runner(agent_name or "chat"), agent_name, thread)
         content = parse_message(sent.parts)
         return await self._conversations.begin(
-            who, thread, turn.id, agent, message_input(content.text, id), content.images
+            caller, thread, turn.id, agent, message_input(content.text, id), content.images
         )
 
     async def _apply_approvals(
-        self, who: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, channel: str
+        self, caller: Principal, turn: ChatTurn, message: ChatMessage, thread: Thread | None, channel: str
     ) -> ChatContext:
         """Apply the answers in the message, as the caller and under the digest that was shown."""
         if thread is None or message.id != thread.run_id:
@@ -148,18 +150,18 @@ class ChatRoutes:
         if not isinstance(after, int):
             raise InvalidError.of("messages", "the message has no metadata.after: send it as you received it")
         for approval in message.approvals:
-            await self._answer(who, turn.id, message, approval, channel)
-        return ChatContext(who, thread, after)
+            await self._answer(caller, turn.id, message, approval, channel)
+        return ChatContext(caller, thread, after)
 
     async def _answer(
-        self, who: Principal, thread_id: str, message: ChatMessage, approval: dict[str, Any], channel: str
+        self, caller: Principal, thread_id: str, message: ChatMessage, approval: dict[str, Any], channel: str
     ) -> None:
-        request = await self._conversations.request(who, thread_id, str(approval.get("id")))
+        request = await self._conversations.request(caller, thread_id, str(approval.get("id")))
         decision = "approve" if approval.get("approved") is True else "reject"
         digest = message.digest_of(request.id)
         answer = {"decision": decision, "message": approval.get("reason"), "digest": digest}
         try:
-            await self._conversations.answer(who, request.id, answer, channel)
+            await self._conversations.answer(caller, request.id, answer, channel)
         except FinalError:
             # Another answer was first, or the deadline has passed: the stream shows the result.
             return
@@ -173,7 +175,7 @@ class ChatRoutes:
         async for items in run_output(self._backend, key, run_id, connection.turns):
             parts: list[Part] = []
             for item in items:
-                fresh = message.add(item.event) + await self._event_parts(context.who, message, item.event)
+                fresh = message.add(item.event) + await self._event_parts(context.caller, message, item.event)
                 parts += fresh if item.number > context.after else []
                 after = item.number
             if parts:
@@ -185,29 +187,29 @@ class ChatRoutes:
         else:
             thread = await self._backend.store.get(Thread, *key)
             await connection.write(
-                encode_parts([*await self._waiting_parts(context.who, message), *message.end(thread)])
+                encode_parts([*await self._waiting_parts(context.caller, message), *message.end(thread)])
             )
         # One before the pause: its requests are sent again with their results.
         await connection.write(encode_parts([message.finish(reason, after - 1)]) + DONE)
         connection.goodbye = b""
         connection.end()
 
-    async def _event_parts(self, who: Principal, message: MessageBuilder, event: dict[str, Any]) -> list[Part]:
+    async def _event_parts(self, caller: Principal, message: MessageBuilder, event: dict[str, Any]) -> list[Part]:
         """Return the requests of a pause, followed by their results."""
         if event["type"] == "RUN_STARTED":
-            return await self._waiting_parts(who, message)
-        return await self._request_parts(who, message, [interrupt["id"] for interrupt in open_interrupts(event)])
+            return await self._waiting_parts(caller, message)
+        return await self._request_parts(caller, message, [interrupt["id"] for interrupt in open_interrupts(event)])
 
-    async def _waiting_parts(self, who: Principal, message: MessageBuilder) -> list[Part]:
-        return await self._request_parts(who, message, list(message.waiting))
+    async def _waiting_parts(self, caller: Principal, message: MessageBuilder) -> list[Part]:
+        return await self._request_parts(caller, message, list(message.waiting))
 
-    async def _request_parts(self, who: Principal, message: MessageBuilder, ids: Sequence[str]) -> list[Part]:
-        requests = await requests_by_id(self._backend.store, who.tenant, ids)
+    async def _request_parts(self, caller: Principal, message: MessageBuilder, ids: Sequence[str]) -> list[Part]:
+        requests = await requests_by_id(self._backend.store, caller.tenant, ids)
         parts: list[Part] = []
         for id in ids:
             request = requests.get(id)
-            if request and may_read(who, request):
-                parts += message.show_request(request, can_answer=may_answer(who, request))
+            if request and may_read(caller, request):
+                parts += message.show_request(request, can_answer=may_answer(caller, request))
             else:
                 parts += message.hide_request(id)
             if request is None or request.is_final:
@@ -215,18 +217,18 @@ class ChatRoutes:
         return parts
 
 
-def may_answer(who: Principal, request: Request) -> bool:
+def may_answer(caller: Principal, request: Request) -> bool:
     """Return whether a caller who may read a request may answer it."""
-    return who.role == "admin" or (who.role == "person" and is_theirs_to_answer(who, request))
+    return caller.role == "admin" or (caller.role == "person" and is_theirs_to_answer(caller, request))
 
 
 def sdk_of(scope: Scope) -> Sdk:
     """Return the major version of the AI SDK that the caller names, or raise `InvalidError`."""
-    named = QueryParams(scope["query_string"]).get("sdk") or str(NEWEST)
+    version_name = QueryParams(scope["query_string"]).get("sdk") or str(NEWEST)
     known = {str(version): version for version in get_args(Sdk)}
-    if named not in known:
-        raise InvalidError.of("sdk", f"{named!r} is not a supported version: choose {', '.join(known)}")
-    version: Sdk = known[named]
+    if version_name not in known:
+        raise InvalidError.of("sdk", f"{version_name!r} is not a supported version: choose {', '.join(known)}")
+    version: Sdk = known[version_name]
     return version
 
 

@@ -42,25 +42,25 @@ class ChatHistoryRoutes:
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
     ) -> HttpResponse:
         """Return the newest runs of a thread, the live one included, oldest first; `next` leads to older runs."""
-        who = self._auth.caller(http.scope)
-        found = await self._backend.store.get_many(Thread, [Key(who.tenant, id)])
+        caller = self._auth.caller(http.scope)
+        found = await self._backend.store.get_many(Thread, [Key(caller.tenant, id)])
         if not found:
             raise NotFoundError("thread", id)
-        thread = require_readable_thread(who, found[0])
+        thread = require_readable_thread(caller, found[0])
         size, before = min(limit, self._max), parse_cursor(cursor)
         runs, next = await newest_runs(self._backend.stream, thread.key, size, before)
         if before is None and thread.run and thread.run.id not in [run.id for run in runs]:
             # No worker has started it yet; the sender must see that the message arrived.
             runs.append(RunHistory(thread.run.id, [message.model_dump() for message in user_messages(thread.run)]))
-        requests = await self._requests(who, [id for run in runs for id in run.request_ids])
+        requests = await self._requests(caller, [id for run in runs for id in run.request_ids])
         runs_json = [run_json(run, thread, requests, base_of(http.scope)) for run in runs]
         return json_response(
             dump_json({"id": id, "agent": thread.agent, "runs": runs_json, "next": next and str(next)})
         )
 
-    async def _requests(self, who: Principal, ids: list[str]) -> dict[str, Request]:
-        found = await requests_by_id(self._backend.store, who.tenant, ids)
-        return {id: request for id, request in found.items() if may_read(who, request)}
+    async def _requests(self, caller: Principal, ids: list[str]) -> dict[str, Request]:
+        found = await requests_by_id(self._backend.store, caller.tenant, ids)
+        return {id: request for id, request in found.items() if may_read(caller, request)}
 
 
 def run_json(run: RunHistory, thread: Thread, requests: dict[str, Request], base: str) -> Part:

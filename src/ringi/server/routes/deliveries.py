@@ -32,21 +32,21 @@ class DeliveryRoutes:
 
     async def find(self, http: HttpRequest, request_id: str) -> HttpResponse:
         """List the deliveries of a request, each with its attempts."""
-        who = self._auth.caller(http.scope)
-        await inbox_for(self._platform.inbox, who).get(request_id)
-        found = await self._platform.deliveries.of_request(who.tenant, request_id)
-        return json_response(page_json((delivery_json(visible_to(who, each)) for each in found), None))
+        caller = self._auth.caller(http.scope)
+        await inbox_for(self._platform.inbox, caller).get(request_id)
+        found = await self._platform.deliveries.of_request(caller.tenant, request_id)
+        return json_response(page_json((delivery_json(visible_to(caller, each)) for each in found), None))
 
     async def redeliver(self, http: HttpRequest, id: str) -> HttpResponse:
         """Send a delivery again immediately, regardless of its status."""
-        who = self._auth.caller(http.scope)
-        refuse_all_but_admins(who)
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_admins(caller)
         return json_response(
-            delivery_json(await self._platform.deliveries.redeliver(who.tenant, id, by=who.actor)), 202
+            delivery_json(await self._platform.deliveries.redeliver(caller.tenant, id, by=caller.actor)), 202
         )
 
 
-def visible_to(who: Principal, delivery: Delivery) -> Delivery:
+def visible_to(caller: Principal, delivery: Delivery) -> Delivery:
     """Return a delivery as visible to the caller: the hosts of the server's own receivers are hidden from agents."""
     is_named_by_ask = delivery.endpoint.startswith(ASK_PREFIX)
-    return delivery if who.role != "agent" or is_named_by_ask else delivery.model_copy(update={"host": ""})
+    return delivery if caller.role != "agent" or is_named_by_ask else delivery.model_copy(update={"host": ""})

@@ -40,8 +40,8 @@ class EventRoutes:
         of_all = EventStream(self._auth, self._streams, self._open_all)
         of_one = EventStream(self._auth, self._streams, self._open_one)
         return [
-            StrictPlainRoute("/v1/events", of_all, methods=["GET"], known=POSITION_PARAMETERS),
-            StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], known=POSITION_PARAMETERS),
+            StrictPlainRoute("/v1/events", of_all, methods=["GET"], allowed=POSITION_PARAMETERS),
+            StrictPlainRoute("/v1/requests/{id}/events", of_one, methods=["GET"], allowed=POSITION_PARAMETERS),
         ]
 
     async def audit(
@@ -52,35 +52,35 @@ class EventRoutes:
         limit: Annotated[int, Query(ge=1)] = 100,
     ) -> HttpResponse:
         """List audit events with actor and hash, oldest first, of one request or of all that the caller may read."""
-        who = self._auth.caller(http.scope)
+        caller = self._auth.caller(http.scope)
         if request_id is not None:
-            await inbox_for(self._platform.inbox, who).get(request_id)
+            await inbox_for(self._platform.inbox, caller).get(request_id)
         size = min(limit, self._settings.max_list)
         position = position_of(after) or START
-        events = await self._platform.inbox.of(who.tenant).events(position, size, request_id=request_id)
-        events_json = [audit_json(event) for event in await self._visible(who, events, request_id)]
+        events = await self._platform.inbox.of(caller.tenant).events(position, size, request_id=request_id)
+        events_json = [audit_json(event) for event in await self._visible(caller, events, request_id)]
         return json_response(page_json(events_json, events[-1].position if len(events) == size else None))
 
-    async def _visible(self, who: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
+    async def _visible(self, caller: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
         if request_id is not None:
             return [event for event in events if event.record == Request.record]
-        if who.role == "admin":
+        if caller.role == "admin":
             return events
         keys = {Key(event.tenant, event.record_id) for event in events if event.record == Request.record}
         found = await self._platform.backend.store.get_many(Request, list(keys))
-        seen = {request.id for request in found if may_read(who, request)}
+        seen = {request.id for request in found if may_read(caller, request)}
         return [event for event in events if event.record == Request.record and event.record_id in seen]
 
-    async def _open_all(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
-        return await self._open(scope, who, ALL, position_of(last_event_id(scope)))
+    async def _open_all(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        return await self._open(scope, caller, ALL, position_of(last_event_id(scope)))
 
-    async def _open_one(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open_one(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         id = scope["path_params"]["id"]
-        await inbox_for(self._platform.inbox, who).get(id)
-        return await self._open(scope, who, id, position_of(last_event_id(scope)) or START)
+        await inbox_for(self._platform.inbox, caller).get(id)
+        return await self._open(scope, caller, id, position_of(last_event_id(scope)) or START)
 
     async def _open(
-        self, scope: Scope, who: Principal, id: str, after: Position | None
+        self, scope: Scope, caller: Principal, id: str, after: Position | None
     ) -> tuple[Feeder, Callable[[Connection], None]]:
-        await self._hub.check(who.tenant, after)
+        await self._hub.check(caller.tenant, after)
         return (lambda connection: self._hub.feed(connection, id, after)), (lambda c: self._hub.leave(c, id))

@@ -34,17 +34,17 @@ class HitlRoutes:
 
     async def respond(self, http: HttpRequest) -> HttpResponse:
         """Answer a request that a chat displayed; the first answer wins."""
-        who = self._auth.caller(http.scope)
-        require_person(who)
+        caller = self._auth.caller(http.scope)
+        require_person(caller)
         submitted = parse_body(HitlAnswer, await json_body(http, max_depth=self._platform.settings.max_depth))
-        inbox = inbox_for(self._platform.inbox, who, require_answerable)
+        inbox = inbox_for(self._platform.inbox, caller, require_answerable)
         request = await inbox.get(submitted.request_id)
         if request.thread_id != submitted.session_id:
             raise NotFoundError("request", submitted.request_id)
         # A front end sends its form with every button; the data of a rejection is not stored.
         data = None if submitted.action == "reject" else submitted.data
         answer = Answer(decision=submitted.action, digest=request.digest, data=data)
-        request = await inbox.answer(request.id, answer, by=who.name, channel=channel_of(http.scope))
+        request = await inbox.answer(request.id, answer, by=caller.name, channel=channel_of(http.scope))
         next = "continue" if request.continuation else "complete"
         texts = texts_for(http.scope)
         messages = {"approve": texts.approved, "edit": texts.edited, "reject": texts.rejected}

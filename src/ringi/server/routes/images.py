@@ -35,8 +35,8 @@ class ImageRoutes:
 
     async def image(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
         """Return an image of a message; browsers may display it inline, because only images are stored."""
-        who = self._auth.caller(http.scope)
-        thread = require_readable_thread(who, await self._store.get(Thread, *Key(who.tenant, id)))
+        caller = self._auth.caller(http.scope)
+        thread = require_readable_thread(caller, await self._store.get(Thread, *Key(caller.tenant, id)))
         if number not in (thread.images or ()):
             raise NotFoundError("image", f"{id}/{number}")
         file = await self._images.find(thread.key, number)

@@ -64,6 +64,6 @@ class MemoryRoutes:
         return HttpResponse(status_code=204)
 
     def _of_caller(self, http: HttpRequest) -> tuple[Inbox, str]:
-        who = self._auth.caller(http.scope)
-        require_person(who)
-        return self._platform.inbox.of(who.tenant), who.name
+        caller = self._auth.caller(http.scope)
+        require_person(caller)
+        return self._platform.inbox.of(caller.tenant), caller.name

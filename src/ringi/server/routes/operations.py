@@ -44,13 +44,13 @@ class OperationRoutes:
         self, http: HttpRequest, limit: Annotated[int, Query(ge=1)] = 50, cursor: str | None = None
     ) -> HttpResponse:
         """List the runs that need an operator: failed runs first, then runs with stranded requests."""
-        who = self._auth.caller(http.scope)
-        require_person(who)
+        caller = self._auth.caller(http.scope)
+        require_person(caller)
         size, runner = min(limit, self._platform.settings.max_list), self._platform.runner
         deployed = {*runner.agents, *await runner.announced_agents()} if runner else set()
         found, next = await operations.troubles(
             self._platform.backend.store,
-            visible_query(who),
+            visible_query(caller),
             limit=size,
             cursor=cursor,
             deployed=deployed or None,
@@ -70,9 +70,9 @@ class OperationRoutes:
         return await self._operate(http, id, operations.abandon)
 
     async def _operate(self, http: HttpRequest, id: str, act: Act) -> HttpResponse:
-        who = self._auth.caller(http.scope)
-        refuse_all_but_admins(who)
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_admins(caller)
         body = await json_body(http, max_depth=self._platform.settings.max_depth)
         backend, reason = self._platform.backend, parse_body(Operation, body).reason
-        thread = await act(backend, self._platform.inbox.of(who.tenant), id, by=who.actor, reason=reason)
+        thread = await act(backend, self._platform.inbox.of(caller.tenant), id, by=caller.actor, reason=reason)
         return json_response(thread_json(thread, await open_requests(backend, thread), for_operator=True))

@@ -85,16 +85,16 @@ class RequestRoutes:
 
     async def ask(self, http: HttpRequest) -> HttpResponse:
         """Create a request; repeating the call with the same id and content returns the stored request."""
-        who = self._auth.caller(http.scope)
+        caller = self._auth.caller(http.scope)
         ask = Ask.parse(await self._body(http))
-        self._platform.deliveries.check(ask.webhooks, who.tenant)
-        inbox = self._platform.inbox.of(who.tenant)
-        if who.role != "admin":
-            await self._limits.check(inbox, who, ask.id)
+        self._platform.deliveries.check(ask.webhooks, caller.tenant)
+        inbox = self._platform.inbox.of(caller.tenant)
+        if caller.role != "admin":
+            await self._limits.check(inbox, caller, ask.id)
         if ask.thread_id is not None:
-            await refuse_hidden_thread(inbox.store, who, ask.thread_id)
+            await refuse_hidden_thread(inbox.store, caller, ask.thread_id)
         began = inbox.clock()
-        request = await inbox.submit(ask, by=who.actor)
+        request = await inbox.submit(ask, by=caller.actor)
         return json_response(request_json(request), 201 if request.created_at >= began else 200)
 
     async def find(
@@ -111,12 +111,12 @@ class RequestRoutes:
         cursor: Cursor = None,
     ) -> HttpResponse:
         """List the requests that the caller may read, newest first."""
-        who = self._auth.caller(http.scope)
+        caller = self._auth.caller(http.scope)
         size = min(limit, self._settings.max_list)
         filters: dict[str, Any] = {
             "statuses": tuple(status or ()),
             "assignee": assignee,
-            "mine": who.name if mine else None,
+            "mine": caller.name if mine else None,
             "kind": kind,
             "priority": priority,
             "thread_id": thread_id,
@@ -124,7 +124,7 @@ class RequestRoutes:
             "before": cursor or None,
             "limit": size + 1,
         }
-        found = await self._platform.inbox.of(who.tenant).find(visible_query(who).model_copy(update=filters))
+        found = await self._platform.inbox.of(caller.tenant).find(visible_query(caller).model_copy(update=filters))
         items = found[:size]
         return json_response(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
 
@@ -134,10 +134,10 @@ class RequestRoutes:
         since: Annotated[Time | None, BeforeValidator(blank_to_none), Query(description=SINCE)] = None,
     ) -> HttpResponse:
         """Count the readable requests: all pending, those pending for the caller, and those ended since a time."""
-        who = self._auth.caller(http.scope)
-        inbox, seen = self._platform.inbox.of(who.tenant), visible_query(who)
+        caller = self._auth.caller(http.scope)
+        inbox, seen = self._platform.inbox.of(caller.tenant), visible_query(caller)
         pending: dict[str, Any] = {"statuses": ("pending",)}
-        filters = {"pending": pending, "mine": {**pending, "mine": who.name}}
+        filters = {"pending": pending, "mine": {**pending, "mine": caller.name}}
         if since is not None:
             filters["ended"] = {"ended_since": since}
         queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in filters.values()]
@@ -148,87 +148,91 @@ class RequestRoutes:
         self, http: HttpRequest, id: str, wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0
     ) -> HttpResponse:
         """Return a request; `wait` delays the reply until the request ends, for at most that many seconds."""
-        who = self._auth.caller(http.scope)
-        inbox = inbox_for(self._platform.inbox, who)
+        caller = self._auth.caller(http.scope)
+        inbox = inbox_for(self._platform.inbox, caller)
         request = await inbox.get(id)
-        if who.role == "person" and not request.is_final:
+        if caller.role == "person" and not request.is_final:
             tracing.record_seen(request)
         if wait and not request.is_final:
-            with self._streams.slot(who), suppress(WaitTimeoutError):
+            with self._streams.slot(caller), suppress(WaitTimeoutError):
                 await self._streams.wait(inbox.wait(request, min(wait, self._settings.max_wait)))
             request = await inbox.get(id)
         return json_response(request_json(request))
 
     async def respond(self, http: HttpRequest) -> HttpResponse:
         """Answer a request; the first answer wins."""
-        who = self._decider(http)
+        caller = self._decider(http)
         answer = Answer.parse(await self._body(http))
-        inbox = inbox_for(self._platform.inbox, who, require_answerable)
-        request = await inbox.answer(id_of(http), answer, by=who.name, channel=channel_of(http.scope))
+        inbox = inbox_for(self._platform.inbox, caller, require_answerable)
+        request = await inbox.answer(id_of(http), answer, by=caller.name, channel=channel_of(http.scope))
         response = json_response(request_json(request))
         failpoint("server.before_reply")
         return response
 
     async def respond_many(self, http: HttpRequest) -> HttpResponse:
         """Answer several requests, each independently."""
-        who = self._decider(http)
+        caller = self._decider(http)
         items = bulk_items(await self._body(http), self._settings.max_bulk)
-        inbox, channel = inbox_for(self._platform.inbox, who, require_answerable), channel_of(http.scope)
-        results = await asyncio.gather(*(answer_item(inbox, who, item, channel) for item in items))
+        inbox, channel = inbox_for(self._platform.inbox, caller, require_answerable), channel_of(http.scope)
+        results = await asyncio.gather(*(answer_item(inbox, caller, item, channel) for item in items))
         failpoint("server.before_reply")
         return json_response(page_json(results, None))
 
     async def claim(self, http: HttpRequest) -> HttpResponse:
         """Claim a request: for a limited time nobody else can answer it."""
-        who = self._decider(http)
-        return json_response(request_json(await self._inbox(who, require_answerable).claim(id_of(http), who.name)))
+        caller = self._decider(http)
+        return json_response(
+            request_json(await self._inbox(caller, require_answerable).claim(id_of(http), caller.name))
+        )
 
     async def release(self, http: HttpRequest) -> HttpResponse:
         """Release a claim."""
-        who = self._decider(http)
-        return json_response(request_json(await self._inbox(who, require_answerable).release(id_of(http), who.name)))
+        caller = self._decider(http)
+        return json_response(
+            request_json(await self._inbox(caller, require_answerable).release(id_of(http), caller.name))
+        )
 
     async def cancel(self, http: HttpRequest) -> HttpResponse:
         """Cancel a request; only its asker and admins may."""
-        who = self._auth.caller(http.scope)
+        caller = self._auth.caller(http.scope)
         reason = parse_body(Cancel, await self._body(http)).reason
         return json_response(
-            request_json(await self._inbox(who, require_cancellable).cancel(id_of(http), who.actor, reason))
+            request_json(await self._inbox(caller, require_cancellable).cancel(id_of(http), caller.actor, reason))
         )
 
     async def erase(self, http: HttpRequest) -> HttpResponse:
         """Erase the content of an ended request and its thread, and keep status and times. Admins only."""
-        who = self._eraser(http)
-        return json_response(request_json(await self._inbox(who).erase(id_of(http), who.actor)))
+        caller = self._eraser(http)
+        return json_response(request_json(await self._inbox(caller).erase(id_of(http), caller.actor)))
 
     async def erase_some(self, http: HttpRequest) -> HttpResponse:
         """Erase the data of one person or from before a time, in batches: repeat with `next` as `after`."""
-        who = self._eraser(http)
+        caller = self._eraser(http)
         sweep = parse_body(Sweep, await self._body(http))
-        return json_response(dump_json(jsonable(await self._inbox(who).erase_some(sweep, who.actor))))
+        return json_response(dump_json(jsonable(await self._inbox(caller).erase_some(sweep, caller.actor))))
 
     async def reassign(self, http: HttpRequest) -> HttpResponse:
         """Reassign a request to another person or other groups."""
-        who = self._decider(http)
+        caller = self._decider(http)
         to = parse_body(Reassign, await self._body(http))
         if not to.assignee and not to.candidate_groups:
             raise InvalidError.of("assignee", "give an assignee or candidate_groups")
-        inbox = self._inbox(who, require_answerable)
-        request = await inbox.reassign(id_of(http), who.name, assignee=to.assignee, groups=to.candidate_groups)
+        inbox = self._inbox(caller, require_answerable)
+        request = await inbox.reassign(id_of(http), caller.name, assignee=to.assignee, groups=to.candidate_groups)
         return json_response(request_json(request))
 
-    def _inbox(self, who: Principal, check: Check = require_readable) -> Inbox:
-        return inbox_for(self._platform.inbox, who, check)
+    def _inbox(self, caller: Principal, check: Check = require_readable) -> Inbox:
+        return inbox_for(self._platform.inbox, caller, check)
 
     def _decider(self, http: HttpRequest) -> Principal:
-        who = self._auth.caller(http.scope)
-        require_person(who)
-        return who
+        caller = self._auth.caller(http.scope)
+        require_person(caller)
+        return caller
 
     def _eraser(self, http: HttpRequest) -> Principal:
-        who = self._auth.caller(http.scope)
-        refuse_all_but_admins(who)
-        return who
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_admins(caller)
+        return caller
 
     async def _body(self, http: HttpRequest) -> Any:
         return await json_body(http, max_depth=self._settings.max_depth)
@@ -249,14 +253,14 @@ def bulk_items(body: Any, limit: int) -> list[dict[str, Any]]:
     return items
 
 
-async def answer_item(inbox: Inbox, who: Principal, item: Any, channel: str) -> bytes:
+async def answer_item(inbox: Inbox, caller: Principal, item: Any, channel: str) -> bytes:
     """Answer one of several requests; return the HTTP status with the request or the problem."""
     named = item.get("id") if isinstance(item, dict) else None
     id = named if isinstance(named, str) else None
     try:
         parsed_item = parse_body(BulkItem, item)
         answer = Answer.model_validate(parsed_item.model_dump(exclude={"id"}))
-        request = await inbox.answer(parsed_item.id, answer, by=who.name, channel=channel)
+        request = await inbox.answer(parsed_item.id, answer, by=caller.name, channel=channel)
     except RingiError as error:
         return dump_json({"id": id, "status": status_of(error)[0], "problem": document_of(error)})
     return dump_json({"id": id, "status": 200})[:-1] + b',"request":' + request_json(request) + b"}"

@@ -50,18 +50,18 @@ class SessionRoutes:
         verified = self._links.verify(body.token) if is_link else self._auth.verify(body.token)
         if self._auth.is_revoked(verified):
             raise UnauthenticatedError.revoked()
-        who = verified.principal
-        if who.role == "agent":
+        caller = verified.principal
+        if caller.role == "agent":
             raise AgentSessionError
         if is_link:
             await self._links.refuse_used(verified)
         current = self._auth.person_of_cookie(http.scope)
-        if current and current[:3] != who[:3] and not body.replace:
-            raise SignedInError(session_of(current), session_of(who))
+        if current and current[:3] != caller[:3] and not body.replace:
+            raise SignedInError(session_of(current), session_of(caller))
         if is_link:
             await self._links.use(verified)
         token, seconds = self._auth.create_session(verified, None if is_link else verified.expires_at)
-        response = session_reply(who)
+        response = session_reply(caller)
         set_session(response, token, seconds, http.scope)
         return response
 
@@ -79,10 +79,12 @@ class SessionRoutes:
         return response
 
     async def _revoke(self, verified: VerifiedToken) -> None:
-        who, revocations = verified.principal, self._auth.revocations
+        caller, revocations = verified.principal, self._auth.revocations
         # A server with a fast clock may have just issued the caller's own token.
         until = max(revocations.now(), verified.metadata.at if verified.metadata else 0)
-        await revocations.revoke(Revocation(tenant=who.tenant, name=who.name, role=who.role, at=until, by=who.actor))
+        await revocations.revoke(
+            Revocation(tenant=caller.tenant, name=caller.name, role=caller.role, at=until, by=caller.actor)
+        )
 
     async def info(self, http: HttpRequest) -> HttpResponse:
         """Return the version and the settings that the page displays."""
@@ -93,11 +95,11 @@ class SessionRoutes:
         )
 
 
-def session_reply(who: Principal) -> HttpResponse:
+def session_reply(caller: Principal) -> HttpResponse:
     """Return the signed-in person as a JSON reply."""
-    return json_response(dump_json(session_of(who)))
+    return json_response(dump_json(session_of(caller)))
 
 
-def session_of(who: Principal) -> dict[str, Any]:
+def session_of(caller: Principal) -> dict[str, Any]:
     """Return the signed-in person as data for the page."""
-    return {"name": who.name, "role": who.role, "tenant": who.tenant, "groups": who.groups}
+    return {"name": caller.name, "role": caller.role, "tenant": caller.tenant, "groups": caller.groups}

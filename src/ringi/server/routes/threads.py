@@ -71,7 +71,7 @@ class ThreadRoutes:
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
         stream = EventStream(self._auth, self._streams, self._open)
-        return [StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], known=POSITION_PARAMETERS)]
+        return [StrictPlainRoute("/v1/threads/{id}/stream", stream, methods=["GET"], allowed=POSITION_PARAMETERS)]
 
     async def agents(self, http: HttpRequest) -> HttpResponse:
         """List the agents that callers can start."""
@@ -84,18 +84,18 @@ class ThreadRoutes:
 
     async def start(self, http: HttpRequest, id: str) -> HttpResponse:
         """Start a run and return immediately; the run continues in the background."""
-        who = self._auth.caller(http.scope)
+        caller = self._auth.caller(http.scope)
         thread_id = parse_body(ThreadName, {"thread_id": id}).thread_id
         run = parse_body(NewRun, await json_body(http, max_depth=self._settings.max_depth))
         runner = self._platform.runner
         if runner is None or not await runner.is_available(run.agent):
             raise NotFoundError("agent", run.agent)
-        if who.role == "agent":
-            await self._limits.check(self._platform.inbox.of(who.tenant), who)
+        if caller.role == "agent":
+            await self._limits.check(self._platform.inbox.of(caller.tenant), caller)
         images = [NewImage(image.name, decode_image(image.data)) for image in run.images]
-        check = partial(require_readable_thread, who)
+        check = partial(require_readable_thread, caller)
         thread = await runner.start(
-            who.tenant, thread_id, run.agent, run.input, by=who.actor, images=images, check=check
+            caller.tenant, thread_id, run.agent, run.input, by=caller.actor, images=images, check=check
         )
         return json_response(dump_json({"thread_id": thread.id, "run_id": thread.run_id}), 202)
 
@@ -107,9 +107,9 @@ class ThreadRoutes:
         cursor: Cursor = None,
     ) -> HttpResponse:
         """List the threads that the caller may read, newest first."""
-        who = self._auth.caller(http.scope)
+        caller = self._auth.caller(http.scope)
         size = min(limit, self._settings.max_list)
-        found, next = await self._found(who, size, cursor or None, tuple(status or ()))
+        found, next = await self._find_page(caller, size, cursor or None, tuple(status or ()))
         return json_response(page_json(map(thread_json, found), next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -118,31 +118,33 @@ class ThreadRoutes:
 
     async def cancel(self, http: HttpRequest, id: str) -> HttpResponse:
         """Cancel a thread's run and its pending requests."""
-        runner, who, thread = await self._readable(http.scope, id)
-        if who.role != "admin" and thread.started_by != who.actor:
+        runner, caller, thread = await self._readable(http.scope, id)
+        if caller.role != "admin" and thread.started_by != caller.actor:
             raise NotPermittedError.to_cancel("thread", id)
         reason = parse_body(Operation, await json_body(http, max_depth=self._settings.max_depth)).reason
-        return await self._reply_with(runner, who, await runner.cancel(who.tenant, id, by=who.actor, reason=reason))
+        return await self._reply_with(
+            runner, caller, await runner.cancel(caller.tenant, id, by=caller.actor, reason=reason)
+        )
 
-    async def _reply_with(self, runner: Runner, who: Principal, thread: Thread) -> HttpResponse:
+    async def _reply_with(self, runner: Runner, caller: Principal, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
-        readable = [request for request in pending if may_read(who, request)]
-        return json_response(thread_json(thread, readable, for_operator=who.role == "admin"))
+        readable = [request for request in pending if may_read(caller, request)]
+        return json_response(thread_json(thread, readable, for_operator=caller.role == "admin"))
 
     async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
-        who, runner = self._auth.caller(scope), self._platform.runner
+        caller, runner = self._auth.caller(scope), self._platform.runner
         if runner is None:
             raise NotFoundError("thread", id)
-        return runner, who, require_readable_thread(who, await runner.get(who.tenant, id))
+        return runner, caller, require_readable_thread(caller, await runner.get(caller.tenant, id))
 
-    async def _found(
-        self, who: Principal, size: int, before: str | None, statuses: tuple[ThreadStatus, ...]
+    async def _find_page(
+        self, caller: Principal, size: int, before: str | None, statuses: tuple[ThreadStatus, ...]
     ) -> tuple[list[Thread], str | None]:
         found: list[Thread] = []
         runner, scanned = self._platform.runner, 0
         while runner and scanned < SCANNED:
-            page = await runner.find(who.tenant, size + 1, before, statuses)
-            found += [thread for thread in page if may_read_thread(who, thread)]
+            page = await runner.find(caller.tenant, size + 1, before, statuses)
+            found += [thread for thread in page if may_read_thread(caller, thread)]
             if len(found) > size:
                 return found[:size], cursor_of(found[size - 1])
             if len(page) <= size:
@@ -151,8 +153,8 @@ class ThreadRoutes:
             scanned += len(page)
         return found, before if runner else None
 
-    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
-        key = Key(who.tenant, scope["path_params"]["id"])
+    async def _open(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+        key = Key(caller.tenant, scope["path_params"]["id"])
         await self._readable(scope, key.id)
         after = await self._hub.check(key, last_event_id(scope))
         return (lambda connection: self._hub.feed(connection, key, after)), (lambda c: self._hub.leave(c, key))

@@ -107,14 +107,14 @@ class MessageBuilder:
         ways = set(self.waiting.values())
         return "protocol" in ways and "api" not in ways
 
-    def waits_for_others(self, words: str, after: int) -> list[Part]:
+    def waits_for_others(self, text: str, after: int) -> list[Part]:
         """Return the parts stating that the stream ends while others are asked; empty if nobody else is asked."""
         if "others" not in self.waiting.values():
             return []
         id = f"others-{after}"
         return [
             {"type": "text-start", "id": id},
-            {"type": "text-delta", "id": id, "delta": words},
+            {"type": "text-delta", "id": id, "delta": text},
             {"type": "text-end", "id": id},
         ]
 

@@ -48,14 +48,14 @@ class Conversations:
             raise NotFoundError("agent", agent)
         return self._platform.runner
 
-    async def thread(self, who: Principal, id: str) -> Thread | None:
+    async def thread(self, caller: Principal, id: str) -> Thread | None:
         """Return a thread; None if it does not exist. Raises `NotFoundError` if it is hidden from the caller."""
-        found = await self._platform.backend.store.get_many(Thread, [Key(who.tenant, id)])
-        return require_readable_thread(who, found[0]) if found else None
+        found = await self._platform.backend.store.get_many(Thread, [Key(caller.tenant, id)])
+        return require_readable_thread(caller, found[0]) if found else None
 
     async def begin(
         self,
-        who: Principal,
+        caller: Principal,
         thread: Thread | None,
         id: str,
         agent: str,
@@ -65,42 +65,42 @@ class Conversations:
         """Begin a run unless this message began the newest run: a client that lost the reply tries again."""
         if thread and began_with(thread, input):
             return thread
-        if who.role == "agent":
-            await self._limits.check(self._platform.inbox.of(who.tenant), who)
+        if caller.role == "agent":
+            await self._limits.check(self._platform.inbox.of(caller.tenant), caller)
         runner = self.runner(agent)
         if not await runner.is_available(agent):
             raise NotFoundError("agent", agent)
         images = await load_images(self._images, thread, sent)
         until = time.monotonic() + BUSY_WAIT_SECONDS
-        async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(who.tenant, id))) as news:
+        async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(caller.tenant, id))) as wakeup:
             while True:
                 try:
                     # A thread of another caller who used the same id first remains hidden.
-                    check = partial(require_readable_thread, who)
+                    check = partial(require_readable_thread, caller)
                     return await runner.start(
-                        who.tenant, id, agent, input, by=who.actor, images=images, once=True, check=check
+                        caller.tenant, id, agent, input, by=caller.actor, images=images, once=True, check=check
                     )
                 except ThreadBusyError:
-                    now = require_readable_thread(who, await runner.get(who.tenant, id))
+                    now = require_readable_thread(caller, await runner.get(caller.tenant, id))
                     if began_with(now, input):
                         return now
                     left = until - time.monotonic()
                     if left <= 0 or not is_silent(now):
                         raise
-                await news.wait(min(left, runner.backend.notifier.recheck_after))
+                await wakeup.wait(min(left, runner.backend.notifier.recheck_after))
 
-    async def request(self, who: Principal, thread_id: str, id: str) -> Request:
+    async def request(self, caller: Principal, thread_id: str, id: str) -> Request:
         """Return a request of a thread, or raise `NotFoundError`."""
-        request = await inbox_for(self._platform.inbox, who).get(id)
+        request = await inbox_for(self._platform.inbox, caller).get(id)
         if request.thread_id != thread_id:
             raise NotFoundError("request", id)
         return request
 
-    async def answer(self, who: Principal, id: str, body: dict[str, Any], channel: str) -> None:
+    async def answer(self, caller: Principal, id: str, body: dict[str, Any], channel: str) -> None:
         """Answer a request as the caller, or raise the error that refuses the answer."""
-        require_person(who)
-        inbox = inbox_for(self._platform.inbox, who, require_answerable)
-        await inbox.answer(id, Answer.parse(body), by=who.name, channel=channel)
+        require_person(caller)
+        inbox = inbox_for(self._platform.inbox, caller, require_answerable)
+        await inbox.answer(id, Answer.parse(body), by=caller.name, channel=channel)
 
 
 class StreamAfterAction:
@@ -131,13 +131,13 @@ def accepts_messages(agent: Agent | AgentDescription) -> bool:
     return "messages" in agent.input_schema.get("properties", {})
 
 
-async def chat_agent(runner: Runner, named: str | None, thread: Thread | None) -> str:
+async def chat_agent(runner: Runner, agent_name: str | None, thread: Thread | None) -> str:
     """Return the agent for a chat: the one named, the thread's own, that called `chat`, or the only one.
 
     Raises `InvalidError` if none of these exists.
     """
-    if named:
-        return named
+    if agent_name:
+        return agent_name
     agents: dict[str, Agent | AgentDescription] = {**await runner.available_agents(), **runner.agents}
     names = [name for name, agent in agents.items() if accepts_messages(agent)]
     if thread and thread.agent in names:

@@ -21,7 +21,7 @@ from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import event_json, gone_json, request_json
 from ringi.server.single_flight import SingleFlight
-from ringi.server.sse.sse import Connection, encoded
+from ringi.server.sse.sse import Connection, encode_sse
 
 log = logging.getLogger(__name__)
 NAMES = frozenset(FEED_EVENTS)
@@ -46,13 +46,13 @@ class FeedItem(NamedTuple):
     before: Request | None = None
     """The request before a reassign: readers who lost access receive a `gone` event."""
 
-    def chunk_for(self, who: Principal) -> bytes | None:
+    def chunk_for(self, caller: Principal) -> bytes | None:
         """Return the visible part of this event for the caller."""
         if self.request is None:
             return None
-        if may_read(who, self.request):
+        if may_read(caller, self.request):
             return self.chunk
-        return gone_chunk(self.event) if self.before and may_read(who, self.before) else None
+        return gone_chunk(self.event) if self.before and may_read(caller, self.before) else None
 
 
 class HistoryPage(NamedTuple):
@@ -74,8 +74,8 @@ class EventHub:
     def __init__(self, store: Store, notifier: Notifier, feed: Feed) -> None:
         self._store, self._notifier, self._feed = store, notifier, feed
         self._subscribers: dict[Key, dict[Principal, set[Connection]]] = defaultdict(lambda: defaultdict(set))
-        self._arriving = 0
-        self._shared = SingleFlight()
+        self._joining = 0
+        self._single_flight = SingleFlight()
         self._queue: deque[Event] = deque()
         self._delivering: asyncio.Task[None] | None = None
         self._recent: deque[FeedItem] = deque()
@@ -96,7 +96,7 @@ class EventHub:
         """Raise `InvalidError` for an invalid or future position."""
         if not after:
             return
-        later = await self._shared.read((tenant, after), partial(self._store.events, after, 1, tenant=tenant))
+        later = await self._single_flight.read((tenant, after), partial(self._store.events, after, 1, tenant=tenant))
         if later:
             return
         tail = await self._store.tail()
@@ -108,28 +108,28 @@ class EventHub:
 
     async def feed(self, connection: Connection, id: str, after: Position | None) -> None:
         """Send the events after a position (None: only new ones), then subscribe the connection."""
-        self._arriving += 1
+        self._joining += 1
         try:
             await self._follow()
-            await self._send_history(connection, Key(connection.who.tenant, id), after)
+            await self._send_history(connection, Key(connection.caller.tenant, id), after)
         finally:
-            self._arriving -= 1
+            self._joining -= 1
 
     def leave(self, connection: Connection, id: str) -> None:
         """Unsubscribe a connection."""
-        key = Key(connection.who.tenant, id)
+        key = Key(connection.caller.tenant, id)
         groups = self._subscribers.get(key)
         if groups is None:
             return
-        groups[connection.who].discard(connection)
-        if not groups[connection.who]:
-            del groups[connection.who]
+        groups[connection.caller].discard(connection)
+        if not groups[connection.caller]:
+            del groups[connection.caller]
         if not groups:
             del self._subscribers[key]
 
     async def close(self) -> None:
         """Stop following the feed."""
-        await self._shared.close()
+        await self._single_flight.close()
         if self._delivering:
             self._delivering.cancel()
             await asyncio.gather(self._delivering, return_exceptions=True)
@@ -141,12 +141,12 @@ class EventHub:
         is_subscribed = False
         while not is_subscribed:
             # Outside a turn: a stalled feed would hold all turns and block everyone's history.
-            latest = await self._shared.read(after, self._latest_position)
+            latest = await self._single_flight.read(after, self._latest_position)
             async with connection.turns:
-                page = await self._shared.read((key, after), partial(self._page, key, after, *latest))
+                page = await self._single_flight.read((key, after), partial(self._page, key, after, *latest))
             if after is None:
                 connection.push(f"id: {page.after or BEGINNING}\n\n".encode())
-            chunks = (item.chunk_for(connection.who) for item in page.items)
+            chunks = (item.chunk_for(connection.caller) for item in page.items)
             if chunk := b"".join(chunk for chunk in chunks if chunk):
                 await connection.write(chunk)
             after = page.items[-1].event.position if page.items else page.after
@@ -165,9 +165,9 @@ class EventHub:
             return connection.is_over
         connection.skip = sent
         for item in [item for item in self._recent if item.number > number and key in _keys_of(item)]:
-            _push(connection, item, item.chunk_for(connection.who))
+            _push(connection, item, item.chunk_for(connection.caller))
         connection.skip.difference_update(self._recent_positions)
-        self._subscribers[key][connection.who].add(connection)
+        self._subscribers[key][connection.caller].add(connection)
         return True
 
     async def _follow(self) -> None:
@@ -184,11 +184,11 @@ class EventHub:
         tail = await self._store.tail()
         while self._last is None or (tail != self._last and tail not in self._recent_positions):
             self._notifier.ring(TOPIC)
-            if not await self._progressed():
+            if not await self._wait_for_progress():
                 tail = await self._store.tail()
         return self._number, self._last
 
-    async def _progressed(self) -> bool:
+    async def _wait_for_progress(self) -> bool:
         progress = asyncio.get_running_loop().create_future()
         self._progress.append(progress)
         try:
@@ -213,7 +213,7 @@ class EventHub:
             self._delivering = None
 
     async def _deliver_batch(self, batch: Sequence[Event]) -> None:
-        if not self._subscribers and not self._arriving:
+        if not self._subscribers and not self._joining:
             self._forget(batch)
             return
         try:
@@ -258,8 +258,8 @@ class EventHub:
         if item.request is None:
             return
         for key in _keys_of(item):
-            for who, connections in list(self._subscribers.get(key, {}).items()):
-                chunk = item.chunk_for(who)
+            for caller, connections in list(self._subscribers.get(key, {}).items()):
+                chunk = item.chunk_for(caller)
                 for connection in connections:
                     _push(connection, item, chunk)
 
@@ -270,10 +270,10 @@ class EventHub:
         self._recent_positions[item.event.position] = self._number
         self._recent_bytes += len(item.chunk)
         while len(self._recent) > MAX_RECENT or self._recent_bytes > MAX_RECENT_BYTES:
-            old = self._recent.popleft()
-            self._dropped = old.number
-            self._recent_bytes -= len(old.chunk)
-            del self._recent_positions[old.event.position]
+            oldest = self._recent.popleft()
+            self._dropped = oldest.number
+            self._recent_bytes -= len(oldest.chunk)
+            del self._recent_positions[oldest.event.position]
 
     def _forget(self, batch: Sequence[Event]) -> None:
         self._number += len(batch)
@@ -304,7 +304,7 @@ def assigned_before(request: Request, event: Event, history: Sequence[Event]) ->
 
 def gone_chunk(event: Event) -> bytes:
     """Return a reassign event for readers who may no longer read the request."""
-    return encoded(gone_json(event), id=event.position, name=event.type)
+    return encode_sse(gone_json(event), id=event.position, name=event.type)
 
 
 def _body(request: Request) -> bytes:
@@ -319,7 +319,7 @@ def _body(request: Request) -> bytes:
 def _feed_item(event: Event, request: Request | None, body: bytes) -> FeedItem:
     if request is None or event.type not in NAMES:
         return FeedItem(0, event, None, b"")
-    chunk = encoded(event_json(event, body), id=event.position, name=event.type)
+    chunk = encode_sse(event_json(event, body), id=event.position, name=event.type)
     return FeedItem(0, event, request, chunk)
 
 

@@ -9,7 +9,7 @@ from ringi.server.serialize import dump_json, request_json
 from ringi.server.sse.run_output import open_interrupts
 
 
-def first_asked(item: StreamItem) -> list[str]:
+def newly_asked(item: StreamItem) -> list[str]:
     """Return the ids of requests that this item asks first; empty for most items."""
     interrupts = open_interrupts(item.event)
     return [interrupt["id"] for interrupt in interrupts if REPEATED not in (interrupt.get("metadata") or {})]

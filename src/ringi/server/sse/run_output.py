@@ -29,7 +29,7 @@ async def run_output(
     Already superseded messages are omitted; readers who were shown a fragment get the event that supersedes it.
     """
     cursor = RunCursor(run_id)
-    hidden: set[str] | None = None
+    superseded: set[str] | None = None
     async with backend.notifier.subscribe(stream_topic(key)) as wakeup:
         while not cursor.is_past:
             async with turns:
@@ -38,9 +38,9 @@ async def run_output(
                 # changes.
                 items = await backend.stream.read(key, cursor.after, PAGE)
                 own = cursor.add(items)
-                if own and hidden is None:
-                    hidden = await superseded_since(backend.stream, key, items)
-            if visible := [item for item in own if not is_about(item.event, hidden or ())]:
+                if own and superseded is None:
+                    superseded = await superseded_since(backend.stream, key, items)
+            if visible := [item for item in own if not is_about(item.event, superseded or ())]:
                 yield visible
             if items:
                 continue
@@ -93,9 +93,9 @@ class RunCursor:
         self._run_id = run_id
         self.after = 0
         self.is_past = False
-        """Whether another run has begun after it."""
+        """True if a later run has started."""
         self.is_at_end = False
-        """Whether the newest item says that the run is over; an operator may have it go on."""
+        """True if the newest item ends the run; an operator may still resume it."""
         self._is_inside = False
 
     def add(self, items: list[StreamItem]) -> list[StreamItem]:

@@ -78,8 +78,8 @@ def runs_in(items: Sequence[StreamItem]) -> list[RunHistory]:
         if runs:
             runs[-1].events.append(event)
     for run in runs:
-        if hidden := superseded_in(run.events):
-            run.events = [event for event in run.events if not is_about(event, hidden)]
+        if superseded := superseded_in(run.events):
+            run.events = [event for event in run.events if not is_about(event, superseded)]
     return runs
 
 

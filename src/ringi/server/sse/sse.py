@@ -41,7 +41,7 @@ GOODBYE_SECONDS = 1.0
 """Seconds that the end of a stream may take to reach a slow reader."""
 
 
-def encoded(data: bytes, *, id: str, name: str | None = None) -> bytes:
+def encode_sse(data: bytes, *, id: str, name: str | None = None) -> bytes:
     """Return one event; the data must not contain a line break, as JSON never does."""
     head = f"event: {name}\nid: {id}\n" if name else f"id: {id}\n"
     return head.encode() + b"data: " + data + b"\n\n"
@@ -67,16 +67,16 @@ class Connection:
         "_send",
         "_size",
         "_task",
+        "caller",
         "goodbye",
         "is_over",
         "skip",
         "token",
         "turns",
-        "who",
     )
 
     def __init__(self, send: Send, token: VerifiedToken, limit: int, turns: asyncio.Semaphore) -> None:
-        self.who, self.token, self.turns = token.principal, token, turns
+        self.caller, self.token, self.turns = token.principal, token, turns
         self.skip: set[str] = set()
         """Positions that were sent from the store and will come again from the feed."""
         self.is_over = False
@@ -115,7 +115,7 @@ class Connection:
         """Send the end of the response."""
         await self._send({"type": "http.response.body", "body": last, "more_body": False})
 
-    async def hold(self, receive: Receive) -> None:
+    async def wait_closed(self, receive: Receive) -> None:
         """Return when the client has disconnected or the server has ended the connection."""
         try:
             while (await receive())["type"] != "http.disconnect":
@@ -137,7 +137,7 @@ class Connection:
                 self._size = 0
                 await self.write(chunk)
         except Exception as error:
-            log.info("a stream of %s ended: %s", self.who.name, error)
+            log.info("a stream of %s ended: %s", self.caller.name, error)
             self.end()
         finally:
             self._flushing = None
@@ -149,7 +149,7 @@ class Connection:
                     await asyncio.wait({self._flushing})
                 await self.finish(self.goodbye)
         except TimeoutError:
-            log.info("a reader of %s did not receive the end of its stream", self.who.name)
+            log.info("a reader of %s did not receive the end of its stream", self.caller.name)
 
 
 class CoroutineRest:
@@ -212,20 +212,20 @@ class Streams:
     def release(self, connection: Connection) -> None:
         """Release a connection's slot."""
         self._open.discard(connection)
-        self._release_slot(connection.who)
+        self._release_slot(connection.caller)
         if not self._open and self._beat_at:
             self._beat_at.cancel()
             self._beat_at = None
 
     @contextmanager
-    def slot(self, who: Principal) -> Iterator[None]:
+    def slot(self, caller: Principal) -> Iterator[None]:
         """Hold one of the caller's slots for a long poll or an opening, or raise the error that refuses it."""
-        self._refuse(who)
-        self._by_caller[who[:3]] += 1
+        self._refuse(caller)
+        self._by_caller[caller[:3]] += 1
         try:
             yield
         finally:
-            self._release_slot(who)
+            self._release_slot(caller)
 
     async def wait(self, work: Awaitable[object]) -> None:
         """Wait for a long poll, or until the server stops."""
@@ -253,17 +253,17 @@ class Streams:
             if auth.is_revoked(connection.token):
                 connection.end()
 
-    def _refuse(self, who: Principal) -> None:
+    def _refuse(self, caller: Principal) -> None:
         if self.is_closed:
             raise StoppingError
-        own = self._by_caller[who[:3]]
+        own = self._by_caller[caller[:3]]
         if own >= self._settings.streams_per_caller:
-            raise StreamsError.of_caller(who.name, own)
+            raise StreamsError.of_caller(caller.name, own)
 
-    def _release_slot(self, who: Principal) -> None:
-        self._by_caller[who[:3]] -= 1
-        if not self._by_caller[who[:3]]:
-            del self._by_caller[who[:3]]
+    def _release_slot(self, caller: Principal) -> None:
+        self._by_caller[caller[:3]] -= 1
+        if not self._by_caller[caller[:3]]:
+            del self._by_caller[caller[:3]]
 
     def _beat_later(self) -> None:
         self._beat_at = asyncio.get_running_loop().call_later(self._settings.keep_alive_seconds, self._beat)
@@ -306,7 +306,7 @@ class EventStream:
         token = self._auth.verified_token(scope)
         with self._streams.slot(token.principal):
             async with self._turns:
-                feed, leave = await self._opened(scope, token.principal)
+                feed, leave = await self._open_feed(scope, token.principal)
         if self._auth.is_revoked(token):  # Revoked meanwhile: open connections have been ended, but not this one yet.
             raise UnauthenticatedError.revoked()
         connection = self._streams.connection(scope[SEND], token, self._turns)
@@ -317,7 +317,7 @@ class EventStream:
                 await connection.finish()
                 return
             feeding = asyncio.create_task(feed_connection(connection, feed, self._hint()))
-            await connection.hold(receive)
+            await connection.wait_closed(receive)
         finally:
             connection.is_over = True
             if feeding is not None:
@@ -325,9 +325,9 @@ class EventStream:
             leave(connection)
             self._streams.release(connection)
 
-    async def _opened(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open_feed(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         try:
-            return await self._opener(scope, who)
+            return await self._opener(scope, caller)
         except InvalidError as error:
             raise MalformedError.invalid_position(error) from error
 
@@ -339,8 +339,8 @@ async def feed_connection(connection: Connection, feed: Feeder, hint: bytes) -> 
             await connection.write(hint)
         await feed(connection)
     except RingiError as error:
-        log.warning("a stream of %s ended: %s", connection.who.name, error)
+        log.warning("a stream of %s ended: %s", connection.caller.name, error)
         connection.end()
     except Exception:
-        log.exception("a stream of %s ended", connection.who.name)
+        log.exception("a stream of %s ended", connection.caller.name)
         connection.end()

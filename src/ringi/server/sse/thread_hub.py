@@ -19,9 +19,9 @@ from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import dump_json
 from ringi.server.single_flight import SingleFlight
-from ringi.server.sse.hitl_events import first_asked, hitl_event
+from ringi.server.sse.hitl_events import hitl_event, newly_asked
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, without_hidden
-from ringi.server.sse.sse import Connection, encoded
+from ringi.server.sse.sse import Connection, encode_sse
 
 log = limited(__name__)
 PAGE = 500
@@ -37,19 +37,19 @@ class ThreadOutput:
         self.items, self._requests = items, requests
         self._chunks: dict[tuple[int, frozenset[str]], bytes] = {}
 
-    def chunk(self, who: Principal, after: int = 0) -> bytes:
+    def chunk(self, caller: Principal, after: int = 0) -> bytes:
         """Return a reader's chunk of the items after a number."""
-        readable = frozenset(id for id, request in self._requests.items() if may_read(who, request))
+        readable = frozenset(id for id, request in self._requests.items() if may_read(caller, request))
         chunk = self._chunks.get((after, readable))
         if chunk is None:
-            parts = [self._encoded(item, readable) for item in self.items if item.number > after]
+            parts = [self._encode(item, readable) for item in self.items if item.number > after]
             chunk = self._chunks[after, readable] = b"".join(parts)
         return chunk
 
-    def _encoded(self, item: StreamItem, readable: frozenset[str]) -> bytes:
-        asked = [hitl_event(self._requests[id]) for id in first_asked(item) if id in readable]
+    def _encode(self, item: StreamItem, readable: frozenset[str]) -> bytes:
+        asked = [hitl_event(self._requests[id]) for id in newly_asked(item) if id in readable]
         event = without_hidden(item.event, readable)
-        return b"".join([*asked, encoded(dump_json(event), id=str(item.number))])
+        return b"".join([*asked, encode_sse(dump_json(event), id=str(item.number))])
 
 
 class OutputPage(NamedTuple):
@@ -72,7 +72,7 @@ class ThreadHub:
     def __init__(self, stream: Stream, notifier: Notifier, store: Store) -> None:
         self._stream, self._notifier, self._store = stream, notifier, store
         self._readers: dict[Key, ThreadReader] = {}
-        self._shared = SingleFlight()
+        self._single_flight = SingleFlight()
 
     async def check(self, key: Key, id: str | None) -> int:
         """Return the number of a client's event id, or raise `InvalidError`."""
@@ -85,8 +85,8 @@ class ThreadHub:
         """Send the output after a number, then subscribe the connection."""
         while True:
             async with connection.turns:
-                page = await self._shared.read((key, after), partial(self._page, key, after))
-            if chunk := page.output.chunk(connection.who):
+                page = await self._single_flight.read((key, after), partial(self._page, key, after))
+            if chunk := page.output.chunk(connection.caller):
                 await connection.write(chunk)
             after = page.last
             if connection.is_over or (page.is_end and self._reader(key, after).subscribe(connection, after)):
@@ -101,7 +101,7 @@ class ThreadHub:
 
     async def close(self) -> None:
         """Stop following threads."""
-        await self._shared.close()
+        await self._single_flight.close()
         readers, self._readers = self._readers, {}
         for reader in readers.values():
             reader.stop()
@@ -165,6 +165,6 @@ class ThreadReader:
 
     def _deliver(self, output: ThreadOutput) -> None:
         before, self._at = self._at, output.items[-1].number
-        for connection, seen in self._subscribers.items():
-            if seen < self._at:
-                connection.push(output.chunk(connection.who, max(seen, before)))
+        for connection, position in self._subscribers.items():
+            if position < self._at:
+                connection.push(output.chunk(connection.caller, max(position, before)))

@@ -78,7 +78,7 @@ class Access:
 
     def __init__(self, platform: Platform, auth: Authenticator, served: ServedRequests, http: HttpRequest) -> None:
         verified: VerifiedToken = auth.verified_token(http.scope)
-        self._platform, self._served, self.who = platform, served, verified.principal
+        self._platform, self._served, self.caller = platform, served, verified.principal
         self._base = base_of(http.scope)
         # A page session or a proxied person has no individual token to distinguish.
         self._token = verified.metadata.mark if verified.metadata else verified.principal.actor
@@ -87,12 +87,12 @@ class Access:
         """Return the agents that people and programs may start, including those of workers, by name."""
         return await self._platform.runner.available_agents() if self._platform.runner else {}
 
-    async def graph(self, named: str) -> str:
+    async def graph(self, name_or_id: str) -> str:
         """Return the name of an assistant from its name or id, or raise `NotFoundError`."""
         for name in (ALL_REQUESTS, *await self.available_agents()):
-            if named in (name, assistant_id(name)):
+            if name_or_id in (name, assistant_id(name)):
                 return name
-        raise NotFoundError("assistant", named)
+        raise NotFoundError("assistant", name_or_id)
 
     async def find(self, id: str) -> ThreadTarget:
         """Return the target of a thread id, and record the served request; raises `NotFoundError`."""
@@ -103,16 +103,18 @@ class Access:
     async def look(self, id: str) -> ThreadTarget:
         """Return the target of a thread id; raises `NotFoundError`."""
         if id.startswith(REQUEST_PREFIX):
-            request = await inbox_for(self._platform.inbox, self.who).get(id.removeprefix(REQUEST_PREFIX))
+            request = await inbox_for(self._platform.inbox, self.caller).get(id.removeprefix(REQUEST_PREFIX))
             return ThreadTarget(
-                id, None, request, None if request.is_final or not is_served_to(self.who, request) else request
+                id, None, request, None if request.is_final or not is_served_to(self.caller, request) else request
             )
-        thread = require_readable_thread(self.who, await self._platform.backend.store.get(Thread, self.who.tenant, id))
+        thread = require_readable_thread(
+            self.caller, await self._platform.backend.store.get(Thread, self.caller.tenant, id)
+        )
         return ThreadTarget(id, thread, None, await self._waiting(thread))
 
     def record_served(self, id: str, waiting: Request | None) -> None:
         """Record the request that the caller is shown on a thread."""
-        self._served.record(self.who.tenant, self._token, id, waiting)
+        self._served.record(self.caller.tenant, self._token, id, waiting)
 
     async def search(self, criteria: ThreadSearch) -> list[Json]:
         """Return threads, newest first; an unknown assistant has none."""
@@ -153,35 +155,35 @@ class Access:
 
     async def answer(self, id: str, resume: Any, checkpoint: Json | None = None) -> tuple[Thread | None, Request]:
         """Answer the request served on a thread with a tool's resume value; the first answer wins."""
-        require_person(self.who)
+        require_person(self.caller)
         request, digest = await self._served_request(id, checkpoint)
         answer = Answer.parse({**answer_of(request, resume), "digest": digest})
-        inbox = inbox_for(self._platform.inbox, self.who, require_answerable)
-        return await self._thread(id), await inbox.answer(request.id, answer, by=self.who.name, channel=CHANNEL)
+        inbox = inbox_for(self._platform.inbox, self.caller, require_answerable)
+        return await self._thread(id), await inbox.answer(request.id, answer, by=self.caller.name, channel=CHANNEL)
 
     async def resolve(self, id: str) -> tuple[Thread | None, Request]:
         """End the request served on a thread without consent: reject it, or else cancel it if the caller may."""
-        require_person(self.who)
+        require_person(self.caller)
         request, digest = await self._served_request(id, None)
         inbox = self._platform.inbox
         if "reject" in request.allowed:
             answer = Answer(decision="reject", digest=digest, message=RESOLVED)
-            ending = inbox_for(inbox, self.who, require_answerable).answer(
-                request.id, answer, by=self.who.name, channel=CHANNEL
+            ending = inbox_for(inbox, self.caller, require_answerable).answer(
+                request.id, answer, by=self.caller.name, channel=CHANNEL
             )
         else:
-            ending = inbox_for(inbox, self.who, require_cancellable).cancel(request.id, self.who.actor, RESOLVED)
+            ending = inbox_for(inbox, self.caller, require_cancellable).cancel(request.id, self.caller.actor, RESOLVED)
         return await self._thread(id), await ending
 
     async def _served_request(self, id: str, checkpoint: Json | None) -> tuple[Request, str]:
         """Return the request of an answer, and the digest with which it was served."""
-        inbox = inbox_for(self._platform.inbox, self.who)
+        inbox = inbox_for(self._platform.inbox, self.caller)
         if id.startswith(REQUEST_PREFIX):
             # Such an id always refers to the same content.
             request = await inbox.get(id.removeprefix(REQUEST_PREFIX))
             return request, request.digest
         await self._thread(id)
-        served = self._served.last(self.who.tenant, self._token, id)
+        served = self._served.last(self.caller.tenant, self._token, id)
         checkpoint_id = (checkpoint or {}).get("checkpoint_id")
         request = await inbox.get(served.request_id)
         if checkpoint_id is not None and checkpoint_id != served.request_id:
@@ -191,7 +193,9 @@ class Access:
     async def _thread(self, id: str) -> Thread | None:
         if id.startswith(REQUEST_PREFIX):
             return None
-        return require_readable_thread(self.who, await self._platform.backend.store.get(Thread, self.who.tenant, id))
+        return require_readable_thread(
+            self.caller, await self._platform.backend.store.get(Thread, self.caller.tenant, id)
+        )
 
     async def _find_or_none(self, id: str) -> ThreadTarget | None:
         try:
@@ -204,11 +208,11 @@ class Access:
         if search.status not in pending:
             return []
         found: list[ThreadTarget] = []
-        query = visible_query(self.who).model_copy(update={"statuses": pending[search.status], "limit": PAGE})
-        inbox = self._platform.inbox.of(self.who.tenant)
+        query = visible_query(self.caller).model_copy(update={"statuses": pending[search.status], "limit": PAGE})
+        inbox = self._platform.inbox.of(self.caller.tenant)
         for _ in range(SCANNED // PAGE):
             page = await inbox.find(query)
-            served = [each for each in page if is_served_to(self.who, each)]
+            served = [each for each in page if is_served_to(self.caller, each)]
             found += [
                 ThreadTarget(f"{REQUEST_PREFIX}{each.id}", None, each, None if each.is_final else each)
                 for each in served
@@ -224,12 +228,12 @@ class Access:
         graphs = {graph} if graph else set(await self.available_agents())
         for _ in range(SCANNED // PAGE):
             statuses = STATUSES_OF[search.status] if search.status else ()
-            query = Query(tenant=self.who.tenant, limit=PAGE, before=before, statuses=statuses)
+            query = Query(tenant=self.caller.tenant, limit=PAGE, before=before, statuses=statuses)
             page = await store.find(Thread, query)
-            theirs = [each for each in page if each.agent in graphs and may_read_thread(self.who, each)]
-            waiting = await asyncio.gather(*map(self._waiting, theirs))
-            each_found = [ThreadTarget(each.id, each, None, asked) for each, asked in zip(theirs, waiting, strict=True)]
-            found += [each for each in each_found if not search.status or each.view["status"] == search.status]
+            readable = [each for each in page if each.agent in graphs and may_read_thread(self.caller, each)]
+            waiting = await asyncio.gather(*map(self._waiting, readable))
+            targets = [ThreadTarget(each.id, each, None, asked) for each, asked in zip(readable, waiting, strict=True)]
+            found += [each for each in targets if not search.status or each.view["status"] == search.status]
             if len(found) >= end or len(page) < PAGE:
                 break
             before = cursor_of(page[-1])
@@ -240,10 +244,10 @@ class Access:
         # A run asks shortly before it is marked as waiting, and its followers see the request at that moment.
         if not thread.is_live or self._platform.runner is None:
             return None
-        asked = [each for each in await self._platform.runner.pending(thread) if is_served_to(self.who, each)]
+        asked = [each for each in await self._platform.runner.pending(thread) if is_served_to(self.caller, each)]
         return min(asked, key=lambda each: (each.created_at, each.id), default=None)
 
 
-def is_served_to(who: Principal, request: Request) -> bool:
+def is_served_to(caller: Principal, request: Request) -> bool:
     """Return whether a request is shown: to people if they may answer it, to agents if they asked it."""
-    return may_read(who, request) and (who.role == "agent" or may_answer(who, request))
+    return may_read(caller, request) and (caller.role == "agent" or may_answer(caller, request))

@@ -25,8 +25,8 @@ class ThreadSearch(StrictModel):
     def graph(self) -> str | None:
         """The requested assistant, by name or id."""
         metadata_filter = self.metadata or {}
-        named = metadata_filter.get("graph_id") or metadata_filter.get("assistant_id")
-        return None if named is None else str(named)
+        name_or_id = metadata_filter.get("graph_id") or metadata_filter.get("assistant_id")
+        return None if name_or_id is None else str(name_or_id)
 
 
 class NewThread(StrictModel):

@@ -90,7 +90,7 @@ class LangGraphRoutes:
         return [StrictPlainRoute(f"{PREFIX}/threads/{{id}}/runs/stream", run, methods=["POST"])]
 
     async def info(self, http: HttpRequest) -> HttpResponse:
-        """Tell what the tools ask before they have a key."""
+        """Return information about the server, which tools request before they send a key."""
         flags = {"assistants": True, "crons": False, "langsmith": False, "langsmith_tracing_replicas": False}
         host = {"kind": "self-hosted", "project_id": None, "revision_id": None, "tenant_id": None}
         return json_reply({"version": version("ringi"), "flags": flags, "host": host})
@@ -100,9 +100,9 @@ class LangGraphRoutes:
         access, body = self._access(http), await self._body(http)
         body = body if isinstance(body, dict) else {}
         more = body.get("metadata")
-        wanted = body.get("graph_id") or (more.get("graph_id") if isinstance(more, dict) else None)
+        graph_filter = body.get("graph_id") or (more.get("graph_id") if isinstance(more, dict) else None)
         found = assistants(await access.available_agents(), self._since)
-        return json_reply([each for each in found if wanted in (None, each["graph_id"], each["assistant_id"])])
+        return json_reply([each for each in found if graph_filter in (None, each["graph_id"], each["assistant_id"])])
 
     async def get_assistant(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one assistant by its name or id."""
@@ -119,7 +119,7 @@ class LangGraphRoutes:
         try:
             found = await access.find(id)
         except NotFoundError:
-            await refuse_hidden_thread(self._platform.backend.store, access.who, id)
+            await refuse_hidden_thread(self._platform.backend.store, access.caller, id)
             graph, now = str((body.metadata or {}).get("graph_id") or ""), self._platform.inbox.clock()
             return json_reply(thread_json(id, graph, "idle", {}, None, created_at=now, updated_at=now))
         if body.if_exists != "do_nothing":
@@ -127,7 +127,7 @@ class LangGraphRoutes:
         return json_reply(found.view)
 
     async def search(self, http: HttpRequest) -> HttpResponse:
-        """List threads, each with the one request that the caller is asked."""
+        """List threads, each with the request that waits for the caller."""
         access, criteria = self._access(http), parse_body(models.ThreadSearch, await self._body(http), extra="allow")
         return json_reply(await access.search(criteria))
 
@@ -136,15 +136,15 @@ class LangGraphRoutes:
         return json_reply((await self._access(http).find(id)).view)
 
     async def state(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Return where a thread stands."""
+        """Return the state of a thread."""
         return json_reply(await self._access(http).state(id))
 
     async def history(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Return the newest state as the only one: earlier ones are not told."""
+        """Return only the newest state; earlier states are not available."""
         return json_reply([await self._access(http).state(id)])
 
     async def update(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Mark a thread as resolved; nothing else is written."""
+        """Mark a thread as resolved; other updates are refused."""
         access, body = self._access(http), parse_body(models.StateUpdate, await self._body(http), extra="allow")
         if body.as_node != models.END or body.values not in (None, {}):
             raise InvalidError.of("as_node" if body.as_node != models.END else "values", NO_STATE)
@@ -153,30 +153,32 @@ class LangGraphRoutes:
         return json_reply({"checkpoint": checkpoint, "configurable": checkpoint})
 
     async def run(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Answer what waits, or begin a run, and return at once."""
+        """Answer the open request, or start a run, and return immediately."""
         started, now = await self._begin_run(http), jsonable(self._platform.inbox.clock())
         run = {"run_id": started.run_id, "thread_id": id, "assistant_id": assistant_id(started.graph)}
         more = {"created_at": now, "updated_at": now, "status": "pending", "metadata": {}, "kwargs": {}}
-        answered = json_reply({**run, **more, "multitask_strategy": "reject"})
-        answered.headers["content-location"] = location(started)
-        return answered
+        answered_request = json_reply({**run, **more, "multitask_strategy": "reject"})
+        answered_request.headers["content-location"] = location(started)
+        return answered_request
 
     async def _begin_run(self, http: HttpRequest) -> StartedRun:
         access, id = self._access(http), str(http.path_params["id"])
         body = parse_body(models.RunInput, await self._body(http), extra="allow")
         graph, command = await access.graph(body.assistant_id), body.command
         if command and command.ends:
-            thread, answered = await access.resolve(id)
+            thread, answered_request = await access.resolve(id)
         elif command and command.resume is not None and command.update is None and command.goto is None:
-            thread, answered = await access.answer(id, command.resume, body.checkpoint)
+            thread, answered_request = await access.answer(id, command.resume, body.checkpoint)
         elif command:
             raise InvalidError.of("command", "only resume, or goto '__end__', is supported")
         else:
             thread = await self._start(access, id, graph, body)
             return StartedRun(access, id, graph, str(thread.run_id), frozenset(body.modes), thread)
-        is_run = thread is not None and answered.run_id == thread.run_id
-        run_id = answered.run_id or answered.id
-        return StartedRun(access, id, graph, run_id, frozenset(body.modes), thread if is_run else None, answered)
+        is_run = thread is not None and answered_request.run_id == thread.run_id
+        run_id = answered_request.run_id or answered_request.id
+        return StartedRun(
+            access, id, graph, run_id, frozenset(body.modes), thread if is_run else None, answered_request
+        )
 
     async def _start(self, access: Access, id: str, graph: str, body: models.RunInput) -> Thread:
         if id.startswith(REQUEST_PREFIX) or graph == ALL_REQUESTS:
@@ -186,14 +188,14 @@ class LangGraphRoutes:
         if body.input is None:
             raise InvalidError.of("input", "send the input of a run, or command.resume")
         parse_body(models.NewThread, {"thread_id": id})
-        thread = await self._conversations.thread(access.who, id)
+        thread = await self._conversations.thread(access.caller, id)
         agent = (await access.available_agents()).get(graph)
         if agent is None:  # Its worker has ended since the lookup.
             raise NotFoundError("agent", graph)
         run_input, images = input_of(agent, body.input)
-        return await self._conversations.begin(access.who, thread, id, graph, run_input, images)
+        return await self._conversations.begin(access.caller, thread, id, graph, run_input, images)
 
-    async def _open(self, scope: Scope, who: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         started: StartedRun = scope[STREAM_CONTEXT]
         max_runs = self._platform.settings.max_list
         return (lambda connection: send_run(connection, self._platform.backend, started, max_runs)), (
@@ -218,13 +220,13 @@ class RunStream:
         scope = with_bearer(scope)
         scope[STREAM_CONTEXT] = started = await self._begin(HttpRequest(scope, receive))
 
-        async def located(message: Message) -> None:
+        async def send_with_location(message: Message) -> None:
             if message["type"] == "http.response.start":
                 place = (b"content-location", location(started).encode())
                 message = {**message, "headers": [*message["headers"], place]}
             await send(message)
 
-        await self._stream(scope, receive, located)
+        await self._stream(scope, receive, send_with_location)
 
 
 def with_bearer(scope: Scope) -> Scope:

@@ -34,7 +34,7 @@ class StartedRun(NamedTuple):
     modes: frozenset[str]
     thread: Thread | None
     """None if the answered request has no run in Ringi: the stream is empty."""
-    answered: Request | None = None
+    answered_request: Request | None = None
 
 
 def encode_event(name: str, data: Any) -> bytes:
@@ -90,15 +90,15 @@ class RunSender:
 
     async def _answered_pause(self) -> tuple[int, bool]:
         """Return the pause that an answer ends, and whether the run still waits for others."""
-        answered = self._started.answered
-        if answered is None:
+        answered_request = self._started.answered_request
+        if answered_request is None:
             return 0, False
         items = await read_run(self._backend, self._thread.key, str(self._thread.run_id))
         asked = [(item.number, [each["id"] for each in open_interrupts(item.event)]) for item in items]
-        number, ids = next(((number, ids) for number, ids in reversed(asked) if answered.id in ids), (0, []))
+        number, ids = next(((number, ids) for number, ids in reversed(asked) if answered_request.id in ids), (0, []))
         found = await requests_by_id(self._backend.store, self._thread.tenant, ids)
         open_at = {interrupt_id_of(request) for request in found.values() if not request.is_final}
-        return number, interrupt_id_of(answered) in open_at
+        return number, interrupt_id_of(answered_request) in open_at
 
     def _add(self, event: Event) -> None:
         if event["type"] == "RUN_STARTED" and event.get("input"):
@@ -127,7 +127,7 @@ class RunSender:
         """Return the values with the reader's current request, and record that it was served."""
         found = await self._started.access.look(self._started.thread_id)
         waiting = found.waiting
-        if self._started.answered and waiting and waiting.id == self._started.answered.id:
+        if self._started.answered_request and waiting and waiting.id == self._started.answered_request.id:
             waiting = None
         asked = {"__interrupt__": [interrupt(waiting, review_request(waiting))]} if waiting else {}
         return self._values(asked)

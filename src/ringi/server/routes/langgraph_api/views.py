@@ -107,11 +107,11 @@ def langchain_message(message: Json) -> Json:
     if message["role"] == "tool":
         return {**bare, "type": "tool", "tool_call_id": message["toolCallId"], "status": "success"}
     calls = [{**call["function"], "id": call["id"]} for call in message.get("toolCalls", ())]
-    called = [
+    tool_calls = [
         {"name": each["name"], "args": arguments(each["arguments"]), "id": each["id"], "type": "tool_call"}
         for each in calls
     ]
-    return {**bare, "type": "ai", "tool_calls": called, "invalid_tool_calls": [], "response_metadata": {}}
+    return {**bare, "type": "ai", "tool_calls": tool_calls, "invalid_tool_calls": [], "response_metadata": {}}
 
 
 def human_message(id: str, content: str | list[Json]) -> Json:
