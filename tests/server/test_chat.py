@@ -172,7 +172,7 @@ def both() -> Agent:
     return Agent("talk", create_agent(ScriptedModel(script=script), [check, refund]), input_schema=MESSAGES)
 
 
-OTHERS = {"en": "somebody else", "ja-JP,en;q=0.5": "ほかの人", "zh-CN": "其他人"}
+OTHERS = {"en": "Another person", "ja-JP,en;q=0.5": "ほかの人", "zh-CN": "其他人"}
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -197,7 +197,7 @@ async def test_what_others_are_asked_is_not_told_to_an_ag_ui_client_and_does_not
     pause = (await told(client, ag_ui("go", "m1")))[-1]
     mine, other = sorted(pause["outcome"]["interrupts"], key=lambda each: "metadata" not in each)
     assert set(other) == {"id", "reason", "message"}
-    assert "somebody else" in other["message"]
+    assert "Another person" in other["message"]
     yes = {"payload": {"approved": True}, "metadata": {"digest": mine["metadata"]["digest"]}}
     types, left = await resumed(client, {"interruptId": mine["id"], **yes}, {"interruptId": other["id"]})
     assert (types[-1], left) == ("RUN_FINISHED", [other["id"]])
