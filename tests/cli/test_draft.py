@@ -8,7 +8,7 @@ import pytest
 
 from ringi import Action, Ask
 from ringi.base.clock import utc_now
-from ringi.cli.terminal.draft import Target, target_of
+from ringi.cli.terminal.draft import ConfirmationTarget, target_of
 from ringi.domain.request import Request
 
 
@@ -21,29 +21,31 @@ def asked(**content: Any) -> Request:
 @pytest.mark.parametrize(
     ("args", "target"),
     [
-        ({"order": 1182, "amount": 40}, Target("order", "1182")),
-        ({"deep": {}, "flag": True, "to": "live"}, Target("to", "live")),
-        ({"text": "one\ntwo", "blank": " ", "long": "x" * 61, "to": "live"}, Target("to", "live")),
-        ({"to": "li\u202eve"}, Target("to", "li\\u{202e}ve")),
-        ({"deep": {}}, Target(None, "drop")),
-        ({}, Target(None, "drop")),
+        ({"order": 1182, "amount": 40}, ConfirmationTarget("order", "1182")),
+        ({"deep": {}, "flag": True, "to": "live"}, ConfirmationTarget("to", "live")),
+        ({"text": "one\ntwo", "blank": " ", "long": "x" * 61, "to": "live"}, ConfirmationTarget("to", "live")),
+        ({"to": "li\u202eve"}, ConfirmationTarget("to", "li\\u{202e}ve")),
+        ({"deep": {}}, ConfirmationTarget(None, "drop")),
+        ({}, ConfirmationTarget(None, "drop")),
     ],
 )
-def test_the_first_short_value_names_the_target_else_the_call_does(args: dict[str, Any], target: Target) -> None:
+def test_the_first_short_value_names_the_target_else_the_call_does(
+    args: dict[str, Any], target: ConfirmationTarget
+) -> None:
     assert target_of(asked(action=Action("drop", args)), args) == target
 
 
 def test_the_target_is_that_of_the_edited_call() -> None:
-    assert target_of(asked(action=Action("drop", {"to": "live"})), {"to": "test"}) == Target("to", "test")
+    assert target_of(asked(action=Action("drop", {"to": "live"})), {"to": "test"}) == ConfirmationTarget("to", "test")
 
 
 def test_the_routine_and_mere_questions_need_no_name() -> None:
     action = Action("drop", {"to": "live"})
     assert target_of(asked(action=action, priority="normal"), action.args) is None
     assert target_of(asked(kind="question"), {}) is None
-    assert target_of(asked(kind="finish"), {}) == Target(None, "finish")
+    assert target_of(asked(kind="finish"), {}) == ConfirmationTarget(None, "finish")
 
 
 def test_figures_in_full_width_mean_the_same() -> None:
-    assert Target("order", "1182").is_named(" １１８２ ")
-    assert not Target("order", "1182").is_named("118")
+    assert ConfirmationTarget("order", "1182").is_named(" １１８２ ")
+    assert not ConfirmationTarget("order", "1182").is_named("118")

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from wcwidth import wcwidth
 
 from ringi.cli.format.visible import is_hidden, visible, visible_json, visible_lines, visible_value
-from ringi.cli.terminal.safety import harmless
+from ringi.cli.terminal.safety import without_control_characters
 
 EVERY = [chr(point) for point in (*range(0x20000), *range(0xE0000, 0xE1000), 0x2FFFF, 0xF0000, sys.maxunicode)]
 """All that has names, tags and selectors, and one each of the ideographs, the private and the unassigned."""
@@ -65,6 +65,6 @@ def test_quotes_keep_text_apart_from_numbers() -> None:
 
 def test_the_last_gate_keeps_the_width_and_drops_what_hides() -> None:
     for character in EVERY:
-        drawn = harmless(f"a{character}b")
+        drawn = without_control_characters(f"a{character}b")
         assert cell_len(drawn) == cell_len(f"a{character}b")
         assert not [c for c in drawn if is_hidden(c)]

@@ -74,7 +74,7 @@ def test_a_form_of_all_ten_types_is_filled_in_with_the_keyboard_alone(desk: Desk
     with desk.opened(asked) as screen:
         fill_ten(screen)
         screen.press("ctrl+s")
-        screen.until("Nothing waits for you", "approved: Tell us")
+        screen.until("You're all caught up", "approved: Tell us")
     answers = {"who": "Ann 安", "why": "one\ntwo", "sport": "running", "days": ["mon", "wed"], "state": 2}
     more = {"extras": ["note"], "amount": 12.5, "mood": 3, "day": "2026-11-30", "sure": False}
     assert_answered(desk.get(asked), "approve", data=answers | more)
@@ -225,14 +225,14 @@ def test_a_finish_is_decided_or_answered_in_words(
 ) -> None:
     asked = desk.ask("Finish?", kind="finish", context={"task": "write a haiku", "summary": "five, seven, five"})
     with desk.opened(asked) as screen:
-        screen.until("write a haiku", "five, seven, five", "What the agent wants to end")
+        screen.until("write a haiku", "five, seven, five", "Finish task?")
         screen.press(keys)
         if decision != "approve":
             screen.until("esc back to the decision")
             screen.type(words)
             screen.until(words)
             screen.press("enter")
-        screen.until("Nothing waits for you")
+        screen.until("You're all caught up")
     assert_answered(desk.get(asked), decision, **answer)
 
 
@@ -306,7 +306,7 @@ def test_a_wrong_value_is_told_at_its_field_and_stays(desk: Desk) -> None:
         screen.type("x")
         screen.until("4x")
         screen.press("ctrl+s")
-        screen.until("“4x” is no number")
+        screen.until("“4x” is not a number")
         screen.press("backspace", "backspace")
         screen.until("Count", gone=("4x", "█ 4"))
         screen.type("3")
@@ -356,6 +356,6 @@ def test_the_next_request_opens_and_a_key_held_down_does_not_decide_it(desk: Des
         screen.until("Second?", "approved: First?", OFFERED)
         assert desk.get(second).status == "pending"
         screen.press("a")
-        screen.until("Nothing waits for you")
+        screen.until("You're all caught up")
     assert_answered(desk.get(first), "approve")
     assert_answered(desk.get(second), "approve")

@@ -30,7 +30,7 @@ def test_a_race_that_somebody_else_wins_ends_here_with_their_name_and_keeps_what
         screen.type("half a na")
         screen.until("half a na")
         desk.respond(asked, "approve", by="bob", data={"who": "Bob"})
-        seen = ("approved by bob at ", "What you typed is still here", "half a na")
+        seen = ("approved by bob at ", "Your text is kept", "half a na")
         text = screen.until(*seen, gone=(OFFERED,), limit=SOON)
         assert re.search(r"approved by bob at \d\d:\d\d", text)
         screen.press("ctrl+s", "a", "esc")
@@ -51,7 +51,7 @@ def test_a_decision_that_comes_too_late_is_told_with_the_winner(desk: Desk) -> N
         screen.until("too much")
         desk.respond(asked, "approve", by="bob")
         screen.press("enter")
-        screen.until("approved by bob at ", "What you typed is still here", "too much", gone=("Reject [",))
+        screen.until("approved by bob at ", "Your text is kept", "too much", gone=("Reject [",))
     stored = desk.get(asked).response
     assert stored
     assert (stored.responder, stored.decision) == ("bob", "approve")
@@ -59,7 +59,7 @@ def test_a_decision_that_comes_too_late_is_told_with_the_winner(desk: Desk) -> N
 
 def open_before_it_expires(desk: Desk, screen: Terminal, **content: Any) -> Request:
     """Ask something that expires, and open it in time."""
-    screen.until("Nothing waits for you")
+    screen.until("You're all caught up")
     asked = desk.ask("Refund?", expires_in=12, **content)
     screen.until(CURSOR, "left")
     screen.press("enter")
@@ -71,7 +71,7 @@ def test_an_expiry_is_seen_in_place_and_decides_nothing(desk: Desk) -> None:
     desk.work(lambda inbox: inbox.find())
     with desk.watch() as screen:
         asked = open_before_it_expires(desk, screen, action=REFUND)
-        seen = ("expired at ", "nobody answered in time", "so nothing was allowed")
+        seen = ("expired at ", "without an answer", "so nothing ran")
         screen.until(*seen, gone=(OFFERED, "left"), limit=12 + SOON)
         screen.press("a", "ctrl+s", "esc")
         screen.until("Inbox ·", "expired")
@@ -103,9 +103,9 @@ def test_news_gather_without_moving_what_is_under_the_cursor(desk: Desk) -> None
         screen.when(lambda text: "The first" in row_of_cursor(text), "the cursor on the first")
         before = row_of_cursor(screen.text)
         desk.ask("The third")
-        screen.until("3 waiting", "1 new: n shows", gone=("The third",), limit=SOON)
+        screen.until("3 open", "1 new: press n", gone=("The third",), limit=SOON)
         desk.respond(second, "respond", by="bob", message="yes")
-        screen.until("2 waiting", "1 new, 1 ended: n shows", "answered by bob", limit=SOON)
+        screen.until("2 open", "1 new, 1 ended: press n", "answered by bob", limit=SOON)
         assert row_of_cursor(screen.text) == before
         screen.press("n")
         screen.until("The third", gone=("The second", "new:"))
@@ -116,9 +116,9 @@ def test_news_gather_without_moving_what_is_under_the_cursor(desk: Desk) -> None
 def test_an_empty_inbox_fills_by_itself(desk: Desk) -> None:
     desk.work(lambda inbox: inbox.find())
     with desk.watch() as screen:
-        screen.until("Nothing waits for you")
+        screen.until("You're all caught up")
         desk.ask("Anybody there?")
-        screen.until("Anybody there?", CURSOR, gone=("Nothing waits",), limit=SOON)
+        screen.until("Anybody there?", CURSOR, gone=("You're all caught up",), limit=SOON)
 
 
 def test_a_claim_is_seen_by_others_and_refuses_their_answers(desk: Desk) -> None:
@@ -133,9 +133,9 @@ def test_a_claim_is_seen_by_others_and_refuses_their_answers(desk: Desk) -> None
         desk.work(lambda inbox: inbox.release(asked.id, "bob"))
         screen.until(OFFERED, gone=("claimed by bob ·",), limit=SOON)
         screen.press("c")
-        screen.until("You hold it until", "claimed by ann")
+        screen.until("Claimed by you until", "claimed by ann")
         screen.press("u")
-        screen.until("You gave it up", gone=("claimed by ann",))
+        screen.until("Released: others", gone=("claimed by ann",))
     assert [event.type.partition(".")[2] for event in desk.events(asked)] == [
         *("created", "claimed", "released", "claimed", "released")
     ]
@@ -162,9 +162,9 @@ def test_two_japanese_letters_find_a_request(desk: Desk) -> None:
         screen.until("1 found for “返金”", "注文1182", gone=("sport",))
         desk.ask("Does not fit")
         desk.ask("また返金ですか")
-        screen.until("1 new: n shows", limit=SOON)
+        screen.until("1 new: press n", limit=SOON)
         screen.press("esc")
-        screen.until("4 waiting", "sport", "また返金")
+        screen.until("4 open", "sport", "また返金")
 
 
 def test_a_long_list_goes_on_below_its_end(desk: Desk) -> None:
@@ -174,7 +174,7 @@ def test_a_long_list_goes_on_below_its_end(desk: Desk) -> None:
 
     desk.work(many)
     with desk.watch() as screen:
-        screen.until("230 waiting", "Question 229?", CURSOR)
+        screen.until("230 open", "Question 229?", CURSOR)
         screen.press("end")
         screen.until("Question 030?")
         screen.press("down", "end")

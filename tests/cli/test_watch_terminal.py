@@ -73,7 +73,7 @@ def test_nothing_that_an_agent_writes_reaches_the_terminal_as_it_is(desk: Desk) 
         screen.until("word for word")
         screen.type("no")
         screen.press("enter")
-        screen.until("Nothing waits for you")
+        screen.until("You're all caught up")
         assert_harmless(screen)
 
 
@@ -94,7 +94,7 @@ def test_who_answers_elsewhere_under_a_hostile_name_reaches_nothing_either(desk:
 def test_what_is_typed_in_the_same_instant_as_a_key_goes_where_the_key_leads(desk: Desk) -> None:
     refund, ship = (desk.ask(title, action=Action("act")) for title in ("Refund quickly, John?", "Ship it?"))
     with desk.watch() as screen:
-        screen.until("2 waiting", CURSOR)
+        screen.until("2 open", CURSOR)
         screen.type("/quickly\r")
         screen.until("1 found for “quickly”", "Refund quickly", gone=("Ship it?",))
         screen.press("enter")

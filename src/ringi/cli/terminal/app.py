@@ -1,4 +1,4 @@
-"""The inbox in the terminal."""
+"""The terminal app of `ringi watch`."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ringi.cli.terminal.controller import InboxController
 from ringi.cli.terminal.help_screen import HelpScreen
 from ringi.cli.terminal.list_screen import ListScreen
 from ringi.cli.terminal.request_screen import RequestScreen
-from ringi.cli.terminal.safety import Harmless
-from ringi.cli.terminal.words import ENGLISH as WORDS
+from ringi.cli.terminal.safety import ControlCharacterFilter
+from ringi.cli.terminal.texts import ENGLISH as TEXTS
 from ringi.inbox.inbox import Inbox
 
 INTERRUPTED = 130
 AT_ONCE = ("ctrl+c", "ctrl+z")
-"""Keys that wait for no other."""
+"""Keys that are handled without waiting for earlier ones."""
 
 
-class Passed(Message):
-    """Follows a key on its way: where this is, the key has been dealt with."""
+class KeyHandled(Message):
+    """Follows a key through the message queues; when it arrives, the key was handled."""
 
 
 class WatchApp(App[None]):
-    """A list and one request at a time, both live."""
+    """A list of requests and one open request, both updated as they change."""
 
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
@@ -45,43 +45,43 @@ class WatchApp(App[None]):
 
     def __init__(self, inbox: Inbox, name: str) -> None:
         no_color = bool(os.environ.get("NO_COLOR"))
-        # Without colours of its own Textual leaves only bold and reverse; otherwise it would write shades of grey.
+        # With ANSI colors Textual writes only bold and reverse; otherwise it would write shades of gray.
         super().__init__(ansi_color=no_color or None)
         self.theme = "ansi-dark" if no_color else "textual-dark"
-        self.desk = InboxController(inbox, name)
-        self.list = ListScreen(self.desk)
+        self.controller = InboxController(inbox, name)
+        self.list = ListScreen(self.controller)
         self.crash: Exception | None = None
         self._is_warned = False
         self._keys: deque[events.Key] = deque()
-        self._deals: MessagePump | None = None
+        self._handling: MessagePump | None = None
 
     async def on_event(self, event: events.Event) -> None:
-        """Deal with one key to its end before the next: it may open the field that the next one is typed into."""
+        """Handle keys one by one: a key may open the field that the next one is typed into."""
         if not isinstance(event, events.Key) or event.is_forwarded or event.key in AT_ONCE:
             return await super().on_event(event)
         self._keys.append(event)
-        await self._give()
+        await self._handle_keys()
 
     async def on_mount(self) -> None:
         """Read the list, then follow it."""
         self.run_worker(self._follow(), exit_on_error=True)
-        await self.desk.live.reload()
+        await self.controller.requests.reload()
         await self.push_screen(self.list)
 
     def get_line_filters(self) -> list[LineFilter]:
-        """Return the filters of the last step before the terminal."""
-        return [*super().get_line_filters(), Harmless()]
+        """Return the filters of all output."""
+        return [*super().get_line_filters(), ControlCharacterFilter()]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave letters to the field in which they are typed."""
+        """Disable letter keys while the person types in a field."""
         in_field = isinstance(self.screen, RequestScreen) and self.screen.box_in_use
         return not (in_field and action in ("leave", "help"))
 
     def action_leave(self) -> None:
-        """Quit; what is typed and not sent is worth a second key."""
-        if self.desk.has_unsent and not self._is_warned:
+        """Quit; with unsent text, only after a second key."""
+        if self.controller.has_unsent and not self._is_warned:
             self._is_warned = True
-            self._tell(WORDS.unsent)
+            self._show(TEXTS.unsent)
         else:
             self.exit()
 
@@ -94,52 +94,52 @@ class WatchApp(App[None]):
         self.push_screen(HelpScreen())
 
     def show_warning(self, record: logging.LogRecord) -> None:
-        """Show a warning where it cannot break the picture."""
-        self.call_later(self._tell, visible(record.getMessage()))
+        """Show a warning in the app."""
+        self.call_later(self._show, visible(record.getMessage()))
 
     @on(ListScreen.Opened)
     async def _open(self, opened: ListScreen.Opened) -> None:
         if isinstance(self.screen, ListScreen):
-            await self.push_screen(RequestScreen(self.desk, opened.request))
+            await self.push_screen(RequestScreen(self.controller, opened.request))
 
     @on(RequestScreen.Left)
     async def _left(self, left: RequestScreen.Left) -> None:
         if not isinstance(self.screen, RequestScreen):
             return
         if left.to:
-            await self.switch_screen(RequestScreen(self.desk, left.to, left.told))
+            await self.switch_screen(RequestScreen(self.controller, left.to, left.message))
             return
-        shown = self.screen.request.id
+        request_id = self.screen.request.id
         await self.pop_screen()
-        if left.told and self.desk.live.is_done:
+        if left.message and self.controller.requests.is_done:
             await self.list.action_news()
-        self.list.redraw(at=shown)
-        self.list.tell(left.told)
+        self.list.redraw(at=request_id)
+        self.list.tell(left.message)
 
-    async def _give(self) -> None:
-        """Hand out keys until one of them is on its way."""
-        while self._keys and not (self._deals and self._deals.is_running):
+    async def _handle_keys(self) -> None:
+        """Handle waiting keys until one is being processed."""
+        while self._keys and not (self._handling and self._handling.is_running):
             event, to = self._keys.popleft(), self.focused or self.screen
             await super().on_event(event)
-            follows = event.is_forwarded and to.post_message(Passed().set_sender(to))
-            self._deals = to if follows else None
+            follows = event.is_forwarded and to.post_message(KeyHandled().set_sender(to))
+            self._handling = to if follows else None
 
-    @on(Passed)
-    def _passed(self) -> None:
-        # Later: what the key did may have moved the focus, which Textual does later too.
-        self.call_later(self._go_on)
+    @on(KeyHandled)
+    def _key_handled(self) -> None:
+        # Textual moves the focus later, so the next key must wait too.
+        self.call_later(self._handle_next)
 
-    async def _go_on(self) -> None:
-        self._deals = None
-        await self._give()
+    async def _handle_next(self) -> None:
+        self._handling = None
+        await self._handle_keys()
 
     async def _follow(self) -> None:
-        async for ids in self.desk.live.changes():
+        async for ids in self.controller.requests.changes():
             for screen in self.screen_stack:
                 if isinstance(screen, ListScreen | RequestScreen):
                     await screen.requests_changed(ids)
 
-    def _tell(self, what: str) -> None:
+    def _show(self, what: str) -> None:
         if isinstance(self.screen, RequestScreen):
             self.screen.panel.tell(what)
         else:

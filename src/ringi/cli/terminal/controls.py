@@ -1,4 +1,4 @@
-"""Where people type and choose: a widget for each field type, each knows what it holds and what that means."""
+"""Input widgets: one for each field type, with its raw content and its value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Select, TextArea
 
 from ringi.cli.format.visible import visible
 from ringi.cli.terminal.slider import Slider
-from ringi.cli.terminal.words import ENGLISH as WORDS
+from ringi.cli.terminal.texts import ENGLISH as TEXTS
 from ringi.errors import RingiError
 from ringi.forms.fields import Attachment, Boolean, Checkbox, Date, DateTime, Field, MultiSelect, Number, Radio
 from ringi.forms.fields import Select as SelectField
@@ -25,18 +25,18 @@ from ringi.forms.fields import TextArea as TextAreaField
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+")
 
 
-class UnreadableError(RingiError):
-    """What is typed in a field cannot be sent."""
+class InputError(RingiError):
+    """The content of a field is invalid."""
 
     @classmethod
-    def number(cls, text: str) -> UnreadableError:
-        """Return the error of a number that is none."""
-        return cls(WORDS.no_number.format(text=f"“{visible(text)}”"))
+    def number(cls, text: str) -> InputError:
+        """Return the error for a text that is not a number."""
+        return cls(TEXTS.no_number.format(text=f"“{visible(text)}”"))
 
     @classmethod
-    def json(cls, error: ValueError) -> UnreadableError:
-        """Return the error of JSON that is none."""
-        return cls(WORDS.no_json.format(why=error))
+    def json(cls, error: ValueError) -> InputError:
+        """Return the error for a text that is not JSON."""
+        return cls(TEXTS.no_json.format(why=error))
 
 
 class LineControl(Input):
@@ -45,12 +45,12 @@ class LineControl(Input):
     def __init__(self, typed: str, placeholder: str = "") -> None:
         super().__init__(typed, placeholder=visible(placeholder), compact=True, select_on_focus=False)
 
-    def held(self) -> str:
-        """Return what is typed."""
+    def raw_value(self) -> str:
+        """Return the raw content."""
         return self.value
 
     def read(self) -> Any:
-        """Return what it means."""
+        """Return the value."""
         return self.value
 
 
@@ -58,21 +58,21 @@ class NumberControl(LineControl):
     """A number."""
 
     def read(self) -> int | float | None:
-        """Return the number; raise `UnreadableError` for anything else."""
-        # Japanese and Chinese keyboards write figures in full width.
+        """Return the number; raise `InputError` for anything else."""
+        # Japanese and Chinese keyboards write full-width digits.
         text = unicodedata.normalize("NFKC", self.value).strip()
         if not text:
             return None
         if not NUMBER.fullmatch(text):
-            raise UnreadableError.number(self.value)
+            raise InputError.number(self.value)
         return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
 class JsonControl(LineControl):
-    """A value that is no text, as JSON."""
+    """A value other than text, as JSON."""
 
     def read(self) -> Any:
-        """Return the value; raise `UnreadableError` for what is no JSON."""
+        """Return the value; raise `InputError` for invalid JSON."""
         return _parsed(self.value)
 
 
@@ -82,12 +82,12 @@ class LinesControl(TextArea):
     def __init__(self, typed: str, placeholder: str = "") -> None:
         super().__init__(typed, placeholder=Content(visible(placeholder)), compact=True, highlight_cursor_line=False)
 
-    def held(self) -> str:
-        """Return what is typed."""
+    def raw_value(self) -> str:
+        """Return the raw content."""
         return self.text
 
     def read(self) -> Any:
-        """Return what it means."""
+        """Return the value."""
         return self.text
 
 
@@ -95,12 +95,12 @@ class JsonLinesControl(LinesControl):
     """A list or an object, as JSON."""
 
     def read(self) -> Any:
-        """Return the value; raise `UnreadableError` for what is no JSON."""
+        """Return the value; raise `InputError` for invalid JSON."""
         return _parsed(self.text)
 
 
-class WordsControl(LinesControl):
-    """A reason or an answer: enter sends it."""
+class MessageControl(LinesControl):
+    """A reason or an answer; enter sends it."""
 
     BINDINGS = [Binding("ctrl+j,shift+enter,alt+enter", "new_line", show=False, priority=True)]
 
@@ -120,42 +120,42 @@ class WordsControl(LinesControl):
 
 
 class SelectControl(Select[Any]):
-    """One of several options, in a list that opens."""
+    """A drop-down list of options."""
 
     def __init__(self, options: list[tuple[str, Any]], typed: Any, placeholder: str = "") -> None:
-        shown = [(Content(visible(label)), value) for label, value in options]
+        labels = [(Content(visible(label)), value) for label, value in options]
         chosen = Select.NULL if typed is None else typed
-        super().__init__(shown, prompt=visible(placeholder) or WORDS.not_set, value=chosen, compact=True)
+        super().__init__(labels, prompt=visible(placeholder) or TEXTS.not_set, value=chosen, compact=True)
 
-    def held(self) -> Any:
-        """Return what is chosen."""
+    def raw_value(self) -> Any:
+        """Return the selected value."""
         return None if self.is_blank() else self.value
 
-    read = held
+    read = raw_value
 
 
 class ChoiceControl(OptionList):
-    """One of several options, or any of them, all in sight; the marks need no colour."""
+    """A list of options, of which one or several can be selected; the marks need no color."""
 
     BINDINGS = [Binding("space", "select", show=False)]
 
     class Changed(Message):
-        """Something else is chosen."""
+        """The selection changed."""
 
     def __init__(self, options: list[tuple[str, Any]], chosen: list[Any], *, many: bool) -> None:
-        self.options_given, self.many = options, many
+        self.choices, self.many = options, many
         self.marked = {at for at, (_, value) in enumerate(options) if any(_same(value, other) for other in chosen)}
         super().__init__(*map(self._prompt, range(len(options))), compact=True)
 
-    def held(self) -> Any:
-        """Return what is chosen: a list in the order of the options where there may be many."""
-        values = [self.options_given[at][1] for at in sorted(self.marked)]
+    def raw_value(self) -> Any:
+        """Return the selected value; with `many`, a list in the order of the options."""
+        values = [self.choices[at][1] for at in sorted(self.marked)]
         return values if self.many else next(iter(values), None)
 
-    read = held
+    read = raw_value
 
     def on_focus(self) -> None:
-        """Begin at what is chosen."""
+        """Highlight the first selected option."""
         if self.highlighted is None:
             self.highlighted = min(self.marked, default=0)
 
@@ -170,27 +170,27 @@ class ChoiceControl(OptionList):
 
     def _prompt(self, at: int) -> Content:
         mark = ("[x]" if self.many else "(•)") if at in self.marked else ("[ ]" if self.many else "( )")
-        return Content(f"{mark} {visible(self.options_given[at][0])}")
+        return Content(f"{mark} {visible(self.choices[at][0])}")
 
 
 class SliderControl(Slider):
     """A number between two ends."""
 
-    def held(self) -> int | float | None:
-        """Return what is chosen."""
+    def raw_value(self) -> int | float | None:
+        """Return the selected value."""
         return self.value
 
-    read = held
+    read = raw_value
 
 
 Control = LineControl | LinesControl | SelectControl | ChoiceControl | SliderControl
 
 
-HINTS = {"date": WORDS.date, "datetime": WORDS.moment, "attachment": WORDS.attachment}
+HINTS = {"date": TEXTS.date, "datetime": TEXTS.moment, "attachment": TEXTS.attachment}
 
 
 def initial(field: Field) -> Any:
-    """Return what a field holds before anybody touched it."""
+    """Return the initial content of a field."""
     default = field.default
     if isinstance(field, Number):
         return "" if default is None else json.dumps(default)
@@ -202,7 +202,7 @@ def initial(field: Field) -> Any:
 
 
 def control(field: Field, typed: Any) -> Control:
-    """Return the widget for a field, holding what was typed."""
+    """Return the widget of a field with its content."""
     hint = field.placeholder or ""
     match field:
         case TextAreaField():
@@ -214,7 +214,7 @@ def control(field: Field, typed: Any) -> Control:
         case SliderField():
             return SliderControl(field, typed)
         case Boolean():
-            return ChoiceControl([(WORDS.yes, True), (WORDS.no, False)], _listed(typed), many=False)
+            return ChoiceControl([(TEXTS.yes, True), (TEXTS.no, False)], _listed(typed), many=False)
         case MultiSelect() | Checkbox():
             return ChoiceControl(_labelled(field), typed, many=True)
         case Radio():
@@ -225,14 +225,14 @@ def control(field: Field, typed: Any) -> Control:
 
 
 def written(value: Any) -> str:
-    """Return a value as it is typed: text as it is, everything else as JSON."""
+    """Return a value as a text to edit: text as it is, everything else as JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, dict | list) else None)
 
 
 def value_control(before: Any, typed: str) -> Control:
-    """Return the widget in which a value is changed into another of its kind."""
+    """Return the widget to edit a value of the same type."""
     if isinstance(before, str):
         return LinesControl(typed) if "\n" in before or len(before) > 60 else LineControl(typed)
     return JsonLinesControl(typed) if isinstance(before, dict | list) else JsonControl(typed)
@@ -254,4 +254,4 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise UnreadableError.json(error) from error
+        raise InputError.json(error) from error

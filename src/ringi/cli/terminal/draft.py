@@ -1,4 +1,4 @@
-"""What a person has typed about a request and not sent yet, and the answer that it makes."""
+"""The unsent answer of a person to a request."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Mode = Literal["deciding", "editing", "rejecting", "answering", "confirming"]
 
 @dataclass
 class Draft:
-    """Kept per request, so that nothing typed is lost by looking at another."""
+    """The content of the fields of one request; it stays when the person opens another request."""
 
     mode: Mode = "deciding"
     typed: dict[str, Any] = field(default_factory=dict)
-    """What each field holds, by the field's path."""
+    """The content of each field, by its path."""
 
 
 def form_of(request: Request) -> Form | None:
-    """Return the form to fill in, also where only a flat schema says what is asked."""
+    """Return the form of a request, made from its JSON schema if it is flat; None if there is none."""
     if request.form or request.data_schema is None:
         return request.form
     try:
@@ -36,14 +36,14 @@ def form_of(request: Request) -> Form | None:
 
 
 def editable(request: Request) -> dict[str, Any]:
-    """Return what an edit changes besides the form: the arguments of a call, or the task of a finish."""
+    """Return the editable values besides the form: arguments of an action, or the task of a finish gate."""
     if request.action:
         return request.action.args
     return {"task": str(request.context.get("task") or "")} if request.kind == "finish" else {}
 
 
 def edit_path(request: Request, name: str) -> str:
-    """Return the path that an error about an edited value has."""
+    """Return the path of an edited value in validation errors."""
     return f"args.{name}" if request.action else f"data.{name}"
 
 
@@ -55,7 +55,7 @@ def answer(
     edited: dict[str, Any],
     message: str,
 ) -> dict[str, Any]:
-    """Return the body of an answer to exactly the request that was shown."""
+    """Return the body of an answer, with the digest of the displayed request."""
     body: dict[str, Any] = {"decision": decision, "digest": request.digest}
     if decision in ("reject", "respond") and message.strip():
         body["message"] = message
@@ -66,31 +66,31 @@ def answer(
     return body
 
 
-class Target(NamedTuple):
-    """What a costly approval is about: the person types its name."""
+class ConfirmationTarget(NamedTuple):
+    """The name that a person types to confirm a costly approval."""
 
     label: str | None
-    """The argument that names it; None where the call itself or the kind is typed."""
+    """The argument that contains the name; None for the name of the action or the kind."""
     name: str
 
     def is_named(self, typed: str) -> bool:
-        """Whether this is the name; figures in full width mean the same."""
+        """Return whether a text is the name; full-width digits count as normal ones."""
         return _plain(typed) == _plain(self.name)
 
 
-def target_of(request: Request, args: dict[str, Any]) -> Target | None:
-    """Return what has to be typed before a costly request may be approved; None for the routine.
+def target_of(request: Request, args: dict[str, Any]) -> ConfirmationTarget | None:
+    """Return the name to type before a costly request is approved; None for other requests.
 
-    The first argument that is a number or a short text names it, else the call does, else the kind.
+    The name is the first argument that is a number or a short text, else the name of the action, else the kind.
     """
     if request.priority not in ("high", "urgent") or not (request.action or request.kind in GATED):
         return None
     if not request.action:
-        return Target(None, request.kind)
+        return ConfirmationTarget(None, request.kind)
     for label, value in args.items():
         if _is_name(value):
-            return Target(visible(label), visible(str(value)).strip())
-    return Target(None, visible(request.action.name))
+            return ConfirmationTarget(visible(label), visible(str(value)).strip())
+    return ConfirmationTarget(None, visible(request.action.name))
 
 
 def _is_name(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""A field with its label, its help, what changed, and what is wrong with it."""
+"""A form field with its label, help, changes and errors."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from textual.message import Message
 from textual.widgets import Input, Select, Static, TextArea
 
 from ringi.cli.format.visible import visible, visible_lines, visible_value
-from ringi.cli.terminal.controls import ChoiceControl, Control, UnreadableError
+from ringi.cli.terminal.controls import ChoiceControl, Control, InputError
 from ringi.cli.terminal.slider import Slider
-from ringi.cli.terminal.words import ENGLISH as WORDS
+from ringi.cli.terminal.texts import ENGLISH as TEXTS
 
 
 class FieldBox(Vertical):
-    """One field. `path` is the name under which errors speak of it."""
+    """A field. `path` is its name in validation errors."""
 
     BINDINGS = [Binding("ctrl+r", "reset", show=False)]
 
     class Typed(Message):
-        """The field holds something else."""
+        """The content of the field changed."""
 
-        def __init__(self, path: str, held: Any, *, is_changed: bool) -> None:
+        def __init__(self, path: str, raw_value: Any, *, is_changed: bool) -> None:
             super().__init__()
-            self.path, self.held, self.is_changed = path, held, is_changed
+            self.path, self.raw_value, self.is_changed = path, raw_value, is_changed
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class FieldBox(Vertical):
         self.control = make(typed)
 
     def compose(self) -> ComposeResult:
-        """Lay out the label, the control and the lines below it."""
+        """Create the widgets."""
         yield Static(Content(visible(self.label)), classes="label")
         yield self.control
         yield Static(Content(visible_lines(self.note)), classes="note")
@@ -57,35 +57,35 @@ class FieldBox(Vertical):
         yield Static(classes="error")
 
     def on_mount(self) -> None:
-        """Show only the lines that say something."""
+        """Hide empty lines."""
         self.query_one(".note").display = bool(self.note)
         self.complain("")
-        self._tell_changes()
+        self._show_changes()
 
     def relabel(self, label: str) -> None:
-        """Ask for something else."""
+        """Change the label."""
         self.query_one(".label", Static).update(Content(visible(label)))
 
     @property
     def is_changed(self) -> bool:
-        """Whether it holds something else than at first."""
-        return bool(self.control.held() != self.untouched)
+        """Whether the content differs from the initial one."""
+        return bool(self.control.raw_value() != self.untouched)
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it was complained about and not changed since."""
+        """Whether the field shows an error."""
         return bool(self.query_one(".error").display)
 
     def read(self) -> Any:
-        """Return what is typed as JSON data; raise `UnreadableError` for what cannot be sent."""
+        """Return the content as JSON data; raise `InputError` if it is invalid."""
         return self.control.read()
 
     def complain(self, why: str) -> None:
-        """Show what is wrong with the field, or nothing."""
+        """Show an error, or clear it."""
         self._line(".error", f"✗ {visible(why)}" if why else "")
 
     async def action_reset(self) -> None:
-        """Put the field back as it was at first."""
+        """Reset the field to its initial content."""
         fresh = self.make(self.untouched)
         await self.mount(fresh, before=self.control)
         await self.control.remove()
@@ -100,22 +100,22 @@ class FieldBox(Vertical):
     @on(Slider.Changed)
     def _changed(self) -> None:
         self.complain("")
-        self._tell_changes()
-        self.post_message(self.Typed(self.path, self.control.held(), is_changed=self.is_changed))
+        self._show_changes()
+        self.post_message(self.Typed(self.path, self.control.raw_value(), is_changed=self.is_changed))
 
-    def _tell_changes(self) -> None:
-        held = self.control.held()
+    def _show_changes(self) -> None:
+        raw_value = self.control.raw_value()
         self._line(".change", self._change() if self.is_changed and self.before is not None else "")
-        shown = visible_lines(held) if isinstance(held, str) else held
-        hides = isinstance(held, str) and shown != held.expandtabs(4)
-        self._line(".hidden-characters", WORDS.with_hidden.format(text=shown) if hides else "")
+        escaped = visible_lines(raw_value) if isinstance(raw_value, str) else raw_value
+        hides = isinstance(raw_value, str) and escaped != raw_value.expandtabs(4)
+        self._line(".hidden-characters", TEXTS.with_hidden.format(text=escaped) if hides else "")
 
     def _change(self) -> str:
         try:
             after = self.read()
-        except UnreadableError as error:
+        except InputError as error:
             return str(error)
-        return WORDS.becomes.format(before=visible_value(self.before), after=visible_value(after))
+        return TEXTS.becomes.format(before=visible_value(self.before), after=visible_value(after))
 
     def _line(self, name: str, text: str) -> None:
         line = self.query_one(name, Static)

@@ -1,4 +1,4 @@
-"""A second process that gives the terminal back when the first one is killed."""
+"""A second process that restores the terminal if the first one is killed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from typing import Any
 
 MODES = (1000, 1002, 1003, 1006, 1015, 1016, 1004, 2004, 2048)
-"""What was switched on: the mouse in its dialects, focus reports, bracketed paste, resize reports."""
+"""Terminal modes to reset: mouse protocols, focus reports, bracketed paste, resize reports."""
 LEAVE = "\x1b[<u" + "".join(f"\x1b[?{mode}l" for mode in MODES) + "\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"
-"""End kitty's keys and the modes, wrap lines again, leave the alternate screen, show the cursor."""
-WELL = b"."
+"""Resets kitty's keys, the modes, wrapping, the alternate screen and the cursor."""
+ENDED_NORMALLY = b"."
 
 
 @contextmanager
 def guarded_terminal() -> Iterator[None]:
-    """Put the terminal back in order after the block, however this process ends: SIGKILL included."""
-    if not hasattr(os, "fork"):  # Windows gives a console back by itself.
+    """Restore the terminal after the block, even if this process is killed with SIGKILL."""
+    if not hasattr(os, "fork"):  # Windows restores the console.
         yield
         return
     import termios
@@ -33,19 +33,19 @@ def guarded_terminal() -> Iterator[None]:
     try:
         yield
     finally:
-        if _is_calm():
-            os.write(writer, WELL)
+        if _is_in_shell_mode():
+            os.write(writer, ENDED_NORMALLY)
         os.close(writer)
         os.waitpid(guard, 0)
 
 
 def _watch_over(reader: int, before: list[Any]) -> None:
-    """Wait for the end of the other process and never return."""
+    """Wait for the other process to end, restore the terminal if needed, and exit."""
     try:
-        # What ends the whole group, as a key or a closed window does, must not end the one who cleans up.
+        # A key or a closed window signals the whole process group; this process must survive to clean up.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTOU):
             signal.signal(number, signal.SIG_IGN)
-        if os.read(reader, 1) != WELL:
+        if os.read(reader, 1) != ENDED_NORMALLY:
             _restore(before)
     finally:
         os._exit(0)
@@ -55,13 +55,13 @@ def _restore(before: list[Any]) -> None:
     import termios
 
     os.write(2, LEAVE.encode())
-    # A shell that took over already has set its own mode: it stays.
-    if not _is_calm():
+    # A shell that already took over has set its own mode.
+    if not _is_in_shell_mode():
         termios.tcsetattr(0, termios.TCSANOW, before)
 
 
-def _is_calm() -> bool:
-    """Whether the terminal sends signals for keys again, as it does whenever no full-screen program has it."""
+def _is_in_shell_mode() -> bool:
+    """Return whether keys such as ctrl+c send signals, as they do outside of full-screen programs."""
     import termios
 
     return bool(termios.tcgetattr(0)[3] & termios.ISIG)

@@ -1,4 +1,4 @@
-"""The keys, on one page."""
+"""The help screen."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ringi.cli.terminal.words import ENGLISH as WORDS
+from ringi.cli.terminal.texts import ENGLISH as TEXTS
 
 
 class HelpScreen(ModalScreen[None]):
-    """All keys and what they do."""
+    """A screen with all keys."""
 
     BINDINGS = [("escape,question_mark,q,enter", "dismiss", "")]
 
     def compose(self) -> ComposeResult:
-        """Lay out one line for each key."""
-        width = max(len(keys) for keys, _ in WORDS.help)
-        lines = [f"{keys:{width}}   {what}" for keys, what in WORDS.help]
-        box = Static(Content("\n".join([*lines, "", WORDS.help_foot])), id="help")
-        box.border_title = WORDS.help_title
+        """Create one line for each key."""
+        width = max(len(keys) for keys, _ in TEXTS.help)
+        lines = [f"{keys:{width}}   {what}" for keys, what in TEXTS.help]
+        box = Static(Content("\n".join([*lines, "", TEXTS.help_foot])), id="help")
+        box.border_title = TEXTS.help_title
         yield box

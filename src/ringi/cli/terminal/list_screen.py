@@ -1,4 +1,4 @@
-"""The list of what waits."""
+"""The screen with the list of open requests."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from textual.widgets import DataTable, Input, Static
 from ringi.cli.format.visible import visible
 from ringi.cli.terminal import pieces
 from ringi.cli.terminal.controller import InboxController
-from ringi.cli.terminal.live import COUNTED
-from ringi.cli.terminal.words import ENGLISH as WORDS
+from ringi.cli.terminal.request_list import COUNTED
+from ringi.cli.terminal.texts import ENGLISH as TEXTS
 from ringi.domain.request import Request
 from ringi.errors import RingiError
 
 KIND, STATE = 9, 24
-"""How wide two columns are; the title has the rest."""
+"""The width of two columns; the title has the rest."""
 SCROLLBAR = 1
 COLUMNS = ("mark", "title", "kind", "state")
 MARK = "▌"
 
 
-class Rows(DataTable[Text | str]):
-    """The rows; the ends of the list are a key away."""
+class RequestTable(DataTable[Text | str]):
+    """The table of requests."""
 
     BINDINGS = [Binding("home,g", "scroll_top", show=False), Binding("end,G", "scroll_bottom", show=False)]
 
 
 class ListScreen(Screen[None]):
-    """All that waits, newest first; news gather in a line until they are asked for."""
+    """All open requests, newest first; new ones are only counted until the person asks for them."""
 
     BINDINGS = [
         Binding("j", "move(1)"),
@@ -47,77 +47,77 @@ class ListScreen(Screen[None]):
         Binding("u", "release"),
         Binding("escape", "end_search"),
     ]
-    AUTO_FOCUS = "Rows"
+    AUTO_FOCUS = "RequestTable"
 
     class Opened(Message):
-        """Enter was pressed on a request."""
+        """The person opened a request."""
 
         def __init__(self, request: Request) -> None:
             super().__init__()
             self.request = request
 
-    def __init__(self, desk: InboxController) -> None:
+    def __init__(self, controller: InboxController) -> None:
         super().__init__()
-        self.desk, self.live = desk, desk.live
+        self.controller, self.requests = controller, controller.requests
         self._drawn: dict[str, tuple[Request, str]] = {}
         self._marked: str | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out the heading, the list, the search and the keys."""
+        """Create the widgets."""
         yield Static(id="heading")
-        yield Rows(cursor_type="row", show_header=False, id="list")
+        yield RequestTable(cursor_type="row", show_header=False, id="list")
         yield Static(id="empty")
-        yield Input(placeholder=WORDS.search, compact=True, id="search")
-        yield Static(id="told")
-        yield Static(Content(WORDS.list_keys), id="keys")
+        yield Input(placeholder=TEXTS.search, compact=True, id="search")
+        yield Static(id="message")
+        yield Static(Content(TEXTS.list_keys), id="keys")
 
     def on_mount(self) -> None:
-        """Draw what is known and let the time run."""
+        """Hide the search and update the times every second."""
         self.query_one("#search").display = False
         self.set_interval(1, self._tick)
 
     def on_resize(self, _: events.Resize) -> None:
-        """Give the title what is left of the width."""
+        """Redraw with the new width."""
         self.redraw()
 
     def on_screen_resume(self) -> None:
-        """Show what became of the request that was open."""
+        """Redraw after another screen closed."""
         self.redraw()
 
     async def requests_changed(self, ids: set[str]) -> None:
-        """Show what changed, in its place; show news at once only where nothing can be disturbed."""
-        if self.live.is_done and self.live.news:
+        """Update changed rows; add new requests at once only if no listed request is open."""
+        if self.requests.is_done and self.requests.news:
             return await self.action_news()
         self._tick()
         self._draw_heading()
 
     def redraw(self, at: str | None = None) -> None:
-        """Draw the list anew, with the cursor on the same request or the one given."""
-        list = self.query_one(Rows)
+        """Redraw the list with the cursor on the same request, or on the request `at`."""
+        list = self.query_one(RequestTable)
         chosen, row = at or self._chosen_id(), list.cursor_row
         list.clear(columns=True)
         self._drawn = {}
         title_width = max(20, self.size.width - 1 - KIND - STATE - 2 * len(COLUMNS) - SCROLLBAR)
         for key, width in zip(COLUMNS, (1, title_width, KIND, STATE), strict=True):
             list.add_column("", width=width, key=key)
-        for request in self.live.shown.values():
+        for request in self.requests.listed.values():
             title, state = self._cells(request)
-            list.add_row("", title, Text(WORDS.kind[request.kind]), state, key=request.id)
-        if self.live.shown:
-            list.move_cursor(row=list.get_row_index(chosen) if chosen in self.live.shown else row, scroll=True)
+            list.add_row("", title, Text(TEXTS.kind[request.kind]), state, key=request.id)
+        if self.requests.listed:
+            list.move_cursor(row=list.get_row_index(chosen) if chosen in self.requests.listed else row, scroll=True)
         self._mark()
         self._draw_heading()
 
     @property
     def chosen(self) -> Request | None:
         """The request under the cursor."""
-        return self.live.shown.get(self._chosen_id() or "")
+        return self.requests.listed.get(self._chosen_id() or "")
 
     @on(DataTable.RowHighlighted)
     async def _moved(self, moved: DataTable.RowHighlighted) -> None:
         self._mark()
-        if self.live.has_more and moved.cursor_row >= len(self.live.shown) - 1:
-            await self._after(self.live.more())
+        if self.requests.has_more and moved.cursor_row >= len(self.requests.listed) - 1:
+            await self._after(self.requests.more())
 
     @on(DataTable.RowSelected)
     def _opened(self) -> None:
@@ -126,46 +126,46 @@ class ListScreen(Screen[None]):
 
     def action_move(self, step: int) -> None:
         """Move the cursor."""
-        list = self.query_one(Rows)
+        list = self.query_one(RequestTable)
         list.move_cursor(row=list.cursor_row + step)
 
     async def action_news(self) -> None:
-        """Show what is new and drop what has ended."""
-        await self._after(self.live.reload())
+        """Add new requests and remove ended ones."""
+        await self._after(self.requests.reload())
 
     def action_search(self) -> None:
-        """Ask for words."""
+        """Open the search."""
         search = self.query_one("#search", Input)
         search.display = True
         search.focus()
 
     @on(Input.Submitted, "#search")
     async def _search(self, submitted: Input.Submitted) -> None:
-        self.live.search = submitted.value.strip()
-        submitted.input.display = bool(self.live.search)
+        self.requests.search = submitted.value.strip()
+        submitted.input.display = bool(self.requests.search)
         await self.action_news()
-        self.query_one(Rows).focus()
+        self.query_one(RequestTable).focus()
 
     async def action_end_search(self) -> None:
-        """Show everything again."""
+        """Close the search."""
         search = self.query_one("#search", Input)
-        search.value, search.display, self.live.search = "", False, ""
+        search.value, search.display, self.requests.search = "", False, ""
         await self.action_news()
-        self.query_one(Rows).focus()
+        self.query_one(RequestTable).focus()
 
     async def action_claim(self) -> None:
-        """Keep others from the request under the cursor."""
+        """Claim the request under the cursor."""
         if self.chosen:
-            self.tell(await self.desk.claim(self.chosen))
+            self.tell(await self.controller.claim(self.chosen))
 
     async def action_release(self) -> None:
-        """Let others have the request under the cursor."""
+        """Release the request under the cursor."""
         if self.chosen:
-            self.tell(await self.desk.release(self.chosen))
+            self.tell(await self.controller.release(self.chosen))
 
     def tell(self, what: str) -> None:
-        """Say something below the list."""
-        self.query_one("#told", Static).update(Content(what))
+        """Show a message below the list."""
+        self.query_one("#message", Static).update(Content(what))
 
     async def _after(self, reading: Awaitable[None]) -> None:
         try:
@@ -175,14 +175,14 @@ class ListScreen(Screen[None]):
         self.redraw()
 
     def _chosen_id(self) -> str | None:
-        list = self.query_one(Rows)
+        list = self.query_one(RequestTable)
         if not list.is_valid_row_index(list.cursor_row):
             return None
         return list.coordinate_to_cell_key(Coordinate(list.cursor_row, 0)).row_key.value
 
     def _tick(self) -> None:
-        list = self.query_one(Rows)
-        for request in self.live.shown.values():
+        list = self.query_one(RequestTable)
+        for request in self.requests.listed.values():
             if request.id in self._drawn and self._drawn[request.id] != (request, self._state(request)):
                 title, state = self._cells(request)
                 list.update_cell(request.id, "title", title)
@@ -191,7 +191,7 @@ class ListScreen(Screen[None]):
     def _cells(self, request: Request) -> tuple[Text, Text]:
         title = visible(request.title)
         if request.priority in ("high", "urgent"):
-            title = f"{WORDS.short_priority[request.priority]} · {title}"
+            title = f"{TEXTS.short_priority[request.priority]} · {title}"
         state = self._state(request)
         self._drawn[request.id] = request, state
         style = "dim" if request.is_final else ""
@@ -200,29 +200,31 @@ class ListScreen(Screen[None]):
     def _state(self, request: Request) -> str:
         if request.is_final:
             return pieces.ended(request)
-        now = self.desk.now()
+        now = self.controller.now()
         return " · ".join(part for part in (pieces.deadline(request, now).plain, pieces.claim(request, now)) if part)
 
     def _mark(self) -> None:
-        list, chosen = self.query_one(Rows), self._chosen_id()
-        if self._marked in self.live.shown and self._marked in self._drawn:
+        list, chosen = self.query_one(RequestTable), self._chosen_id()
+        if self._marked in self.requests.listed and self._marked in self._drawn:
             list.update_cell(self._marked, "mark", "")
         if chosen:
             list.update_cell(chosen, "mark", MARK)
         self._marked = chosen
 
     def _draw_heading(self) -> None:
-        live = self.live
-        count = WORDS.many.format(count=live.waiting) if live.waiting >= COUNTED else str(live.waiting)
-        told = (WORDS.found if live.search else WORDS.waiting).format(count=count, text=visible(live.search))
-        news = ((WORDS.news, len(live.news)), (WORDS.ended, live.ended))
-        more = ", ".join(words.format(count=number) for words, number in news if number)
-        parts = [WORDS.inbox, told, more and f"{more}: {WORDS.show_news}", visible(self.desk.name)]
+        requests = self.requests
+        count = TEXTS.many.format(count=requests.waiting) if requests.waiting >= COUNTED else str(requests.waiting)
+        counted = (TEXTS.found if requests.search else TEXTS.waiting).format(count=count, text=visible(requests.search))
+        news = ((TEXTS.news, len(requests.news)), (TEXTS.ended, requests.ended))
+        more = ", ".join(text.format(count=number) for text, number in news if number)
+        parts = [TEXTS.inbox, counted, more and f"{more}: {TEXTS.show_news}", visible(self.controller.name)]
         self.query_one("#heading", Static).update(Content(" · ".join(part for part in parts if part)))
         empty = self.query_one("#empty", Static)
-        empty.update(Content(WORDS.empty_search.format(text=visible(live.search)) if live.search else WORDS.empty))
-        empty.display = not live.shown
-        self.query_one(Rows).display = bool(live.shown)
+        empty.update(
+            Content(TEXTS.empty_search.format(text=visible(requests.search)) if requests.search else TEXTS.empty)
+        )
+        empty.display = not requests.listed
+        self.query_one(RequestTable).display = bool(requests.listed)
 
 
 def _cell(text: str, style: str) -> Text:

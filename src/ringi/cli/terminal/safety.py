@@ -1,4 +1,4 @@
-"""The last gate before the terminal: whatever a widget draws, nothing that a terminal obeys gets through."""
+"""A filter for everything that widgets draw: no control characters reach the terminal."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from textual.filter import LineFilter
 from ringi.cli.format.visible import is_hidden
 
 
-class Harmless(LineFilter):
-    """Replaces what hides by blanks of the same width: what people type or paste is drawn by widgets as it is."""
+class ControlCharacterFilter(LineFilter):
+    """Replaces hidden characters by blanks: widgets draw typed and pasted text unchanged."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without a character that a terminal would obey."""
-        return [Segment(harmless(text), style, control) for text, style, control in segments]
+        """Return the segments without control characters."""
+        return [Segment(without_control_characters(text), style, control) for text, style, control in segments]
 
 
 @lru_cache(4096)
-def harmless(text: str) -> str:
-    """Return the text in as many cells, without a hidden character."""
+def without_control_characters(text: str) -> str:
+    """Return a text of the same width without hidden characters."""
     if text.isascii() and text.isprintable():
         return text
-    kept = "".join(character for character in text if not is_hidden(character))
-    return set_cell_size(kept, cell_len(text))
+    visible_text = "".join(character for character in text if not is_hidden(character))
+    return set_cell_size(visible_text, cell_len(text))

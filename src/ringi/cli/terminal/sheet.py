@@ -1,4 +1,4 @@
-"""The sheet of a request: facts before prose, the values that can be changed, the form, the history."""
+"""The view of a request: the action, the fields to edit, the description, the form and the history."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ringi.cli.format.visible import visible
 from ringi.cli.terminal import pieces
 from ringi.cli.terminal.controls import (
     Control,
+    InputError,
     JsonLinesControl,
-    UnreadableError,
     control,
     initial,
     value_control,
@@ -24,17 +24,17 @@ from ringi.cli.terminal.controls import (
 )
 from ringi.cli.terminal.draft import Draft, edit_path, editable, form_of
 from ringi.cli.terminal.field_box import FieldBox
-from ringi.cli.terminal.words import ENGLISH as WORDS
+from ringi.cli.terminal.texts import ENGLISH as TEXTS
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError
 
-WHOLE = "data"
-"""The path of an answer that is written as one piece of JSON."""
+JSON_PATH = "data"
+"""The path of an answer that is typed as one JSON value."""
 
 
 class Sheet(VerticalScroll, can_focus=True):
-    """All that is shown of a request, and all that is filled in."""
+    """The content of a request and its fields."""
 
     def __init__(self, request: Request, draft: Draft) -> None:
         super().__init__()
@@ -42,12 +42,12 @@ class Sheet(VerticalScroll, can_focus=True):
         self.form = form_of(request)
 
     def compose(self) -> ComposeResult:
-        """Lay out the facts before the prose."""
+        """Create the widgets; the action comes before the agent's description."""
         yield Static(Content.styled(visible(self.request.title), "bold"), id="title")
         if facts := pieces.facts(self.request):
             yield facts
         with Vertical(id="edits") as edits:
-            edits.border_title = WORDS.finish if self.request.kind == "finish" else WORDS.facts
+            edits.border_title = TEXTS.finish if self.request.kind == "finish" else TEXTS.facts
             if self.request.action:
                 yield Static(Content.styled(visible(self.request.action.name), "bold"))
             yield from self._edit_boxes()
@@ -58,58 +58,58 @@ class Sheet(VerticalScroll, can_focus=True):
 
     @property
     def can_be_edited(self) -> bool:
-        """Whether there is anything that an edit could change."""
+        """Whether the request has values to edit."""
         return bool(self._boxes())
 
     @property
     def is_changed(self) -> bool:
-        """Whether any value is another than the agent's."""
+        """Whether any value was changed."""
         return any(box.is_changed for box in self._boxes())
 
     def edit(self, on: bool) -> None:
-        """Show the values of the call as fields, or as facts."""
+        """Show the arguments as fields or as text."""
         edits = self.query_one("#edits")
         edits.display = on and bool(editable(self.request))
         for facts in self.query(".facts"):
             facts.display = not edits.display
 
     def freeze(self) -> None:
-        """Take no more input; what is typed stays to be read."""
+        """Disable the fields; their content stays readable."""
         for box in self._boxes():
             box.disabled = True
         for facts in (*self.query(".facts"), self.query_one("#edits")):
-            facts.border_title = WORDS.facts_ended
+            facts.border_title = TEXTS.facts_ended
 
     def tell_history(self, events: Sequence[Event]) -> None:
-        """Show what has happened to the request so far."""
+        """Show the history of the request."""
         self.query_one("#history", Static).update(pieces.history(events))
 
     def focus_first(self) -> None:
-        """Put the cursor into the first field that is shown."""
+        """Focus the first visible field."""
         boxes = [box for box in self._boxes() if box.parent and box.parent.display]
         if boxes:
             boxes[0].control.focus()
 
     def data(self) -> dict[str, Any] | None:
-        """Return what the form says, without the fields that say nothing; None where there is no form.
+        """Return the values of the form without empty fields; None if there is no form.
 
-        Raises `InvalidError` for what cannot be sent.
+        Raises `InvalidError` if a field is invalid.
         """
         if self.request.form is None and self.request.data_schema is None:
             return None
         values = _read(self.query("#form > FieldBox").results(FieldBox))
         if not self.form:
-            whole: dict[str, Any] = values[WHOLE]
+            whole: dict[str, Any] = values[JSON_PATH]
             return whole
         return {name: value for name, value in values.items() if value not in ("", None, [])}
 
     def edited(self) -> dict[str, Any]:
-        """Return the whole arguments or the task as they stand in the fields, or raise `InvalidError`."""
+        """Return the edited arguments or the edited task; raise `InvalidError` if a field is invalid."""
         values = _read(self.query("#edits > FieldBox").results(FieldBox))
         return {name: values[edit_path(self.request, name)] for name in editable(self.request)}
 
     def complain(self, errors: Iterable[FieldError]) -> list[FieldError]:
-        """Show each error at its field, go to the first; return those that belong to no field."""
+        """Show errors at their fields and focus the first; return errors without a field."""
         rest = []
         for error in errors:
             if not (box := self._box_of(error.field)):
@@ -125,16 +125,16 @@ class Sheet(VerticalScroll, can_focus=True):
         return list(self.query(FieldBox))
 
     def _box_of(self, path: str) -> FieldBox | None:
-        def speaks_of(box: FieldBox) -> bool:
+        def matches(box: FieldBox) -> bool:
             return path == box.path or path.startswith((f"{box.path}.", f"{box.path}["))
 
-        return next((box for box in self._boxes() if speaks_of(box)), None)
+        return next((box for box in self._boxes() if matches(box)), None)
 
     def _form_boxes(self) -> Iterator[FieldBox]:
         if not self.form and self.request.data_schema is not None:
-            yield self._box(WHOLE, WORDS.answer, JsonLinesControl, "{}", note=written(self.request.data_schema))
+            yield self._box(JSON_PATH, TEXTS.answer, JsonLinesControl, "{}", note=written(self.request.data_schema))
         for field in self.form.fields if self.form else ():
-            label = f"{field.label} ({WORDS.required})" if field.required else field.label
+            label = f"{field.label} ({TEXTS.required})" if field.required else field.label
             make = partial(control, field)
             yield self._box(field.name, label, make, initial(field), before=field.default, note=field.help or "")
 
@@ -156,7 +156,7 @@ def _read(boxes: Iterable[FieldBox]) -> dict[str, Any]:
     for box in boxes:
         try:
             values[box.path] = box.read()
-        except UnreadableError as error:
+        except InputError as error:
             errors.append(FieldError(box.path, str(error)))
     if errors:
         raise InvalidError(errors)

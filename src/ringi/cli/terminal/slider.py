@@ -1,4 +1,4 @@
-"""A number between two ends, set with the arrow keys."""
+"""A slider that is moved with the arrow keys."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from textual.message import Message
 from textual.reactive import var
 from textual.widget import Widget
 
-from ringi.cli.terminal.words import ENGLISH as WORDS
+from ringi.cli.terminal.texts import ENGLISH as TEXTS
 from ringi.forms.fields import Slider as SliderField
 
 STEPS = 100
-"""Into how many steps a range is cut that has none of its own."""
+"""The number of steps of a range without a step size."""
 
 
 class Slider(Widget, can_focus=True):
-    """A handle on a line; nothing is chosen until a key is pressed."""
+    """A slider. It has no value until a key is pressed."""
 
     BINDINGS = [
         Binding("left,down", "move(-1)", show=False),
@@ -28,10 +28,10 @@ class Slider(Widget, can_focus=True):
     ]
 
     position: var[int | None] = var(None)
-    """How many steps from the left end; None while nothing is chosen."""
+    """Steps from the left end; None if there is no value."""
 
     class Changed(Message):
-        """The handle was moved."""
+        """The value changed."""
 
     def __init__(self, field: SliderField, value: float | None) -> None:
         super().__init__()
@@ -44,28 +44,28 @@ class Slider(Widget, can_focus=True):
 
     @property
     def value(self) -> int | float | None:
-        """The number chosen."""
+        """The value; None before the first key."""
         if self.position is None:
             return None
         number = self.least + self.position * self.step
         return number if isinstance(number, int) else float(f"{number:.12g}")
 
     def render(self) -> Content:
-        """Draw the line with its handle, and the number in figures."""
+        """Draw the line, the handle and the value."""
         width = max(10, min(40, self.size.width - 30))
         at = None if self.position is None else round(self.position / max(1, self.steps) * (width - 1))
         line = "".join("●" if place == at else "─" for place in range(width))
-        ends = WORDS.range.format(least=f"{self.least:g}", most=f"{self.most:g}")
-        number = WORDS.not_set if self.value is None else f"{self.value}"
+        ends = TEXTS.range.format(least=f"{self.least:g}", most=f"{self.most:g}")
+        number = TEXTS.not_set if self.value is None else f"{self.value}"
         return Content(f"{line} {number} ({ends})")
 
     def watch_position(self) -> None:
-        """Draw it anew and tell."""
+        """Redraw and post `Changed`."""
         self.refresh()
         self.post_message(self.Changed())
 
     def action_move(self, steps: int) -> None:
-        """Move the handle; the first key takes the left end."""
+        """Move the handle; the first key sets it to the left end."""
         self.position = 0 if self.position is None else min(self.steps, max(0, self.position + steps))
 
     def action_go(self, end: int) -> None:

@@ -1,4 +1,4 @@
-"""The list as it stands and what has happened since: nothing moves under the finger before it is asked to."""
+"""The list of open requests and the changes since; the list moves only when the person asks for it."""
 
 from __future__ import annotations
 
@@ -14,73 +14,73 @@ from ringi.inbox.inbox import Inbox
 log = logging.getLogger(__name__)
 PAGE = 200
 AGAIN = 1.0
-"""Seconds after which a store that could not be read is asked again."""
+"""Seconds before a failed read is repeated."""
 COUNTED = 1_000
-"""Above this many, people need no exact number."""
+"""The highest exact count."""
 
 
-class Live:
-    """The requests that are shown, in their order, and those that wait to be shown."""
+class RequestList:
+    """The listed requests in order, and new ones that are not listed yet."""
 
     def __init__(self, inbox: Inbox) -> None:
         self.inbox = inbox
         self.search = ""
-        self.shown: dict[str, Request] = {}
+        self.listed: dict[str, Request] = {}
         self.news: dict[str, Request] = {}
         self.waiting = 0
         self.has_more = False
-        self._heard: set[str] = set()
-        self._ring = asyncio.Event()
+        self._changed_ids: set[str] = set()
+        self._changed = asyncio.Event()
 
     @property
     def ended(self) -> int:
-        """How many of those shown have ended since."""
-        return sum(request.is_final for request in self.shown.values())
+        """The number of listed requests that have ended."""
+        return sum(request.is_final for request in self.listed.values())
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing that is shown can still be decided."""
-        return all(request.is_final for request in self.shown.values())
+        """Whether all listed requests have ended."""
+        return all(request.is_final for request in self.listed.values())
 
     async def reload(self) -> None:
-        """Read the list anew: what is new is shown, what has ended is gone."""
+        """Read the list again: add new requests and remove ended ones."""
         found = await self.inbox.find(self._query(PAGE + 1))
         self.has_more = len(found) > PAGE
-        self.shown = {request.id: request for request in found[:PAGE]}
+        self.listed = {request.id: request for request in found[:PAGE]}
         self.news = {}
         await self._count()
 
     async def more(self) -> None:
         """Add the next page to the end of the list."""
-        if not (self.has_more and self.shown):
+        if not (self.has_more and self.listed):
             return
-        last = list(self.shown.values())[-1]
+        last = list(self.listed.values())[-1]
         found = await self.inbox.find(self._query(PAGE + 1).model_copy(update={"before": cursor_of(last)}))
         self.has_more = len(found) > PAGE
-        self.shown |= {request.id: request for request in found[:PAGE] if request.id not in self.shown}
+        self.listed |= {request.id: request for request in found[:PAGE] if request.id not in self.listed}
 
     async def changes(self) -> AsyncIterator[set[str]]:
-        """Yield the ids of requests as they change, once they are known here; the list stays in its order."""
-        async with self.inbox.feed.follow(self._hear):
+        """Yield the ids of changed requests after reading them; the order of the list stays."""
+        async with self.inbox.feed.follow(self._collect):
             while True:
-                await self._ring.wait()
-                self._ring.clear()
-                ids, self._heard = self._heard, set()
+                await self._changed.wait()
+                self._changed.clear()
+                ids, self._changed_ids = self._changed_ids, set()
                 try:
                     await self._read(ids)
                 except RingiError as error:
                     log.warning("%s", error)
-                    self._heard |= ids
-                    asyncio.get_running_loop().call_later(AGAIN, self._ring.set)
+                    self._changed_ids |= ids
+                    asyncio.get_running_loop().call_later(AGAIN, self._changed.set)
                 else:
                     yield ids
 
-    def neighbour(self, id: str, step: int) -> Request | None:
-        """Return the next pending request of the list in one direction."""
-        order = list(self.shown)
-        at = order.index(id) if id in self.shown else -1
+    def neighbor(self, id: str, step: int) -> Request | None:
+        """Return the nearest open request above or below in the list."""
+        order = list(self.listed)
+        at = order.index(id) if id in self.listed else -1
         ahead = order[at + 1 :] if step > 0 else order[:at][::-1] if at > 0 else []
-        return next((self.shown[other] for other in ahead if not self.shown[other].is_final), None)
+        return next((self.listed[other] for other in ahead if not self.listed[other].is_final), None)
 
     async def _read(self, ids: set[str]) -> None:
         for request in await self.inbox.store.get_many(Request, [Key(self.inbox.tenant, id) for id in ids]):
@@ -88,9 +88,9 @@ class Live:
         await self._count()
 
     def _is_further_down(self, request: Request) -> bool:
-        if not (self.has_more and self.shown):
+        if not (self.has_more and self.listed):
             return False
-        last = next(reversed(self.shown.values()))
+        last = next(reversed(self.listed.values()))
         return (request.created_at, request.id) < (last.created_at, last.id)
 
     def _query(self, limit: int) -> Query:
@@ -99,19 +99,19 @@ class Live:
     async def _count(self) -> None:
         self.waiting = await self.inbox.count(self._query(COUNTED))
 
-    def _hear(self, events: Sequence[Event]) -> None:
+    def _collect(self, events: Sequence[Event]) -> None:
         own = {e.record_id for e in events if e.record == Request.record and e.tenant == self.inbox.tenant}
         if own:
-            self._heard |= own
-            self._ring.set()
+            self._changed_ids |= own
+            self._changed.set()
 
     def take(self, request: Request) -> None:
-        """Know the newest version of a request: in its place if it is shown, else among the news."""
-        known = self.shown.get(request.id)
-        if known and known.version > request.version:
+        """Store the newest version of a request: in the list, or among the new ones."""
+        current = self.listed.get(request.id)
+        if current and current.version > request.version:
             return
-        if request.id in self.shown:
-            self.shown[request.id] = request
+        if request.id in self.listed:
+            self.listed[request.id] = request
         elif request.is_final or self._is_further_down(request) or searchable(self.search) not in request.search_text:
             self.news.pop(request.id, None)
         else:
