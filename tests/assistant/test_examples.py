@@ -403,7 +403,7 @@ async def test_a_step_about_what_is_not_there_fails_in_words_and_the_rest_waits(
         await one.desk.resume(str(running.thread_id))
     failed = only_plan(await one.memory())
     assert failed.status == "failed"
-    assert str(failed.error) == "Design: 'proj-999' is not in projects: give an id that is"
+    assert str(failed.error) == "Design: 'proj-999' is not in projects: use an existing id"
 
 
 async def test_a_model_that_proposes_nothing_makes_no_plan_and_says_so(tmp_path: Path) -> None:
@@ -416,7 +416,7 @@ async def test_a_model_that_invents_a_project_makes_no_plan() -> None:
     step = {"id": "a", "title": "a", "about": "proj-999", "owner": "user-001", "weeks": 2}
     model = ScriptedModel(script=lambda _: calls("Proposal", steps=[step]))
     planner = Planner(model, "projects", "add_milestone", "project", in_turn=True)
-    with pytest.raises(NoProposalError, match="told nothing of proj-999"):
+    with pytest.raises(NoProposalError, match="unknown ids: proj-999"):
         await planner.plan(PlanJob({"project_list": [{"id": "proj-001", "owner": "user-001"}]}, (), None, 1, "en"))
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from ringi.assistant.jobs import CallJob, StepJob
 from ringi.demo.assistant.answers import Answers
-from ringi.demo.assistant.calculation import CalculationError, calculated, found_in, shown
-from ringi.demo.assistant.ledger import Ledger, StepError
+from ringi.demo.assistant.calculation import CalculationError, calculate, expression_in, format_number
+from ringi.demo.assistant.ledger import PlanExecutor, StepError
 from ringi.demo.assistant.office import Office
 
 MILESTONE = {
@@ -47,7 +47,7 @@ async def counted(office: Office, table: str) -> int:
 async def test_a_step_that_is_repeated_writes_once(
     office: Office, action: str, args: dict[str, Any], table: str
 ) -> None:
-    before, ledger = await counted(office, table), Ledger(office)
+    before, ledger = await counted(office, table), PlanExecutor(office)
     first = await ledger.carry_out(a_step(action, args))
     again = await asyncio.gather(*(ledger.carry_out(a_step(action, args)) for _ in range(5)))
     assert again == [first] * 5
@@ -59,7 +59,7 @@ async def test_a_step_that_is_repeated_writes_once(
 @pytest.mark.parametrize(
     ("action", "args", "words"),
     [
-        ("delete_all", {}, "'delete_all' cannot be done here: use one of add_milestone, add_task"),
+        ("delete_all", {}, "'delete_all' is not an available action: use one of add_milestone, add_task"),
         ("add_task", {**TASK, "lead": "lead-999"}, "'lead-999' is not in leads"),
         ("add_milestone", {**MILESTONE, "owner": "nobody"}, "'nobody' is not in people"),
         ("add_milestone", {**MILESTONE, "due_on": "later"}, "due_on: "),
@@ -71,7 +71,7 @@ async def test_a_step_that_cannot_be_done_says_why_and_writes_nothing(
 ) -> None:
     before = [await counted(office, table) for table in ("milestones", "tasks")]
     with pytest.raises(StepError, match=words):
-        await Ledger(office).carry_out(a_step(action, args))
+        await PlanExecutor(office).carry_out(a_step(action, args))
     assert [await counted(office, table) for table in ("milestones", "tasks")] == before
 
 
@@ -88,7 +88,7 @@ async def test_a_step_that_cannot_be_done_says_why_and_writes_nothing(
     ],
 )
 async def test_texts_are_found_in_either_language(office: Office, query: str, id: str | None) -> None:
-    found = await Answers(office).found(query)
+    found = await Answers(office).find(query)
     assert (id in [row["id"] for row in found]) if id else found == []
 
 
@@ -100,7 +100,7 @@ async def test_a_search_tells_what_it_found_in_the_language_of_the_question(offi
 
 
 async def test_what_a_plan_wrote_is_found(office: Office) -> None:
-    await Ledger(office).carry_out(a_step("add_task", {**TASK, "title": "灯台を訪ねる"}))
+    await PlanExecutor(office).carry_out(a_step("add_task", {**TASK, "title": "灯台を訪ねる"}))
     assert "灯台を訪ねる" in await Answers(office).search(asked("灯台", "ja"))
 
 
@@ -144,7 +144,7 @@ async def test_frequent_questions_are_answered(office: Office, query: str, langu
     ],
 )
 def test_arithmetic_is_exact(expression: str, result: str) -> None:
-    assert shown(calculated(expression)) == result
+    assert format_number(calculate(expression)) == result
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_arithmetic_is_exact(expression: str, result: str) -> None:
 )
 def test_what_is_no_arithmetic_is_refused_in_words(expression: str) -> None:
     with pytest.raises(CalculationError, match="write numbers"):
-        calculated(expression)
+        calculate(expression)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_what_is_no_arithmetic_is_refused_in_words(expression: str) -> None:
     ],
 )
 def test_arithmetic_is_found_in_a_sentence(words: str, expression: str | None) -> None:
-    assert found_in(words) == expression
+    assert expression_in(words) == expression
 
 
 async def test_a_calculation_is_answered_with_its_result(office: Office) -> None:

@@ -129,7 +129,7 @@ def test_the_buttons_are_reached_by_tab(desk: Desk) -> None:
     asked = desk.ask("Refund?", action=REFUND)
     with desk.opened(asked) as screen:
         screen.press("tab", "tab", "tab", "enter")
-        screen.until("word for word")
+        screen.until("as written")
         screen.press("enter")
         screen.until("rejected: Refund?")
     assert_answered(desk.get(asked), "reject")
@@ -167,7 +167,7 @@ def test_a_reason_reaches_the_agent_word_for_word(desk: Desk) -> None:
     asked = desk.ask("Refund?", action=REFUND)
     with desk.opened(asked) as screen:
         screen.press("r")
-        screen.until("the agent reads it word for word")
+        screen.until("sent to the agent as written")
         screen.type("  Too much. 高すぎます")
         screen.until("高すぎます")
         screen.press("ctrl+j")
@@ -182,7 +182,7 @@ def test_a_pasted_reason_keeps_its_lines(desk: Desk) -> None:
     asked = desk.ask("Refund?", action=REFUND)
     with desk.opened(asked) as screen:
         screen.press("r")
-        screen.until("word for word")
+        screen.until("as written")
         screen.type("\x1b[200~one\ntwo\x1b[201~")
         screen.until("two")
         screen.press("enter")

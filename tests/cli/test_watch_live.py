@@ -46,7 +46,7 @@ def test_a_decision_that_comes_too_late_is_told_with_the_winner(desk: Desk) -> N
     asked = desk.ask("Refund?", action=REFUND)
     with desk.opened(asked) as screen:
         screen.press("r")
-        screen.until("word for word")
+        screen.until("as written")
         screen.type("too much")
         screen.until("too much")
         desk.respond(asked, "approve", by="bob")
@@ -84,7 +84,7 @@ def test_the_value_for_silence_is_shown_as_no_consent(desk: Desk) -> None:
     desk.work(lambda inbox: inbox.find())
     with desk.watch() as screen:
         open_before_it_expires(desk, screen, form=Form([Text("c")]), fallback={"c": "red"})
-        screen.until("the run goes on with", '"red"', "no consent", limit=12 + SOON)
+        screen.until("the run continued with", '"red"', "without approval", limit=12 + SOON)
 
 
 def test_a_withdrawn_request_says_who_withdrew_it_and_why(desk: Desk) -> None:
@@ -155,7 +155,7 @@ def test_two_japanese_letters_find_a_request(desk: Desk) -> None:
     with desk.watch() as screen:
         screen.until("sport", CURSOR)
         screen.press("/")
-        screen.until("Search: words")
+        screen.until("Search titles")
         screen.type("返金")
         screen.until("返金", "sport")
         screen.press("enter")
@@ -186,7 +186,7 @@ def test_a_store_that_cannot_answer_is_told_and_nothing_is_lost(desk: Desk) -> N
     database = sqlite3.connect(desk.folder / "ringi.db", isolation_level=None)
     with desk.opened(asked) as screen:
         screen.press("r")
-        screen.until("word for word")
+        screen.until("as written")
         screen.type("too much")
         screen.until("too much")
         database.execute("BEGIN EXCLUSIVE")

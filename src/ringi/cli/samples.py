@@ -15,7 +15,7 @@ async def ask_samples(inbox: Inbox) -> None:
     if await inbox.count(Query(statuses=("pending",), limit=1)):
         return
     await inbox.ask("Which color should the poster have?")
-    form = Form([Select("sport", label="Your favourite sport", required=True, options=SPORTS), TextArea("notes")])
+    form = Form([Select("sport", label="Your favorite sport", required=True, options=SPORTS), TextArea("notes")])
     await inbox.ask("Which sport do you like?", form=form)
     await inbox.ask(
         "Refund 40 for order 1182?",

@@ -1,4 +1,4 @@
-"""Agents to copy: each asks a person, and goes on with the answer."""
+"""Example agents to copy: each asks people and continues with their answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from ringi.runs import Agent
 
 
 def agents(model: BaseChatModel | None = None) -> list[Agent]:
-    """Return the demo agents on a model; without one, on a script."""
+    """Return the demo agents.
+
+    Args:
+        model: The model of the agents; by default a scripted one.
+    """
     model = model or scripted_model()
     talking = [chat.agent(model), finisher.agent(model)]
     asking = [refund.agent(model), preferences.agent(model), two_questions.agent()]

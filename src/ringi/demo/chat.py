@@ -1,4 +1,4 @@
-"""An agent to talk with: it answers, asks with a form, and pays money back once a person approved it."""
+"""A chat agent: it answers, asks with a form, and refunds money after an approval."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ringi.integrations.langchain import Remember
 from ringi.integrations.langgraph import ask
 from ringi.runs import Agent
 
-LONGEST_HEARD = 2_000
-"""Characters of a message in which the scripted model looks for its sentences."""
+MAX_MATCHED_CHARACTERS = 2_000
+"""Characters at the start of a message in which the scripted model looks for patterns."""
 PROMPT = "You talk with a customer. Ask for their preferences, or pay money back, with the tools that you have."
 MESSAGES = {
     "type": "object",
@@ -78,49 +78,49 @@ def agent(model: BaseChatModel) -> Agent:
 
 
 def is_chat(messages: Sequence[BaseMessage]) -> bool:
-    """Whether these are the messages of this agent."""
+    """Return whether these messages belong to this agent."""
     return messages[0].text == PROMPT
 
 
 def reply(messages: Sequence[BaseMessage]) -> AIMessage:
-    """Return what the scripted model says next: a function of the messages and nothing else."""
-    said, results = messages[-1].text, results_of(messages)
+    """Return the next message of the scripted model; it depends only on the messages."""
+    text, results = messages[-1].text, results_of(messages)
     if results:
         return AIMessage(f"All right: {', '.join(results)}. What else can I do for you?")
-    heard = said[:LONGEST_HEARD]
-    if seen := images_of(messages[-1]):
-        return AIMessage(f"I see {', '.join(seen)}. {f'You said: {said}' if said else 'What shall I do with it?'}")
-    if re.search(r"\bremember\b|\bknow about me\b", heard, re.I):
-        return AIMessage(f"I remember that you told me: {known_from(messages) or 'nothing yet'}.")
+    start = text[:MAX_MATCHED_CHARACTERS]
+    if images := images_of(messages[-1]):
+        return AIMessage(f"I see {', '.join(images)}. {f'You said: {text}' if text else 'What should I do with it?'}")
+    if re.search(r"\bremember\b|\bknow about me\b", start, re.I):
+        return AIMessage(f"I remember that you told me: {memories_in(messages) or 'nothing yet'}.")
     calls = []
-    if found := re.search(r"refund\D*([\d.]*\d)\D+(\d+)", heard, re.I):
+    if found := re.search(r"refund\D*([\d.]*\d)\D+(\d+)", start, re.I):
         calls.append(("refund", {"order": int(found[2]), "amount": float(found[1])}))
-    if re.search(r"\bask\b|\bform\b|preference", heard, re.I):
+    if re.search(r"\bask\b|\bform\b|preference", start, re.I):
         calls.append(("preferences", {}))
     if not calls:
-        return AIMessage(f"You said: {said} I can pay money back, and I can ask you something.")
+        return AIMessage(f"You said: {text} I can pay money back, and I can ask you something.")
     named = [
         {"name": name, "args": args, "id": f"call-{len(messages)}-{n}", "type": "tool_call"}
         for n, (name, args) in enumerate(calls, 1)
     ]
-    return AIMessage(f"You want: {said} One moment, a person has to look at this.", tool_calls=named)
+    return AIMessage(f"You want: {text} One moment, a person has to look at this.", tool_calls=named)
 
 
 def images_of(message: BaseMessage) -> list[str]:
-    """Return of which kind and how large the images of a message are."""
+    """Return the types and sizes of the images in a message."""
     blocks = [block for block in message.content_blocks if block["type"] == "image"]
     return [f"{block.get('mime_type')} ({len(b64decode(block.get('base64', '')))} bytes)" for block in blocks]
 
 
-def known_from(messages: Sequence[BaseMessage]) -> str:
-    """Return what the model was told of the person, as it says it."""
+def memories_in(messages: Sequence[BaseMessage]) -> str:
+    """Return the memories about the person in the prompt, as text."""
     lines = [line for message in messages[1:2] for line in message.text.splitlines() if line.startswith("{")]
     answers = [json.loads(line)["answer"] for line in lines]
     return "; ".join(f"{name}: {value}" for answer in answers for name, value in answer.items())
 
 
 def results_of(messages: Sequence[BaseMessage]) -> list[str]:
-    """Return what the tools of the newest turn said."""
+    """Return the tool results of the newest turn."""
     results: list[str] = []
     for message in reversed(messages):
         if not isinstance(message, ToolMessage):

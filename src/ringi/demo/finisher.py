@@ -1,4 +1,4 @@
-"""An agent that may end only when a person says that its task is finished."""
+"""An agent that ends only after a person confirms that its task is finished."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def agent(model: BaseChatModel) -> Agent:
             "additionalProperties": False,
         },
         input=lambda input: {"messages": [HumanMessage(input["task"])]},
-        output=shown,
+        output=visible_state,
     )
 
 
-def shown(state: State) -> dict[str, Any]:
-    """Return what people may see."""
+def visible_state(state: State) -> dict[str, Any]:
+    """Return the visible part of the state."""
     messages = [{"role": message.type, "content": message.text} for message in state.get("messages", [])]
     return {"messages": messages, "task": state.get("task", ""), "outcome": state.get("finish_outcome", "")}

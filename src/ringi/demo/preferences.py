@@ -1,4 +1,4 @@
-"""A workflow that asks with a form: the functional API of LangGraph."""
+"""A workflow that asks with a form, in LangGraph's functional API."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ OFTEN = {"daily": "Every day", "weekly": "Every week", "monthly": "Every month"}
 
 
 def options(labels: dict[str, str]) -> list[Option]:
-    """Return labelled options."""
+    """Return options with labels."""
     return [Option(value=value, label=label) for value, label in labels.items()]
 
 
 FORM = Form(
     [
-        Select("sport", label="Your favourite sport", required=True, options=options(SPORTS)),
+        Select("sport", label="Your favorite sport", required=True, options=options(SPORTS)),
         Select("frequency", label="How often", options=options(OFTEN)),
         TextArea("notes", label="Anything else", placeholder="Optional"),
     ]
@@ -34,11 +34,11 @@ FORM = Form(
 def agent(model: BaseChatModel) -> Agent:
     """Return the workflow on this model."""
 
-    # A task: read again after the answer, it would find that very answer.
+    # A task, so that a resumed run does not read again: it would find the new answer.
     @task
     async def recall() -> str | None:
-        found = await get_store().asearch(("memories",), filter={"category": "preference"}, limit=1)
-        return SPORTS.get(str(found[0].value["answer"].get("sport"))) if found else None
+        memories = await get_store().asearch(("memories",), filter={"category": "preference"}, limit=1)
+        return SPORTS.get(str(memories[0].value["answer"].get("sport"))) if memories else None
 
     @task
     async def greet(sport: str | None) -> str:
@@ -73,7 +73,7 @@ def agent(model: BaseChatModel) -> Agent:
         "preferences",
         preferences,
         title="Preferences",
-        description="Asks for your favourite sport.",
+        description="Asks for your favorite sport.",
         input_schema={"type": "object", "properties": {}, "additionalProperties": False},
         output=dict,
         memories=True,

@@ -1,4 +1,4 @@
-"""An agent that may pay money back, but only what a person approved."""
+"""An agent that refunds money after an approval."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ARGS = {
 }
 
 
-class State(TypedDict, total=False):
-    """What the agent knows."""
+class RefundState(TypedDict, total=False):
+    """The state of the agent."""
 
     order: int
     amount: float
@@ -34,27 +34,27 @@ class State(TypedDict, total=False):
 def agent(model: BaseChatModel) -> Agent:
     """Return the agent on this model."""
 
-    async def explain(state: State) -> State:
+    async def explain(state: RefundState) -> RefundState:
         prompt = f"Explain why order {state['order']} deserves a refund of {exact(state['amount'])}."
         return {"explanation": (await model.ainvoke(prompt)).text}
 
-    def pay(state: State) -> State:
+    def pay(state: RefundState) -> RefundState:
         request = ask(
             f"Refund {exact(state['amount'])} for order {state['order']}?",
             description=state["explanation"],
             action=Action("refund", {"order": state["order"], "amount": state["amount"]}, schema=ARGS),
         )
         if request.granted is None:
-            silent = "no reason given" if request.response else f"no consent, {request.status}"
-            return {"outcome": f"rejected: {(request.response and request.response.message) or silent}"}
+            status = "no reason given" if request.response else f"no consent, {request.status}"
+            return {"outcome": f"rejected: {(request.response and request.response.message) or status}"}
         request.authorize("refund", request.granted.args)
         amount = request.granted.args["amount"]
         return {"refunded": amount, "outcome": f"refunded {exact(amount)}"}
 
-    async def report(state: State) -> State:
+    async def report(state: RefundState) -> RefundState:
         return {"farewell": (await model.ainvoke(f"Tell the customer what happened: {state['outcome']}.")).text}
 
-    graph = StateGraph(State)
+    graph = StateGraph(RefundState)
     for name, node in {"explain": explain, "pay": pay, "report": report}.items():
         graph.add_node(name, node)
     for one, next in [(START, "explain"), ("explain", "pay"), ("pay", "report"), ("report", END)]:
@@ -65,23 +65,23 @@ def agent(model: BaseChatModel) -> Agent:
         title="Refund",
         description="Pays money back once you approve it.",
         input_schema=ARGS,
-        input=fresh,
-        output=shown,
+        input=new_case,
+        output=visible_state,
     )
 
 
 def exact(amount: float) -> str:
-    """Return an amount with all its digits, and none that it does not have."""
+    """Return an amount with all its digits and no trailing zeros."""
     text = format(Decimal(str(amount)), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def fresh(input: dict[str, Any]) -> State:
-    """Return the input of a new case: nothing is left of the case before."""
-    empty: State = {"explanation": "", "refunded": 0, "outcome": "", "farewell": ""}
+def new_case(input: dict[str, Any]) -> RefundState:
+    """Return the input of a new case, which resets the state of the previous one."""
+    empty: RefundState = {"explanation": "", "refunded": 0, "outcome": "", "farewell": ""}
     return {"order": input["order"], "amount": input["amount"], **empty}
 
 
-def shown(state: Any) -> dict[str, Any]:
-    """Return what people may see."""
+def visible_state(state: Any) -> dict[str, Any]:
+    """Return the visible part of the state."""
     return {name: state[name] for name in ("order", "amount", "outcome") if state.get(name) not in (None, "")}

@@ -1,4 +1,4 @@
-"""What the demo says when no real model is configured."""
+"""The scripted model of the demo."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from ringi.demo.assistant import SPEAKERS, drafts
 from ringi.testing import ScriptedModel
 
 DELAY = 0.04
-"""Seconds between words, so that one sees the stream."""
+"""Seconds between words, which makes the stream visible."""
 
 
 def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
-    """Return the answer to the last message: a function of it and nothing else."""
+    """Return the next message of the model; it depends only on the messages."""
     if chat.is_chat(messages):
         return chat.reply(messages)
     if drafts.is_planning(messages):
-        return drafts.drafted(messages)
+        return drafts.draft(messages)
     for speaker in (*SPEAKERS, *engrammer.SPEAKERS):
         if speaker.is_asked(messages):
             return speaker.reply(messages)
-    asked = messages[-1].text
+    text = messages[-1].text
     if messages[0].text.startswith("Do the task"):
-        return f"I have looked at this from all sides and done it: {asked.rpartition('it is: ')[2]}"
-    if asked.startswith("Explain why"):
-        subject = asked.removeprefix("Explain why ").rstrip(".")
+        return f"I have looked at this from all sides and done it: {text.rpartition('it is: ')[2]}"
+    if text.startswith("Explain why"):
+        subject = text.removeprefix("Explain why ").rstrip(".")
         history = "I looked at the parcel's history: it came nine days late and the customer wrote twice."
         return f"{history} So {subject}, I think."
-    if asked.startswith("Tell the customer"):
-        return f"All settled. The result is: {asked.partition(': ')[2].rstrip('.')}. I have written to the customer."
-    if asked.startswith("Welcome"):
-        liked = asked.rpartition("who likes ")[2].rstrip(".")
-        return f"Welcome back! You told me that you like {liked}. Is that still so?"
-    if asked.startswith("Thank"):
+    if text.startswith("Tell the customer"):
+        return f"All settled. The result is: {text.partition(': ')[2].rstrip('.')}. I have written to the customer."
+    if text.startswith("Welcome"):
+        sport = text.rpartition("who likes ")[2].rstrip(".")
+        return f"Welcome back! You told me that you like {sport}. Is that still so?"
+    if text.startswith("Thank"):
         return "Thank you, I will remember that."
     return "Hello! I would like to know you a little better, so that I can make better suggestions."
 
 
 def scripted_model() -> ScriptedModel:
-    """Return the demo's model."""
+    """Return the scripted model."""
     return ScriptedModel(script=say, delay=DELAY)

@@ -1,4 +1,4 @@
-"""Two questions at once, answered by anybody in any order."""
+"""An agent that asks two questions at once; they can be answered in any order."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ringi.runs import Agent
 QUESTIONS = {"colour": "Which color should the poster have?", "city": "In which city should it hang?"}
 
 
-def gathered(before: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Return the answers together; none at all begins a new case."""
+def merge(before: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Merge answers; an empty dict resets them."""
     return {**before, **more} if more else {}
 
 
-class State(TypedDict, total=False):
-    """The answers so far."""
+class AnswersState(TypedDict, total=False):
+    """The state of the agent: the answers so far."""
 
-    answers: Annotated[dict[str, Any], gathered]
+    answers: Annotated[dict[str, Any], merge]
 
 
 def agent() -> Agent:
     """Return the agent; it needs no model."""
-    graph = StateGraph(State)
+    graph = StateGraph(AnswersState)
     for name, question in QUESTIONS.items():
-        graph.add_node(name, asking(name, question))
+        graph.add_node(name, question_node(name, question))
         graph.add_edge(START, name)
         graph.add_edge(name, END)
     return Agent(
@@ -41,10 +41,10 @@ def agent() -> Agent:
     )
 
 
-def asking(name: str, question: str) -> Any:
+def question_node(name: str, question: str) -> Any:
     """Return a node that asks one question."""
 
-    def node(state: State) -> State:
+    def node(state: AnswersState) -> AnswersState:
         response = ask(question).response
         return {"answers": {name: response.message if response and response.decision == "respond" else None}}
 

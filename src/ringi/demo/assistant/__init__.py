@@ -12,7 +12,12 @@ SPEAKERS = (projects.SPEAKER, sales.SPEAKER, helper.SPEAKER)
 
 
 def agents(model: BaseChatModel, office: Office | None = None) -> list[Agent]:
-    """Return the agents of the three assistants, on an office: that of the home folder unless one is given."""
+    """Return the agents of the three assistants.
+
+    Args:
+        model: The model of the assistants.
+        office: The database; by default `office.db` in the home folder.
+    """
     office = office or Office()
     made = (projects.assistant(model, office), sales.assistant(model, office), helper.assistant(model, office))
     return [agent for assistant in made for agent in assistant.agents()]

@@ -1,4 +1,4 @@
-"""Arithmetic that somebody wrote down: exact, and nothing but arithmetic."""
+"""Exact arithmetic for expressions in a text; it runs no other code."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from decimal import Decimal, DecimalException, Inexact, localcontext
 
 from ringi.errors import InvalidError
 
-LONGEST = 200
-"""Characters; a parser goes deeper with each bracket, and nobody types more."""
-LARGEST = 60
-"""Digits of a result."""
-INEXACT = 15
-"""Digits of a result that has no end, or was made from one that has none: 1/3*3 is 1."""
+MAX_CHARACTERS = 200
+"""Maximum length, because each bracket deepens the recursion of the parser."""
+MAX_DIGITS = 60
+"""Maximum digits of a result."""
+INEXACT_DIGITS = 15
+"""Digits of an inexact result, so that 1/3*3 is 1."""
 NUMBER = r"(\d[\d.]*)"
 PIECE = re.compile(r"(?<![-+(])[-+(]*+\d[\d.\s()+*/-]*[\d)]")
 SUM = re.compile(r"[\d)]\s*[-+*/]+\s*[-(\d]")
@@ -41,7 +41,7 @@ ONE: dict[type[ast.unaryop], Callable[[Decimal], Decimal]] = {ast.UAdd: operator
 
 
 class CalculationError(InvalidError):
-    """What was given is no arithmetic, has no result, or has more in it than can be worked out."""
+    """A text is not arithmetic, has no result, or has parts that are not arithmetic."""
 
     def __init__(self, expression: str, why: str, code: str = "no_sum") -> None:
         self.code = code
@@ -49,26 +49,28 @@ class CalculationError(InvalidError):
         super().__init__(InvalidError.of("expression", f"{expression!r} {why}: {remedy}").errors)
 
 
-def calculated(expression: str) -> Decimal:
-    """Return the value of an expression, to 28 digits; anything but arithmetic is a `CalculationError`."""
+def calculate(expression: str) -> Decimal:
+    """Return the value of an expression to 28 digits; raise `CalculationError` if it is not arithmetic."""
     text = plain(expression)
-    if not text or len(text) > LONGEST:
-        raise CalculationError(expression[:LONGEST], "is empty" if not text else f"is longer than {LONGEST} characters")
+    if not text or len(text) > MAX_CHARACTERS:
+        raise CalculationError(
+            expression[:MAX_CHARACTERS], "is empty" if not text else f"is longer than {MAX_CHARACTERS} characters"
+        )
     try:
         tree = ast.parse(text, mode="eval")
-        with localcontext(prec=28, Emax=LARGEST) as context:
+        with localcontext(prec=28, Emax=MAX_DIGITS) as context:
             result = value(tree.body, text)
-            context.prec = INEXACT if context.flags[Inexact] else context.prec
+            context.prec = INEXACT_DIGITS if context.flags[Inexact] else context.prec
             return +result
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise CalculationError(expression, "is no arithmetic") from error
+        raise CalculationError(expression, "is not arithmetic") from error
     except DecimalException as error:
-        why = "has no result that is a number of reasonable size"
+        why = "has no result of reasonable size"
         raise CalculationError(expression, why, "no_result") from error
 
 
 def value(node: ast.expr, text: str) -> Decimal:
-    """Return the value of a part of the expression; raise ValueError for a part that is no arithmetic."""
+    """Return the value of a syntax node; raise ValueError if it is not arithmetic."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return Decimal(ast.get_source_segment(text, node) or "")
     if isinstance(node, ast.BinOp) and (two := TWO.get(type(node.op))):
@@ -79,28 +81,28 @@ def value(node: ast.expr, text: str) -> Decimal:
 
 
 def plain(expression: str) -> str:
-    """Return an expression as a keyboard without Japanese or typographic signs has it."""
-    # As digits of the usual form, 4² would be 42.
+    """Normalize Japanese and typographic signs and percentages."""
+    # Normalized to plain digits, 4² would be 42.
     if any(unicodedata.category(letter) == "No" for letter in expression):
-        raise CalculationError(expression, "has numbers of a form that is not read", "unclear")
+        raise CalculationError(expression, "has digits of an unsupported form", "unclear")
     text = unicodedata.normalize("NFKC", expression).translate(SIGNS)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     text = re.sub(rf"(?<![\d./*])(?<![/*]\s){NUMBER}\s*%\s*(?:of|の)\s*(?=\d)", r"\1/100*", text)
     more, less = r"(?:増し?|アップ|上乗せ)", r"(?:引き|割引|減|オフ|ダウン)"
-    text = alone(rf"{NUMBER}\s*(?:の|から|に)\s*{NUMBER}\s*%\s*{more}", r"\1*(1+\2/100)", text)
-    text = alone(rf"{NUMBER}\s*(?:の|から|に)\s*{NUMBER}\s*%\s*{less}", r"\1*(1-\2/100)", text)
-    text = alone(rf"{NUMBER}\s*の\s*{NUMBER}\s*%", r"\1*\2/100", text)
-    return alone(rf"{NUMBER}\s*([-+])\s*{NUMBER}\s*%", r"\1*(1\2\3/100)", text).strip(" =?")
+    text = replace_percentage(rf"{NUMBER}\s*(?:の|から|に)\s*{NUMBER}\s*%\s*{more}", r"\1*(1+\2/100)", text)
+    text = replace_percentage(rf"{NUMBER}\s*(?:の|から|に)\s*{NUMBER}\s*%\s*{less}", r"\1*(1-\2/100)", text)
+    text = replace_percentage(rf"{NUMBER}\s*の\s*{NUMBER}\s*%", r"\1*\2/100", text)
+    return replace_percentage(rf"{NUMBER}\s*([-+])\s*{NUMBER}\s*%", r"\1*(1\2\3/100)", text).strip(" =?")
 
 
-def alone(form: str, meaning: str, text: str) -> str:
-    """Return a text with the meaning of a form with a percentage, unless it is a part of a longer sum."""
-    # What 100 + 200 + 10% is, nobody knows: its sign stays, and what has one left is refused.
+def replace_percentage(form: str, meaning: str, text: str) -> str:
+    """Replace a percentage, unless it is part of a longer expression."""
+    # 100 + 200 + 10% is ambiguous: its sign stays, so the expression is refused later.
     return re.sub(rf"(?<![-+*/(.%\d])(?<![-+*/(]\s){form}(?!\s*[-+*/%(\d])", meaning, text)
 
 
-def found_in(words: str) -> str | None:
-    """Return the arithmetic in a sentence, None if it has none; what it would leave over is a `CalculationError`."""
+def expression_in(words: str) -> str | None:
+    """Return the arithmetic in a sentence, None if it has none; raise `CalculationError` if other parts remain."""
     text = plain(words)
     pieces = [piece for piece in PIECE.finditer(text) if SUM.search(piece[0])]
     if not pieces:
@@ -108,11 +110,11 @@ def found_in(words: str) -> str | None:
     before, after = text[: pieces[0].start()], text[pieces[0].end() :]
     is_cut = LEFT_OVER.search(before + after) or CUT_BEFORE.search(before) or CUT_AFTER.match(after)
     if is_cut or DATE.search(text):
-        raise CalculationError(words, "has more in it than this reads as arithmetic", "unclear")
+        raise CalculationError(words, "has parts that are not arithmetic", "unclear")
     return pieces[0][0].strip()
 
 
-def shown(number: Decimal) -> str:
-    """Return a number with all its digits, and none that it does not have."""
+def format_number(number: Decimal) -> str:
+    """Return a number with all its digits and no trailing zeros."""
     text = format(number, ",f")
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,4 +1,4 @@
-"""What the scripted model plans: a function of what the planner is given, and nothing else."""
+"""The plans of the scripted model; they depend only on the planner's input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from ringi.assistant import Text, in_language
 from ringi.testing import calls
 
-Given = Mapping[str, Any]
+PlannerInput = Mapping[str, Any]
 Step = dict[str, Any]
 PHASES: tuple[tuple[str, Text, str, int], ...] = (
     ("design", {"en": "Design", "ja": "設計", "zh": "设计"}, "design", 2),
@@ -22,10 +22,10 @@ PHASES: tuple[tuple[str, Text, str, int], ...] = (
 )
 CALL: Text = {"en": "Win {name}: {note}", "ja": "{name}への提案: {note}", "zh": "跟进{name}：{note}"}
 REMARK: Text = {"en": "Look into: {text}", "ja": "検討: {text}", "zh": "检讨：{text}"}
-WORDS: dict[str, Text] = {
-    "goal": {"en": "It is for: {goal}.", "ja": "目標: {goal}", "zh": "目标：{goal}"},
+SENTENCES: dict[str, Text] = {
+    "goal": {"en": "Goal: {goal}.", "ja": "目標: {goal}", "zh": "目标：{goal}"},
     "project": {
-        "en": "I begin with **{name}**: {progress} % of its milestones are done, and it is due on {due_on}.",
+        "en": "The plan starts with **{name}**: {progress} % of its milestones are done, and it is due on {due_on}.",
         "ja": "対象は **{name}** です。マイルストーンの{progress}%が完了し、期限は{due_on}です。",
         "zh": "从 **{name}** 开始：里程碑已完成{progress}%，截止日期为{due_on}。",
     },
@@ -49,7 +49,7 @@ WORDS: dict[str, Text] = {
         "ja": "「{text}」とのご指摘を受け、担当者の割り当てを見直しました。",
         "zh": "您说“{text}”：已重新分配负责人。",
     },
-    "noted": {
+    "added": {
         "en": "You said “{text}”: there is a step for that now.",
         "ja": "「{text}」とのご指摘を受け、そのための工程を加えました。",
         "zh": "您说“{text}”：已为此增加一个步骤。",
@@ -63,71 +63,88 @@ OTHERS = re.compile(r"resource|people|staff|owner|assign|リソース|人員|担
 
 
 def is_planning(messages: Sequence[BaseMessage]) -> bool:
-    """Whether these are the messages of a planner."""
+    """Return whether these messages belong to a planner."""
     return messages[0].text.startswith("You plan for ")
 
 
-def drafted(messages: Sequence[BaseMessage]) -> AIMessage:
-    """Return why the plan is so, in Markdown, with the call that proposes its steps."""
-    given = json.loads(messages[-1].text)
-    is_of_projects = "project_list" in given["inputs"]
-    fresh, why = (of_project if is_of_projects else of_sales)(given)
-    steps, remarks = revised(given, before(given, fresh) or fresh)
+def draft(messages: Sequence[BaseMessage]) -> AIMessage:
+    """Return the reasons for a plan in Markdown, with the call that proposes its steps."""
+    planner_input = json.loads(messages[-1].text)
+    is_of_projects = "project_list" in planner_input["inputs"]
+    new_steps, why = (draft_project if is_of_projects else draft_sales)(planner_input)
+    steps, remarks = revise(planner_input, previous_steps(planner_input, new_steps) or new_steps)
     return AIMessage("\n\n".join([*why, *remarks]), tool_calls=calls("Proposal", steps=steps).tool_calls)
 
 
-def of_project(given: Given) -> tuple[list[Step], list[str]]:
-    """Return the phases of the project that was chosen, or of the one that most needs them, and why."""
-    inputs = given["inputs"]
+def draft_project(planner_input: PlannerInput) -> tuple[list[Step], list[str]]:
+    """Return the phases of the project to plan, and the reasons."""
+    inputs = planner_input["inputs"]
     project = chosen_project(inputs)
     steps = [
-        {"id": id, "title": worded(given, title), "about": project["id"], "owner": free(inputs, team), "weeks": weeks}
+        {
+            "id": id,
+            "title": localized(planner_input, title),
+            "about": project["id"],
+            "owner": free(inputs, team),
+            "weeks": weeks,
+        }
         for id, title, team, weeks in PHASES
     ]
-    told = {"name": worded(given, project["name"]), "progress": project["progress"], "due_on": project["due_on"]}
-    return steps, [said(given, "goal", goal=inputs["business_goals"]), said(given, "project", **told)]
+    values = {
+        "name": localized(planner_input, project["name"]),
+        "progress": project["progress"],
+        "due_on": project["due_on"],
+    }
+    return steps, [
+        sentence(planner_input, "goal", goal=inputs["business_goals"]),
+        sentence(planner_input, "project", **values),
+    ]
 
 
-def chosen_project(inputs: Given) -> Given:
-    """Return the project that a person chose, else the next one to begin, else the first to be due."""
-    projects: list[Given] = inputs["project_list"]
-    wanted = [each for each in projects if each["id"] == inputs.get("target_project")]
+def chosen_project(inputs: PlannerInput) -> PlannerInput:
+    """Return the project that a person chose, else the next one to start, else the next one due."""
+    projects: list[PlannerInput] = inputs["project_list"]
+    selected = [each for each in projects if each["id"] == inputs.get("target_project")]
     ahead = sorted((each for each in projects if each["status"] == "planning"), key=lambda each: each["starts_on"])
-    return (wanted or ahead or sorted(projects, key=lambda each: each["due_on"]))[0]
+    return (selected or ahead or sorted(projects, key=lambda each: each["due_on"]))[0]
 
 
-def of_sales(given: Given) -> tuple[list[Step], list[str]]:
-    """Return a task for each lead that is worth it, and why."""
-    inputs = given["inputs"]
+def draft_sales(planner_input: PlannerInput) -> tuple[list[Step], list[str]]:
+    """Return a task for each lead to follow up, and the reasons."""
+    inputs = planner_input["inputs"]
     steps = [
-        {"id": lead["id"], "title": about(given, lead), "about": lead["id"], "owner": lead["owner"], "weeks": 2}
+        {"id": lead["id"], "title": about(planner_input, lead), "about": lead["id"], "owner": lead["owner"], "weeks": 2}
         for lead in chosen_leads(inputs)
     ]
     trend = inputs["market_trends"][0]["title"] if inputs["market_trends"] else {"en": "nothing new", "ja": "特になし"}
-    return steps, [said(given, "sales", rate=inputs["sales_performance"]["rate"], trend=worded(given, trend))]
+    return steps, [
+        sentence(
+            planner_input, "sales", rate=inputs["sales_performance"]["rate"], trend=localized(planner_input, trend)
+        )
+    ]
 
 
-def chosen_leads(inputs: Given) -> list[Given]:
+def chosen_leads(inputs: PlannerInput) -> list[PlannerInput]:
     """Return the leads that a person chose, else the most valuable of the industry, else the most valuable."""
-    leads: list[Given] = inputs["lead_data"]["leads"]
-    wanted = [each for each in leads if each["id"] in (inputs.get("lead_priority") or ())]
+    leads: list[PlannerInput] = inputs["lead_data"]["leads"]
+    selected = [each for each in leads if each["id"] in (inputs.get("lead_priority") or ())]
     alike = [each for each in leads if each["industry"] == inputs.get("focus_industry")]
-    return (wanted or alike or leads)[:3]
+    return (selected or alike or leads)[:3]
 
 
-def about(given: Given, lead: Given) -> str:
-    """Return what is to be done about a lead."""
-    return worded(given, CALL).format(
-        name=worded(given, lead["company"]), note=worded(given, lead["note"]).rstrip(".。")
+def about(planner_input: PlannerInput, lead: PlannerInput) -> str:
+    """Return the title of a task for a lead."""
+    return localized(planner_input, CALL).format(
+        name=localized(planner_input, lead["company"]), note=localized(planner_input, lead["note"]).rstrip(".。")
     )
 
 
-def before(given: Given, fresh: list[Step]) -> list[Step]:
-    """Return the steps of the version before, as they were proposed; what nobody knows of them is made afresh."""
-    previous = given["previous"] or {"steps": []}
+def previous_steps(planner_input: PlannerInput, new_steps: list[Step]) -> list[Step]:
+    """Return the steps of the previous version; unknown values come from the new draft."""
+    previous = planner_input["previous"] or {"steps": []}
     content = previous.get("plan")
     weeks = [each["weeks"] for each in content.get("milestones", [])] if isinstance(content, dict) else []
-    other = fresh[0] if fresh else {}
+    other = new_steps[0] if new_steps else {}
     return [
         {
             "id": step["id"],
@@ -140,68 +157,70 @@ def before(given: Given, fresh: list[Step]) -> list[Step]:
     ]
 
 
-def revised(given: Given, steps: list[Step]) -> tuple[list[Step], list[str]]:
-    """Return steps that take up what people said of them, and what is said of each remark."""
+def revise(planner_input: PlannerInput, steps: list[Step]) -> tuple[list[Step], list[str]]:
+    """Return the steps changed by the feedback, and a sentence about each remark."""
     remarks = []
-    # The version before has taken up the rest; what is made afresh takes up all.
-    for text in given["new_feedback"] if given["previous"] else given["feedback"]:
-        code, change = next(((code, change) for form, code, change in REVISIONS if form.search(text)), ("noted", added))
-        steps = change(given, steps, text)
-        remarks.append(said(given, code, text=text))
+    # The previous version already includes the older feedback; a new draft needs all of it.
+    for text in planner_input["new_feedback"] if planner_input["previous"] else planner_input["feedback"]:
+        code, change = next(
+            ((code, change) for form, code, change in REVISIONS if form.search(text)), ("added", add_step)
+        )
+        steps = change(planner_input, steps, text)
+        remarks.append(sentence(planner_input, code, text=text))
     return steps, remarks
 
 
-def longer(given: Given, steps: list[Step], text: str) -> list[Step]:
-    """Return steps that take half as long again."""
+def lengthen(planner_input: PlannerInput, steps: list[Step], text: str) -> list[Step]:
+    """Return the steps with half as much time again."""
     return [{**each, "weeks": math.ceil(each["weeks"] * 1.5)} for each in steps]
 
 
-def shorter(given: Given, steps: list[Step], text: str) -> list[Step]:
-    """Return steps that take a third less time."""
+def shorten(planner_input: PlannerInput, steps: list[Step], text: str) -> list[Step]:
+    """Return the steps with a third less time."""
     return [{**each, "weeks": max(1, each["weeks"] * 2 // 3)} for each in steps]
 
 
-def others(given: Given, steps: list[Step], text: str) -> list[Step]:
-    """Return steps that those do who have most time and do none of them yet."""
-    people = list(people_in(given["inputs"]))
+def reassign(planner_input: PlannerInput, steps: list[Step], text: str) -> list[Step]:
+    """Assign the steps to other people, those with the most time first."""
+    people = list(people_in(planner_input["inputs"]))
     busy = {each["owner"] for each in steps}
     ready = [id for id in people if id not in busy] or people
     return [{**each, "owner": ready[number % len(ready)]} for number, each in enumerate(steps)]
 
 
-def added(given: Given, steps: list[Step], text: str) -> list[Step]:
-    """Return the steps and one more, about a remark."""
-    title = worded(given, REMARK).format(text=text)
-    return [*steps, {**steps[-1], "id": f"remark-{given['version']}-{len(steps)}", "title": title, "weeks": 1}]
+def add_step(planner_input: PlannerInput, steps: list[Step], text: str) -> list[Step]:
+    """Return the steps and one more for a remark."""
+    title = localized(planner_input, REMARK).format(text=text)
+    return [*steps, {**steps[-1], "id": f"remark-{planner_input['version']}-{len(steps)}", "title": title, "weeks": 1}]
 
 
-Change = Callable[[Given, list[Step], str], list[Step]]
+Change = Callable[[PlannerInput, list[Step], str], list[Step]]
 REVISIONS: tuple[tuple[re.Pattern[str], str, Change], ...] = (
-    (LONGER, "longer", longer),
-    (SHORTER, "shorter", shorter),
-    (OTHERS, "others", others),
+    (LONGER, "longer", lengthen),
+    (SHORTER, "shorter", shorten),
+    (OTHERS, "others", reassign),
 )
 
 
-def people_in(inputs: Given) -> dict[str, Text]:
-    """Return the people that a plan may name, those with most time or success first."""
+def people_in(inputs: PlannerInput) -> dict[str, Text]:
+    """Return the people that a plan may name, those with the most time or sales first."""
     people = inputs.get("resource_availability") or inputs["sales_performance"]["top_performers"]
     leads = inputs.get("lead_data", {}).get("leads", [])
     return {each["id"]: each["name"] for each in people} | {each["owner"]: each["owner_name"] for each in leads}
 
 
-def free(inputs: Given, team: str) -> str:
-    """Return who of a team has most time."""
+def free(inputs: PlannerInput, team: str) -> str:
+    """Return the person of a team with the most time."""
     people = inputs["resource_availability"]
     able = [each for each in people if each["team"] == team] or people
     return str(max(able, key=lambda each: each["free_hours"])["id"])
 
 
-def said(given: Given, code: str, **about: Any) -> str:
-    """Return a sentence in the language of the conversation."""
-    return worded(given, WORDS[code]).format(**about)
+def sentence(planner_input: PlannerInput, code: str, **values: Any) -> str:
+    """Return a sentence of the plan in the language of the conversation."""
+    return localized(planner_input, SENTENCES[code]).format(**values)
 
 
-def worded(given: Given, text: Text) -> str:
-    """Return words in the language of the conversation."""
-    return in_language(text, given["language"])
+def localized(planner_input: PlannerInput, text: Text) -> str:
+    """Return a text in the language of the conversation."""
+    return in_language(text, planner_input["language"])

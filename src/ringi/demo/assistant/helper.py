@@ -1,4 +1,4 @@
-"""The assistant for quick questions: it answers at once, and nothing waits for anybody."""
+"""The assistant for quick questions: it answers at once and asks for no approval."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from ringi.assistant import Action, Assistant, Definitions, Info
 from ringi.demo.assistant.answers import workflows
 from ringi.demo.assistant.office import Office
-from ringi.demo.assistant.speaker import GREETING, THANKS, Rule, Speaker
+from ringi.demo.assistant.speaker import GREETING, THANKS, ReplyRule, ScriptedAssistant
 
 PROMPT = "You answer quick questions of the people of a small company."
 DEFINITIONS = Definitions(
@@ -49,7 +49,7 @@ DEFINITIONS = Definitions(
             "immediate",
             label={"en": "Calculate", "ja": "計算処理", "zh": "计算"},
             description={
-                "en": "Works out arithmetic",
+                "en": "Calculates",
                 "ja": "数式や計算要求に対して即座に結果を返す",
                 "zh": "立即返回计算结果",
             },
@@ -64,19 +64,19 @@ DEFINITIONS = Definitions(
         ),
     ),
 )
-SPEAKER = Speaker(
+SPEAKER = ScriptedAssistant(
     PROMPT,
     rules=(
         THANKS,
-        Rule(
+        ReplyRule(
             GREETING,
             {
-                "en": "Hello! Ask me a question, let me search for something, or give me something to work out.",
+                "en": "Hello! Ask me a question, let me search for something, or give me a calculation.",
                 "ja": "こんにちは。質問、検索、計算を承ります。",
                 "zh": "您好！我可以回答问题、搜索和计算。",
             },
         ),
-        Rule(
+        ReplyRule(
             r"\bwho are you\b|\bwhat can you do\b|何ができ|あなたは誰|你是谁|你能做什么",
             {
                 "en": "I answer frequent questions, search the data of the office, and do arithmetic.",
@@ -84,31 +84,31 @@ SPEAKER = Speaker(
                 "zh": "我可以回答常见问题、搜索数据、进行计算。",
             },
         ),
-        Rule(
+        ReplyRule(
             r"\b(?:search|look)(?: for)?[: ]+(.+)|\bfind[: ]+(.+)|^(.+?)(?:を|について)?(?:検索|探し|調べ)"
             r"|(?:搜索|查找)[：:\s]*(.+)|^\s*([a-z-]{3,16}|[^\W\d_a-z\u3040-\u309f]{2,12})\s*$",
-            {"en": "I search for “{value}”.", "ja": "「{value}」を検索します。", "zh": "搜索“{value}”。"},
+            {"en": "Searching for “{value}”.", "ja": "「{value}」を検索します。", "zh": "搜索“{value}”。"},
             op="correct",
             key="user_query",
             action="search",
         ),
-        Rule(
+        ReplyRule(
             r"^(?!.*\d{4}[-/]\d{1,2}[-/]\d{1,2}).*[\d)０-９）]\s*(?:[-+*/^×÷−＋－＊／]|%\s*(?:of\b|の)|の\s*[\d.]+\s*%)\s*[-(\d０-９（]?",
-            {"en": "I work that out.", "ja": "計算します。", "zh": "我来计算。"},
+            {"en": "I'll calculate that.", "ja": "計算します。", "zh": "我来计算。"},
             op="correct",
             key="user_query",
             action="calculation",
         ),
-        Rule(
+        ReplyRule(
             r"\b(?:calculate|compute|work out)\b|計算して|计算",
-            {"en": "I work that out.", "ja": "計算します。", "zh": "我来计算。"},
+            {"en": "I'll calculate that.", "ja": "計算します。", "zh": "我来计算。"},
             op="correct",
             key="user_query",
             action="calculation",
         ),
-        Rule(
+        ReplyRule(
             r"",
-            {"en": "I look that up.", "ja": "お調べします。", "zh": "我来查一下。"},
+            {"en": "I'll look that up.", "ja": "お調べします。", "zh": "我来查一下。"},
             op="correct",
             key="user_query",
             action="faq",
@@ -119,7 +119,7 @@ SPEAKER = Speaker(
 
 
 def assistant(model: BaseChatModel, office: Office, name: str = "helper") -> Assistant:
-    """Return the assistant on a model and an office."""
+    """Return the assistant for a model and a database."""
     return Assistant(
         name,
         DEFINITIONS,

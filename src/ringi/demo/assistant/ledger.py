@@ -1,4 +1,4 @@
-"""Carrying out the steps of approved plans: each writes one row, however often it is tried."""
+"""Runs the steps of approved plans: each step writes one row, even if it is repeated."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ VALUES (:lead, :title, :title, :owner, :due_on, :key) ON CONFLICT (key) DO NOTHI
 """
 
 
-class Written(BaseModel):
-    """What every step says."""
+class StepArgs(BaseModel):
+    """The arguments of every step."""
 
     model_config = ConfigDict(extra="forbid")
     title: str
@@ -33,39 +33,39 @@ class Written(BaseModel):
     due_on: date
 
 
-class Milestone(Written):
-    """A milestone of a project."""
+class MilestoneArgs(StepArgs):
+    """The arguments of a step that adds a milestone."""
 
     project: str
     starts_on: date
 
 
-class Task(Written):
-    """A task about a lead."""
+class TaskArgs(StepArgs):
+    """The arguments of a step that adds a task for a lead."""
 
     lead: str
 
 
-KINDS: dict[str, tuple[type[Written], str, str]] = {
-    "add_milestone": (Milestone, MILESTONE, "milestones"),
-    "add_task": (Task, TASK, "tasks"),
+KINDS: dict[str, tuple[type[StepArgs], str, str]] = {
+    "add_milestone": (MilestoneArgs, MILESTONE, "milestones"),
+    "add_task": (TaskArgs, TASK, "tasks"),
 }
 TABLES = {"project": "projects", "lead": "leads", "owner": "people"}
 
 
-WORDS: dict[str, dict[str, str]] = {
+TEXTS: dict[str, dict[str, str]] = {
     "action": {
-        "en": "{value!r} cannot be done here: use one of {ables}",
-        "ja": "「{value}」はここでは実行できません。{ables} のいずれかを使ってください",
-        "zh": "此处无法执行“{value}”：请使用 {ables} 之一",
+        "en": "{value!r} is not an available action: use one of {names}",
+        "ja": "「{value}」はここでは実行できません。{names} のいずれかを使ってください",
+        "zh": "此处无法执行“{value}”：请使用 {names} 之一",
     },
     "args": {
-        "en": "{field} is missing or of the wrong form: plan again, or edit the step",
+        "en": "{field} is missing or invalid: plan again, or edit the step",
         "ja": "「{field}」が欠けているか、形式が正しくありません。計画し直すか、ステップを編集してください",
         "zh": "“{field}”缺失或格式不正确：请重新计划，或编辑该步骤",
     },
     "absent": {
-        "en": "{value!r} is not in {table}: give an id that is",
+        "en": "{value!r} is not in {table}: use an existing id",
         "ja": "「{value}」は {table} にありません。存在する ID を指定してください",
         "zh": "{table} 中没有“{value}”：请给出存在的 ID",
     },
@@ -73,53 +73,53 @@ WORDS: dict[str, dict[str, str]] = {
 
 
 class StepError(InvalidError):
-    """A step of a plan cannot be carried out as it stands; `text` says so in each language."""
+    """A step of a plan cannot run; `text` is the message in each language."""
 
-    def __init__(self, field: str, code: str, **about: object) -> None:
-        self.text = {language: words.format(field=field, **about) for language, words in WORDS[code].items()}
+    def __init__(self, field: str, code: str, **values: object) -> None:
+        self.text = {language: text.format(field=field, **values) for language, text in TEXTS[code].items()}
         super().__init__([FieldError(field, self.text["en"])])
 
     @classmethod
     def of_action(cls, action: object) -> StepError:
-        """Return the error of a step that names nothing that can be done."""
-        return cls("action", "action", value=action, ables=", ".join(KINDS))
+        """Return the error for an unknown action."""
+        return cls("action", "action", value=action, names=", ".join(KINDS))
 
     @classmethod
     def of_args(cls, error: ValidationError) -> StepError:
-        """Return the error of arguments that do not fit."""
+        """Return the error for invalid arguments."""
         return cls(", ".join(".".join(map(str, each["loc"])) for each in error.errors()), "args")
 
     @classmethod
     def of_absent(cls, field: str, value: str) -> StepError:
-        """Return the error of an argument that names nothing in the office."""
+        """Return the error for an id that does not exist."""
         return cls(field, "absent", value=value, table=TABLES[field])
 
 
-class Ledger:
-    """Writes steps into the office."""
+class PlanExecutor:
+    """Writes the rows of steps to the database."""
 
     def __init__(self, office: Office) -> None:
         self._office = office
 
     async def carry_out(self, job: StepJob) -> Row:
-        """Write the row of a step and return it; under a key that was used before, return what was written then."""
+        """Write the row of a step and return it; for a used key, return the earlier row."""
         action = job.step.get("action")
         if action not in KINDS:
             raise StepError.of_action(action)
-        args = checked(KINDS[action][0], job.step.get("args") or {})
-        return await self._office.do(lambda connection: written(connection, action, args, job.key))
+        args = validate(KINDS[action][0], job.step.get("args") or {})
+        return await self._office.do(lambda connection: write_once(connection, action, args, job.key))
 
 
-def checked(kind: type[Written], args: Mapping[str, Any]) -> Row:
-    """Return arguments that fit."""
+def validate(kind: type[StepArgs], args: Mapping[str, Any]) -> Row:
+    """Validate the arguments of a step."""
     try:
         return kind.model_validate(args).model_dump(mode="json")
     except ValidationError as error:
         raise StepError.of_args(error) from error
 
 
-def written(connection: sqlite3.Connection, action: str, args: Row, key: str) -> Row:
-    """Return the row of a step, written now or before."""
+def write_once(connection: sqlite3.Connection, action: str, args: Row, key: str) -> Row:
+    """Write the row of a step unless it exists, and return it."""
     _, insert, table = KINDS[action]
     for field in TABLES.keys() & args.keys():
         if not rows(connection, f"SELECT id FROM {TABLES[field]} WHERE id = :id", {"id": args[field]}):

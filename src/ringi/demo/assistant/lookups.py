@@ -1,4 +1,4 @@
-"""What the assistants know how to fetch from the office: the handlers of their infos."""
+"""The database queries of the assistants, as handlers of their infos."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ INDUSTRY_NAMES = {
 
 
 class Lookups:
-    """The queries behind the handlers."""
+    """The queries of the handlers."""
 
     def __init__(self, office: Office) -> None:
         self._office = office
@@ -83,18 +83,18 @@ class Lookups:
         return [each | {"progress": percent(each["done"], each["milestones"])} for each in found]
 
     async def person(self, params: Params) -> Row:
-        """Return a person, with what they prefer."""
+        """Return a person with their preferences."""
         found = await self._office.read(PERSON, {"id": params["userId"]})
         if not found:
             raise InvalidError.of("userId", f"there is nobody {params['userId']!r}: give an id such as 'user-001'")
         return found[0] | {"preferences": json.loads(found[0]["preferences"])}
 
     async def free(self, params: Params) -> list[Row]:
-        """Return who has how many hours left in a week: of a `team`, or of all but sales."""
+        """Return the free hours per week of a `team`, or of everybody but sales."""
         return await self._office.read(FREE, {"team": params.get("team")})
 
     async def sales(self, params: Params) -> Row:
-        """Return what was sold in the months from `startDate` to `endDate`, against the target."""
+        """Return sales and target in the months from `startDate` to `endDate`."""
         span = {"first": month(params, "startDate"), "last": month(params, "endDate")}
         months = await self._office.read(SALES_BY_MONTH, span)
         target, amount = (sum(each[name] for each in months) for name in ("target", "amount"))
@@ -108,7 +108,7 @@ class Lookups:
         return await self._office.read(TRENDS, {name: params.get(name) for name in ("industry", "region")})
 
     async def leads(self, params: Params) -> Row:
-        """Return how the leads stand, and the twenty most valuable that are still open."""
+        """Return the status of the leads, and the twenty most valuable open ones."""
         found = await self._office.read(LEADS, {"stage": params.get("stage")})
         qualified = [each for each in found if each["stage"] in QUALIFIED]
         still_open = [each for each in found if each["stage"] not in ("won", "lost")]
@@ -126,7 +126,7 @@ class Lookups:
         return [each | {"name": each["company"]} for each in found if each["stage"] not in ("won", "lost")]
 
     async def feedback(self, params: Params) -> Row:
-        """Return how content customers are, by topic, and what they said last."""
+        """Return the scores of customers by topic, and their newest comments."""
         found = await self._office.read(FEEDBACK)
         topics = sorted({each["topic"] for each in found})
         scores = {topic: mean([each["score"] for each in found if each["topic"] == topic]) for topic in topics}
@@ -134,7 +134,7 @@ class Lookups:
         return {"count": len(found), "average_score": average, "by_topic": scores, "latest": found[:5]}
 
     async def industries(self, params: Params) -> list[Row]:
-        """Return the industries from which there are leads."""
+        """Return the industries of the leads."""
         found = await self._office.read(INDUSTRIES)
         return [
             {"id": each["industry"], "name": INDUSTRY_NAMES.get(each["industry"], each["industry"])} for each in found
@@ -152,27 +152,27 @@ def percent(part: int, whole: int) -> int:
 
 
 def whole(params: Params, name: str, otherwise: int) -> int:
-    """Return a parameter that is a number above 0, at most what is given otherwise."""
+    """Return a positive number from the parameters, at most `otherwise`, which is the default."""
     number = params.get(name, otherwise)
     if type(number) is not int or number < 1:
-        raise InvalidError.of(name, f"{number!r} is no number of rows: give one from 1 to {otherwise}")
+        raise InvalidError.of(name, f"{number!r} is not a number of rows: pass one from 1 to {otherwise}")
     return min(number, otherwise)
 
 
 def month(params: Params, name: str) -> str:
-    """Return the month of a parameter that is a date."""
+    """Return the month of a date in the parameters."""
     try:
         return date.fromisoformat(params[name]).isoformat()[:7]
     except (TypeError, ValueError) as error:
-        raise InvalidError.of(name, f"{params[name]!r} is no date: give one such as '2026-10-31'") from error
+        raise InvalidError.of(name, f"{params[name]!r} is not a date: pass one such as '2026-10-31'") from error
 
 
 def info_handlers(lookups: Lookups) -> dict[str, InfoHandler]:
-    """Return the handlers by name; results are kept as long as such data stays true."""
-    return {each.name: each for each in (*of_projects(lookups), *of_sales(lookups))}
+    """Return the handlers by name."""
+    return {each.name: each for each in (*project_handlers(lookups), *sales_handlers(lookups))}
 
 
-def of_projects(lookups: Lookups) -> list[InfoHandler]:
+def project_handlers(lookups: Lookups) -> list[InfoHandler]:
     """Return the handlers about projects and people."""
     return [
         InfoHandler(
@@ -208,7 +208,7 @@ def of_projects(lookups: Lookups) -> list[InfoHandler]:
     ]
 
 
-def of_sales(lookups: Lookups) -> list[InfoHandler]:
+def sales_handlers(lookups: Lookups) -> list[InfoHandler]:
     """Return the handlers about sales."""
     return [
         InfoHandler(

@@ -1,4 +1,4 @@
-"""The database of a small company, in English and Japanese: what the assistants look up, and write to."""
+"""The database of the assistants: a small company, in English and Japanese."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ BUSY_SECONDS = 10.0
 
 
 class Office:
-    """A SQLite file, made with its data when it is first used: `office.db` in the home folder unless a path is given.
+    """A SQLite file that is created with sample data on first use; several processes may use it at once.
 
-    Any number of processes may use it at once.
+    Args:
+        path: The file; by default `office.db` in the home folder.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
 
     async def read(self, sql: str, params: Row | None = None) -> list[Row]:
-        """Return the rows of a query, each with its texts by language."""
+        """Return the rows of a query; texts are dicts by language."""
         return await self.do(lambda connection: rows(connection, sql, params))
 
     async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what work on the database yields; all that it writes counts, or nothing."""
+        """Run work in a transaction and return its result."""
         return await asyncio.to_thread(self._do, work)
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -48,24 +49,24 @@ class Office:
 
 
 def transact(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Return what work yields in a transaction of its own."""
+    """Run work in a transaction and return its result."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         return work(connection)
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether nobody has filled the file yet."""
+    """Return whether the file has no tables yet."""
     return bool(connection.execute("PRAGMA user_version").fetchone()[0] == 0)
 
 
 def fill(connection: sqlite3.Connection) -> None:
-    """Make the tables and their data, unless another process was quicker."""
+    """Create the tables and their data, unless another process has."""
     if not is_empty(connection):
         return
     for name in SCRIPTS:
         script = resources.files(__package__).joinpath(name).read_text("utf-8")
-        # Not executescript: it commits first, and two processes would both make the tables.
+        # Not executescript: it commits first, so two processes could both create the tables.
         for statement in script.split(";\n"):
             connection.execute(statement)
     connection.execute("PRAGMA user_version = 1")
@@ -73,16 +74,16 @@ def fill(connection: sqlite3.Connection) -> None:
 
 def rows(connection: sqlite3.Connection, sql: str, params: Row | None = None) -> list[Row]:
     """Return the rows of a query."""
-    return [folded(row) for row in connection.execute(sql, params or {})]
+    return [merge_languages(row) for row in connection.execute(sql, params or {})]
 
 
-def folded(row: sqlite3.Row) -> Row:
-    """Return a row whose columns of one text are one value: `name_en` and `name_ja` are `name`, by language."""
-    found: Row = {}
+def merge_languages(row: sqlite3.Row) -> Row:
+    """Return a row with the columns `name_en` and `name_ja` merged into `name`, a dict by language."""
+    merged: Row = {}
     for column, value in zip(row.keys(), row, strict=True):
         name, _, language = column.rpartition("_")
         if name and language in LANGUAGES:
-            found.setdefault(name, {})[language] = value
+            merged.setdefault(name, {})[language] = value
         else:
-            found[column] = value
-    return found
+            merged[column] = value
+    return merged

@@ -1,4 +1,4 @@
-"""The plan agent: a model thinks aloud and proposes steps; code gives them their days."""
+"""The planner: a model explains a plan and proposes steps, and code computes their dates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ProposedStep(BaseModel):
 
 
 class Proposal(BaseModel):
-    """The steps of a plan, in their order."""
+    """The steps of a plan, in order."""
 
     steps: list[ProposedStep] = Field(min_length=1)
 
@@ -55,7 +55,7 @@ NO_PROPOSAL = {
 
 
 class NoProposalError(RingiError):
-    """The model wrote, but proposed no steps that can be used; `text` says so in each language."""
+    """The model proposed no usable steps; `text` is the message in each language."""
 
     def __init__(self, why: str) -> None:
         self.text = {language: words.format(why=why) for language, words in NO_PROPOSAL.items()}
@@ -63,44 +63,44 @@ class NoProposalError(RingiError):
 
     @classmethod
     def of_form(cls, error: ValidationError) -> NoProposalError:
-        """Return the error of steps that are none."""
+        """Return the error for invalid steps."""
         first = error.errors()[0]
         return cls(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
 
     @classmethod
     def of_unknown(cls, ids: set[str]) -> NoProposalError:
-        """Return the error of steps about what the model was not told of."""
-        return cls(f"it was told nothing of {', '.join(sorted(ids))}")
+        """Return the error for ids that are not in the input."""
+        return cls(f"unknown ids: {', '.join(sorted(ids))}")
 
 
 @dataclass(frozen=True)
 class Planner:
-    """Makes plans whose steps are of one kind."""
+    """Makes plans whose steps have one action."""
 
     model: BaseChatModel
     what: str
-    """What the plans are for."""
+    """The subject of the plans, for the prompt."""
     action: str
     about: str
-    """The name that the project or lead has in a step."""
+    """The argument of a step that names the project or lead."""
     in_turn: bool
-    """Whether a step begins when the one before ends; else all begin at once."""
+    """Whether the steps follow each other; otherwise all start at once."""
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
 
     async def plan(self, job: PlanJob) -> dict[str, Any]:
-        """Return a draft that takes up all feedback; what the model thinks is streamed."""
-        # The plan shows what is proposed: the call itself is nobody's to read.
+        """Return a draft that includes all feedback; the explanation of the model is streamed."""
+        # The plan shows the proposal, so the call itself is not streamed.
         model = self.model.bind_tools([Proposal]).with_config(tags=[QUIET_CALLS])
-        answer = await model.ainvoke(self._told(job))
-        proposals = proposed(answer).steps
-        # Who approves such a step would only see it fail.
+        answer = await model.ainvoke(self._prompt_messages(job))
+        proposals = proposal_in(answer).steps
+        # A step with an unknown id would fail after its approval.
         if unknown := {id for each in proposals for id in (each.about, each.owner)} - set(ids_in(job.inputs)):
             raise NoProposalError.of_unknown(unknown)
-        steps, names = self._dated(proposals), names_in(job.inputs)
+        steps, names = self._with_dates(proposals), names_in(job.inputs)
         people = [in_language(names.get(each.owner, each.owner), job.language) for each in proposals]
         weeks = [each.weeks for each in proposals]
         content = {
-            # Of the steps themselves: a table of the model's could say something else than what is approved.
+            # The table is made from the steps: a table by the model could differ from what is approved.
             "text": f"{prose(answer.text)}\n\n{table(steps, weeks, people, job.language)}".strip(),
             "timeline": f"{monday_after(self.today())} – {max(step['args']['due_on'] for step in steps)}",
             "milestones": [{"phase": each.title, "weeks": each.weeks} for each in proposals],
@@ -108,14 +108,14 @@ class Planner:
         }
         return {"plan": content, "steps": steps}
 
-    def _told(self, job: PlanJob) -> list[SystemMessage | HumanMessage]:
+    def _prompt_messages(self, job: PlanJob) -> list[SystemMessage | HumanMessage]:
         prompt = PROMPT.format(what=self.what, language=LANGUAGES.get(job.language, "English"))
-        previous = self._known(job.previous, set(ids_in(job.inputs))) if job.previous else None
-        told = json.dumps(jsonable({**vars(job), "previous": previous}), ensure_ascii=False)
-        return [SystemMessage(prompt), HumanMessage(told)]
+        previous = self._without_unknown_ids(job.previous, set(ids_in(job.inputs))) if job.previous else None
+        content = json.dumps(jsonable({**vars(job), "previous": previous}), ensure_ascii=False)
+        return [SystemMessage(prompt), HumanMessage(content)]
 
-    def _known(self, previous: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
-        """Return the version before without ids that are in no input: a model that kept one would make no plan."""
+    def _without_unknown_ids(self, previous: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+        """Return the previous version without ids that are not in the input; a step with one would be refused."""
         steps = [
             {
                 **step,
@@ -129,7 +129,7 @@ class Planner:
         ]
         return {**previous, "steps": steps}
 
-    def _dated(self, proposals: list[ProposedStep]) -> list[dict[str, Any]]:
+    def _with_dates(self, proposals: list[ProposedStep]) -> list[dict[str, Any]]:
         start, steps = monday_after(self.today()), []
         for each in proposals:
             end = start + timedelta(weeks=each.weeks)
@@ -140,8 +140,8 @@ class Planner:
         return steps
 
 
-def proposed(answer: AIMessage) -> Proposal:
-    """Return what a model proposes, or raise `NoProposalError`."""
+def proposal_in(answer: AIMessage) -> Proposal:
+    """Return the proposal in a message; raise `NoProposalError` if there is none."""
     calls = [call["args"] for call in answer.tool_calls if call["name"] == Proposal.__name__]
     try:
         return Proposal.model_validate(calls[-1] if calls else {})
@@ -150,7 +150,7 @@ def proposed(answer: AIMessage) -> Proposal:
 
 
 def ids_in(value: Any) -> Iterator[str]:
-    """Yield the ids that stand anywhere in what is known."""
+    """Yield all ids in a value."""
     if isinstance(value, Mapping):
         yield from (str(value[name]) for name in ("id", "owner") if name in value)
         value = list(value.values())
@@ -159,11 +159,11 @@ def ids_in(value: Any) -> Iterator[str]:
 
 
 def names_in(value: Any) -> dict[str, Text]:
-    """Return the names of what stands anywhere in what is known, by id."""
+    """Return all names in a value, by id."""
     if isinstance(value, Mapping):
-        found = {str(value["id"]): value["name"]} if "id" in value and "name" in value else {}
-        found |= {str(value["owner"]): value["owner_name"]} if "owner" in value and "owner_name" in value else {}
-        value, others = list(value.values()), found
+        names = {str(value["id"]): value["name"]} if "id" in value and "name" in value else {}
+        names |= {str(value["owner"]): value["owner_name"]} if "owner" in value and "owner_name" in value else {}
+        value, others = list(value.values()), names
     else:
         others = {}
     for each in value if isinstance(value, list) else ():
@@ -172,12 +172,12 @@ def names_in(value: Any) -> dict[str, Text]:
 
 
 def prose(text: str) -> str:
-    """Return a model's words without tables."""
+    """Return a text without tables."""
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("|")).strip()
 
 
 def table(steps: Sequence[Mapping[str, Any]], weeks: Sequence[int], people: Sequence[str], language: str) -> str:
-    """Return steps as a table, in the form in which they will be carried out."""
+    """Return the steps as a table."""
     lines = [
         f"| {step['title']} | {many} | {who} | {step['args']['due_on']} |".replace("\n", " ")
         for step, many, who in zip(steps, weeks, people, strict=True)

@@ -1,4 +1,4 @@
-"""The assistant for projects: it gathers goals, plans milestones, and enters those that a person approved."""
+"""The assistant for projects: it collects goals, plans milestones, and saves the approved ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ringi.assistant import (
     WorkflowNeeds,
     in_language,
 )
-from ringi.demo.assistant.ledger import Ledger
+from ringi.demo.assistant.ledger import PlanExecutor
 from ringi.demo.assistant.lookups import Lookups, info_handlers
 from ringi.demo.assistant.office import Office, Row
 from ringi.demo.assistant.planner import Planner
@@ -29,8 +29,8 @@ from ringi.demo.assistant.speaker import (
     REJECT,
     START_OVER,
     THANKS,
-    Rule,
-    Speaker,
+    ReplyRule,
+    ScriptedAssistant,
 )
 
 PROMPT = "You help the people of a small company to plan their projects."
@@ -56,7 +56,7 @@ INFOS = (
         "business_goals",
         title={"en": "Business goals", "ja": "ビジネス目標", "zh": "业务目标"},
         description={
-            "en": "What is to be reached, such as 20 % more sales in the first quarter",
+            "en": "The result to reach, such as 20 % more sales in the first quarter",
             "ja": "達成したいこと。例: 第1四半期で売上20%向上",
             "zh": "希望达成的目标，例如第一季度销售额提高20%",
         },
@@ -88,7 +88,7 @@ ACTIONS = (
         "plan",
         label={"en": "Create a plan", "ja": "計画を作成", "zh": "制定计划"},
         description={
-            "en": "Plans a project from what is known",
+            "en": "Plans a project from the known information",
             "ja": "現在の情報を基にプロジェクト計画を作成",
             "zh": "根据现有信息制定项目计划",
         },
@@ -106,7 +106,7 @@ ACTIONS = (
         "apply",
         label={"en": "Carry out the plan", "ja": "計画を実行", "zh": "执行计划"},
         description={
-            "en": "Enters the milestones of the plan",
+            "en": "Adds the milestones of the plan",
             "ja": "作成された計画を実行に移す",
             "zh": "将计划的里程碑登记并付诸实施",
         },
@@ -136,7 +136,11 @@ ACTIONS = (
         "project-status",
         "immediate",
         label={"en": "Project status", "ja": "プロジェクト一覧取得", "zh": "项目状况"},
-        description={"en": "Shows how the projects stand", "ja": "プロジェクトの状況を表示", "zh": "显示项目的状况"},
+        description={
+            "en": "Shows the status of the projects",
+            "ja": "プロジェクトの状況を表示",
+            "zh": "显示项目的状况",
+        },
         workflow="projectListWorkflow",
     ),
     Action(
@@ -160,20 +164,20 @@ NO_GOAL = (
 )
 ASKED = r"(?<!すか)(?<!しょうか)(?<!りません)(?<!いません)(?<!てません)"
 VALUE = rf"((?!{NO_GOAL})[^。！？?\n]+?){ASKED}(?=[.!](?:\s|$)|[。！\n]|$)"
-"""A goal ends with its sentence, and a question has none."""
+"""The text of a goal: it ends with its sentence, and is not in a question."""
 GOAL = rf"\b(?:our|my|the)(?: business| new)? (?:goals?|target|aim) (?:is|are|should be)(?: now)?:?\s+{VALUE}"
-SPEAKER = Speaker(
+SPEAKER = ScriptedAssistant(
     PROMPT,
     rules=(
-        Rule(
+        ReplyRule(
             r"\b(?:forget|drop|delete|remove|clear) (?:the|our|my|that)(?: business)? goals?\b"
             r"|目標を?(?:忘れ|消|削除|取り消|取り下げ|クリア)|(?:忘记|删除|清除)目标",
-            {"en": "I forget the goal.", "ja": "目標を消去します。", "zh": "我会清除目标。"},
+            {"en": "The goal is cleared.", "ja": "目標を消去します。", "zh": "我会清除目标。"},
             op="clear",
             key="business_goals",
             is_order=True,
         ),
-        Rule(
+        ReplyRule(
             rf"(?:^no\b|actually|sorry|instead|rather|correction).*?{GOAL}"
             rf"|(?:いや|いえ|違い|違う|訂正|やはり|やっぱり).*?目標は[、,]?\s*{VALUE}"
             r"|目標を(?!何|どう)[、,]?\s*(.+?)に(?:変更|訂正|修正|変え|直)",
@@ -185,7 +189,7 @@ SPEAKER = Speaker(
             op="correct",
             key="business_goals",
         ),
-        Rule(
+        ReplyRule(
             rf"{GOAL}|^goals?:\s*{VALUE}|目標(?:は[、,]?|[:：])\s*{VALUE}|目标是[：:，,]?\s*{VALUE}",
             {
                 "en": "I take “{value}” as the goal. Press “Create a plan” when you are ready.",
@@ -195,7 +199,7 @@ SPEAKER = Speaker(
             op="set",
             key="business_goals",
         ),
-        Rule(
+        ReplyRule(
             FEEDBACK,
             {
                 "en": "I understand: the plan needs another version.",
@@ -204,7 +208,7 @@ SPEAKER = Speaker(
             },
             op="feedback",
         ),
-        Rule(
+        ReplyRule(
             r"\b(?:make|create|draft|write|prepare|need|want)\b.*\bplan\b"
             r"|^plan\b|\bplan (?:it|this|again)\b|let.s plan\b"
             r"|計画を?(?:作|立て|策定|練)|計画して|計画をお願い|制定计划",
@@ -213,34 +217,34 @@ SPEAKER = Speaker(
             is_order=True,
         ),
         REJECT,
-        Rule(GO_AHEAD, ALL_RIGHT, action="apply-001", is_order=True),
+        ReplyRule(GO_AHEAD, ALL_RIGHT, action="apply-001", is_order=True),
         START_OVER,
-        Rule(
+        ReplyRule(
             r"\b(?:choose|select|pick|another)\b.*\bproject\b|プロジェクトを?(?:選|変え)|选择项目",
             {"en": "Which project is it?", "ja": "対象のプロジェクトを選んでください。", "zh": "请选择项目。"},
             action="selector-001",
             is_order=True,
         ),
-        Rule(
+        ReplyRule(
             r"\bwho (?:has|is) (?:time|free|available)\b|\bresources?\b|\bcapacity\b|リソース|空き|空い[てた]|资源",
-            {"en": "This is who has time:", "ja": "担当者の空き状況です:", "zh": "人员的空闲情况："},
+            {"en": "Available people:", "ja": "担当者の空き状況です:", "zh": "人员的空闲情况："},
             action="resource-check",
         ),
-        Rule(
+        ReplyRule(
             r"\bstatus\b|\bprogress\b|\b(?:show|list|see|how are)\b.*\bprojects\b|状況|進捗|一覧|状况",
-            {"en": "This is how the projects stand:", "ja": "プロジェクトの状況です:", "zh": "项目的状况："},
+            {"en": "Status of the projects:", "ja": "プロジェクトの状況です:", "zh": "项目的状况："},
             action="project-status",
         ),
-        Rule(
+        ReplyRule(
             r"\b(?:goals?|target|aim)\b|目標|目标",
             {
-                "en": "The goal stands under “Business goals” among what is known. To say it, write “our goal is …”.",
+                "en": "The goal is listed under “Business goals”. To set it, write “our goal is …”.",
                 "ja": "目標は「ビジネス目標」に表示されます。「目標は…」と書くと設定できます。",
                 "zh": "目标显示在“业务目标”中。请写“目标是……”来设定。",
             },
         ),
         THANKS,
-        Rule(
+        ReplyRule(
             GREETING,
             {
                 "en": "Hello! Tell me your business goal, or ask for the project status.",
@@ -248,7 +252,7 @@ SPEAKER = Speaker(
                 "zh": "您好！请告诉我业务目标，或查看项目状况。",
             },
         ),
-        Rule(
+        ReplyRule(
             r"\bmilestones?\b|マイルストーン|里程碑",
             {
                 "en": "A milestone is a point that a project must reach by a day: it has an owner and a due date.",
@@ -290,9 +294,9 @@ FREE_HEAD: Text = {
 
 
 def assistant(model: BaseChatModel, office: Office, name: str = "assistant") -> Assistant:
-    """Return the assistant on a model and an office."""
+    """Return the assistant for a model and a database."""
     lookups = Lookups(office)
-    views = Views(lookups)
+    reports = ProjectReports(lookups)
     planner = Planner(model, "projects", action="add_milestone", about="project", in_turn=True)
     return Assistant(
         name,
@@ -300,9 +304,9 @@ def assistant(model: BaseChatModel, office: Office, name: str = "assistant") -> 
         model,
         workflows={
             "projectPlanWorkflow": planner.plan,
-            "projectExecuteWorkflow": Ledger(office).carry_out,
-            "projectListWorkflow": views.status,
-            "resourceCheckWorkflow": views.free,
+            "projectExecuteWorkflow": PlanExecutor(office).carry_out,
+            "projectListWorkflow": reports.status,
+            "resourceCheckWorkflow": reports.free,
         },
         title={"en": "Projects", "ja": "プロジェクト管理", "zh": "项目管理"},
         description={
@@ -319,20 +323,20 @@ def definitions(handlers: list[InfoHandler]) -> Definitions:
     return Definitions(INFOS, ACTIONS, tuple(each for each in handlers if each.name in HANDLERS))
 
 
-class Views:
-    """What is shown at once."""
+class ProjectReports:
+    """The workflows of the immediate actions."""
 
     def __init__(self, lookups: Lookups) -> None:
         self._lookups = lookups
 
     async def status(self, job: CallJob) -> str:
-        """Return how the projects stand now."""
+        """Return the status of the projects as a table."""
         projects = await self._lookups.projects({})
         lines = [row(each, job) for each in projects]
         return "\n".join([in_language(STATUS_HEAD, job.language), "|---" * 5 + "|", *lines])
 
     async def free(self, job: CallJob) -> str:
-        """Return who has how many hours."""
+        """Return the free hours of people as a table."""
         people = await self._lookups.free({})
         lines = [
             f"| {in_language(each['name'], job.language)} | {in_language(TEAMS[each['team']], job.language)} "
@@ -343,7 +347,7 @@ class Views:
 
 
 def row(project: Row, job: CallJob) -> str:
-    """Return a project as a line of the table."""
+    """Return a project as a row of the table."""
     name, status = (in_language(text, job.language) for text in (project["name"], STATUSES[project["status"]]))
     done = f"{project['done']}/{project['milestones']}"
     return f"| {name} | {status} | {project['progress']} % | {done} | {project['due_on']} |"

@@ -1,4 +1,4 @@
-"""The assistant for sales: it looks at leads, results and the market, and plans whom to win."""
+"""The assistant for sales: it reads leads, results and the market, and plans a strategy."""
 
 from __future__ import annotations
 
@@ -17,11 +17,20 @@ from ringi.assistant import (
     WorkflowNeeds,
     in_language,
 )
-from ringi.demo.assistant.ledger import Ledger
+from ringi.demo.assistant.ledger import PlanExecutor
 from ringi.demo.assistant.lookups import INDUSTRY_NAMES, Lookups, info_handlers
 from ringi.demo.assistant.office import Office
 from ringi.demo.assistant.planner import Planner
-from ringi.demo.assistant.speaker import ALL_RIGHT, FEEDBACK, GO_AHEAD, REJECT, START_OVER, THANKS, Rule, Speaker
+from ringi.demo.assistant.speaker import (
+    ALL_RIGHT,
+    FEEDBACK,
+    GO_AHEAD,
+    REJECT,
+    START_OVER,
+    THANKS,
+    ReplyRule,
+    ScriptedAssistant,
+)
 
 PROMPT = "You help the sales people of a small company to win customers."
 HANDLERS = (
@@ -45,7 +54,7 @@ INFOS = (
     Info(
         "sales_performance",
         title={"en": "Sales performance", "ja": "営業実績", "zh": "销售业绩"},
-        description={"en": "What was sold in a year", "ja": "過去の営業実績", "zh": "过去的销售业绩"},
+        description={"en": "Sales of the last year", "ja": "過去の営業実績", "zh": "过去的销售业绩"},
         handler="fetch_sales_performance",
         params=PERIOD,
         ttl=HOUR,
@@ -68,7 +77,7 @@ INFOS = (
     Info(
         "customer_feedback",
         title={"en": "Customer feedback", "ja": "顧客の声", "zh": "客户反馈"},
-        description={"en": "What customers say", "ja": "顧客からの評価", "zh": "客户的评价"},
+        description={"en": "Feedback from customers", "ja": "顧客からの評価", "zh": "客户的评价"},
         handler="fetch_customer_feedback",
         ttl=HOUR,
     ),
@@ -91,7 +100,7 @@ ACTIONS = (
         "plan",
         label={"en": "Plan the sales strategy", "ja": "営業戦略を計画", "zh": "制定销售策略"},
         description={
-            "en": "Plans whom to win from leads and results",
+            "en": "Plans a strategy from leads and results",
             "ja": "リードデータと実績を基に営業戦略を策定",
             "zh": "根据线索与业绩制定销售策略",
         },
@@ -109,7 +118,7 @@ ACTIONS = (
         "apply-002",
         "apply",
         label={"en": "Carry out the strategy", "ja": "戦略を実行", "zh": "执行策略"},
-        description={"en": "Enters a task for each lead", "ja": "リードごとの作業を登録", "zh": "为每条线索登记任务"},
+        description={"en": "Adds a task for each lead", "ja": "リードごとの作業を登録", "zh": "为每条线索登记任务"},
         workflow="salesExecutionWorkflow",
         requires=("lead_data", "sales_performance", "market_trends", "sales_strategy"),
         depends_on=("plan-002",),
@@ -134,7 +143,7 @@ ACTIONS = (
         "lead-analysis",
         "immediate",
         label={"en": "Analyse leads", "ja": "リード分析", "zh": "分析线索"},
-        description={"en": "Shows how the leads stand", "ja": "リードの状況を分析", "zh": "分析线索的状况"},
+        description={"en": "Shows the status of the leads", "ja": "リードの状況を分析", "zh": "分析线索的状况"},
         workflow="leadAnalysisWorkflow",
         requires=("lead_data",),
     ),
@@ -143,7 +152,7 @@ ACTIONS = (
         "immediate",
         label={"en": "Performance report", "ja": "パフォーマンスレポート生成", "zh": "生成业绩报告"},
         description={
-            "en": "Results and what customers say",
+            "en": "Results and customer feedback",
             "ja": "実績と顧客の声の報告",
             "zh": "业绩与客户反馈的报告",
         },
@@ -158,11 +167,11 @@ ACTIONS = (
     ),
 )
 FOCUS = tuple(
-    Rule(
+    ReplyRule(
         rf"\b(?:focus|concentrate|industry|bet)\b.*\b{words['en']}\b|{words['ja']}.*(?:注力|集中|重点|狙|業種)"
         rf"|(?:注力|業種).*{words['ja']}|{words['zh']}.*(?:重点|集中)|重点.*{words['zh']}",
         {
-            "en": f"Then we focus on {words['en'].lower()}. I look up that market.",
+            "en": f"Then we focus on {words['en'].lower()}. I'll look up that market.",
             "ja": f"{words['ja']}に注力しますね。市場動向を調べます。",
             "zh": f"那就重点关注{words['zh']}行业。我来查询市场动向。",
         },
@@ -173,11 +182,11 @@ FOCUS = tuple(
     )
     for industry, words in INDUSTRY_NAMES.items()
 )
-SPEAKER = Speaker(
+SPEAKER = ScriptedAssistant(
     PROMPT,
     rules=(
         *FOCUS,
-        Rule(
+        ReplyRule(
             FEEDBACK,
             {
                 "en": "I understand: the strategy needs another version.",
@@ -186,7 +195,7 @@ SPEAKER = Speaker(
             },
             op="feedback",
         ),
-        Rule(
+        ReplyRule(
             r"\b(?:make|create|draft|prepare|need|want|plan)\b.*\b(?:plan|strategy)\b"
             r"|^plan\b|\bplan (?:it|this|again)\b|let.s plan\b"
             r"|(?:計画|戦略)を?(?:作|立て|策定|練)|計画して|(?:計画|戦略)をお願い|制定(?:计划|策略)",
@@ -195,32 +204,32 @@ SPEAKER = Speaker(
             is_order=True,
         ),
         REJECT,
-        Rule(GO_AHEAD, ALL_RIGHT, action="apply-002", is_order=True),
+        ReplyRule(GO_AHEAD, ALL_RIGHT, action="apply-002", is_order=True),
         START_OVER,
         THANKS,
-        Rule(
+        ReplyRule(
             r"\b(?:choose|select|pick|prioriti[sz]e)\b.*\bleads?\b|リードを?(?:選|並べ)|優先度|选择线索",
             {"en": "Which leads come first?", "ja": "優先するリードを選んでください。", "zh": "请选择优先的线索。"},
             action="selector-002",
             is_order=True,
         ),
-        Rule(
+        ReplyRule(
             r"\b(?:choose|select|pick)\b.*\bindustry\b|業種を?選|选择行业",
             {"en": "Which industry is it?", "ja": "業種を選んでください。", "zh": "请选择行业。"},
             action="selector-003",
             is_order=True,
         ),
-        Rule(
+        ReplyRule(
             r"\b(?:report|performance|results)\b|レポート|実績|業績|报告|业绩",
-            {"en": "This is the report:", "ja": "レポートです:", "zh": "报告如下："},
+            {"en": "Report:", "ja": "レポートです:", "zh": "报告如下："},
             action="performance-report",
         ),
-        Rule(
+        ReplyRule(
             r"\bleads\b|リード|线索",
-            {"en": "This is how the leads stand:", "ja": "リードの状況です:", "zh": "线索的状况："},
+            {"en": "Status of the leads:", "ja": "リードの状況です:", "zh": "线索的状况："},
             action="lead-analysis",
         ),
-        Rule(
+        ReplyRule(
             r"\bconversion rate\b|転換率|转化率",
             {
                 "en": "The conversion rate is the share of leads that became qualified.",
@@ -235,7 +244,7 @@ SPEAKER = Speaker(
         "zh": "我可以协助制定销售策略。请说“重点是制造业”、“线索”，或“制定策略”。",
     },
 )
-LEADS_SAID: Text = {
+LEADS_SUMMARY: Text = {
     "en": "**{total_leads}** leads, **{qualified_leads}** of them qualified ({conversion_rate} %); "
     "{average_deal:,} USD each on average.",
     "ja": "リードは **{total_leads}** 件、うち有望なものは **{qualified_leads}** 件（{conversion_rate}%）、"
@@ -248,9 +257,9 @@ LEADS_HEAD: Text = {
     "ja": "| リード | 段階 | 金額 (ドル) | 担当 |",
     "zh": "| 线索 | 阶段 | 金额（美元） | 负责人 |",
 }
-REPORT_SAID: Text = {
+REPORT_SUMMARY: Text = {
     "en": "**{amount:,} USD** of {target:,} USD sold from {start} to {end}: {rate} %. Most came from {best}. "
-    "Customers give {average_score} of 5; least content are they with: {worst}.",
+    "Customers give {average_score} of 5; the lowest score is for: {worst}.",
     "ja": "{start} から {end} の売上は **{amount:,} ドル**、目標 {target:,} ドルに対し {rate}% です。上位は {best}。"
     "顧客評価は5点中 {average_score} 点、最も低いのは「{worst}」です。",
     "zh": "{start} 至 {end} 销售额 **{amount:,} 美元**，目标 {target:,} 美元，完成 {rate}%。业绩最佳：{best}。"
@@ -272,7 +281,7 @@ STAGES: dict[str, Text] = {
 
 
 def assistant(model: BaseChatModel, office: Office, name: str = "sales") -> Assistant:
-    """Return the assistant on a model and an office."""
+    """Return the assistant for a model and a database."""
     planner = Planner(model, "sales", action="add_task", about="lead", in_turn=False)
     return Assistant(
         name,
@@ -280,7 +289,7 @@ def assistant(model: BaseChatModel, office: Office, name: str = "sales") -> Assi
         model,
         workflows={
             "salesStrategyWorkflow": planner.plan,
-            "salesExecutionWorkflow": Ledger(office).carry_out,
+            "salesExecutionWorkflow": PlanExecutor(office).carry_out,
             "leadAnalysisWorkflow": leads,
             "performanceReportWorkflow": report,
         },
@@ -300,23 +309,28 @@ def definitions(handlers: list[InfoHandler]) -> Definitions:
 
 
 async def leads(job: CallJob) -> str:
-    """Return how the leads stand."""
+    """Return the status of the leads."""
     data, language = job.inputs["lead_data"], job.language
     lines = [
         f"| {in_language(each['company'], language)} | {in_language(STAGES[each['stage']], language)} "
         f"| {each['value']:,} | {in_language(each['owner_name'], language)} |"
         for each in data["leads"]
     ]
-    head = [in_language(LEADS_SAID, language).format(**data), "", in_language(LEADS_HEAD, language), "|---" * 4 + "|"]
+    head = [
+        in_language(LEADS_SUMMARY, language).format(**data),
+        "",
+        in_language(LEADS_HEAD, language),
+        "|---" * 4 + "|",
+    ]
     return "\n".join([*head, *lines])
 
 
 async def report(job: CallJob) -> str:
-    """Return what was sold, by whom, and what customers say."""
+    """Return a report on sales, the best sellers and customer feedback."""
     sales, feedback = job.inputs["sales_performance"], job.inputs["customer_feedback"]
     scores = feedback["by_topic"]
     lowest = [TOPICS[topic] for topic, score in scores.items() if score == min(scores.values())]
     worst = ("、" if job.language in ("ja", "zh") else ", ").join(in_language(each, job.language) for each in lowest)
     best = ", ".join(in_language(each["name"], job.language) for each in sales["top_performers"])
-    told = {"best": best, "worst": worst, "average_score": feedback["average_score"]}
-    return in_language(REPORT_SAID, job.language).format(**sales, **told)
+    values = {"best": best, "worst": worst, "average_score": feedback["average_score"]}
+    return in_language(REPORT_SUMMARY, job.language).format(**sales, **values)

@@ -1,4 +1,4 @@
-"""How the scripted model understands people: forms of sentences, and what each means; first come, first served."""
+"""The conversation of the scripted model: patterns of sentences and replies; the first match wins."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from ringi.assistant import Text, detect_language, in_language
 from ringi.testing import calls
 
-LONGEST_HEARD = 2_000
-"""Characters of a message in which the scripted model looks for its sentences."""
+MAX_MATCHED_CHARACTERS = 2_000
+"""Characters at the start of a message in which the scripted model looks for patterns."""
 ENDS = re.compile(r"(です|でお願いします|にします|にしてください|だ|である)?[\s.。!！]*$")
 
 BOUNDS = ".,;!?。、！？\n"
@@ -31,26 +31,26 @@ QUESTION = re.compile(
     r"|^(?!.*(?:くれ|くださ|下さ|もら|いただ|頂|お願い|ませんか|ないですか|でき)).*か[。？?]?$",
     re.I,
 )
-LEFT: Text = {"en": "All right, I leave that.", "ja": "わかりました。行いません。", "zh": "好的，不会执行。"}
+LEFT: Text = {"en": "All right, I won't do that.", "ja": "わかりました。行いません。", "zh": "好的，不会执行。"}
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A form of sentences, what such a sentence declares, and what is said to it."""
+class ReplyRule:
+    """A pattern of sentences with its reply and its operation."""
 
-    form: str
-    """A regular expression; its group, or else the whole sentence, is the value of what is declared."""
+    pattern: str
+    """A regular expression; its group, else the whole sentence, is the value of the operation."""
     reply: Text
     op: Literal["set", "correct", "clear", "feedback"] | None = None
     key: str = ""
     value: str | None = None
     action: str | None = None
     is_order: bool = False
-    """Whether it is undone by a negation, and not meant by a question."""
+    """Whether the rule ignores questions and negated sentences."""
 
-    def found_in(self, text: str) -> re.Match[str] | None:
-        """Return where a sentence has this form."""
-        return re.search(self.form, text, re.I)
+    def match_in(self, text: str) -> re.Match[str] | None:
+        """Return the match of the pattern in a text."""
+        return re.search(self.pattern, text, re.I)
 
 
 FEEDBACK = (
@@ -68,23 +68,23 @@ GREETING = (
     r"^(?:hello|hi|good (?:morning|afternoon|evening))\b"
     r"|^(?:こんにちは|おはよう|你好|您好)"
 )
-THANKS = Rule(
+THANKS = ReplyRule(
     r"^(?:(?:ok|great|many)\W+)?(?:thanks?|thank you)(?: (?:you|a lot|so much|very much|again|for [\w ]{1,30}))*"
     r"[\s.!]*$|^(?:どうも|本当に|大変|いつも|、|\s)*(?:ありがとう|有難う)(?:ございま(?:す|した))?[ね。.!！\s]*$|^(?:谢谢|多谢)",
     {"en": "You are welcome!", "ja": "どういたしまして。", "zh": "不客气！"},
 )
-REJECT = Rule(
+REJECT = ReplyRule(
     r"\breject (?:it|this|that|the (?:plan|strategy))\b|^(?:no,? )?(?:i |we )?reject\b|却下|否決|拒绝|驳回",
     {
-        "en": "To reject it, press “Reject” where its approval is asked for: words do nothing.",
+        "en": "To reject it, press “Reject” on its request; a message has no effect.",
         "ja": "却下するには、承認依頼の「却下」を押してください。言葉だけでは却下になりません。",
         "zh": "要拒绝，请在批准请求处按“拒绝”。仅凭文字不起作用。",
     },
     is_order=True,
 )
-START_OVER = Rule(
+START_OVER = ReplyRule(
     r"\bstart over\b|\bclear\b|\bforget (?:it|everything|all)\b|\breset\b|最初から|クリア|リセット|消して|重新开始",
-    {"en": "You want to start over.", "ja": "最初からやり直すのですね。", "zh": "您想重新开始。"},
+    {"en": "Let's start over.", "ja": "最初からやり直すのですね。", "zh": "您想重新开始。"},
     action="cancel",
     is_order=True,
 )
@@ -92,56 +92,56 @@ ALL_RIGHT: Text = {"en": "All right.", "ja": "わかりました。", "zh": "好
 
 
 @dataclass(frozen=True)
-class Speaker:
-    """What the scripted model knows of one assistant."""
+class ScriptedAssistant:
+    """The script of one assistant."""
 
     prompt: str
-    rules: tuple[Rule, ...]
+    rules: tuple[ReplyRule, ...]
     otherwise: Text
 
     def is_asked(self, messages: Sequence[BaseMessage]) -> bool:
-        """Whether these are the messages of its assistant."""
+        """Return whether these messages belong to its assistant."""
         return self.prompt in messages[0].text
 
     def reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
-        """Return the answer to the last message, with what it declares."""
-        heard = [message.text for message in messages if isinstance(message, HumanMessage)]
-        language = language_in(heard)
+        """Return the reply to the last message, with the operations that it declares."""
+        texts = [message.text for message in messages if isinstance(message, HumanMessage)]
+        language = language_in(texts)
         for rule in self.rules:
-            found = rule.found_in(heard[-1][:LONGEST_HEARD])
+            found = rule.match_in(texts[-1][:MAX_MATCHED_CHARACTERS])
             if found is None or (rule.is_order and is_question(found)):
                 continue
             if rule.is_order and is_negated(found):
                 return AIMessage(in_language(LEFT, language))
-            return declared(rule, found, language)
+            return reply_with_operations(rule, found, language)
         return AIMessage(in_language(self.otherwise, language))
 
 
-def declared(rule: Rule, found: re.Match[str], language: str) -> AIMessage:
-    """Return what is said to a sentence of a form, and declared."""
+def reply_with_operations(rule: ReplyRule, found: re.Match[str], language: str) -> AIMessage:
+    """Return the reply to a matching sentence, with the operations that it declares."""
     value = rule.value or ENDS.sub("", next(filter(None, found.groups()), found.string)).strip()
-    told: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if rule.op == "feedback":
-        told["ops"] = [{"op": "feedback", "text": found.string.strip(), "quote": found.string}]
+        arguments["ops"] = [{"op": "feedback", "text": found.string.strip(), "quote": found.string}]
     elif rule.op == "clear":
-        told["ops"] = [{"op": "clear", "key": rule.key, "quote": found.string}]
+        arguments["ops"] = [{"op": "clear", "key": rule.key, "quote": found.string}]
     elif rule.op:
-        told["ops"] = [{"op": rule.op, "key": rule.key, "value": value, "quote": found.string}]
+        arguments["ops"] = [{"op": rule.op, "key": rule.key, "value": value, "quote": found.string}]
     if rule.action:
-        told["required_actions"] = [{"type": rule.action, "priority": 1}]
-    words = in_language(rule.reply, language).format(value=value)
-    return AIMessage(words, tool_calls=calls("declare", **told).tool_calls if told else [])
+        arguments["required_actions"] = [{"type": rule.action, "priority": 1}]
+    text = in_language(rule.reply, language).format(value=value)
+    return AIMessage(text, tool_calls=calls("declare", **arguments).tool_calls if arguments else [])
 
 
 def clause_of(found: re.Match[str]) -> tuple[int, int]:
-    """Return where the part of a sentence begins and ends in which a form was found."""
+    """Return the start and end of the clause that contains a match."""
     text = found.string
     ends = [place for mark in BOUNDS if (place := text.find(mark, found.end())) >= 0]
     return 1 + max(text.rfind(mark, 0, found.start()) for mark in BOUNDS), 1 + min(ends, default=len(text))
 
 
 def is_negated(found: re.Match[str]) -> bool:
-    """Whether people say that they do not want it: before it in English and Chinese, after it in Japanese."""
+    """Return whether a match is negated: before it in English and Chinese, after it in Japanese."""
     start, end = clause_of(found)
     return bool(
         NOT_BEFORE.search(found.string[start : found.end()]) or NOT_AFTER.search(found.string, found.start(), end)
@@ -149,14 +149,14 @@ def is_negated(found: re.Match[str]) -> bool:
 
 
 def is_question(found: re.Match[str]) -> bool:
-    """Whether people ask about it; whether somebody could please do it is no question."""
+    """Return whether a match is in a question; a polite request is not one."""
     start, end = clause_of(found)
     return bool(QUESTION.search(found.string[start:end].strip()))
 
 
-def language_in(heard: Sequence[str]) -> str:
-    """Return the language that a person speaks now."""
+def language_in(texts: Sequence[str]) -> str:
+    """Return the language of the newest messages."""
     language = "en"
-    for text in heard:
+    for text in texts:
         language = detect_language(text, language)
     return language

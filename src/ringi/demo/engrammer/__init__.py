@@ -1,4 +1,4 @@
-"""An Engrammer that knows woodworking: a database of notes, a folder of local ones, and a playbook that people fill."""
+"""An Engrammer for woodworking: a database of notes, a folder of local notes, and a playbook."""
 
 from __future__ import annotations
 
@@ -25,12 +25,17 @@ PROMPTS = (
     "一块900毫米宽的红橡木板，含水率从6%到10%会伸缩多少？",
     "实木桌面怎么固定？",
 )
-"""Questions to begin with; each teaches something."""
+"""Example questions; each leads to a lesson."""
 PROMPT = "You help people in a small workshop with woodworking."
 
 
 def agents(model: BaseChatModel, database: Path | None = None) -> list[Agent]:
-    """Return the agents of the Engrammer, on a database: that of the home folder unless one is given."""
+    """Return the agents of the Engrammer.
+
+    Args:
+        model: The model of the agents.
+        database: The file with the notes; by default `woodworking.db` in the home folder.
+    """
     local = FolderNotes(LOCAL, Path(__file__).parent / "notes", "Notes of this workshop")
     return Engrammer(
         model,

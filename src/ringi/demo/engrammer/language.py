@@ -1,4 +1,4 @@
-"""Which language a text is in, as far as the example speaks it."""
+"""Detection of the three languages of the example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the world says of an answer about a board: the sum, worked out with the numbers of the question."""
+"""A check of answers about wood movement: it calculates the result from the question."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ringi.demo.engrammer.language import language_of
 from ringi.engrammer import Signal
 
 PLAIN_SAWN, QUARTER_SAWN = 0.00369, 0.00158
-"""How much of its width red oak gains for each percent of moisture."""
+"""The change of red oak's width for each percent of moisture, as a part of the width."""
 WIDTH = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:mm|millimet|ミリ|毫米)", re.I)
 MOISTURE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:%|percent|パーセント)|百分之\s*(\d+)", re.I)
 QUARTER = re.compile(r"quarter|柾目|径切", re.I)
-SAID = {
-    "right": {"en": "Worked out: {sum}.", "ja": "計算: {sum}。", "zh": "计算结果：{sum}。"},
+VERDICTS = {
+    "right": {"en": "Calculated: {sum}.", "ja": "計算: {sum}。", "zh": "计算结果：{sum}。"},
     "wrong": {
-        "en": "Worked out: {sum}. The answer does not say so.",
+        "en": "Calculated: {sum}. The answer differs.",
         "ja": "計算: {sum}。答えはそうなっていません。",
         "zh": "计算结果：{sum}。回答与此不符。",
     },
@@ -34,17 +34,17 @@ class Board:
 
     @property
     def movement(self) -> str:
-        """How many millimetres wider or narrower it becomes."""
+        """The change of width in millimeters."""
         return f"{self.width * self.coefficient * self.change:.1f}"
 
     @property
     def sum(self) -> str:
-        """How that is worked out."""
+        """The calculation as a formula."""
         return f"{self.width:g} × {self.coefficient} × {self.change:g} = {self.movement} mm"
 
 
 def board_in(query: str) -> Board | None:
-    """Return the board that a question is about, if it has a width and two moistures."""
+    """Return the board in a question; None without a width and two moistures."""
     text = unicodedata.normalize("NFKC", query)
     width, moistures = WIDTH.search(text), [float(one or other) for one, other in MOISTURE.findall(text)]
     if width is None or len(moistures) != 2:
@@ -54,10 +54,10 @@ def board_in(query: str) -> Board | None:
 
 
 async def check(query: str, response: str) -> Signal | None:
-    """Say whether an answer about a board has its sum right; of other answers, nothing."""
+    """Return a signal for an answer about a board; None for other answers."""
     board = board_in(query)
     if board is None:
         return None
     is_right = re.search(rf"(?<![\d.]){re.escape(board.movement)}(?!\d)", response) is not None
-    said = SAID["right" if is_right else "wrong"][language_of(query)]
-    return Signal(is_right, said.format(sum=board.sum))
+    text = VERDICTS["right" if is_right else "wrong"][language_of(query)]
+    return Signal(is_right, text.format(sum=board.sum))

@@ -1,6 +1,6 @@
-"""How the scripted model looks back: at the notes that were read, and at what people and the world said of the answer.
+"""The reflector of the scripted model: it learns from notes that were read and from feedback.
 
-It can be wrong, as models are: what a note tries to teach it, it proposes too.
+Like a real model it can be wrong: it also proposes what a malicious note says.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from ringi.demo.engrammer.woodworking import text_of
 from ringi.engrammer import REFLECTING, BulletTag, RawInsight, Reflection
 from ringi.testing import calls
 
-MOST = 3
+MAX_INSIGHTS = 3
 KNOWN = 0.6
-"""How much of a lesson a bullet has in it that is taken for the same, perhaps in a person's words."""
+"""The part of a lesson that a bullet must contain to count as the same."""
 BAD_JSON = "(bad JSON)"
-"""A question with this is looked back at in a form that nobody can read, once."""
+"""A question with this text gets one invalid reflection."""
 MARK = re.compile(r"^> ?", re.M)
 PART = re.compile(r"^## (.+)$", re.M)
 FEEDBACK = re.compile(r"Feedback \(source: (\w+), verdict: (\w+)\)")
 
 
 class Lesson(StrictModel):
-    """What a note teaches, by language."""
+    """A lesson of a note, by language."""
 
     name: str
     notes: dict[str, str]
@@ -43,7 +43,7 @@ class Lesson(StrictModel):
     quotes: dict[str, list[str]]
     refines: str | None = None
     added: dict[str, str] = {}
-    """What is said after the bullet that it refines."""
+    """The text to add to the bullet that the lesson refines."""
     wrong: bool = False
 
 
@@ -55,15 +55,15 @@ def lessons() -> dict[str, Lesson]:
 
 
 @dataclass(frozen=True)
-class Run:
-    """What the reflector was told."""
+class ReflectorInput:
+    """The input of the reflector."""
 
     question: str
     answer: str
     source: str
     verdict: str
-    said: str
-    """The words of the feedback."""
+    feedback: str
+    """The text of the feedback."""
     used: tuple[str, ...]
     bullets: dict[str, str]
     """The whole playbook."""
@@ -77,29 +77,29 @@ class Run:
 
 
 def is_asked(messages: Sequence[BaseMessage]) -> bool:
-    """Whether these are the messages of a reflector."""
+    """Return whether these messages belong to a reflector."""
     return REFLECTING in messages[0].text
 
 
 def reply(messages: Sequence[BaseMessage]) -> AIMessage | BaseModel:
-    """Return what the reflector finds."""
-    run = run_in(messages)
+    """Return the next message of the reflector."""
+    run = parse_input(messages)
     if BAD_JSON in run.question and len(messages) == len(("system", "run")):
         return calls(Reflection.__name__, verdict="perhaps", insights="[{")
-    return reflected(run)
+    return reflect(run)
 
 
-def run_in(messages: Sequence[BaseMessage]) -> Run:
-    """Return what the reflector is told, in parts."""
-    _, *told = PART.split(messages[1].text)
-    parts = {name: MARK.sub("", text).strip() for name, text in zip(told[::2], told[1::2], strict=True)}
-    ((heading, said),) = [(found, text) for name, text in parts.items() if (found := FEEDBACK.match(name))]
-    return Run(
+def parse_input(messages: Sequence[BaseMessage]) -> ReflectorInput:
+    """Parse the input of the reflector."""
+    _, *sections = PART.split(messages[1].text)
+    parts = {name: MARK.sub("", text).strip() for name, text in zip(sections[::2], sections[1::2], strict=True)}
+    ((heading, feedback),) = [(found, text) for name, text in parts.items() if (found := FEEDBACK.match(name))]
+    return ReflectorInput(
         question=parts["Question"],
         answer=parts["Answer"],
         source=heading[1],
         verdict=heading[2],
-        said=said,
+        feedback=feedback,
         used=tuple(re.findall(r"b-\d+", parts["Bullets that were used"])),
         bullets=dict(BULLET.findall(messages[0].text)),
         notes={name.removeprefix("Note "): text for name, text in parts.items() if name.startswith("Note ")},
@@ -107,15 +107,15 @@ def run_in(messages: Sequence[BaseMessage]) -> Run:
     )
 
 
-def reflected(run: Run) -> Reflection:
-    """Return what there is to learn from a run."""
-    insights = list(proposals(run))[:MOST]
+def reflect(run: ReflectorInput) -> Reflection:
+    """Return the reflection on an answer."""
+    insights = list(proposals(run))[:MAX_INSIGHTS]
     tag = "harmful" if run.verdict == "wrong" else "helpful"
     first = insights[0] if insights else None
     return Reflection.model_validate(
         {
             "verdict": run.verdict,
-            "error_identification": run.said if run.verdict == "wrong" else "",
+            "error_identification": run.feedback if run.verdict == "wrong" else "",
             "root_cause_analysis": first.why if first and run.verdict == "wrong" else "",
             "correct_approach": first.description if first else "",
             "key_insight": first.description if first else "",
@@ -125,33 +125,33 @@ def reflected(run: Run) -> Reflection:
     )
 
 
-def proposals(run: Run) -> Iterator[RawInsight]:
-    """Yield what may be learned: first what the world or a person has corrected, then what the notes teach."""
-    if run.verdict == "wrong" and run.source in ("user", "ground_truth") and run.said:
-        yield corrected(run)
+def proposals(run: ReflectorInput) -> Iterator[RawInsight]:
+    """Yield insights: first from corrections, then from notes."""
+    if run.verdict == "wrong" and run.source in ("user", "ground_truth") and run.feedback:
+        yield insight_of_correction(run)
     for lesson in lessons().values():
         if lesson.notes.get(run.language) not in run.notes or is_known(lesson, run):
             continue
         if lesson.wrong or lesson.text[run.language] not in run.refused:
-            yield taught(lesson, run)
+            yield insight_of_lesson(lesson, run)
 
 
-def corrected(run: Run) -> RawInsight:
-    """Return what a person, or the right answer, says against an answer; of one bullet that misled, its correction."""
+def insight_of_correction(run: ReflectorInput) -> RawInsight:
+    """Return the insight of a correction; if one bullet was used, it refines that bullet."""
     why = {
         "en": "The answer was called wrong, in these words.",
         "ja": "答えが誤りだと指摘されました。",
         "zh": "有人指出回答是错的。",
     }[run.language]
     if len(run.used) == 1 and run.used[0] in run.bullets:
-        text = f"{run.bullets[run.used[0]]} {run.said}"
-        return proposal("refine_strategy", text, "mistakes", why, [run.said], run.used[0])
-    return proposal("error_pattern", run.said, "mistakes", why, [run.said])
+        text = f"{run.bullets[run.used[0]]} {run.feedback}"
+        return proposal("refine_strategy", text, "mistakes", why, [run.feedback], run.used[0])
+    return proposal("error_pattern", run.feedback, "mistakes", why, [run.feedback])
 
 
-def taught(lesson: Lesson, run: Run) -> RawInsight:
-    """Return what a note teaches: a bullet of its own, or more in one that is there."""
-    quotes = [*lesson.quotes[run.language], *([run.said] if run.source == "environment" else [])]
+def insight_of_lesson(lesson: Lesson, run: ReflectorInput) -> RawInsight:
+    """Return the insight of a lesson: a new bullet, or an addition to an existing one."""
+    quotes = [*lesson.quotes[run.language], *([run.feedback] if run.source == "environment" else [])]
     why, text = lesson.why[run.language], lesson.text[run.language]
     basis = bullet_of(lessons()[lesson.refines], run) if lesson.refines else None
     if basis is None:
@@ -161,24 +161,24 @@ def taught(lesson: Lesson, run: Run) -> RawInsight:
 
 
 def proposal(type: str, text: str, section: str, why: str, quotes: list[str], bullet: str | None = None) -> RawInsight:
-    """Return an insight as the reflector says it."""
-    told = {"type": type, "description": text, "section": section, "source_bullet_id": bullet}
-    return RawInsight.model_validate({**told, "why": why, "quotes": quotes})
+    """Return an insight in the reflector's format."""
+    fields = {"type": type, "description": text, "section": section, "source_bullet_id": bullet}
+    return RawInsight.model_validate({**fields, "why": why, "quotes": quotes})
 
 
-def is_known(lesson: Lesson, run: Run) -> bool:
-    """Whether the playbook says this already, alone or within another bullet."""
-    told = [text[run.language] for text in (lesson.text, lesson.added) if text]
-    return any(share(text, bullet) >= KNOWN for text in told for bullet in run.bullets.values())
+def is_known(lesson: Lesson, run: ReflectorInput) -> bool:
+    """Return whether the playbook already contains a lesson."""
+    texts = [text[run.language] for text in (lesson.text, lesson.added) if text]
+    return any(share(text, bullet) >= KNOWN for text in texts for bullet in run.bullets.values())
 
 
-def bullet_of(lesson: Lesson, run: Run) -> str | None:
-    """Return the bullet that came of a lesson, in any language and in anybody's words."""
+def bullet_of(lesson: Lesson, run: ReflectorInput) -> str | None:
+    """Return the bullet with the content of a lesson, in any language; None if there is none."""
     shares = {id: max(share(text, bullet) for text in lesson.text.values()) for id, bullet in run.bullets.items()}
     return next((id for id, most in shares.items() if most >= KNOWN), None)
 
 
 def share(text: str, bullet: str) -> float:
-    """Return which part of the words of a text a bullet has."""
+    """Return the part of a text's terms that a bullet contains."""
     terms = every_term(text)
     return len(terms & every_term(bullet)) / len(terms) if terms else 0.0

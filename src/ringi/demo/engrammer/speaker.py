@@ -1,6 +1,6 @@
-"""How the scripted model answers questions about woodworking: it looks notes up, reads them, and says what they say.
+"""The generator of the scripted model: it searches notes, reads them, and answers from them.
 
-Where the playbook has a bullet that fits, the answer begins with it: one sees that something was learned.
+An answer starts with the matching bullets of the playbook, so learned content is visible.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ringi.testing import calls, together
 
 LOCAL = "local_db"
 READ = {CRAFT: 2, LOCAL: 1}
-"""How many notes are read of each source."""
-FITTING = 3
-"""How many words a bullet shares with a question and its notes for it to be followed."""
+"""The number of notes to read from each source."""
+MIN_SHARED_TERMS = 3
+"""The number of terms that a bullet must share with a question and its notes."""
 BULLET = re.compile(r"^\[(b-\d+)\] \(\w+\) (.*)$", re.M)
 FOUND = re.compile(r"^([\w-]+): ")
 LETTERS = re.compile(r"[\u3041-\u309f]+")
@@ -30,14 +30,14 @@ SMALL_TALK = re.compile(
     r"|你好|您好|谢谢)[\w\s]{0,20}\W*$",
     re.I,
 )
-SAID = {
+TEXTS = {
     "hello": {
         "en": "Ask me about joints, glue, clamps, how wood moves, finishes, or safety in the workshop.",
         "ja": "組手、接着、クランプ、木の動き、仕上げ、安全について質問してください。",
         "zh": "请问我有关榫卯、胶合、夹具、木材伸缩、涂装或安全的问题。",
     },
     "nothing": {
-        "en": "My notes say nothing about that. I know something of joints, glue, clamps, how wood moves, finishes and"
+        "en": "My notes contain nothing about that. I know about joints, glue, clamps, how wood moves, finishes and"
         " safety.",
         "ja": "ノートが見つかりませんでした。組手、接着、クランプ、木の動き、仕上げ、安全なら分かります。",
         "zh": "笔记里没有相关内容。我了解榫卯、胶合、夹具、木材伸缩、涂装和安全。",
@@ -45,7 +45,7 @@ SAID = {
     "learned": {"en": "Learned earlier", "ja": "以前学んだこと", "zh": "以前学到的"},
     "see": {"en": "See also", "ja": "関連するノート", "zh": "另见"},
     "local": {
-        "en": "Your own note “{title}” says, and I have not checked it: “{line}”",
+        "en": "Your own note “{title}” says (unverified): “{line}”",
         "ja": "手元のノート「{title}」には次のようにあります（確認はしていません）:「{line}」",
         "zh": "您自己的笔记“{title}”写道（我没有核实）：“{line}”",
     },
@@ -53,7 +53,7 @@ SAID = {
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadNote:
     """A note that was read for an answer."""
 
     source: str
@@ -62,37 +62,39 @@ class Read:
 
 
 def is_asked(messages: Sequence[BaseMessage]) -> bool:
-    """Whether these are the messages of a generator."""
+    """Return whether these messages belong to a generator."""
     return ANSWERING in messages[0].text
 
 
 def reply(messages: Sequence[BaseMessage]) -> AIMessage:
-    """Return what the generator says next: it searches, then reads, then answers."""
+    """Return the next message of the generator: a search, then reading, then the answer."""
     place = max(at for at, message in enumerate(messages) if isinstance(message, HumanMessage))
     query, since = messages[place].text, messages[place + 1 :]
     if SMALL_TALK.match(query):
-        return AIMessage(SAID["hello"][language_of(query)])
+        return AIMessage(TEXTS["hello"][language_of(query)])
     results = results_of(since)
     if not results:
         return together(*(calls(SEARCH, source=source, query=query) for source in READ))
     read = [
-        Read(args["source"], *text.split("\n\n", 1)) for tool, args, text in results if tool == GET and "\n\n" in text
+        ReadNote(args["source"], *text.split("\n\n", 1))
+        for tool, args, text in results
+        if tool == GET and "\n\n" in text
     ]
-    wanted = [] if read else list(chosen(results, language_of(query)))
-    if wanted:
-        return together(*(calls(GET, source=source, note_id=id) for source, id in wanted))
+    note_ids = [] if read else list(chosen(results, language_of(query)))
+    if note_ids:
+        return together(*(calls(GET, source=source, note_id=id) for source, id in note_ids))
     return AIMessage(answer(query, read, BULLET.findall(messages[0].text)))
 
 
 def results_of(messages: Iterable[BaseMessage]) -> list[tuple[str, dict[str, str], str]]:
-    """Return what the tools said, each with its name and what it was given."""
+    """Return the tool results, each with the tool's name and arguments."""
     called = {call["id"]: call for each in messages if isinstance(each, AIMessage) for call in each.tool_calls}
-    told = [(called[each.tool_call_id], each.text) for each in messages if isinstance(each, ToolMessage)]
-    return [(call["name"], call["args"], text) for call, text in told]
+    results = [(called[each.tool_call_id], each.text) for each in messages if isinstance(each, ToolMessage)]
+    return [(call["name"], call["args"], text) for call, text in results]
 
 
 def chosen(results: Iterable[tuple[str, dict[str, str], str]], language: str) -> Iterable[tuple[str, str]]:
-    """Yield the notes to read, in the language of the question: the best of the craft, and what is about the same."""
+    """Yield the notes to read, in the language of the question: the best match and related ones."""
     for tool, args, text in results:
         if tool != SEARCH:
             continue
@@ -103,55 +105,57 @@ def chosen(results: Iterable[tuple[str, dict[str, str], str]], language: str) ->
 
 
 def is_about(query: str, text: str) -> bool:
-    """Whether a text has a word of a query; two Japanese letters in common are none."""
+    """Return whether a text contains a term of a query; pairs of kana do not count."""
     return any(term in normalize_text(text) for term in search_terms(query) if not LETTERS.fullmatch(term))
 
 
 def title_in(line: str) -> str:
-    """Return the title in a line that a search gave."""
+    """Return the title in a line of search results."""
     return line.split(": ", 2)[1]
 
 
-def answer(query: str, read: Sequence[Read], bullets: Sequence[tuple[str, str]]) -> str:
-    """Return the answer: what was learned, what the best note says, and where else to look."""
+def answer(query: str, read: Sequence[ReadNote], bullets: Sequence[tuple[str, str]]) -> str:
+    """Return the answer: learned bullets, the best note, and links to others."""
     language = language_of(query)
     craft = [note for note in read if note.source == CRAFT]
     if not read:
-        return SAID["nothing"][language]
-    parts = [learned(id, text, query, language) for id, text in fitting(query, read, bullets)]
+        return TEXTS["nothing"][language]
+    parts = [learned(id, text, query, language) for id, text in matching_bullets(query, read, bullets)]
     parts += [f"### {note.title}\n\n{note.content}" for note in craft[:1]]
-    parts += [f"{SAID['see'][language]}: *{note.title}*" for note in craft[1:]]
+    parts += [f"{TEXTS['see'][language]}: *{note.title}*" for note in craft[1:]]
     for note in read:
         if note.source == LOCAL:
-            said = SAID["local"][language]
-            parts.append(said.format(title=note.title, line=best_line(query, note.content)))
+            text = TEXTS["local"][language]
+            parts.append(text.format(title=note.title, line=best_line(query, note.content)))
     return "\n\n".join(parts)
 
 
-def fitting(query: str, read: Sequence[Read], bullets: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """Yield the bullets that share a word with the question, and more with what was read for it."""
-    asked = set(search_terms(query))
-    about = asked.union(*(every_term(f"{note.title} {note.content}") for note in read if note.source == CRAFT))
+def matching_bullets(
+    query: str, read: Sequence[ReadNote], bullets: Sequence[tuple[str, str]]
+) -> Iterable[tuple[str, str]]:
+    """Yield the bullets that share terms with the question and with its notes."""
+    question_terms = set(search_terms(query))
+    about = question_terms.union(*(every_term(f"{note.title} {note.content}") for note in read if note.source == CRAFT))
     for id, text in bullets:
         terms = every_term(text)
-        if terms & asked and len(terms & about) >= FITTING:
+        if terms & question_terms and len(terms & about) >= MIN_SHARED_TERMS:
             yield id, text
 
 
 def every_term(text: str) -> set[str]:
-    """Return the terms of a text of any length."""
+    """Return all terms of a text."""
     return {term for line in re.split(r"[\n.;:。、，；：]", text) for term in search_terms(line)}
 
 
 def learned(id: str, text: str, query: str, language: str) -> str:
-    """Return what an answer says of a bullet; one about a sum is followed, and not only repeated."""
+    """Return the part of an answer about a bullet, with the calculation for a bullet about one."""
     board = board_in(query)
     worked_out = f" **{board.sum}**" if board and "×" in text else ""
-    return f"> **{SAID['learned'][language]}:** {text}{worked_out} [{id}]"
+    return f"> **{TEXTS['learned'][language]}:** {text}{worked_out} [{id}]"
 
 
 def best_line(query: str, content: str) -> str:
-    """Return the line of a note that has the most words of a question."""
+    """Return the line of a note with the most terms of a question."""
     lines = [line.strip("->* ") for line in content.splitlines() if not line.startswith("#") and line.strip("->* ")]
     terms = search_terms(query)
     return max(lines, key=lambda line: sum(term in normalize_text(line) for term in terms)).replace("**", "")

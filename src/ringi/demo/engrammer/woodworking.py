@@ -1,4 +1,4 @@
-"""The database of the example's craft: a SQLite file, made from the SQL beside this module."""
+"""The notes on woodworking: a SQLite file that is created from the SQL files in this folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ ALTER TABLE notes ADD COLUMN topic TEXT;
 
 
 class WoodworkingNotes:
-    """The notes on woodworking: `woodworking.db` in the home folder unless a path is given, made when first used."""
+    """The notes on woodworking; the file is created on first use.
+
+    Args:
+        path: The file; by default `woodworking.db` in the home folder.
+    """
 
     name, title = NAME, TITLE
 
@@ -32,11 +36,11 @@ class WoodworkingNotes:
         self._path = path
 
     async def get(self, id: str) -> Note:
-        """Return the note of this id, or raise `NoteNotFoundError`."""
+        """Return a note by its id; raise `NoteNotFoundError` if there is none."""
         return await (await self._made()).get(id)
 
     async def search(self, query: str, limit: int) -> list[SearchResult]:
-        """Return what fits best."""
+        """Return the best matches."""
         return await (await self._made()).search(query, limit)
 
     async def _made(self) -> SqliteNotes:
@@ -46,8 +50,8 @@ class WoodworkingNotes:
 
 
 def make(path: Path) -> None:
-    """Make the file unless it is there as this version has it; whoever reads it meanwhile sees all of it or none."""
-    script, version = written()
+    """Create the file unless it has this version; readers see either the old or the complete new one."""
+    script, version = script_and_version()
     # A file of an older version has other notes, and is replaced.
     if version_of(path) == version:
         return
@@ -63,14 +67,14 @@ def make(path: Path) -> None:
 
 
 @cache
-def written() -> tuple[str, int]:
-    """Return what makes the file, and the number of this version of it."""
+def script_and_version() -> tuple[str, int]:
+    """Return the SQL script of the file and its version."""
     script = "".join([NOTES_SCHEMA, COLUMNS, *(text_of(name) for name in SCRIPTS)])
     return script, zlib.crc32(script.encode()) & 0x7FFFFFFF
 
 
 def version_of(path: Path) -> int | None:
-    """Return which version a file is, or None without a file that can be read."""
+    """Return the version of a file; None if it is missing or unreadable."""
     if not path.exists():
         return None
     try:
@@ -81,5 +85,5 @@ def version_of(path: Path) -> int | None:
 
 
 def text_of(name: str) -> str:
-    """Return a file beside this module."""
+    """Return the text of a file in this folder."""
     return resources.files(__package__).joinpath(name).read_text("utf-8")
