@@ -281,7 +281,7 @@ def test_what_costs_most_needs_the_name_of_what_it_happens_to(desk: Desk) -> Non
     asked = desk.ask("Drop it?", action=Action("drop", {"target": "customers"}), priority="high")
     with desk.opened(asked) as screen:
         screen.press("a")
-        screen.until("Type the target to go on: “customers”")
+        screen.until("Type the target to confirm: “customers”")
         screen.type("customer")
         screen.press("enter")
         screen.until("✗ is not “customers”")
