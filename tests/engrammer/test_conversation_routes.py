@@ -157,7 +157,7 @@ async def test_an_agent_cannot_pass_for_a_user_who_says_something_of_an_answer(w
     await refused(bot, "/v1/engrammer/c1/feedback", 403, "forbidden", verdict="right")
     assert (await bot.post("/v1/threads/c1/runs", json=run)).status_code == 202
     conversation = await once(bot, "c1", is_("error"))
-    assert "an agent's token cannot say" in conversation["error"]
+    assert "an agent's token cannot give user feedback" in conversation["error"]
     assert [turn["feedback"] and turn["feedback"]["source"] for turn in conversation["turns"]] == ["self", None]
 
 

@@ -73,7 +73,7 @@ async def test_a_model_that_only_looks_things_up_fails_in_words_and_the_conversa
         thread = await it.ask(Q)
         assert thread.status == "error"
         assert thread.error
-        assert f"spoke {MAX_ROUNDS} times and answered nothing" in thread.error.message
+        assert f"no answer after {MAX_ROUNDS} calls" in thread.error.message
         assert models.answered == MAX_ROUNDS
         models.said = ("An hour.",)
         assert (await it.ask(Q)).status == "interrupted"

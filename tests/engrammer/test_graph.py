@@ -244,7 +244,7 @@ async def test_feedback_without_an_answer_is_refused_by_name(file: str) -> None:
         thread = await it.say("wrong")
         assert thread.status == "error"
         assert thread.error
-        assert "nothing is answered here yet" in thread.error.message
+        assert "this conversation has no answer yet" in thread.error.message
         assert (await it.ask("And now?")).status == "done"
 
 

@@ -28,7 +28,7 @@ class Crowd:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
         self.left = times
-        monkeypatch.setattr(persistence, "change", self._change)
+        monkeypatch.setattr(persistence, "change_record", self._change)
         monkeypatch.setattr(persistence, "MAX_WAIT_SECONDS", 0.0)
 
     async def _change(self, store: Any, kind: Any, key: Any, step: Any) -> Any:
@@ -66,7 +66,7 @@ async def test_who_finds_others_faster_all_the_time_is_told_that_trying_again_is
     async with opened(file, []) as world:
         Crowd(monkeypatch, times=1)
         enters = partial(append_entry, world.backend, TENANT, "p", partial(added, 1), by="ann", now=world.inbox.clock())
-        with pytest.raises(BusyPlaybookError, match="'playbook:p' is changed by others all the time"):
+        with pytest.raises(BusyPlaybookError, match="'playbook:p' is being changed by others"):
             await enters()
         assert (await enters()).applied == {"q-1": 2}
 

@@ -184,7 +184,7 @@ def test_no_two_active_bullets_say_the_same() -> None:
 
 
 def test_an_edit_that_changes_nothing_is_refused() -> None:
-    with pytest.raises(DuplicateError, match="has this text already"):
+    with pytest.raises(DuplicateError, match="already has this text"):
         Journal(GLUE).playbook.edit_entry("b-00001", GLUE)
 
 

@@ -349,7 +349,7 @@ async def test_what_is_cancelled_while_a_worker_is_about_to_enter_it_is_not_lear
     said = await going_on
     await ended.wait()
     assert said["status"] == "error"
-    assert said["error"].startswith(f"'Learn: “{CLAMP}”' was approved and is not learned: its run ended before")
+    assert said["error"].startswith(f"'Learn: “{CLAMP}”' was approved but not learned because its run ended first")
     assert (await get(ann, "/v1/playbooks/engrammer"))["text"] == ""
     conversation = await get(ann, "/v1/engrammer/c1")
     assert [each["status"] for each in conversation["turns"][0]["insights"]] == ["cancelled"]

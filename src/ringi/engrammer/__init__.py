@@ -1,4 +1,4 @@
-"""An agent that answers, looks back at its answers, and learns what a person approved: nothing else."""
+"""An agent that answers questions, reflects on its answers, and learns only what a person approved."""
 
 from ringi.engrammer.engrammer import Engrammer
 from ringi.engrammer.note_search import SearchResult, normalize_text, search_terms

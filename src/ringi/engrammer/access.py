@@ -1,4 +1,4 @@
-"""How a caller of the server reaches a conversation, which may have several threads, and reads it as one."""
+"""Access of a server's caller to conversations, which may have several threads."""
 
 from __future__ import annotations
 
@@ -27,73 +27,73 @@ if TYPE_CHECKING:
 MAX_ID_LENGTH = 190
 REQUESTS_PER_PAGE = 200
 DEFAULT_AGENT = "engrammer"
-"""The Engrammer that is meant where several run and none is named."""
+"""Name of the Engrammer that is used if several run and none is named."""
 
 
 @dataclass(frozen=True)
 class ConversationSnapshot:
-    """A conversation as it stands, all its threads as one."""
+    """The current state of a conversation, with all its threads."""
 
     id: str
     engrammer: Engrammer
     threads: tuple[Thread, ...]
-    """Its own first."""
+    """The first thread of the conversation comes first."""
     turns: tuple[Turn, ...]
-    """The oldest first."""
+    """Oldest first."""
     requests: tuple[Request, ...]
-    """What was asked whether to learn, answered or not, the oldest first."""
+    """All learning requests, answered or not, oldest first."""
     seen: frozenset[str]
-    """Which of these the caller may see."""
+    """Ids of the requests that the caller may see."""
     refused: Mapping[str, str | None]
-    """Why somebody said no, by their request, as far as the caller may see it: insights like theirs are not asked."""
+    """Reasons of earlier rejections by request id, if the caller may see them; similar insights are not proposed."""
     applied: Mapping[str, int]
-    """The version of the playbook in which the answer to a request is."""
+    """The playbook version that applied each request."""
 
     @property
     def pending(self) -> list[Request]:
-        """What waits, as far as the caller may see it."""
+        """The pending requests that the caller may see."""
         return [request for request in self.requests if not request.is_final and request.id in self.seen]
 
     @property
     def newest(self) -> Thread:
-        """The thread in which something was done last."""
+        """The thread that was updated last."""
         return max(self.threads, key=lambda thread: thread.updated_at)
 
     @property
     def status(self) -> ThreadStatus:
-        """How all of it stands: what waits is never hidden by what has ended since."""
+        """The status of the conversation; pending insights take precedence over finished runs."""
         if any(self._is_busy(thread) for thread in self.threads):
             return "running"
         return "interrupted" if any(thread.is_live for thread in self.threads) else self.newest.status
 
     @property
     def error(self) -> str | None:
-        """Why what was done last has failed, or cannot go on."""
+        """The error of the newest thread, if it failed or cannot continue."""
         thread = self.newest
         return thread.error.message if thread.error else thread.attention
 
     def _is_busy(self, thread: Thread) -> bool:
-        """Whether its run goes on, or will in a moment: all that it waits for has ended."""
+        """Return whether a thread is running or about to resume because all its requests are closed."""
         if thread.status != "interrupted" or thread.attention:
             return thread.status == "running"
         return all(request.is_final for request in self.requests if request.thread_id == thread.id)
 
 
 class CallerConversations:
-    """The conversations that one caller may know of."""
+    """Gives one caller access to the conversations that they may read."""
 
     def __init__(self, platform: Platform, who: Principal) -> None:
         self._platform, self._who = platform, who
 
     @property
     def agents(self) -> dict[str, EngrammerAgent]:
-        """The Engrammers that run here, by name."""
+        """The agents of the Engrammers on this server, by name."""
         runner = self._platform.runner
         offered = runner.startable if runner else {}
         return {name: agent for name, agent in offered.items() if isinstance(agent, EngrammerAgent)}
 
     def engrammer(self, agent: str | None) -> Engrammer:
-        """Return the Engrammer of a name, or the one that is meant where none is named."""
+        """Return the Engrammer with a name, or the default one."""
         agents = self.agents
         name = agent or (DEFAULT_AGENT if DEFAULT_AGENT in agents or not agents else "")
         if not name and len(agents) > 1:
@@ -104,7 +104,7 @@ class CallerConversations:
         return found.engrammer
 
     def engrammers(self, agent: str | None) -> list[Engrammer]:
-        """Return the Engrammer of a name, or all where none is named, the one that is meant then first."""
+        """Return the Engrammer with a name, or all of them, default first."""
         if agent or not self.agents:
             return [self.engrammer(agent)]
         engrammers = [each.engrammer for each in self.agents.values() if each.engrammer]
@@ -113,7 +113,7 @@ class CallerConversations:
     async def conversation(self, id: str) -> ConversationSnapshot:
         """Return a conversation by the id of any of its threads.
 
-        Raises `NotFoundError` for one that the caller may not know of, and for a thread of another agent.
+        Raises `NotFoundError` if the caller may not read it or it belongs to another agent.
         """
         id = conversation_of(id)
         threads = self._own(await self._threads(id), id)
@@ -142,7 +142,7 @@ class CallerConversations:
         )
 
     async def begin(self, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
-        """Begin a run in the first thread of a conversation that neither runs nor waits."""
+        """Start a run in the first idle thread of a conversation."""
         id = check_conversation_id(id)
         threads = await self._threads(id)
         if id in threads:
@@ -169,7 +169,7 @@ class CallerConversations:
         raise ConversationFullError(id, MAX_THREADS)
 
     async def wait_until_settled(self, requests: Sequence[Request], patience: float) -> bool:
-        """Wait until the runs that asked have taken up what these requests became, and come to rest."""
+        """Wait until the runs of these requests have processed the answers; return False on timeout."""
         until, tenant = time.monotonic() + patience, self._who.tenant
         threads = sorted({request.thread_id or "" for request in requests})
         async with AsyncExitStack() as stack:
@@ -204,7 +204,7 @@ class CallerConversations:
         return thread.agent
 
     def _own(self, threads: dict[str, Thread], id: str) -> list[Thread]:
-        """Return those threads of a conversation that the caller may read, its own first; none where that is not."""
+        """Return the threads of a conversation that the caller may read, or none if the first is not readable."""
         first = threads.get(id)
         if first is None or first.agent not in self.agents or not may_read_thread(self._who, first):
             return []
@@ -222,21 +222,21 @@ class CallerConversations:
 
 
 def check_conversation_id(id: str) -> str:
-    """Return the conversation that an id names, or raise `InvalidError` where its threads could not be told apart."""
+    """Return the conversation id, or raise `InvalidError` if ids of further threads would be ambiguous."""
     base = conversation_of(parse_body(ThreadName, {"thread_id": id}).thread_id)
     if len(base) > MAX_ID_LENGTH or conversation_of(base) != base:
         why = f"give at most {MAX_ID_LENGTH} characters, not ending with `~q` and a number"
-        raise InvalidError.of("threadId", f"the further threads of {base!r} would have no names: {why}")
+        raise InvalidError.of("threadId", f"ids of further threads of {base!r} would be ambiguous: {why}")
     return base
 
 
 def answer_message(request: Request | None) -> str | None:
-    """Return what the person said who decided, in their own words."""
+    """Return the message of the person who decided."""
     return request.response.message if request and request.response else None
 
 
 def with_current_turn(thread: Thread, turns: Sequence[Turn]) -> list[Turn]:
-    """Return the turns of a thread; also that of a run which has not come to write its own."""
+    """Return the turns of a thread, including one for a run that has not stored its turn yet."""
     run = thread.run
     ended = [end_if_stopped(thread, turn) for turn in turns]
     if run is None or thread.erased or any(turn["run_id"] == run.id for turn in turns):
@@ -246,7 +246,7 @@ def with_current_turn(thread: Thread, turns: Sequence[Turn]) -> list[Turn]:
 
 
 def end_if_stopped(thread: Thread, turn: Turn) -> Turn:
-    """Return a turn that does not go on, because its run failed or was stopped, as one that has ended."""
+    """Return a turn as ended if its run failed or was stopped."""
     is_newest = turn["run_id"] == thread.run_id
     if is_newest and thread.is_live:
         return turn
@@ -263,7 +263,7 @@ async def applied_versions(store: Store, tenant: str, name: str, requests: Seque
 
 
 async def learning_requests(backend: Backend, thread: Thread, turns: Sequence[Turn]) -> list[Request]:
-    """Return what the runs of a thread's turns have asked whether to learn."""
+    """Return the learning requests of a thread's turns."""
     own = [turn for turn in turns if turn["thread_id"] == thread.id]
     answered_ids = [outcome["request_id"] for turn in own for outcome in turn["outcomes"].values()]
     requests = await backend.store.get_many(Request, [Key(thread.tenant, id) for id in answered_ids if id])

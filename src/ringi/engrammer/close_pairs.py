@@ -1,4 +1,4 @@
-"""Which bullets of a playbook are close to each other: all are compared with all, so a comparison has to be quick."""
+"""Pairs of similar bullets in a playbook, found by a fast comparison of all with all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ringi.engrammer.playbook import Bullet, Playbook
 from ringi.engrammer.similarity import count_grams, rank_similar, round_score
 
 Pair: TypeAlias = tuple[Bullet, Bullet, tuple[str, ...]]
-"""The older bullet, the newer one, and what may set them against each other."""
+"""The older bullet, the newer bullet, and flags for a possible contradiction."""
 THRESHOLD = 0.6
-"""How much two bullets have in common that a person should look: no measure tells a duplicate from a contradiction."""
+"""Minimum similarity of a pair for review; a score cannot tell a duplicate from a contradiction."""
 RARE_GRAM_TEXTS = 20
-"""In how many texts a gram stands that is looked up instead of compared."""
+"""A gram in at most this number of texts is looked up instead of compared by bits."""
 MAX_GRAM_COUNT = 16
-"""How often a gram may stand in a text that is compared: it takes the square of it in bits."""
+"""Maximum count of a gram compared by bits; it takes the square of the count in bits."""
 
 
 class Bits(NamedTuple):
@@ -30,7 +30,7 @@ class Bits(NamedTuple):
 
 
 class SimilarityIndex:
-    """How close texts are to each other: for each pair what `likeness` says, sooner."""
+    """Index for pairwise scores; gives the same values as `similarity_score`, faster."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._gram_counts = [count_grams(text) for text in texts]
@@ -50,7 +50,7 @@ class SimilarityIndex:
         self._bits = [self._to_bits(grams) for grams, _ in self._gram_counts]
 
     def neighbors(self, position: int) -> Iterator[tuple[int, float]]:
-        """Yield which of the later texts are close to one, and how much."""
+        """Yield the positions and scores of the later texts that are close to one."""
         grams, length = self._gram_counts[position]
         rows, common = self._bits[position].rows, [0] * len(self._gram_counts)
         for gram in grams.keys() - self._places.keys():
@@ -73,7 +73,7 @@ class SimilarityIndex:
 
 
 def find_close_pairs(playbook: Playbook) -> Iterator[Pair]:
-    """Yield pairs of bullets that are close, each bullet once, without those that a person keeps apart."""
+    """Yield pairs of similar bullets, each bullet once, except pairs that a person keeps separate."""
     taken, bullets = set[str](), playbook.active
     closeness = SimilarityIndex([each.content.text for each in bullets])
     for position, older in enumerate(bullets):

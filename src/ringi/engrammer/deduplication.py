@@ -1,4 +1,4 @@
-"""Bullets that say the same, or the contrary: found by code, decided by a person."""
+"""Find duplicate or contradictory bullets and ask a person about them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ringi.engrammer.turns import new_turn
 from ringi.runs import run_context
 
 MAX_PAIRS = 10
-"""How many pairs a person is asked about at a time."""
+"""Maximum number of pairs proposed at a time."""
 
 
 def build_deduplication_graph(engrammer: EngrammerSettings) -> object:
-    """Return the graph of the agent that tidies a playbook."""
+    """Build the graph of the agent that finds duplicates in a playbook."""
 
     async def look(state: ConversationState, config: RunnableConfig) -> ConversationState:
         host = run_context(config)
@@ -48,12 +48,12 @@ def build_deduplication_graph(engrammer: EngrammerSettings) -> object:
 
 
 def first_pairs(playbook: Playbook) -> list[Pair]:
-    """Return the pairs that a person is asked about now."""
+    """Return the next pairs to propose."""
     return list(islice(find_close_pairs(playbook), MAX_PAIRS))
 
 
 def pair_insight(pair: Pair, number: int, run_id: str, thread_id: str) -> Insight:
-    """Return what a person is asked of a pair: to make one of two, or, where they may differ, to end the older."""
+    """Return the insight for a pair: merge both, or retire the older if they may contradict each other."""
     older, newer, flags = pair
     is_same = not set(flags) - {"same"}
     longer = max(older, newer, key=lambda bullet: len(bullet.content.text))

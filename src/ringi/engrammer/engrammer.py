@@ -39,17 +39,23 @@ OUTPUT_FIELDS = ("query", "response", "references", "phase")
 
 @dataclass(frozen=True)
 class EngrammerAgent(Agent):
-    """The agent that people talk with."""
+    """The agent that answers questions in conversations."""
 
     engrammer: Engrammer | None = None
 
 
 @dataclass(frozen=True)
 class Engrammer(EngrammerSettings):
-    """Answers questions, looks back at each answer, and learns what a person approved, word for word."""
+    """Agent that answers questions, reflects on each answer, and learns what a person approved, word for word.
+
+    A proposed insight changes the playbook only after a person approves or edits it. The fields are the settings."""
 
     def agents(self) -> list[Agent]:
-        """Return the agents to serve: the one that people talk with, and the one that tidies the playbook."""
+        """Return the agents to serve.
+
+        Returns:
+            The conversation agent, called `name`, and the internal agent that finds duplicates, called `name.tidy`.
+        """
         conversation = EngrammerAgent(
             self.name,
             build_conversation_graph(self),
@@ -69,12 +75,12 @@ class Engrammer(EngrammerSettings):
 
 
 def schema_with_examples(examples: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of the input, with questions to begin with."""
+    """Return the input schema with example questions."""
     properties = INPUT_SCHEMA["properties"]
     return {**INPUT_SCHEMA, "properties": {**properties, "query": {**properties["query"], "examples": [*examples]}}}
 
 
 def thread_output(state: State) -> dict[str, Any]:
-    """Return what the thread itself shows: its newest turn, in short."""
+    """Return the output of a thread: a summary of its newest turn."""
     turns = state.get("turns") or [{}]
     return {name: turns[-1].get(name) for name in OUTPUT_FIELDS}

@@ -1,4 +1,4 @@
-"""What a playbook is made of: bullets, and the entries whose sum it is."""
+"""Bullets and entries of a playbook."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ EvidenceSource: TypeAlias = Literal["question", "answer", "feedback", "note", "p
 
 SECTIONS = ("strategies", "formulas", "mistakes", "heuristics", "context", "others")
 MAX_BULLET_LENGTH = 2_000
-"""How many characters the text of a bullet may have."""
+"""Maximum number of characters in a bullet."""
 
 
 class Evidence(StrictModel):
-    """Words of a run that stand verbatim where they are said to stand.
+    """A quote that was found verbatim in its source.
 
-    `start` and `end` count the characters of the source in NFC.
+    `start` and `end` are character positions in the source, normalized to NFC.
     """
 
     where: EvidenceSource
     ref: str | None = None
-    """Which note or bullet: `woodworking_db/joint-012`, `b-00001`."""
+    """Note or bullet, such as `woodworking_db/joint-012` or `b-00001`."""
     quote: str
     start: int
     end: int
@@ -33,7 +33,7 @@ class Evidence(StrictModel):
 
 
 class Content(StrictModel):
-    """What a bullet says at one time."""
+    """Content of a bullet at one version."""
 
     section: str
     text: str
@@ -42,7 +42,7 @@ class Content(StrictModel):
 
 
 class BulletChange(StrictModel):
-    """What became of one bullet: an add has no `before`; a retired bullet stays, and is not active."""
+    """Change of one bullet; an added bullet has no `before`, and a retired one stays as inactive."""
 
     bullet: str
     before: Content | None
@@ -50,14 +50,14 @@ class BulletChange(StrictModel):
 
 
 class Tag(StrictModel):
-    """How a bullet did in one run."""
+    """Effect of a bullet in one run."""
 
     bullet: str
     tag: Literal["helpful", "harmful", "neutral", "used"]
 
 
 class Entry(StrictModel):
-    """One thing that happened to a playbook, whole: what it changed, why, and by which request."""
+    """One change to a playbook, with its reason and request."""
 
     op: EntryOp
     changes: tuple[BulletChange, ...] = ()
@@ -68,19 +68,19 @@ class Entry(StrictModel):
     run_id: str | None = None
     reason: str | None = None
     undoes: int | None = None
-    """The version that an `undo` takes back."""
+    """The version that an `undo` reverts."""
     text: str | None = None
-    """Of a `reject` the text refused."""
+    """For `reject`, the rejected text."""
     proposed: str | None = None
-    """The text as it was proposed, where a person changed what was proposed and then approved it."""
+    """The proposed text, if a person edited it before approval."""
     refused: EntryOp | None = None
-    """Of a `reject` what would have been done."""
+    """For `reject`, the proposed operation."""
     bullets: tuple[str, ...] = ()
-    """Of a `keep` the bullets that stay apart; of a `reject` those that it would have changed."""
+    """For `keep`, the bullets kept separate; for `reject`, the bullets it would have changed."""
 
 
 class EntryMetadata(TypedDict, total=False):
-    """What an entry says beside what it changes."""
+    """Metadata of an entry."""
 
     type: InsightType | None
     request_id: str | None
@@ -91,7 +91,7 @@ class EntryMetadata(TypedDict, total=False):
 
 
 class VersionedEntry(NamedTuple):
-    """An entry as it stands in a journal: its version, when it was written, and by whom."""
+    """An entry of a journal with its version, time and author."""
 
     version: int
     at: datetime
@@ -100,7 +100,7 @@ class VersionedEntry(NamedTuple):
 
 
 class Bullet(StrictModel):
-    """One line of a playbook, how often it helped, and the versions that made and last changed it."""
+    """One bullet of a playbook, with its counts and versions."""
 
     id: str
     content: Content
@@ -111,21 +111,21 @@ class Bullet(StrictModel):
     changed: int
     type: InsightType | None = None
     created_at: datetime | None = None
-    """None in a playbook that was stored before this was kept."""
+    """None in playbooks stored before this field existed."""
 
     @property
     def hash(self) -> str:
-        """The digest of what it says and whether it is active: what the `base` of an operation compares."""
+        """Digest of section, text and state, for comparison with the `base` of an operation."""
         return digest(self.content.model_dump(include={"section", "text", "is_active"}))
 
     @property
     def order(self) -> tuple[int, str]:
-        """Where it stands among the others: as their numbers do, however many digits they have."""
+        """Sort key in order of the numeric ids."""
         return len(self.id), self.id
 
 
 class Rejection(StrictModel):
-    """A text that a person refused to have learned; why, their own words, stands in the entry and the request."""
+    """A text that a person rejected; the reason is stored in the entry and the request."""
 
     text: str
     at: datetime
@@ -136,5 +136,5 @@ class Rejection(StrictModel):
 
 
 def format_bullet_id(number: int) -> str:
-    """Return the id of a playbook's bullet by its number, from 1."""
+    """Return the bullet id for a number, starting at 1."""
     return f"b-{number:05}"

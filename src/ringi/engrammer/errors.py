@@ -1,4 +1,4 @@
-"""What a playbook refuses, in words that name the value and the remedy."""
+"""Errors of a playbook."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ringi.server import RefusalError
 
 
 class PlaybookError(RefusalError):
-    """A playbook cannot take an entry as it stands now; nothing of it was applied. `code` says why."""
+    """A playbook cannot apply an entry; nothing was changed. `code` gives the reason."""
 
     status: ClassVar[int] = 409
     code: ClassVar[str] = "conflict"
 
 
 class UnknownBulletError(PlaybookError):
-    """The playbook never had this bullet."""
+    """The playbook has no such bullet."""
 
     status: ClassVar[int] = 404
     code: ClassVar[str] = "unknown"
@@ -26,22 +26,22 @@ class UnknownBulletError(PlaybookError):
 
 
 class ChangedError(PlaybookError):
-    """A bullet does not stand as the entry assumed."""
+    """A bullet was changed since the entry was made."""
 
     code: ClassVar[str] = "changed"
 
     def __init__(self, bullet: str, what: str = "changed meanwhile") -> None:
         self.more: dict[str, Any] = {"bullet": bullet}
-        super().__init__(f"bullet {bullet!r} {what}: read it again, and then decide anew")
+        super().__init__(f"bullet {bullet!r} {what}: read it again and decide again")
 
     @classmethod
     def numbered(cls, bullet: str, expected: str) -> ChangedError:
-        """Return the error of a bullet whose id another has taken, or that leaves one out."""
+        """Return the error for a new bullet that does not have the next id."""
         return cls(bullet, f"cannot be added, the next is {expected!r}")
 
 
 class RetiredBulletError(PlaybookError):
-    """A bullet is retired, and so cannot be edited, merged or retired."""
+    """A retired bullet cannot be edited, merged or retired."""
 
     code: ClassVar[str] = "gone"
 
@@ -51,7 +51,7 @@ class RetiredBulletError(PlaybookError):
 
 
 class NotRetiredError(PlaybookError):
-    """A bullet is not retired, and so cannot be restored."""
+    """An active bullet cannot be restored."""
 
     code: ClassVar[str] = "standing"
 
@@ -61,28 +61,28 @@ class NotRetiredError(PlaybookError):
 
 
 class DuplicateError(PlaybookError):
-    """An active bullet says the same already."""
+    """An active bullet has the same text."""
 
     code: ClassVar[str] = "duplicate"
 
     def __init__(self, bullet: str) -> None:
         self.more: dict[str, Any] = {"bullet": bullet}
-        super().__init__(f"bullet {bullet!r} has this text already: edit that one, or say it in other words")
+        super().__init__(f"bullet {bullet!r} already has this text: edit that bullet or change the text")
 
 
 class BudgetError(PlaybookError):
-    """The playbook has no room for it."""
+    """The playbook would exceed its token budget."""
 
     code: ClassVar[str] = "budget"
 
     def __init__(self, tokens: int, budget: int) -> None:
         self.more: dict[str, Any] = {"tokens": tokens, "budget": budget}
-        what = f"the playbook would have {tokens} tokens, and its budget is {budget}"
+        what = f"the playbook would have {tokens} tokens, but its budget is {budget}"
         super().__init__(f"{what}: shorten the text, or retire or merge bullets first")
 
 
 class ConsumedError(PlaybookError):
-    """A later version has built on what is to be undone."""
+    """A later version changed the same bullets, so this one cannot be undone."""
 
     code: ClassVar[str] = "consumed"
 
@@ -93,14 +93,14 @@ class ConsumedError(PlaybookError):
 
     @classmethod
     def already(cls, version: int, by: int, bullet: str) -> ConsumedError:
-        """Return the error of what is undone already."""
+        """Return the error for a version that is already undone."""
         error = cls(version, by, "undo", bullet)
-        error.args = (f"version {version} is undone already, by version {by}: undo version {by} to have it back",)
+        error.args = (f"version {version} was already undone by version {by}; to restore it, undo version {by}",)
         return error
 
 
 class NotUndoableError(PlaybookError):
-    """There is nothing of this version to undo."""
+    """A version has no change to undo."""
 
     code: ClassVar[str] = "not_undoable"
 
@@ -109,25 +109,25 @@ class NotUndoableError(PlaybookError):
 
     @classmethod
     def of_op(cls, version: int, op: str) -> NotUndoableError:
-        """Return the error of a version that changed no text."""
+        """Return the error for a version that changed no text."""
         return cls(version, f"it is a {op!r} and changed no text; undo an add, edit, merge, retire, restore or undo")
 
     @classmethod
     def missing(cls, version: int, head: int) -> NotUndoableError:
-        """Return the error of a version that there is not."""
+        """Return the error for an unknown version."""
         known = f"entries have the versions 2 to {head}" if head > 1 else "the playbook is empty"
         return cls(version, f"there is no such entry; {known}")
 
 
 class OutdatedReadError(PlaybookError):
-    """The playbook has gone on since its entries were read."""
+    """The playbook changed after its entries were read."""
 
     def __init__(self, newest: int, head: int) -> None:
-        super().__init__(f"the playbook is at version {head}, and was read up to {newest}: read it again, and retry")
+        super().__init__(f"the playbook is at version {head} but was read up to {newest}: read it again and retry")
 
 
 class AlreadyAppliedError(PlaybookError):
-    """The answer to this request is in the playbook already."""
+    """The answer to this request is already applied."""
 
     code: ClassVar[str] = "applied"
 
@@ -137,7 +137,7 @@ class AlreadyAppliedError(PlaybookError):
 
 
 class BusyPlaybookError(UnavailableError):
-    """Others change the playbook all the time: nothing was entered, and trying again is safe."""
+    """Concurrent changes kept this one from being stored; it is safe to retry."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(f"{id!r} is changed by others all the time")
+        super().__init__(f"{id!r} is being changed by others")

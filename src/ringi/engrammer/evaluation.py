@@ -1,4 +1,4 @@
-"""A trial: questions whose right answers are known, answered with a proposal and without it, before anybody decides."""
+"""Evaluation of a proposal: answer the test questions without and with it before a person decides."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ringi.errors import OutageError
 
 log = logging.getLogger(__name__)
 MAX_CONCURRENT = 4
-"""How many questions of a trial are with the provider at a time."""
+"""Maximum number of concurrent questions."""
 MAX_CACHED = 2_000
 
 
 class ProposalEvaluator:
-    """The trials of one Engrammer; what an unchanged playbook answers is asked once."""
+    """Evaluates proposals of one Engrammer; results for an unchanged playbook are cached."""
 
     def __init__(self, engrammer: EngrammerSettings) -> None:
         self._engrammer = engrammer
@@ -37,7 +37,7 @@ class ProposalEvaluator:
         self._results: OrderedDict[tuple[str, Case], bool] = OrderedDict()
 
     async def of(self, proposal: Proposal, playbook: Playbook, config: RunnableConfig, now: datetime) -> Trial | None:
-        """Return how a proposal does; None where nothing can be tried, or it does not fit the playbook."""
+        """Return the result for a proposal; None without test questions or if the proposal does not apply."""
         cases = self._engrammer.cases
         if not cases:
             return None
@@ -67,7 +67,7 @@ class ProposalEvaluator:
         )
 
     async def _grade_cases(self, cases: Sequence[Case], playbook: Playbook, config: RunnableConfig) -> list[bool]:
-        """Return which cases are answered rightly with a playbook."""
+        """Return for each case whether it is answered correctly with a playbook."""
         slots, playbook_text = asyncio.Semaphore(MAX_CONCURRENT), render(playbook)
 
         async def is_right(case: Case) -> bool:

@@ -1,4 +1,4 @@
-"""How an answer comes about: the generator speaks, looks notes up, and speaks again."""
+"""The generator: call the model, run its note lookups, and repeat until it answers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ringi.errors import RingiError
 from ringi.runs import QUIET_CALLS, clean_text
 
 MAX_ROUNDS = 6
-"""How often the generator speaks for one answer, at most."""
+"""Maximum number of model calls for one answer."""
 LAST_ROUND_NOTICE = "(You can look nothing up any more. Answer now, with what you have.)"
 UNREADABLE_CALL = "the arguments of this call cannot be read: call again, with all of them"
 TRUNCATION_NOTICE = "(These are the first {most:,} characters of {all:,}.)"
 STOP_REASON_KEYS = ("finish_reason", "stop_reason", "done_reason")
-"""Under which names providers say why a model stopped."""
+"""Metadata names in which providers give the stop reason."""
 NOTE_EVENT = "note"
-"""The name under which a run's stream says that a note is read."""
+"""Name of the stream event for a note that is read."""
 CITATION = re.compile(r"\[(b-\d{5,})\]")
 
 
 class NoAnswerError(RingiError):
-    """A model said nothing at all for an answer."""
+    """A model returned no answer."""
 
     def __init__(self, responses: list[AIMessage]) -> None:
         end = next(
@@ -42,22 +42,22 @@ class NoAnswerError(RingiError):
         )
         why = f", and ended with {end!r}" if end else ""
         super().__init__(
-            f"the model spoke {len(responses)} times and answered nothing{why}: ask again, or in other words"
+            f"the model returned no answer after {len(responses)} calls{why}: ask again or rephrase the question"
         )
 
 
 class AnswerGenerator:
-    """One answer in the making: what was said for it, and which notes were read."""
+    """Generates one answer; collects the model's responses and the notes it read."""
 
     def __init__(self, model: BaseChatModel, notes: Notes, *, streams_notes: bool = True) -> None:
         self._model, self._notes = model, notes
         self._write_event = get_stream_writer() if streams_notes else discard
         self.responses: list[AIMessage] = []
         self.notes_read: dict[str, str] = {}
-        """The notes by `source/id`, as the generator saw them."""
+        """The notes by `source/id`, as the model read them."""
 
     async def generate(self, messages: list[AnyMessage], config: RunnableConfig) -> str:
-        """Return the answer to what the generator is told: all that it said for it, "" where it said nothing."""
+        """Return the model's answer to messages, or "" if it gives none."""
         model = self._model.bind_tools(generator_tools(self._notes.titles)) if self._notes.names else self._model
         # To the end with the tools: some providers refuse to read what a tool returned without them.
         caller = model.with_config(tags=[QUIET_CALLS])
@@ -71,7 +71,7 @@ class AnswerGenerator:
         return "\n\n".join(filter(None, texts)) or refusal_text(self.responses[-1])
 
     async def _run_tools(self, answer: AIMessage, *, is_last: bool) -> list[AnyMessage]:
-        """Return what the generator is told after it called: its calls, and what came of each."""
+        """Return the next messages: the model's tool calls and their results."""
         broken = [
             without_arguments(call, f"{len(self.responses)}-{n}") for n, call in enumerate(answer.invalid_tool_calls)
         ]
@@ -94,7 +94,7 @@ class AnswerGenerator:
         source = args.get("source", "")
         if tool == SEARCH:
             found = await self._notes.search(source, args.get("query", ""))
-            return "\n".join(f"{each.id}: {each.title}: {each.excerpt}" for each in found) or "nothing is found"
+            return "\n".join(f"{each.id}: {each.title}: {each.excerpt}" for each in found) or "no notes found"
         if tool != GET:
             return f"there is no tool {tool!r}: use {SEARCH} or {GET}"
         note = await self._notes.get(source, args.get("note_id", ""))
@@ -104,11 +104,11 @@ class AnswerGenerator:
 
 
 def discard(event: dict[str, Any]) -> None:
-    """Tell nobody."""
+    """Ignore an event."""
 
 
 def tool_result(call: ToolCall, text: str) -> ToolMessage:
-    """Return what a call comes to; of what is too long for a model, its beginning."""
+    """Return the result of a tool call; a long text is truncated."""
     content = (
         text
         if len(text) <= MAX_TEXT_LENGTH
@@ -118,12 +118,12 @@ def tool_result(call: ToolCall, text: str) -> ToolMessage:
 
 
 def without_arguments(call: InvalidToolCall, number: str) -> ToolCall:
-    """Return a call that cannot be read as one without arguments."""
+    """Return an unreadable tool call as a call without arguments."""
     return ToolCall(name=call["name"] or "unknown", args={}, id=call["id"] or f"cut-off-{number}")
 
 
 def refusal_text(answer: AIMessage) -> str:
-    """Return in which words a model will not answer, "" where it has none."""
+    """Return the model's refusal message, or "" if there is none."""
     blocks = [block for block in answer.content if isinstance(block, dict)]
     sources = [answer.additional_kwargs, *blocks, *(block.get("value") for block in blocks)]
     refusals = (each.get("refusal") for each in sources if isinstance(each, dict))
@@ -131,12 +131,12 @@ def refusal_text(answer: AIMessage) -> str:
 
 
 def note_text(note: Note) -> str:
-    """Return a note as models read it; they are told no more of it than its first `MOST_TOLD` characters."""
+    """Return the text of a note for the model; callers truncate it to `MAX_TEXT_LENGTH` characters."""
     return clean_text(f"{note.title}\n\n{note.content}" if note.title else note.content)
 
 
 def cited_bullets(response: str, playbook: Playbook) -> list[str]:
-    """Return the bullets that an answer cites, each once, as far as they are in the playbook."""
+    """Return the active bullets that an answer cites, without duplicates."""
     active = {bullet.id for bullet in playbook.active}
     return [id for id in dict.fromkeys(CITATION.findall(response)) if id in active]
 
@@ -148,5 +148,5 @@ def to_reference(name: str) -> dict[str, str]:
 
 
 def make_references(notes: dict[str, Any], cited: list[str]) -> list[dict[str, str]]:
-    """Return what an answer stands on: notes that were read, and bullets that it cites."""
+    """Return the references of an answer: notes read and bullets cited."""
     return [to_reference(name) for name in [*notes, *(f"playbook/{id}" for id in cited)]]

@@ -1,4 +1,4 @@
-"""The graph of an Engrammer: answer, judge, reflect, then each insight on its way, and none without a person."""
+"""The conversation graph of an Engrammer: answer, judge, reflect, then ask a person about each insight."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from ringi.runs import RunContext, run_context
 
 log = logging.getLogger(__name__)
 MAX_EARLIER_TURNS = 6
-"""How many earlier turns the generator is shown."""
+"""Number of earlier turns in the generator's prompt."""
 MAX_REFUSED_TEXTS = 20
-"""How many refused texts the reflector is shown."""
+"""Number of rejected texts in the reflector's prompt."""
 VERDICTS = {True: "right", False: "wrong", None: "unknown"}
 
 
@@ -45,11 +45,11 @@ class ConversationState(TypedDict, total=False):
     input: dict[str, Any]
     turns: Annotated[Turns, merge_turns]
     notes: dict[str, str]
-    """What the answer of this run stands on, by `source/id`."""
+    """The notes read for this run's answer, by `source/id`."""
 
 
 def build_conversation_graph(engrammer: EngrammerSettings) -> Any:
-    """Return the graph of the agent that people talk with."""
+    """Build the graph of the conversation agent."""
     steps = ConversationNodes(engrammer)
     graph = StateGraph(ConversationState)
     for step in (steps.receive, steps.answer, steps.judge, steps.reflect, steps.tag, finish):
@@ -67,12 +67,12 @@ def build_conversation_graph(engrammer: EngrammerSettings) -> Any:
 
 
 def choose_start(state: ConversationState) -> str:
-    """Return where a run begins: with an answer, or with what a person says of one."""
+    """Return the first node: `answer` for a question, `reflect` for feedback."""
     return "reflect" if "feedback" in state["input"] else "answer"
 
 
 def send_insights(state: ConversationState) -> list[Send] | str:
-    """Send each insight on its own way."""
+    """Start the learning graph for each insight, or finish."""
     return [Send("learn", {"insight": each}) for each in state["turns"][-1]["insights"]] or "finish"
 
 
@@ -82,13 +82,13 @@ async def finish(state: ConversationState) -> ConversationState:
 
 
 class ConversationNodes:
-    """The nodes of one Engrammer's conversations."""
+    """The nodes of the conversation graph."""
 
     def __init__(self, engrammer: EngrammerSettings) -> None:
         self._engrammer = engrammer
 
     async def receive(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Begin the turn of a question, or of what a person says of an answer."""
+        """Start the turn of a question or of a person's feedback."""
         host, input = run_context(config), state["input"]
         at = host.inbox.clock().isoformat()
         if "feedback" not in input:
@@ -105,7 +105,7 @@ class ConversationNodes:
         return {"turns": [turn], "notes": await self._read_notes(answer["references"])}
 
     async def answer(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Let the generator answer, with the playbook and what it looks up."""
+        """Generate the answer with the playbook and the notes."""
         host, turn = run_context(config), state["turns"][-1]
         playbook = await self._read_playbook(host)
         earlier = [each for each in await self._earlier_turns(state, host) if each["response"] and not each["parent"]]
@@ -125,13 +125,13 @@ class ConversationNodes:
         return {"turns": [update], "notes": generator.notes_read}
 
     async def judge(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Say what there is to judge the answer by: the truth, the world, or nobody but the agent."""
+        """Judge the answer by the expected answer, by `check`, or leave it to the agent."""
         turn = state["turns"][-1]
         feedback = await self._judge_answer(turn, state["input"].get("expected"), run_context(config).by)
         return {"turns": [{"run_id": turn["run_id"], "feedback": jsonable(feedback)}]}
 
     async def reflect(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Let the reflector look back; what it gets wrong costs what it proposes, not the answer."""
+        """Run the reflector; if it fails, nothing is proposed but the answer remains."""
         host, turn, notes = run_context(config), state["turns"][-1], state.get("notes", {})
         playbook, feedback = await self._read_playbook(host), AnswerFeedback.model_validate(turn["feedback"])
         # Of a bullet that people would not retire or merge, the text is what they want.
@@ -156,7 +156,7 @@ class ConversationNodes:
         return {"turns": [{"run_id": turn["run_id"], **update, "usage": usage}]}
 
     async def tag(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
-        """Count what the bullets did; counts are no text, and nobody has to approve them."""
+        """Count the effects of the bullets; counts need no approval because they are not text."""
         host, turn = run_context(config), state["turns"][-1]
         tags = [Tag.model_validate(each) for each in turn.get("tags", ())]
 
@@ -188,11 +188,11 @@ class ConversationNodes:
         return AnswerFeedback(source="environment", verdict=VERDICTS[signal.is_right], text=signal.text)
 
     async def _answered_turn(self, state: ConversationState, host: RunContext, run_id: str | None) -> Turn:
-        """Return the answer that a person speaks of: the newest, unless they name one."""
+        """Return the turn that feedback is about: the named run or the newest answer."""
         turns = [turn for turn in await self._earlier_turns(state, host) if turn["response"]]
         matches = [turn for turn in turns if run_id in (None, turn["run_id"])]
         if not matches:
-            why = f"there is no answer {run_id!r} here" if run_id else "nothing is answered here yet"
+            why = f"this conversation has no answer {run_id!r}" if run_id else "this conversation has no answer yet"
             raise InvalidError.of("turn", f"{why}: name the run of an answer of this conversation")
         return matches[-1]
 
@@ -211,7 +211,7 @@ class ConversationNodes:
         return sorted([*siblings, *own], key=lambda turn: str(turn["at"]))
 
     async def _read_notes(self, references: Iterable[dict[str, str]]) -> dict[str, str]:
-        """Return the notes that an answer stands on; one that is gone is no evidence any more."""
+        """Return the notes that an answer used; missing notes are skipped."""
         notes = {}
         for source, id in ((each["source"], each["noteId"]) for each in references if each["source"] != PLAYBOOK):
             try:

@@ -1,4 +1,4 @@
-"""What the entries of a playbook tell: who changed a bullet, what can be undone, and how good the proposals were."""
+"""Analysis of a playbook's entries: history of a bullet, undo, and proposal statistics."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from ringi.engrammer.errors import ConsumedError, NotUndoableError
 
 
 class ProposalStats(StrictModel):
-    """How the proposals of an agent fared."""
+    """Statistics about the proposals of an agent."""
 
     proposed: int
-    """All that were decided or wait."""
+    """Decided and pending proposals."""
     approved: int
-    """Applied, as proposed or as a person changed them."""
+    """Applied as proposed or as edited by a person."""
     edited: int
-    """Of the approved, those that a person changed first."""
+    """Approved proposals that a person edited."""
     rejected: int
     reverted: int
-    """Of the approved, those that were undone since."""
+    """Approved proposals that were undone later."""
     precision: float | None
-    """Approved of decided; None where nothing was decided."""
+    """Approved divided by decided; None if none was decided."""
 
 
 def blame(bullet_id: str, entries: Iterable[VersionedEntry]) -> list[VersionedEntry]:
-    """Return every entry that changed a bullet, counted it, refused a change of it, or kept it apart; oldest first."""
+    """Return all entries that concern a bullet, oldest first."""
     return [each for each in entries if bullet_id in bullets_in_entry(each)]
 
 
 def bullets_in_entry(versioned: VersionedEntry) -> set[str]:
-    """Return the bullets that an entry speaks of."""
+    """Return the ids of the bullets that an entry concerns."""
     entry = versioned.entry
     return {*(each.bullet for each in entry.changes), *(each.bullet for each in entry.tags), *entry.bullets}
 
 
 def undo_changes(version: int, entries: Sequence[VersionedEntry]) -> tuple[BulletChange, ...]:
-    """Return the changes that take back a version, or raise `ConsumedError` or `FinalOpError`."""
+    """Return the changes that undo a version; raise `ConsumedError` or `NotUndoableError` if it cannot be undone."""
     target = next((each for each in entries if each.version == version), None)
     if target is None:
         raise NotUndoableError.missing(version, max((each.version for each in entries), default=1))
@@ -48,7 +48,7 @@ def undo_changes(version: int, entries: Sequence[VersionedEntry]) -> tuple[Bulle
 
 
 def undone_versions(entries: Iterable[VersionedEntry]) -> dict[int, int]:
-    """Return which versions are undone now, and by which: what undid them is not undone itself."""
+    """Return the versions that are undone now, each with the version that undid it."""
     undone: dict[int, int] = {}
     for each in sorted(entries, reverse=True, key=lambda each: each.version):
         if each.version not in undone and each.entry.undoes is not None:
@@ -57,7 +57,7 @@ def undone_versions(entries: Iterable[VersionedEntry]) -> dict[int, int]:
 
 
 def proposal_stats(entries: Sequence[VersionedEntry], pending: int = 0) -> ProposalStats:
-    """Return how proposals fared, from all entries and the number of proposals that wait."""
+    """Return proposal statistics from all entries and the number of pending proposals."""
     decided = [each for each in entries if each.entry.request_id is not None]
     rejected = [each for each in decided if each.entry.op in ("reject", "keep")]
     approved = [each for each in decided if each.entry.op not in ("reject", "keep")]
@@ -73,7 +73,7 @@ def proposal_stats(entries: Sequence[VersionedEntry], pending: int = 0) -> Propo
 
 
 def _check_unconsumed(target: VersionedEntry, entries: Sequence[VersionedEntry]) -> None:
-    """Raise what came later and still stands on what this version left."""
+    """Raise `ConsumedError` if a later version still depends on this one."""
     undone, bullets = undone_versions(entries), {each.bullet for each in target.entry.changes}
     if target.version in undone:
         raise ConsumedError.already(target.version, undone[target.version], target.entry.changes[0].bullet)

@@ -1,4 +1,4 @@
-"""What an agent proposes to learn: an insight, the operation that a person decides, and what is shown with it."""
+"""Insights, the operations that people decide on, and the proposals shown to them."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ __all__ = [
 OperationKind: TypeAlias = Literal["add", "edit", "merge", "retire"]
 OTHERS = "others"
 Section = Annotated[str, BeforeValidator(lambda name: name if name in SECTIONS else OTHERS)]
-"""A model that makes up a section means none of them."""
+"""An unknown section from a model becomes `others`."""
 MAX_ANSWER_LENGTH = 2_000
 
 
 class AnswerFeedback(StrictModel):
-    """How an answer did, and who says so; `self` is only the agent's own opinion."""
+    """Judgement of an answer; the source `self` means only the agent judged it."""
 
     source: Literal["ground_truth", "environment", "user", "self"]
     verdict: Literal["right", "wrong", "unknown"]
@@ -63,7 +63,7 @@ class AnswerFeedback(StrictModel):
 
 
 class QuoteClaim(StrictModel):
-    """Words that an agent says to stand somewhere; nobody has looked yet."""
+    """A quote and the source that an agent claims for it, not yet verified."""
 
     where: EvidenceSource
     ref: str | None = None
@@ -71,20 +71,20 @@ class QuoteClaim(StrictModel):
 
 
 class PlaybookOperation(StrictModel):
-    """What a person approves: what is done to the playbook, whole."""
+    """A complete playbook operation that a person approves."""
 
     op: OperationKind
     section: str
     text: str
     bullet: str | None = None
-    """What is edited or retired, or speaks for the `sources` of a merge."""
+    """The bullet to edit or retire, or that remains after a merge."""
     sources: tuple[str, ...] = ()
     base: dict[str, str] = {}
-    """The hash of each bullet that it changes, or changes another for, as the person sees it."""
+    """Hash of each affected bullet as shown to the person."""
 
 
 class Insight(StrictModel):
-    """What an agent believes to have learned in a run."""
+    """A proposal of an agent, learned from one run."""
 
     id: str
     type: InsightType
@@ -95,7 +95,7 @@ class Insight(StrictModel):
     op: OperationKind = "add"
     sources: tuple[str, ...] = ()
     proposed: str | None = None
-    """The text of the agent, where a person has changed it and it is proposed again like that."""
+    """The agent's original text, if a person edited it and it is proposed again."""
     evidence: tuple[Evidence, ...] = ()
     feedback: AnswerFeedback
     question: str = ""
@@ -105,51 +105,51 @@ class Insight(StrictModel):
 
 
 class Trial(StrictModel):
-    """How questions whose right answers are known were answered without a proposal, and with it."""
+    """Results of the test questions without and with a proposal."""
 
     cases: int = 0
     right_before: int = 0
     right_after: int = 0
     wins: tuple[str, ...] = ()
-    """The questions that only with it are answered rightly."""
+    """Questions answered correctly only with the proposal."""
     losses: tuple[str, ...] = ()
-    """The questions that with it are not answered rightly any more."""
+    """Questions answered correctly only without the proposal."""
     failed: str | None = None
-    """Why there is no result."""
+    """Error that prevented the evaluation."""
 
 
 class Proposal(StrictModel):
-    """An insight as it is shown: the operation it comes to, what is like it, what it costs."""
+    """An insight as shown to a person, with its operation, similar bullets and token cost."""
 
     insight: Insight
     operation: PlaybookOperation
     similar: tuple[SimilarBullet, ...] = ()
     tokens: int
-    """How many tokens more the playbook has with it; fewer with a minus."""
+    """Tokens that the playbook gains; negative if it shrinks."""
     room: int
-    """How many tokens of the budget are left with it; below 0 it does not fit."""
+    """Tokens of the budget left afterwards; negative if it does not fit."""
     before: str | None = None
-    """What the bullet says that it changes."""
+    """Current text of the bullet that it changes."""
     playbook: str
     version: int
     renewed: str | None = None
     """Why it is proposed again."""
     trial: Trial | None = None
-    """None where nothing was tried."""
+    """None if there was no evaluation."""
 
 
 def insight_id(run_id: str, position: int) -> str:
-    """Return the id of an insight by its run and its position there: the same however often the run is tried."""
+    """Return the id of an insight from its run and position; the same on every retry."""
     return "i-" + hashlib.sha256(f"{run_id}\n{position}".encode()).hexdigest()[:16]
 
 
 def build_proposal(
     insight: Insight, playbook: Playbook, budget: int, name: str, renewed: str | None = None
 ) -> Proposal | None:
-    """Return an insight as it is to be shown beside the playbook as it stands, or None where nothing is left of it.
+    """Return the proposal of an insight for the current playbook, or None if nothing is left to propose.
 
-    What would edit a bullet that is not active adds one instead. Nothing is left of what would merge fewer than two,
-    or would retire such a bullet, or one for such a bullet.
+    An edit of an inactive bullet becomes an add. Nothing is left of a merge of fewer than two active bullets, or of a
+    retirement if one of its bullets is inactive.
     """
     operation = _build_operation(insight, playbook)
     if operation is None:
@@ -170,10 +170,10 @@ def build_proposal(
 
 
 def refusal_code(operation: PlaybookOperation, playbook: Playbook, budget: int) -> str | None:
-    """Return the code why an operation cannot be applied as the playbook stands, or None.
+    """Return the code that explains why an operation cannot be applied, or None if it can.
 
-    `changed` or `gone`: a bullet is not as it was shown, or is retired; `duplicate`: an active bullet says the same;
-    `budget`: there is no room.
+    `changed`: a bullet differs from what was shown; `gone`: it is retired; `duplicate`: an active bullet has the same
+    text; `budget`: the playbook would exceed its budget.
     """
     try:
         check_operation(operation, playbook, budget)
@@ -183,7 +183,7 @@ def refusal_code(operation: PlaybookOperation, playbook: Playbook, budget: int) 
 
 
 def check_operation(operation: PlaybookOperation, playbook: Playbook, budget: int) -> None:
-    """Raise the `PlaybookError` for which `refused` returns the code."""
+    """Raise the `PlaybookError` whose code `refusal_code` returns."""
     playbook.bullets_after(_build_entry(operation, playbook, {}))
     after = _size_with(operation, playbook)
     if after > max(budget, playbook_tokens(playbook)):
@@ -191,9 +191,9 @@ def check_operation(operation: PlaybookOperation, playbook: Playbook, budget: in
 
 
 def approved_entry(operation: PlaybookOperation, insight: Insight, request_id: str | None, playbook: Playbook) -> Entry:
-    """Return the entry that an approved operation becomes, or raise the `PlaybookError` that forbids it.
+    """Return the entry of an approved operation, or raise a `PlaybookError` if it cannot be applied.
 
-    Its text is the operation's, byte for byte. Where that is not what was proposed, the entry tells both.
+    The entry has exactly the text of the operation. If a person edited it, the entry also has the proposed text.
     """
     metadata: EntryMetadata = {
         **_metadata(insight, request_id),
@@ -209,10 +209,10 @@ def rejection_entry(
     playbook: Playbook,
     reason: str | None = None,
 ) -> Entry:
-    """Return the entry that a rejected operation becomes.
+    """Return the entry of a rejected operation.
 
-    Bullets that a person will not have merged stay apart. Who will not have one end for another has not said which of
-    the two is wrong: they may be asked again.
+    Bullets of a rejected merge are kept separate. A rejected retirement does not say which bullet is wrong, so the pair
+    may be proposed again.
     """
     metadata: EntryMetadata = {**_metadata(insight, request_id), "reason": reason}
     if operation.op == "merge" and not _is_stale(operation, playbook):
@@ -222,7 +222,7 @@ def rejection_entry(
 
 
 def args_schema(operation: PlaybookOperation) -> dict[str, Any]:
-    """Return the JSON Schema of what a person may make of an operation: another text, another section, no more."""
+    """Return the JSON Schema for edits of an operation: only text and section may change."""
     fixed: dict[str, Any] = {name: {"const": value} for name, value in operation.model_dump(mode="json").items()}
     text = {"type": "string", "minLength": 1, "maxLength": MAX_BULLET_LENGTH, "pattern": r"\S"}
     sections = list(dict.fromkeys((*SECTIONS, operation.section)))
@@ -233,9 +233,9 @@ def args_schema(operation: PlaybookOperation) -> dict[str, Any]:
 def verify_quotes(
     quotes: Iterable[QuoteClaim], sources: Mapping[tuple[EvidenceSource, str | None], str], thread_id: str, run_id: str
 ) -> tuple[Evidence, ...]:
-    """Return the quotes that stand where they are said to stand, with the place; others are left out.
+    """Return the quotes that are found in their claimed source, with positions; drop the others.
 
-    A quote is a part of its source, character for character once both are in NFC; nothing else is forgiven.
+    A quote must match its source character by character after both are normalized to NFC.
     """
     located = ((quote, _locate(quote, sources.get((quote.where, quote.ref)))) for quote in quotes)
     return tuple(
@@ -254,7 +254,7 @@ def _locate(quote: QuoteClaim, source: str | None) -> dict[str, Any] | None:
 
 
 def _build_operation(insight: Insight, playbook: Playbook) -> PlaybookOperation | None:
-    """Return what an insight comes to as the playbook stands, or None."""
+    """Return the operation of an insight for the current playbook, or None."""
     ids = dict.fromkeys(filter(None, (insight.source_bullet_id, *insight.sources)))
     active = [each for each in map(playbook.bullets.get, ids) if each and each.content.is_active]
     match insight.op:
@@ -301,7 +301,7 @@ def _is_stale(operation: PlaybookOperation, playbook: Playbook) -> bool:
 
 
 def replaced_bullets(operation: PlaybookOperation) -> set[str | None]:
-    """Return the bullets that do not stand as they do any more once it is applied."""
+    """Return the ids of the bullets that an operation changes."""
     return {operation.bullet, *operation.sources}
 
 

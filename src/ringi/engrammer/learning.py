@@ -1,7 +1,7 @@
-"""From an insight to the playbook: propose, ask a person, and enter exactly what the person approved.
+"""The learning graph: propose an insight, ask a person, and apply exactly what they approved.
 
-Three steps, each saved before the next begins: what is shown is what was proposed, and what is entered is what was
-approved, also when a worker dies between any two of them.
+Each step is saved before the next begins, so the person sees what was proposed and the playbook gets what was
+approved, even if a worker dies between two steps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ringi.integrations.langgraph import put
 from ringi.runs import RunContext, run_context
 
 LEARN = "learn"
-"""What the gated action is called: to enter one operation in the playbook."""
+"""Name of the action that needs approval: apply one operation to the playbook."""
 ALLOWED: tuple[Decision, ...] = ("approve", "edit", "reject")
 MAX_TITLE_LENGTH = 80
 CONTEXT_FIELDS = (
@@ -50,19 +50,19 @@ CONTEXT_FIELDS = (
 
 
 class LearningState(TypedDict, total=False):
-    """The state of one insight on its way."""
+    """State of the learning graph for one insight."""
 
     insight: dict[str, Any]
     renewed: str | None
-    """Why it is proposed once more; None the first time."""
+    """Why it is proposed again; None the first time."""
     proposal: dict[str, Any] | None
-    """What a person is asked; None where nothing is left to ask."""
+    """The proposal for the person; None if nothing is left to ask."""
     request: dict[str, Any]
     turns: Annotated[Turns, merge_turns]
 
 
 class OutdatedProposalError(Exception):
-    """What was approved does not fit the playbook any more."""
+    """An approved operation no longer applies to the playbook."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -70,7 +70,7 @@ class OutdatedProposalError(Exception):
 
 
 def build_learning_graph(engrammer: EngrammerSettings) -> Any:
-    """Return the graph of one insight."""
+    """Build the graph that handles one insight."""
     steps = LearningNodes(engrammer)
     graph = StateGraph(LearningState, output_schema=InsightOutcome)
     graph.add_node("propose", steps.propose)
@@ -84,19 +84,19 @@ def build_learning_graph(engrammer: EngrammerSettings) -> Any:
 
 
 class InsightOutcome(TypedDict, total=False):
-    """What the run is told of an insight."""
+    """Output of the learning graph: the update of the turn."""
 
     turns: Annotated[Turns, merge_turns]
 
 
 class LearningNodes:
-    """The nodes of one Engrammer's learning."""
+    """The nodes of the learning graph."""
 
     def __init__(self, engrammer: EngrammerSettings) -> None:
         self._engrammer, self._evaluator = engrammer, ProposalEvaluator(engrammer)
 
     async def propose(self, state: LearningState, config: RunnableConfig) -> LearningState:
-        """Lay an insight beside the playbook as it stands, and try it where that can be done."""
+        """Build the proposal for the current playbook and evaluate it."""
         host, insight, name = (
             run_context(config),
             Insight.model_validate(state["insight"]),
@@ -114,11 +114,11 @@ class LearningNodes:
         return {"proposal": proposal.model_copy(update={"trial": trial}).model_dump(mode="json")}
 
     async def gate(self, state: LearningState) -> LearningState:
-        """Ask a person, and nothing else."""
+        """Ask a person for a decision."""
         return {"request": put(self._build_ask(Proposal.model_validate(state["proposal"]))).model_dump(mode="json")}
 
     async def curate(self, state: LearningState, config: RunnableConfig) -> LearningState:
-        """Enter what a person approved, as it was approved; or say why not."""
+        """Apply the approved operation unchanged, or propose it again with the reason."""
         host, request = run_context(config), Request.model_validate(state["request"])
         insight = Insight.model_validate(state["insight"])
         status = outcome_status(request)
@@ -181,20 +181,20 @@ class LearningNodes:
 
 
 def request_title(insight: Insight) -> str:
-    """Return what a request of an insight is called."""
+    """Return the title of an insight's request."""
     line = insight.text.strip().splitlines()[0] if insight.text.strip() else insight.op
     return f"Learn: “{line if len(line) <= MAX_TITLE_LENGTH else line[: MAX_TITLE_LENGTH - 1].rstrip() + '…'}”"
 
 
 def learning_context(proposal: Proposal) -> dict[str, Any]:
-    """Return all that a person is shown of a proposal beside the operation: it is part of what they approve."""
+    """Return the context of a proposal for the person; it is part of what they approve."""
     insight = proposal.insight.model_dump(mode="json")
     details = proposal.model_dump(mode="json", exclude={"insight", "operation"})
     return {**{name: insight[name] for name in CONTEXT_FIELDS}, "insight": insight["id"], **details}
 
 
 def outcome_status(request: Request) -> str:
-    """Return what became of the question: only a person's yes is one."""
+    """Return the outcome of a request; only a person can approve."""
     response = request.response
     if request.erased or request.status != "completed" or not response:
         return "expired" if request.status == "expired" else "cancelled"
@@ -204,7 +204,7 @@ def outcome_status(request: Request) -> str:
 
 
 def approved_operation(request: Request) -> PlaybookOperation:
-    """Return the operation that a person approved; raise `NotAuthorizedError` unless it is exactly that."""
+    """Return the operation that a person approved; raise `NotAuthorizedError` if it differs from the approval."""
     granted = request.granted
     args = granted.args if granted else {}
     request.authorize(LEARN, args)
@@ -212,7 +212,7 @@ def approved_operation(request: Request) -> PlaybookOperation:
 
 
 def insight_result(insight: Insight, request: Request, status: str, playbook: Playbook | None) -> LearningState:
-    """Return the outcome of an insight, for its turn."""
+    """Return the state update with the outcome of an insight."""
     version = playbook.applied.get(request.id) if playbook else None
     # A person's own words stay in the request, where they can be erased.
     outcome = {"status": status, "request_id": request.id, "version": version, "reason": request.reason}
@@ -220,5 +220,5 @@ def insight_result(insight: Insight, request: Request, status: str, playbook: Pl
 
 
 def outcome_update(insight: Insight, outcome: dict[str, Any]) -> Turns:
-    """Return what is new of a turn when one of its insights has come to its end."""
+    """Return the turn update for one finished insight."""
     return [{"run_id": insight.run_id, "outcomes": {insight.id: outcome}}]

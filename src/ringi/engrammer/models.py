@@ -1,4 +1,4 @@
-"""The JSON of an Engrammer over HTTP: what goes in is parsed with these models, what comes out is made with them."""
+"""HTTP models of an Engrammer, for request bodies and responses."""
 
 from __future__ import annotations
 
@@ -22,46 +22,46 @@ Digest = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class EngrammerStart(StrictModel):
-    """A question; without a thread it begins a conversation."""
+    """A question; without a thread it starts a conversation."""
 
     query: QuestionText
     thread_id: Id | None = Field(default=None, alias="threadId")
     agent: Name | None = None
-    """The Engrammer, where there are several and the conversation is new."""
+    """The Engrammer that starts the conversation; required if there are several."""
     expected: AnswerText | None = None
-    """The right answer, where it is known: then the feedback is no opinion."""
+    """The right answer, if known; the answer is then graded against it."""
 
 
 class EngrammerStateQuery(StrictModel):
-    """Which conversation."""
+    """Names the conversation to read."""
 
     thread_id: Id = Field(alias="threadId")
 
 
 class InsightReference(StrictModel):
-    """An insight as the caller was shown it."""
+    """An insight, with the digest that the caller saw."""
 
     id: Id
     digest: Digest
 
 
 class EngrammerContinue(StrictModel):
-    """What a person says to what waits to be learned."""
+    """A decision on pending insights."""
 
     thread_id: Id = Field(alias="threadId")
     user_input: Literal["approve_learning", "reject_learning"] = Field(alias="userInput")
     insights: Annotated[tuple[InsightReference, ...], Field(min_length=1, max_length=500)] | None = None
-    """Only these, as they were shown; without it, what the caller was shown last; to be rejected, all that wait."""
+    """The insights to decide; by default, an approval covers what the caller last saw and a rejection covers all."""
     reason: LongText | None = None
 
 
 class NoteQuery(StrictModel):
-    """Which note."""
+    """Names the note to read."""
 
     source: Name
     note_id: Annotated[str, Field(min_length=1, max_length=500)] = Field(alias="noteId")
     agent: Name | None = None
-    """Whose, where several Engrammers have such a source."""
+    """The Engrammer, if several have a source of this name."""
 
 
 class EngrammerQuestion(StrictModel):
@@ -69,22 +69,22 @@ class EngrammerQuestion(StrictModel):
 
     query: QuestionText
     expected: AnswerText | None = None
-    """The right answer, where it is known: then the feedback is no opinion."""
+    """The right answer, if known; the answer is then graded against it."""
     agent: Name | None = None
-    """The Engrammer, where there are several and the conversation is new."""
+    """The Engrammer that starts the conversation; required if there are several."""
 
 
 class TurnFeedback(StrictModel):
-    """What a person thinks of an answer."""
+    """A person's feedback on an answer."""
 
     verdict: Literal["right", "wrong"]
     text: LongText = ""
     turn: Name | None = None
-    """The run that answered; without it the newest."""
+    """The run of the answer; by default the newest."""
 
 
 class CamelModel(BaseModel):
-    """Something that goes out."""
+    """Base of response models with camelCase JSON names."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -96,50 +96,50 @@ class CamelModel(BaseModel):
 
 
 class EngrammerStarted(CamelModel):
-    """The conversation, by the id that the client goes on with."""
+    """The id of the started conversation."""
 
     thread_id: str
 
 
 class PendingInsight(CamelModel):
-    """What waits to be learned."""
+    """An insight that awaits a decision."""
 
     type: InsightType
     description: str
     source_bullet_id: str | None = Field(alias="source_bullet_id")
     id: str
-    """The request."""
+    """Id of the request."""
     digest: str
 
 
 class Reference(CamelModel):
-    """A note that was looked up."""
+    """A note that the answer is based on."""
 
     source: str
     note_id: str
 
 
 class EngrammerState(CamelModel):
-    """Where a conversation stands."""
+    """State of a conversation."""
 
     status: SeedStatus
     latest_response: str | None
-    """Markdown; it is there before the looking back has ended."""
+    """Markdown; available before the reflection ends."""
     pending_insights: list[PendingInsight] | None
     references: list[Reference] | None
     error: str | None
 
 
 class EngrammerContinued(CamelModel):
-    """Where the conversation stands once its runs have gone on."""
+    """State of a conversation after its runs resumed."""
 
     status: Literal["done", "error", "interrupted"]
-    """`interrupted`: something waits still, or again; `error` says why."""
+    """`interrupted`: an insight is still pending, or proposed again; `error` says why."""
     error: str | None
 
 
 class EngrammerNote(CamelModel):
-    """A note; whatever else its source knows of it stands beside."""
+    """A note; further columns of its source are added as they are."""
 
     id: str
     type: str
@@ -151,20 +151,20 @@ class EngrammerNote(CamelModel):
 
 
 class EngrammerRun(BaseModel):
-    """A run that goes on in the background."""
+    """A run that continues in the background."""
 
     thread_id: str
     run_id: str
     id: str
-    """The conversation, which may have several threads."""
+    """Id of the conversation, which may have several threads."""
 
 
 class InsightEvidence(CamelModel):
-    """Words that were found where they are said to stand."""
+    """A quote that was found in its source."""
 
     where: Literal["question", "answer", "feedback", "note", "playbook"]
     ref: str | None = None
-    """Of a note, its source and id."""
+    """`source/id` of a note."""
     quote: str
     start: int
     end: int
@@ -173,7 +173,7 @@ class InsightEvidence(CamelModel):
 
 
 class InsightFeedback(CamelModel):
-    """What tells whether the answer was right; `self` is only the agent's own opinion."""
+    """Judgement of an answer; the source `self` means only the agent judged it."""
 
     source: Literal["ground_truth", "environment", "user", "self"]
     verdict: Literal["right", "wrong", "unknown"]
@@ -182,7 +182,7 @@ class InsightFeedback(CamelModel):
 
 
 class InsightRequest(CamelModel):
-    """The request that asks, where the caller may see it."""
+    """The request for approval, if the caller may read it."""
 
     id: str
     digest: str
@@ -190,7 +190,7 @@ class InsightRequest(CamelModel):
 
 
 class InsightView(CamelModel):
-    """One thing that a turn may teach, and what became of it."""
+    """A proposed insight of a turn and its status."""
 
     id: str
     type: InsightType
@@ -206,12 +206,12 @@ class InsightView(CamelModel):
     status: InsightStatus = "pending"
     request: InsightRequest | None = None
     version: int | None = None
-    """Of the playbook, once this is in it."""
+    """Playbook version that contains the insight."""
     reason: str | None = None
 
 
 class ReflectionSummary(CamelModel):
-    """What the agent found looking back."""
+    """The agent's reflection on its answer."""
 
     verdict: str | None
     error: str | None
@@ -219,11 +219,11 @@ class ReflectionSummary(CamelModel):
     correct_approach: str | None
     key_insight: str | None
     failed: str | None
-    """Why it could not look back."""
+    """Error that prevented the reflection."""
 
 
 class SuppressedInsight(CamelModel):
-    """What was not asked, since a person had refused nearly the same."""
+    """An insight that was not proposed because a person rejected nearly the same text."""
 
     text: str
     reason: str | None = None
@@ -231,7 +231,7 @@ class SuppressedInsight(CamelModel):
 
 
 class ModelUsage(CamelModel):
-    """What calls of a model cost, in tokens as the provider counted them."""
+    """Model usage, in tokens as counted by the provider."""
 
     calls: int = 0
     input: int = 0
@@ -240,14 +240,14 @@ class ModelUsage(CamelModel):
 
 
 class TurnUsage(CamelModel):
-    """What a turn cost."""
+    """Model usage of a turn."""
 
     answer: ModelUsage | None = None
     reflect: ModelUsage | None = None
 
 
 class EngrammerTurn(CamelModel):
-    """A question or a word on an answer, and what came of it."""
+    """A question or feedback on an answer, and its results."""
 
     run_id: str
     thread_id: str
@@ -255,7 +255,7 @@ class EngrammerTurn(CamelModel):
     response: str | None = None
     references: list[Reference] = []
     bullets: list[str] = []
-    """Those of the playbook that the answer names."""
+    """Bullets that the answer cites."""
     at: datetime
     phase: Literal["answering", "reflecting", "reviewing", "done"] = "answering"
     feedback: InsightFeedback | None = None
@@ -263,24 +263,24 @@ class EngrammerTurn(CamelModel):
     insights: list[InsightView] = []
     suppressed: list[SuppressedInsight] = []
     dropped_quotes: int = 0
-    """Quotes that stand nowhere."""
+    """Number of quotes that were not found in any source."""
     usage: TurnUsage = Field(default_factory=TurnUsage)
     parent: str | None = None
-    """Of a word on an answer: the run that answered."""
+    """For feedback, the run of the answer."""
     error: str | None = None
-    """Why its run failed."""
+    """Error message of a failed run."""
 
 
 class EngrammerConversation(CamelModel):
-    """A conversation, all its threads as one."""
+    """A conversation with the turns of all its threads."""
 
     id: str
     agent: str
     status: ThreadStatus
     turns: list[EngrammerTurn]
-    """The oldest first."""
+    """Oldest first."""
     pending: list[str]
-    """The requests that wait for the caller."""
+    """Ids of the pending requests that the caller may see."""
     error: str | None
 
 

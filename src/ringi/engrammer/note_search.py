@@ -1,4 +1,4 @@
-"""Finding notes by the words of a question, also where a language puts no spaces between words."""
+"""Search notes by the terms of a question, including languages without spaces between words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ringi.base import StrictModel
 MAX_TERMS = 40
 MAX_QUERY_LENGTH = 1_000
 TITLE_WEIGHT = 2.0
-"""How much more a word counts that stands in the title."""
+"""Additional weight of a term in the title."""
 CONTEXT_BEFORE, EXCERPT_LENGTH = 60, 240
 SCRIPT = re.compile(
     r"[\u3400-\u9fff\uf900-\ufaff々〆]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[^\W_\u3041-\u9fff]+"
@@ -31,7 +31,13 @@ STOPWORDS = frozenset(COMMON_WORDS.split())
 
 
 class SearchResult(StrictModel):
-    """A note that a search has found: its id and title, and the part of it that fits best."""
+    """A note found by a search.
+
+    Attributes:
+        id: The note's id within its source.
+        title: The note's title.
+        excerpt: The passage of at most 240 characters that matches best.
+    """
 
     id: str
     title: str
@@ -39,7 +45,7 @@ class SearchResult(StrictModel):
 
 
 class NoteText(NamedTuple):
-    """What is searched of a note."""
+    """The searchable text of a note."""
 
     id: str
     title: str
@@ -47,14 +53,14 @@ class NoteText(NamedTuple):
 
 
 def normalize_text(text: str) -> str:
-    """Return a text as it is compared: without differences of width and case."""
+    """Normalize a text for comparison: NFKC and case-folded."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def search_terms(query: str) -> tuple[str, ...]:
-    """Return what a query is searched by: the stems of its words, and pairs of characters where words are not spaced.
+    """Return the search terms of a query: word stems, and character pairs for scripts without spaces.
 
-    A query of nothing but common words, or of signs, has none.
+    A query that has only common words or punctuation has no terms.
     """
     runs = SCRIPT.findall(normalize_text(query[:MAX_QUERY_LENGTH]))
     terms = dict.fromkeys(part for run in runs for part in split_run(run))
@@ -76,7 +82,7 @@ def split_run(run: str) -> Iterable[str]:
 
 
 def rank(terms: Sequence[str], texts: Iterable[NoteText], limit: int) -> list[SearchResult]:
-    """Return the texts that have any of the terms: those with the most of the rarest first, then by id."""
+    """Return the texts with any of the terms, ranked by number and rarity of the terms, then by id."""
     normalized = [(text, normalize_text(text.title), normalize_text(text.content)) for text in texts]
     counts = {term: sum(term in title or term in content for _, title, content in normalized) for term in terms}
     weights = {term: math.log(1 + len(normalized) / count) for term, count in counts.items() if count}
@@ -89,7 +95,7 @@ def rank(terms: Sequence[str], texts: Iterable[NoteText], limit: int) -> list[Se
 
 
 def to_result(text: NoteText, terms: Sequence[str]) -> SearchResult:
-    """Return a text as it is listed, with the place of the first of the terms that is in it."""
+    """Return the result for a text, with an excerpt around the first matching term."""
     flat = " ".join(text.content.split())
     folded = flat.casefold()
     position = next((at for term in terms if (at := folded.find(term)) >= 0), 0)

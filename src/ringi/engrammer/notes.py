@@ -1,4 +1,4 @@
-"""Notes: what an Engrammer looks up, each with a source and an id, so that people can open what it read."""
+"""Notes that an Engrammer can search and read; each has a source and an id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ringi.server import RefusalError
 
 T = TypeVar("T")
 PLAYBOOK = "playbook"
-"""The source that every Engrammer has: its own bullets."""
+"""Reserved source name for the bullets of the playbook."""
 MAX_RESULTS = 20
 MAX_CANDIDATES = 200
 BUSY_SECONDS = 5.0
@@ -44,7 +44,7 @@ CREATE TRIGGER notes_changed AFTER UPDATE ON notes BEGIN
   INSERT INTO notes_index (rowid, title, content) VALUES (new.rowid, new.title, new.content);
 END;
 """
-"""The tables of a file for `SqliteNotes`, for `executescript`; more columns of `notes` are shown with a note."""
+"""SQL script that creates the tables for `SqliteNotes`; further columns of `notes` become `Note.more`."""
 SELECT_BY_ID = "SELECT * FROM notes WHERE id = ?"
 SEARCH_INDEX = """
 SELECT notes.id, notes.title, notes.content FROM notes_index JOIN notes ON notes.rowid = notes_index.rowid
@@ -58,7 +58,7 @@ TERM_HITS = "(title LIKE '%' || ? || '%') * 2 + (content LIKE '%' || ? || '%')"
 
 
 class NoteNotFoundError(NotFoundError):
-    """A source has no note of this id."""
+    """A source has no note with this id."""
 
     def __init__(self, source: str, id: str) -> None:
         super().__init__("note", f"{source}/{id}")
@@ -66,7 +66,7 @@ class NoteNotFoundError(NotFoundError):
 
 
 class SourceNotFoundError(NotFoundError):
-    """There is no source of notes of this name."""
+    """There is no note source with this name."""
 
     def __init__(self, source: str, names: Sequence[str]) -> None:
         super().__init__("source", source)
@@ -74,21 +74,31 @@ class SourceNotFoundError(NotFoundError):
 
 
 class NotesUnreadableError(RefusalError):
-    """A source of notes is there, and cannot be read."""
+    """A note source cannot be read."""
 
     status: ClassVar[int] = 503
     code: ClassVar[str] = "notes_unreadable"
 
     def __init__(self, source: str, why: object) -> None:
-        super().__init__(f"the notes of {source!r} cannot be read ({why}): whoever serves them must look at their file")
+        super().__init__(f"the notes of {source!r} cannot be read ({why}): ask the administrator to check the file")
 
 
 NOTE_ERRORS = (NoteNotFoundError, SourceNotFoundError, NotesUnreadableError)
-"""What looking a note up may raise; an agent is told so, and goes on."""
+"""Errors of a note lookup; the model gets the message and continues."""
 
 
 class Note(StrictModel):
-    """A note, and where it is from."""
+    """A note and its source.
+
+    Attributes:
+        id: Id within its source.
+        type: Kind of content, by default `text`.
+        title: Title shown to people.
+        content: Text in Markdown.
+        created_at: Time of creation; UTC if it has no zone.
+        source: Name of its source.
+        more: Further fields of the source, shown with the note.
+    """
 
     id: str
     type: str = "text"
@@ -107,25 +117,32 @@ class Note(StrictModel):
 
 
 class NoteSource(Protocol):
-    """Somewhere notes are kept."""
+    """Interface of a note source; implement it for a source of your own."""
 
     @property
     def name(self) -> str:
-        """What references and tools call it."""
+        """Unique name of the source in references and tools."""
 
     @property
     def title(self) -> str:
-        """What people call it, and the model is told of it."""
+        """Title of the source for people and the model."""
 
     async def get(self, id: str) -> Note:
-        """Return a note, or raise `NoteNotFoundError`."""
+        """Return the note with an id, or raise `NoteNotFoundError`."""
 
     async def search(self, query: str, limit: int) -> list[SearchResult]:
-        """Return what fits best, at most `limit`."""
+        """Return at most `limit` results, best first."""
 
 
 class Notes:
-    """The sources of an Engrammer by name. `playbook` is none of them: it is what they call the bullets."""
+    """The note sources of an Engrammer, by name.
+
+    Args:
+        sources: The sources, each with a unique name. The name `playbook` is reserved.
+
+    Raises:
+        SettingError: If a name is empty, reserved or used twice.
+    """
 
     def __init__(self, *sources: NoteSource) -> None:
         self._sources: dict[str, NoteSource] = {}
@@ -138,20 +155,46 @@ class Notes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the sources that were given, in their order."""
+        """The names of the sources, in order."""
         return tuple(self._sources)
 
     @property
     def titles(self) -> dict[str, str]:
-        """The titles of the sources by name, in their order."""
+        """The titles of the sources by name, in order."""
         return {name: source.title for name, source in self._sources.items()}
 
     async def get(self, source: str, id: str) -> Note:
-        """Return a note; without the note or the source, raise `NoteNotFoundError` or `SourceNotFoundError`."""
+        """Return a note.
+
+        Args:
+            source: Name of the source.
+            id: The note's id within its source.
+
+        Returns:
+            The note.
+
+        Raises:
+            SourceNotFoundError: If there is no source with this name.
+            NoteNotFoundError: If the source has no note with this id.
+            NotesUnreadableError: If the source cannot be read.
+        """
         return await self._source(source).get(id)
 
     async def search(self, source: str, query: str, limit: int = 5) -> list[SearchResult]:
-        """Return the notes of a source that fit a query best, at most 20; raise `SourceNotFoundError` without it."""
+        """Search the notes of a source.
+
+        Args:
+            source: Name of the source.
+            query: Text to search for.
+            limit: Maximum number of results, from 1 to 20.
+
+        Returns:
+            The results, best first.
+
+        Raises:
+            SourceNotFoundError: If there is no source with this name.
+            NotesUnreadableError: If the source cannot be read.
+        """
         return await self._source(source).search(query, max(1, min(limit, MAX_RESULTS)))
 
     def _source(self, source: str) -> NoteSource:
@@ -162,17 +205,47 @@ class Notes:
 
 
 class FolderNotes:
-    """The Markdown files of a folder: a note's id is the file's name without `.md`, its title the first heading."""
+    """Note source for the Markdown files of a folder.
+
+    The id of a note is the file name without `.md`; its title is the first heading. Subfolders are not read.
+
+    Args:
+        name: Unique name of the source.
+        folder: The folder with the files.
+        title: Title of the source for people and the model; by default `name`.
+    """
 
     def __init__(self, name: str, folder: Path, title: str = "") -> None:
         self.name, self.title, self._folder = name, title or name, folder
 
     async def get(self, id: str) -> Note:
-        """Return the note of a file in this very folder, or raise `NoteNotFoundError`."""
+        """Return the note of a file in the folder.
+
+        Args:
+            id: The note's id within this source.
+
+        Returns:
+            The note.
+
+        Raises:
+            NoteNotFoundError: If there is no note with this id.
+            NotesUnreadableError: If the folder or file cannot be read.
+        """
         return await asyncio.to_thread(self._load, id)
 
     async def search(self, query: str, limit: int) -> list[SearchResult]:
-        """Return what fits best; every file is read for it."""
+        """Search all files of the folder.
+
+        Args:
+            query: Text to search for; only its first 1,000 characters count.
+            limit: Maximum number of results.
+
+        Returns:
+            The results, best first; empty if nothing matches.
+
+        Raises:
+            NotesUnreadableError: If the folder or a file cannot be read.
+        """
         terms = search_terms(query)
         return rank(terms, await asyncio.to_thread(self._texts), limit) if terms else []
 
@@ -207,30 +280,58 @@ class FolderNotes:
 
 
 def title_of(content: str) -> str:
-    """Return the first heading of a Markdown text, or nothing."""
+    """Return the first heading of a Markdown text, or an empty string."""
     heading = next((line for line in content.splitlines() if line.startswith("#")), "")
     return heading.lstrip("#").strip()
 
 
 class SqliteNotes:
-    """The notes in a SQLite file with the tables of `NOTES_SCHEMA`, which is only read and may be replaced at any time.
+    """Note source for a SQLite file with the tables of `NOTES_SCHEMA`.
 
-    Words of three characters or more are found by its index, shorter ones, as many Japanese and Chinese words are, by
-    reading every note: a few thousand notes take some milliseconds.
+    The file is only read and may be replaced at any time. Words of three or more characters are found by an index.
+    Shorter words, common in Japanese and Chinese, need a scan of all notes: milliseconds for a few thousand.
+
+    Args:
+        name: Unique name of the source.
+        path: The SQLite file.
+        title: Title of the source for people and the model; by default `name`.
+
     """
 
     def __init__(self, name: str, path: Path, title: str = "") -> None:
         self.name, self.title, self._path = name, title or name, path
 
     async def get(self, id: str) -> Note:
-        """Return the note of this id, or raise `NoteNotFoundError`."""
+        """Return the note with an id.
+
+        Args:
+            id: The note's id within this source.
+
+        Returns:
+            The note.
+
+        Raises:
+            NoteNotFoundError: If there is no note with this id.
+            NotesUnreadableError: If the file cannot be read.
+        """
         row = await self._query(lambda connection: connection.execute(SELECT_BY_ID, (id,)).fetchone())
         if row is None:
             raise NoteNotFoundError(self.name, id)
         return self._note(dict(row))
 
     async def search(self, query: str, limit: int) -> list[SearchResult]:
-        """Return what fits best."""
+        """Search the notes of the file.
+
+        Args:
+            query: Text to search for; only its first 1,000 characters count.
+            limit: Maximum number of results.
+
+        Returns:
+            The results, best first; empty if nothing matches.
+
+        Raises:
+            NotesUnreadableError: If the file cannot be read.
+        """
         terms = search_terms(query)
         if not terms:
             return []
@@ -259,7 +360,7 @@ class SqliteNotes:
 
 
 def find_candidates(connection: sqlite3.Connection, terms: Sequence[str]) -> list[sqlite3.Row]:
-    """Return the notes that a ranking should see: the best by the index, and the best by what it does not hold."""
+    """Return the candidates for ranking: the best by the index, and the best for terms too short for it."""
     indexed = [f'"{term}"' for term in terms if len(term) >= MIN_INDEXED_LENGTH]
     short = [term for term in terms if len(term) < MIN_INDEXED_LENGTH]
     matches = connection.execute(SEARCH_INDEX, (" OR ".join(indexed), MAX_CANDIDATES)).fetchall() if indexed else []
@@ -267,7 +368,7 @@ def find_candidates(connection: sqlite3.Connection, terms: Sequence[str]) -> lis
 
 
 def find_containing(connection: sqlite3.Connection, terms: Sequence[str]) -> list[sqlite3.Row]:
-    """Return the notes in which most of the terms stand."""
+    """Return the notes that contain most of the terms."""
     hits = " + ".join([TERM_HITS] * len(terms))
     sql = f"{SEARCH_TEXT.format(hits=hits)} LIMIT ?"
     return connection.execute(sql, (*(each for term in terms for each in (term, term)), MAX_CANDIDATES)).fetchall()

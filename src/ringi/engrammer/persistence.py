@@ -1,4 +1,4 @@
-"""Where playbooks and conversations are kept: a playbook in its journal, a conversation in its threads' checkpoints."""
+"""Storage: a playbook is kept in a journal, a conversation in the checkpoints of its threads."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ log = logging.getLogger(__name__)
 APPLICATION = "engrammer"
 PAGE = 500
 MakeEntry = Callable[[Playbook], Entry | None]
-"""From the playbook as it stands to what is entered; None for nothing. It may be called again on what others left."""
+"""Make an entry from the current playbook, or None. May be called again after a concurrent change."""
 Step: TypeAlias = Callable[[Journal], tuple[Journal, Event | None]]
 Precheck: TypeAlias = Callable[[], Awaitable[None]]
 MAX_WAIT_SECONDS = 30.0
-"""For how many seconds an entry gives way to those of other processes."""
+"""Seconds to retry when other processes change the playbook."""
 FIRST_PAUSE, MAX_PAUSE = 0.01, 1.0
-"""How long it waits at most, the first time and the last, before it tries again."""
+"""Maximum seconds before the first and later retries."""
 _entry_cache: WeakKeyDictionary[Store, dict[Key, tuple[Position, list[VersionedEntry]]]] = WeakKeyDictionary()
 MAX_CACHED_PLAYBOOKS = 20
-"""Of how many playbooks the entries are kept in memory: those that were looked at last."""
+"""Number of playbooks whose entries are cached; the most recently used."""
 _queues: WeakValueDictionary[tuple[int, Key], asyncio.Lock] = WeakValueDictionary()
 
 
@@ -43,7 +43,7 @@ def journal_id(name: str) -> str:
 
 
 async def read_playbook(store: Store, tenant: str, name: str) -> Playbook:
-    """Return a playbook as it stands; one that nobody has begun is empty."""
+    """Return the current playbook; empty if it does not exist yet."""
     try:
         return playbook_from(await store.get(Journal, tenant, journal_id(name)))
     except NotFoundError:
@@ -51,7 +51,7 @@ async def read_playbook(store: Store, tenant: str, name: str) -> Playbook:
 
 
 async def read_in_run(host: RunContext, name: str) -> Playbook:
-    """Return a playbook for a run; raises `OutageError` where the store is away."""
+    """Return a playbook for a run; raise `OutageError` if the store is unavailable."""
     with report_outages():
         return await read_playbook(host.runner.backend.store, host.key.tenant, name)
 
@@ -63,7 +63,7 @@ async def no_op() -> None:
 async def append_entry(
     backend: Backend, tenant: str, name: str, make: MakeEntry, *, by: str, now: datetime, precheck: Precheck = no_op
 ) -> Playbook:
-    """Enter what `make` returns, and return the playbook after it: durable, or not at all.
+    """Append the entry that `make` returns and return the resulting playbook; the write is atomic.
 
     Whatever `make` raises ends it with nothing entered; so does `first`, which is awaited right before that
     in each try. Raises `BusyPlaybookError` where others were faster all the time.
@@ -92,13 +92,13 @@ async def append_entry(
 
 
 async def append_in_run(host: RunContext, name: str, make: MakeEntry, *, precheck: Precheck = no_op) -> Playbook:
-    """Enter, for a run, as its thread."""
+    """Append an entry for a run, with its thread as the author."""
     by, now = f"{THREAD}{host.key.id}", host.inbox.clock()
     return await append_entry(host.runner.backend, host.key.tenant, name, make, by=by, now=now, precheck=precheck)
 
 
 async def read_entries(store: Store, tenant: str, name: str) -> list[VersionedEntry]:
-    """Return all that was ever entered in a playbook, oldest first; of what this process has read, only what is new."""
+    """Return all entries of a playbook, oldest first; only new ones are read from the store."""
     key, cache = Key(tenant, journal_id(name)), _entry_cache.setdefault(store, {})
     position, entries = cache.get(key, (START, []))
     events = await _events(store, key, position)
@@ -117,7 +117,7 @@ async def read_entries(store: Store, tenant: str, name: str) -> list[VersionedEn
 
 
 async def version_time(store: Store, tenant: str, name: str, version: int) -> datetime:
-    """Return when a version of a playbook was made."""
+    """Return the time of a playbook version."""
     return next(each.at for each in await read_entries(store, tenant, name) if each.version == version)
 
 
@@ -140,12 +140,12 @@ async def _events(store: Store, key: Key, after: Position) -> list[Event]:
 
 
 async def turns_of(backend: Backend, thread: Thread) -> list[dict[str, Any]]:
-    """Return the turns of a thread as of its newest step, oldest first; of one that was erased, none."""
+    """Return the turns of a thread's newest checkpoint, oldest first; empty if the thread was erased."""
     return (await graph_state(backend, thread)).get("turns") or []
 
 
 def playbook_from(journal: Journal) -> Playbook:
-    """Return the playbook that a journal keeps."""
+    """Return the playbook stored in a journal."""
     return Playbook.model_validate(journal.state)
 
 

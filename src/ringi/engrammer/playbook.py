@@ -1,4 +1,4 @@
-"""A playbook: the sum of its entries. Each version is made from the one before, and nothing is ever lost."""
+"""A playbook, computed from its entries; each entry makes one version."""
 
 from __future__ import annotations
 
@@ -62,37 +62,37 @@ __all__ = [
 MOST_REJECTED = 200
 MOST_APPLIED = 1_000
 MOST_COUNTED = 200
-"""A run that a worker died of counts its tags again at once, or within days: not after so many others."""
+"""Number of runs remembered, so that a retried run is not counted twice."""
 
 
 class Playbook(StrictModel):
-    """What an agent has learned, as of one version."""
+    """The bullets of an agent at one version."""
 
     version: int = 1
     bullets: dict[str, Bullet] = {}
     rejected: tuple[Rejection, ...] = ()
-    """The newest refusals, the newest last."""
+    """The most recent rejections, newest last."""
     applied: dict[str, int] = {}
-    """The version in which the answer to each of the newest requests is; an older one would find its bullets changed,
-    or its text there already."""
+    """Version that applied each of the newest requests. An older request would fail because its bullets have changed or
+    its text already exists."""
     apart: tuple[tuple[str, str], ...] = ()
-    """Pairs of hashes of bullets that a person keeps apart, each in order."""
+    """Sorted pairs of hashes of bullets that a person keeps separate."""
     counted: tuple[str, ...] = ()
-    """The newest runs whose tags are counted."""
+    """The newest runs whose tags were counted."""
 
     @property
     def active(self) -> tuple[Bullet, ...]:
-        """The bullets that the agent is told, by id."""
+        """The active bullets in order of their ids; they are in the agent's prompt."""
         return tuple(sorted((each for each in self.bullets.values() if each.content.is_active), key=lambda b: b.order))
 
     @property
     def has_dropped_requests(self) -> bool:
-        """Whether it may have the answers to requests that `applied` does not name any more."""
+        """Whether `applied` may have dropped older requests."""
         return len(self.applied) >= MOST_APPLIED
 
     @property
     def next_id(self) -> str:
-        """The id of the next bullet that is added; none is ever used again."""
+        """The id of the next bullet to add; ids are never reused."""
         return format_bullet_id(len(self.bullets) + 1)
 
     def bullet(self, id: str) -> Bullet:
@@ -102,18 +102,18 @@ class Playbook(StrictModel):
         return self.bullets[id]
 
     def active_bullet(self, id: str) -> Bullet:
-        """Return an active bullet, or raise what is wrong with it."""
+        """Return an active bullet, or raise `UnknownBulletError` or `RetiredBulletError`."""
         bullet = self.bullet(id)
         if not bullet.content.is_active:
             raise RetiredBulletError(id)
         return bullet
 
     def is_kept_apart(self, one: Bullet, other: Bullet) -> bool:
-        """Whether a person keeps these two apart, as they stand."""
+        """Return whether a person keeps two bullets separate in their current form."""
         return _hash_pair(one, other) in self.apart
 
     def apply(self, entry: Entry, at: datetime) -> Self:
-        """Return the next version, or raise `PlaybookError`: an entry is applied whole, or not at all."""
+        """Return the next version, or raise `PlaybookError`; an entry is applied completely or not at all."""
         if entry.request_id is not None and entry.request_id in self.applied:
             raise AlreadyAppliedError(entry.request_id, self.applied[entry.request_id])
         version = self.version + 1
@@ -129,7 +129,7 @@ class Playbook(StrictModel):
         )
 
     def bullets_after(self, entry: Entry, at: datetime | None = None) -> dict[str, Bullet]:
-        """Return the bullets as an entry leaves them, or raise the `PlaybookError` that forbids it."""
+        """Return the bullets after an entry, or raise `PlaybookError` if it cannot be applied."""
         bullets = dict(self.bullets)
         for change in entry.changes:
             bullets[change.bullet] = _apply_change(change, bullets, self.version + 1, entry.type, at)
@@ -156,7 +156,7 @@ class Playbook(StrictModel):
     def edit_entry(
         self, bullet: str, text: str | None = None, section: str | None = None, **metadata: Unpack[EntryMetadata]
     ) -> Entry:
-        """Return the entry that changes what a bullet says, or where it stands."""
+        """Return the entry that changes the text or section of a bullet."""
         before = self.active_bullet(bullet).content
         after = _with_changes(before, text, section)
         if after == before:
@@ -164,13 +164,13 @@ class Playbook(StrictModel):
         return Entry(op="edit", changes=(BulletChange(bullet=bullet, before=before, after=after),), **metadata)
 
     def retire_entry(self, bullet: str, **metadata: Unpack[EntryMetadata]) -> Entry:
-        """Return the entry after which the agent is not told a bullet any more."""
+        """Return the entry that retires a bullet, so that it is no longer in the agent's prompt."""
         before = self.active_bullet(bullet).content
         after = before.model_copy(update={"is_active": False})
         return Entry(op="retire", changes=(BulletChange(bullet=bullet, before=before, after=after),), **metadata)
 
     def restore_entry(self, bullet: str, **metadata: Unpack[EntryMetadata]) -> Entry:
-        """Return the entry that brings back a bullet that was retired, or merged into another."""
+        """Return the entry that restores a retired or merged bullet."""
         before = self.bullet(bullet).content
         if before.is_active:
             raise NotRetiredError(bullet)
@@ -185,7 +185,7 @@ class Playbook(StrictModel):
         section: str | None = None,
         **metadata: Unpack[EntryMetadata],
     ) -> Entry:
-        """Return the entry that lets one bullet speak for several; the others are retired, and say into which."""
+        """Return the entry that merges bullets into one; the others are retired and refer to it."""
         others = _check_sources(keep, tuple(sources))
         before = self.active_bullet(keep).content
         changes = [BulletChange(bullet=keep, before=before, after=_with_changes(before, text, section))]
@@ -196,10 +196,10 @@ class Playbook(StrictModel):
         return Entry(op="merge", changes=tuple(changes), **metadata)
 
     def undo_entry(self, version: int, entries: Sequence[VersionedEntry], **metadata: Unpack[EntryMetadata]) -> Entry:
-        """Return the entry that takes back one version, or raise what stands in the way.
+        """Return the entry that undoes one version, or raise a `PlaybookError` if it cannot be undone.
 
-        What an add brought is retired, not removed. `entries` are all of the playbook, up to its last change of a
-        bullet: tags and refusals may have come since.
+        An added bullet is retired, not removed. `entries` must include the last change of a bullet; later tags and
+        rejections may be missing.
         """
         newest = max((each.version for each in entries), default=1)
         # A merge may have come since that left the text of the bullet it kept, and only the entries tell of it.
@@ -208,10 +208,10 @@ class Playbook(StrictModel):
         return Entry(op="undo", undoes=version, changes=undo_changes(version, entries), **metadata)
 
     def keep_apart_entry(self, bullets: Iterable[str], **metadata: Unpack[EntryMetadata]) -> Entry:
-        """Return the entry that keeps bullets apart, as they stand, from being proposed as duplicates again."""
+        """Return the entry that keeps bullets separate, so they are not proposed as duplicates again."""
         ids = tuple(self.active_bullet(each).id for each in dict.fromkeys(bullets))
         if len(ids) < 2:
-            raise InvalidError.of("sources", "name two bullets or more that are to stay apart")
+            raise InvalidError.of("sources", "name at least two bullets to keep separate")
         return Entry(op="keep", bullets=ids, **metadata)
 
 
@@ -219,14 +219,14 @@ EMPTY_PLAYBOOK = Playbook()
 
 
 def fold(entries: Iterable[tuple[Entry, datetime]], playbook: Playbook = EMPTY_PLAYBOOK) -> Playbook:
-    """Return the sum of entries, the oldest first, and of the playbook before them."""
+    """Apply entries, oldest first, to a playbook."""
     for entry, at in entries:
         playbook = playbook.apply(entry, at)
     return playbook
 
 
 class BulletLine(StrictModel):
-    """A bullet as the agent is told it."""
+    """An active bullet in a comparison."""
 
     id: str
     section: str
@@ -234,7 +234,7 @@ class BulletLine(StrictModel):
 
 
 class ChangedLine(StrictModel):
-    """A bullet that says something else."""
+    """A bullet whose text or section differs between two versions."""
 
     id: str
     before: BulletLine
@@ -242,7 +242,7 @@ class ChangedLine(StrictModel):
 
 
 class VersionDiff(StrictModel):
-    """What the agent is told more, no more, and otherwise."""
+    """Difference between the active bullets of two versions."""
 
     added: tuple[BulletLine, ...] = ()
     removed: tuple[BulletLine, ...] = ()
@@ -250,7 +250,7 @@ class VersionDiff(StrictModel):
 
 
 def diff(older: Playbook, newer: Playbook) -> VersionDiff:
-    """Return what differs between two versions, of active bullets."""
+    """Compare the active bullets of two versions."""
     before, after = _lines(older), _lines(newer)
     return VersionDiff(
         added=tuple(line for id, line in after.items() if id not in before),
@@ -271,16 +271,16 @@ def _lines(playbook: Playbook) -> dict[str, BulletLine]:
 
 
 def check_text(text: str) -> str:
-    """Return the text of a bullet unchanged, or raise what is wrong with it."""
+    """Return the text of a bullet unchanged, or raise `InvalidError` if it is empty or too long."""
     if not text.strip():
-        raise InvalidError.of("text", "it is empty: say what is to be learned")
+        raise InvalidError.of("text", "it is empty: enter the text of the bullet")
     if len(text) > MAX_BULLET_LENGTH:
         raise InvalidError.of("text", f"it has {len(text)} characters: shorten it to {MAX_BULLET_LENGTH}")
     return text
 
 
 def check_section(section: str) -> str:
-    """Return the name of a section unchanged, or raise that there is none of this name."""
+    """Return the name of a section unchanged, or raise `InvalidError` if it is unknown."""
     if section not in SECTIONS:
         raise InvalidError.of("section", f"there is no {section!r}: choose one of {', '.join(SECTIONS)}")
     return section
@@ -296,7 +296,7 @@ def _with_changes(before: Content, text: str | None, section: str | None) -> Con
 
 def _check_sources(keep: str, sources: tuple[str, ...]) -> tuple[str, ...]:
     if not sources or keep in sources or len(set(sources)) < len(sources):
-        raise InvalidError.of("sources", f"name each bullet that {keep!r} is to speak for once, and not itself")
+        raise InvalidError.of("sources", f"name each bullet to merge into {keep!r} once, without {keep!r} itself")
     return sources
 
 

@@ -25,24 +25,24 @@ Section = Literal["strategies", "formulas", "mistakes", "heuristics", "context",
 
 
 class PlaybookChange(StrictModel):
-    """What a person changes in a playbook without an agent that asks."""
+    """A change that a person makes to a playbook directly."""
 
     op: Literal["add", "edit", "retire", "restore", "merge", "undo"]
     bullet: BulletId | None = None
-    """Which one; of a merge the one that stays."""
+    """The bullet to change; in a merge, the one that stays."""
     sources: Annotated[tuple[BulletId, ...], Field(max_length=100)] = ()
-    """Of a merge: which others go into it."""
+    """The other bullets of a merge."""
     section: Section | None = None
     text: BulletText | None = None
     base: Digest | None = None
-    """The bullet's hash as the caller saw it: refused when it is another one now."""
+    """The bullet's hash that the caller saw; the change is refused if it differs now."""
     version: Annotated[int, Field(ge=1)] | None = None
-    """Of an undo: the entry to take back."""
+    """The version to undo."""
     reason: LongText | None = None
 
 
 class SimilarBulletView(BaseModel):
-    """A bullet that says nearly the same, or nearly the opposite."""
+    """A bullet similar to the proposal; it may contradict it."""
 
     bullet: str
     text: str
@@ -51,7 +51,7 @@ class SimilarBulletView(BaseModel):
 
 
 class LearningEvidence(BaseModel):
-    """Words that were found where they are said to stand."""
+    """A quote that was found in its source."""
 
     where: Literal["question", "answer", "feedback", "note", "playbook"]
     ref: str | None
@@ -63,7 +63,7 @@ class LearningEvidence(BaseModel):
 
 
 class LearningOperation(BaseModel):
-    """What would be done to the playbook: the arguments of the action of a `learning` request."""
+    """A proposed playbook operation: the action arguments of a `learning` request."""
 
     op: OperationKind
     section: str
@@ -74,21 +74,21 @@ class LearningOperation(BaseModel):
 
 
 class LearningTrial(BaseModel):
-    """How questions whose right answers are known were answered without the proposal, and with it."""
+    """Results of the test questions without and with the proposal."""
 
     cases: int
     right_before: int
     right_after: int
     wins: list[str]
-    """The questions that only with it are answered rightly."""
+    """Questions answered correctly only with the proposal."""
     losses: list[str]
-    """The questions that with it are not answered rightly any more."""
+    """Questions answered correctly only without the proposal."""
     failed: str | None
-    """Why there is no result."""
+    """Error that prevented the evaluation."""
 
 
 class LearningContext(BaseModel):
-    """What a request of kind `learning` shows: its `context.learning`."""
+    """The `context.learning` of a request of kind `learning`."""
 
     insight: str
     type: InsightType
@@ -98,16 +98,16 @@ class LearningContext(BaseModel):
     similar: list[SimilarBulletView]
     feedback: InsightFeedback
     tokens: int
-    """By how much the playbook grows."""
+    """Tokens that the playbook gains."""
     room: int
-    """What is left of its budget then."""
+    """Tokens of the budget left afterwards."""
     before: str | None
     playbook: str
     version: int
     renewed: str | None
-    """Why it is asked again."""
+    """Why the insight is proposed again."""
     trial: LearningTrial | None
-    """None where nothing was tried."""
+    """None if there was no evaluation."""
     question: str
     answer: str
     thread_id: str
@@ -115,7 +115,7 @@ class LearningContext(BaseModel):
 
 
 class PlaybookSummary(CamelModel):
-    """A playbook, in short."""
+    """Summary of a playbook."""
 
     id: str
     agent: str
@@ -124,18 +124,18 @@ class PlaybookSummary(CamelModel):
     tokens: int
     budget: int
     waiting: int
-    """How many insights wait for a person."""
+    """Number of insights that await a decision."""
 
 
 class PlaybookPage(BaseModel):
-    """The playbooks of the Engrammers that run here."""
+    """The playbooks of the Engrammers on this server."""
 
     items: list[PlaybookSummary]
     next: None
 
 
 class PlaybookBullet(CamelModel):
-    """One line of a playbook."""
+    """One bullet of a playbook."""
 
     id: str
     section: str
@@ -148,14 +148,14 @@ class PlaybookBullet(CamelModel):
     created: int
     """The version that added it."""
     changed: int
-    """The version that changed it last."""
+    """The version that last changed it."""
     type: InsightType | None
     hash: str
-    """What `base` of a change is compared with."""
+    """Value to send as `base` of a change."""
 
 
 class RejectedText(CamelModel):
-    """What a person refused."""
+    """A text that a person rejected."""
 
     text: str
     at: datetime
@@ -166,22 +166,22 @@ class RejectedText(CamelModel):
 
 
 class PlaybookMeasures(CamelModel):
-    """What became of what was proposed."""
+    """Statistics about the proposals."""
 
     proposed: int
-    """All that was decided, or waits."""
+    """Decided and pending proposals."""
     approved: int
     edited: int
-    """Of the approved, those that a person changed first."""
+    """Approved proposals that a person edited."""
     rejected: int
     reverted: int
-    """Of the approved, those that were taken back since."""
+    """Approved proposals that were undone later."""
     precision: float | None
-    """Approved of decided; none where nothing was decided."""
+    """Approved divided by decided; null if none was decided."""
 
 
 class PlaybookView(CamelModel):
-    """A playbook as it stands, or stood."""
+    """A playbook at one version."""
 
     id: str
     agent: str
@@ -191,14 +191,14 @@ class PlaybookView(CamelModel):
     tokens: int
     budget: int
     text: str
-    """As the agent is told it."""
+    """The text in the agent's prompt."""
     bullets: list[PlaybookBullet]
     rejected: list[RejectedText]
     measures: PlaybookMeasures
 
 
 class BulletContent(CamelModel):
-    """What a bullet says."""
+    """Content of a bullet."""
 
     section: str
     text: str
@@ -207,7 +207,7 @@ class BulletContent(CamelModel):
 
 
 class BulletChangeView(CamelModel):
-    """What a bullet said, and says."""
+    """Content of a bullet before and after a change."""
 
     bullet: str
     before: BulletContent | None
@@ -215,22 +215,22 @@ class BulletChangeView(CamelModel):
 
 
 class BulletTagView(CamelModel):
-    """What a bullet did to an answer."""
+    """Effect of a bullet on an answer."""
 
     bullet: str
     tag: Literal["helpful", "harmful", "neutral", "used"]
 
 
 class PlaybookEntry(CamelModel):
-    """One step of a playbook's history."""
+    """One entry of a playbook's history."""
 
     version: int
     at: datetime
     op: EntryKind
     by: str
-    """Who entered it: a person, or the thread of the agent that a person let do so."""
+    """The person who made the change, or the agent's thread that applied an approval."""
     approved_by: str | None
-    """Who let it be learned."""
+    """Person who approved the proposal."""
     rejected_by: str | None
     request_id: str | None
     thread_id: str | None
@@ -241,22 +241,22 @@ class PlaybookEntry(CamelModel):
     tags: list[BulletTagView]
     evidence: list[InsightEvidence]
     text: str | None
-    """Of a `reject` the text refused; else the text as it was proposed, where a person changed it."""
+    """For `reject`, the rejected text; otherwise the proposed text if a person edited it."""
     refused: EntryKind | None
-    """Of a `reject` what would have been done."""
+    """For `reject`, the proposed operation."""
     bullets: list[str]
-    """Of a `keep` those that stay apart; of a `reject` those that it would have changed."""
+    """For `keep`, the bullets kept separate; for `reject`, the bullets it would have changed."""
 
 
 class PlaybookHistory(BaseModel):
-    """What happened to a playbook, the newest first."""
+    """History of a playbook, newest first."""
 
     items: list[PlaybookEntry]
     next: str | None
 
 
 class DiffBullet(CamelModel):
-    """A bullet that is there in only one of two versions."""
+    """A bullet that is in only one of two versions."""
 
     id: str
     section: str
@@ -264,7 +264,7 @@ class DiffBullet(CamelModel):
 
 
 class DiffChange(CamelModel):
-    """A bullet that says other things in two versions."""
+    """A bullet whose content differs between two versions."""
 
     id: str
     before: DiffBullet
@@ -272,7 +272,7 @@ class DiffChange(CamelModel):
 
 
 class PlaybookDiffView(CamelModel):
-    """What differs between two versions, of what the agent is told."""
+    """Differences between two versions of the active bullets."""
 
     from_: int = Field(alias="from")
     to: int
@@ -282,10 +282,10 @@ class PlaybookDiffView(CamelModel):
 
 
 class BulletHistory(PlaybookBullet):
-    """A bullet, and all that was ever done to it."""
+    """A bullet and its history."""
 
     history: list[PlaybookEntry]
-    """The oldest first."""
+    """Oldest first."""
 
 
 INPUTS: tuple[type[BaseModel], ...] = (PlaybookChange,)

@@ -1,4 +1,4 @@
-"""The routes of playbooks: what agents have learned, how that came about, and what people change in it themselves."""
+"""The routes of playbooks: read a playbook and its history, and change it as a person."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ringi.server import (
     visible_query,
 )
 
-Version = Annotated[int | None, Query(ge=1, description="As it stood then; without it, as it stands")]
+Version = Annotated[int | None, Query(ge=1, description="Version to read; by default the newest")]
 CHANGE_FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "add": (("section", "text"), ()),
     "edit": (("bullet",), ("section", "text", "base")),
@@ -49,13 +49,13 @@ CHANGE_FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "merge": (("bullet", "sources"), ("section", "text", "base")),
     "undo": (("version",), ()),
 }
-"""What each change needs, and what else it takes."""
+"""The required and optional fields of each change."""
 UNDO_ATTEMPTS = 5
-"""How often an undo is tried again because another process has just changed a bullet."""
+"""Number of retries of an undo after concurrent changes."""
 
 
 class ServedPlaybook(NamedTuple):
-    """A playbook that some Engrammer here learns into."""
+    """A playbook of an Engrammer on this server."""
 
     id: str
     agent: str
@@ -65,14 +65,14 @@ class ServedPlaybook(NamedTuple):
     candidate_groups: tuple[str, ...]
 
     def is_decided_by(self, who: Principal) -> bool:
-        """Whether a caller is one of those who decide on what is learned."""
+        """Return whether a caller may decide on proposals for the playbook."""
         is_free = not self.assignee and not self.candidate_groups
         is_theirs = who.name == self.assignee or bool(set(self.candidate_groups) & set(who.groups))
         return who.role == "admin" or is_free or is_theirs
 
 
 class PlaybookRoutes:
-    """Playbooks over HTTP: agents may read what they are told, and change nothing."""
+    """Playbooks over HTTP; agents may read the current bullets but change nothing."""
 
     def __init__(self, platform: Platform, authenticator: Authenticator) -> None:
         self._platform, self._authenticator = platform, authenticator
@@ -90,13 +90,13 @@ class PlaybookRoutes:
         add(f"{at}/tidy", self.tidy, methods=["POST"], **route_docs("RunStarted", 202))
 
     async def find(self, http: HttpRequest) -> HttpResponse:
-        """List the playbooks of the Engrammers that run here."""
+        """List the playbooks of the Engrammers on this server."""
         who = self._authenticator.caller(http.scope)
         items = [await self._summary(who, served) for served in self._served(who).values()]
         return json_response(page_json([dump_json(each.model_dump(mode="json")) for each in items], None))
 
     async def get(self, http: HttpRequest, id: str, version: Version = None) -> HttpResponse:
-        """Return a playbook as it stands, or stood: its bullets, and the text that the agent is told."""
+        """Return a playbook, now or at a version: its bullets and the text in the agent's prompt."""
         who, served = self._authorize(http, id)
         history = await self._history(who, id)
         playbook = await self._at_version(who, id, history, version)
@@ -112,7 +112,7 @@ class PlaybookRoutes:
     async def history(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
     ) -> HttpResponse:
-        """List what happened to a playbook, newest first, each with who let it; persons only."""
+        """List the entries of a playbook, newest first, with who approved each; people only."""
         who, _ = self._authorize(http, id)
         refuse_agent_read(who)
         size, before = min(limit, self._settings.max_list), parse_cursor(cursor)
@@ -129,7 +129,7 @@ class PlaybookRoutes:
         since: Annotated[int, Query(alias="from", ge=1)],
         to: Annotated[int, Query(ge=1)],
     ) -> HttpResponse:
-        """Return what the agent is told more, no more and otherwise, from one version to another."""
+        """Return the bullets added, removed and changed between two versions."""
         who, _ = self._authorize(http, id)
         history = await self._history(who, id)
         older = await self._at_version(who, id, history, since)
@@ -137,7 +137,7 @@ class PlaybookRoutes:
         return json_response(dump_json(diff_view(older, newer, diff(older, newer)).model_dump(mode="json")))
 
     async def bullet(self, http: HttpRequest, id: str, bullet: str) -> HttpResponse:
-        """Return a bullet, and all that was ever done to it, oldest first; persons only."""
+        """Return a bullet with its history, oldest first; people only."""
         who, _ = self._authorize(http, id)
         refuse_agent_read(who)
         bullet_record = (await read_playbook(self._store, who.tenant, id)).bullet(bullet)
@@ -146,7 +146,7 @@ class PlaybookRoutes:
         return json_response(dump_json(view.model_dump(mode="json")))
 
     async def change(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Change a playbook as a person; return the entry that this made."""
+        """Change a playbook as a person; return the new entry."""
         who, served = self._authorize(http, id)
         refuse_agent_change(who)
         if not served.is_decided_by(who):
@@ -157,7 +157,7 @@ class PlaybookRoutes:
         return json_response(dump_json(views[0].model_dump(mode="json")))
 
     async def tidy(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Look for bullets that say the same, and ask people whether to merge them."""
+        """Find similar bullets and ask people whether to merge or retire them."""
         who, served = self._authorize(http, id)
         refuse_agent_change(who)
         runner = self._platform.runner
@@ -168,7 +168,7 @@ class PlaybookRoutes:
         return json_response(dump_json({"thread_id": thread.id, "run_id": thread.run_id}), 202)
 
     async def _apply_change(self, who: Principal, served: ServedPlaybook, change: PlaybookChange) -> VersionedEntry:
-        """Make a change, and return its entry; what needs all entries is tried again when another process adds one."""
+        """Apply a change and return its entry; an undo is retried after concurrent changes."""
         now, history, made_entries = self._platform.inbox.clock(), list[VersionedEntry](), list[Entry]()
 
         async def refresh() -> None:
@@ -206,7 +206,7 @@ class PlaybookRoutes:
         )
 
     async def _pending_count(self, who: Principal, id: str) -> int:
-        """Return how many insights for a playbook wait that the caller may see."""
+        """Return the number of pending insights for a playbook that the caller may see."""
         query = visible_query(who).model_copy(
             update={"kind": "learning", "statuses": ("pending",), "limit": REQUESTS_PER_PAGE}
         )
@@ -225,12 +225,12 @@ class PlaybookRoutes:
         version: int | None,
         base: Playbook = EMPTY_PLAYBOOK,
     ) -> Playbook:
-        """Return a playbook as it stood, summed up from a version of it that is known."""
+        """Return a playbook at a version, computed from a known earlier version."""
         if version is None:
             return await read_playbook(self._store, who.tenant, id)
         head = history[-1].version if history else 1
         if version > head:
-            raise InvalidError.of("version", f"{version} has not come yet: the newest is {head}")
+            raise InvalidError.of("version", f"there is no version {version} yet: the newest is {head}")
         later = [(each.entry, each.at) for each in history if base.version < each.version <= version]
         return await asyncio.to_thread(fold, later, base)
 
@@ -264,32 +264,34 @@ class PlaybookRoutes:
 
 
 def refuse_agent_change(who: Principal) -> None:
-    """Raise for an agent: what it learns, a person decides."""
+    """Raise `NotForAgentsError` for an agent, because people decide what it learns."""
     if who.role == "agent":
         raise NotForAgentsError.to_change()
 
 
 def refuse_agent_read(who: Principal) -> None:
-    """Raise for an agent: the evidence quotes what others asked."""
+    """Raise `NotForAgentsError` for an agent, because evidence quotes other people's conversations."""
     if who.role == "agent":
         raise NotForAgentsError.to_read()
 
 
 def check_fields(change: PlaybookChange) -> None:
-    """Raise `InvalidError` for each field that this change needs and lacks, or has and does not take."""
+    """Raise `InvalidError` if required fields are missing or unexpected fields are present."""
     required, optional = CHANGE_FIELDS[change.op]
     present = {name for name in PlaybookChange.model_fields if getattr(change, name) not in (None, ())}
-    missing = [FieldError(name, f"{change.op!r} needs it") for name in required if name not in present]
+    missing = [FieldError(name, f"required for {change.op!r}") for name in required if name not in present]
     accepted = {*required, *optional, "op", "reason"}
-    unexpected = [FieldError(name, f"{change.op!r} takes none: leave it out") for name in sorted(present - accepted)]
+    unexpected = [
+        FieldError(name, f"not allowed for {change.op!r}: leave it out") for name in sorted(present - accepted)
+    ]
     if change.op == "edit" and not present & {"text", "section"}:
-        missing.append(FieldError("text", "say what changes: a text, a section or both"))
+        missing.append(FieldError("text", "enter a new text, section or both"))
     if missing or unexpected:
         raise InvalidError([*missing, *unexpected])
 
 
 def build_entry(change: PlaybookChange, playbook: Playbook, history: list[VersionedEntry]) -> Entry:
-    """Return the entry of a change, or raise what stands in its way."""
+    """Return the entry of a change, or raise `PlaybookError` if it cannot be applied."""
     bullet, reason = change.bullet or "", change.reason
     if change.base is not None and playbook.bullet(bullet).hash != change.base:
         raise StaleBulletError(bullet, playbook.bullet(bullet).changed)
@@ -309,7 +311,7 @@ def build_entry(change: PlaybookChange, playbook: Playbook, history: list[Versio
 
 
 def check_budget(entry: Entry, playbook: Playbook, budget: int, now: datetime) -> Entry:
-    """Return the entry, or raise `BudgetError` where the playbook would grow past its budget."""
+    """Return the entry, or raise `BudgetError` if the playbook would exceed its budget."""
     after = playbook_tokens(playbook.apply(entry, now))
     if after > max(budget, playbook_tokens(playbook)):
         raise BudgetError(after, budget)

@@ -1,4 +1,4 @@
-"""What a run teaches: the reflector looks back, and code keeps of it what can stand before a person."""
+"""The reflector: reflect on an answer and build the insights that are proposed to a person."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 2
 MAX_INSIGHTS = 3
 MAX_INSIGHTS_READ = 10
-"""How many insights are looked at for those that people have not refused before."""
+"""Maximum number of the reflector's insights that are examined."""
 EXCERPT_LENGTH = 2_000
 TextLocation: TypeAlias = tuple[EvidenceSource, str | None]
 REFLECTION_FIELDS = {"verdict", "error_identification", "root_cause_analysis", "correct_approach", "key_insight"}
 
 
 class UnreadableReflectionError(Exception):
-    """The reflector answers with something else than a reflection."""
+    """The reflector's answer does not match the schema."""
 
 
 def describe_failure(error: Exception) -> str:
-    """Return why what a model was asked for is not there, for people."""
+    """Describe a failed model call for people."""
     prefix = "" if isinstance(error, UnreadableReflectionError) else f"{type(error).__name__}: "
     return clean_text(f"{prefix}{error}")[:EXCERPT_LENGTH]
 
@@ -44,7 +44,7 @@ def describe_failure(error: Exception) -> str:
 async def request_reflection(
     model: BaseChatModel, messages: Sequence[AnyMessage], config: RunnableConfig, responses: list[AIMessage]
 ) -> Reflection:
-    """Return what the reflector found, asked once more with what was wrong; its messages are added to `said`."""
+    """Return the reflection; an unreadable answer is retried once. The messages are added to `responses`."""
     problem = ""
     for _ in range(MAX_ATTEMPTS):
         retry = (
@@ -63,7 +63,7 @@ async def request_reflection(
 def build_turn_update(
     reflection: Reflection, playbook: Playbook, turn: Turn, notes: Mapping[str, str], now: datetime
 ) -> dict[str, Any]:
-    """Return what is added to a turn: the insights, what people have refused before, and what the bullets did."""
+    """Return the turn update: insights, suppressed insights and bullet tags."""
     insights, suppressed, dropped = list[Insight](), list[dict[str, Any]](), 0
     for number, raw in enumerate(reflection.insights[:MAX_INSIGHTS_READ], 1):
         text = raw.description.strip()[:MAX_BULLET_LENGTH]
@@ -86,7 +86,7 @@ def build_turn_update(
 
 
 def find_quotes(quotes: Sequence[str], texts: Mapping[TextLocation, str], turn: Turn) -> tuple[Evidence, ...]:
-    """Return the quotes that stand in one of the texts, each where it stands first; the others are no evidence."""
+    """Return the quotes found in the texts as evidence, each with its first occurrence; drop the others."""
     evidence = list[Evidence]()
     for quote in dict.fromkeys(quotes):
         claims = [QuoteClaim(where=where, ref=ref, quote=quote) for where, ref in texts]
@@ -95,7 +95,7 @@ def find_quotes(quotes: Sequence[str], texts: Mapping[TextLocation, str], turn: 
 
 
 def quotable_texts(turn: Turn, notes: Mapping[str, str], playbook: Playbook) -> dict[TextLocation, str]:
-    """Return the texts in which evidence may stand; the answer, which may only repeat another, is the last."""
+    """Return the texts that evidence may quote; the answer comes last because it may repeat the others."""
     used = [playbook.bullets[id] for id in turn["bullets"] if id in playbook.bullets]
     return {
         ("question", None): turn["query"],
@@ -109,7 +109,7 @@ def quotable_texts(turn: Turn, notes: Mapping[str, str], playbook: Playbook) -> 
 def build_insight(
     raw: RawInsight, number: int, evidence: tuple[Evidence, ...], playbook: Playbook, turn: Turn
 ) -> Insight:
-    """Return a proposal of the reflector as an insight; to refine what is not there is to add it."""
+    """Return the insight of a proposal; refining an unknown bullet becomes an add."""
     target = playbook.bullets.get(raw.source_bullet_id or "")
     is_there = target is not None and target.content.is_active
     is_edit = raw.type == "refine_strategy" and is_there
@@ -131,7 +131,7 @@ def build_insight(
 
 
 def bullet_tags(reflection: Reflection, playbook: Playbook, turn: Turn) -> list[dict[str, str]]:
-    """Return what is counted of the bullets of this answer; of an answer that is looked at again, no use anew."""
+    """Return the tags of the cited bullets; repeated feedback does not count a use again."""
     effects = {each.id: each.tag for each in reflection.bullet_tags if each.id in turn["bullets"]}
     tags = [{"bullet": id, "tag": tag} for id, tag in effects.items()]
     uses = [] if turn["parent"] else [{"bullet": id, "tag": "used"} for id in turn["bullets"]]

@@ -1,6 +1,6 @@
-"""What the two models are told and how they answer: the generator, which answers, and the reflector, which looks back.
+"""Prompts and output schemas of the generator and the reflector.
 
-The third role of ACE (arXiv 2510.04618), the curator, is no model: it writes what a person approved.
+The third role of ACE (arXiv 2510.04618), the curator, is code: it applies what a person approved.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REFLECTING = "You look back at how a question was answered"
 PLAYBOOK_HEADING, EMPTY_TEXT = "# Playbook", "(nothing is learned yet)"
 SEARCH, GET = "search_notes", "get_note"
 MAX_TEXT_LENGTH = 20_000
-"""How many characters of one text a model is told: a note may be larger than all that it can read."""
+"""Maximum characters of one text in a prompt, because a note may exceed the model's context."""
 GENERATOR_PROMPT = (
     ANSWERING
     + """, in Markdown and in the person's language.
@@ -51,12 +51,12 @@ nothing is learned before. Answer with the schema you are given.
 
 
 def or_default(*values: str, otherwise: str) -> BeforeValidator:
-    """Return what takes a word that is none of these for another."""
+    """Return a validator that replaces an unknown value by a default."""
     return BeforeValidator(lambda value: value if value in values else otherwise)
 
 
 def coerce_quotes(value: Any) -> list[str]:
-    """Return the quotes of an insight: what is no text can stand nowhere."""
+    """Return the quotes of an insight; values that are not text are dropped."""
     return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
 
 
@@ -72,7 +72,7 @@ Section = Annotated[
 
 
 class LenientModel(BaseModel):
-    """What a model fills in: of what it leaves empty, the default holds."""
+    """Base of schemas that a model fills in; null values become the defaults."""
 
     @model_validator(mode="before")
     @classmethod
@@ -81,7 +81,16 @@ class LenientModel(BaseModel):
 
 
 class RawInsight(LenientModel):
-    """One proposal, as the reflector makes it."""
+    """An insight in the reflector's answer.
+
+    Attributes:
+        type: `new_strategy`, `refine_strategy` or `error_pattern`.
+        description: The text for the playbook.
+        section: Section of the playbook.
+        source_bullet_id: For `refine_strategy`, the bullet to rewrite.
+        why: Reason, in the model's words.
+        quotes: Verbatim quotes as evidence; code verifies them.
+    """
 
     type: InsightType
     description: str = Field(description="What is to be learned, as it will stand in the playbook")
@@ -94,14 +103,19 @@ class RawInsight(LenientModel):
 
 
 class BulletTag(LenientModel):
-    """What a bullet of the playbook did to the answer."""
+    """The effect of a cited bullet on the answer.
+
+    Attributes:
+        id: Id of the bullet.
+        tag: `helpful`, `harmful` or `neutral`.
+    """
 
     id: str
     tag: BulletEffect
 
 
 class Reflection(LenientModel):
-    """What the reflector found."""
+    """The reflector's answer: its analysis, bullet tags and proposed insights."""
 
     verdict: Verdict = "unknown"
     error_identification: CoercedText = ""
@@ -124,7 +138,7 @@ class Reflection(LenientModel):
 
 
 def parse_readable(model: type[LenientModel], value: Any) -> list[LenientModel]:
-    """Return the parts that can be read."""
+    """Return the valid parts and log the others."""
     parts, parsed = value if isinstance(value, list) else [value], list[LenientModel]()
     for part in parts:
         try:
@@ -137,7 +151,7 @@ def parse_readable(model: type[LenientModel], value: Any) -> list[LenientModel]:
 def generator_messages(
     prompt: str, playbook: Playbook, earlier: Sequence[Mapping[str, Any]], query: str
 ) -> list[AnyMessage]:
-    """Return what the generator is told: what changes least stands first, so that providers' caches stay warm."""
+    """Return the generator's prompt; stable parts come first so that prompt caches stay valid."""
     lines = [prompt, GENERATOR_PROMPT, PLAYBOOK_HEADING, render(playbook) or EMPTY_TEXT]
     messages: list[AnyMessage] = [SystemMessage("\n\n".join(line for line in lines if line))]
     for turn in earlier:
@@ -152,7 +166,7 @@ def reflector_messages(
     notes: Mapping[str, str],
     refused_texts: Iterable[str],
 ) -> list[AnyMessage]:
-    """Return what the reflector is told: the playbook first, then this run."""
+    """Return the reflector's prompt: the playbook first, then this run."""
     sections = f"{REFLECTOR_PROMPT}\nSections: {', '.join(SECTIONS)}."
     system = f"{sections}\n\n{PLAYBOOK_HEADING}\n\n{render(playbook) or EMPTY_TEXT}"
     parts = {
@@ -170,17 +184,17 @@ def reflector_messages(
 
 
 def truncation_note(text: str) -> str:
-    """Return what the heading of a text says where there may be more of it."""
+    """Return the note in the heading of a truncated text."""
     return "" if len(text) < MAX_TEXT_LENGTH else f" (the first {MAX_TEXT_LENGTH:,} characters)"
 
 
 def quote_lines(text: str) -> str:
-    """Return a text of which no line can pass for a heading: a question could bring its own verdict."""
+    """Return a text with every line quoted, so that it cannot imitate a heading such as a verdict."""
     return "\n".join(f"> {line}" for line in text.splitlines())
 
 
 def generator_tools(sources: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the tools of the generator, for sources by name with their titles."""
+    """Return the generator's tools for note sources, given as titles by name."""
     titles = "; ".join(f"{name}: {title}" for name, title in sources.items())
     source = {"type": "string", "enum": [*sources], "description": titles}
     search = {"source": source, "query": {"type": "string"}}
@@ -192,20 +206,20 @@ def generator_tools(sources: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def tool_schema(name: str, description: str, properties: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool as models take it; all its parameters are required."""
+    """Return the schema of a tool; all its parameters are required."""
     parameters = {"type": "object", "properties": properties, "required": [*properties]}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
 def reflection_model(model: BaseChatModel) -> Any:
-    """Return the reflector: messages in, `{"raw", "parsed", "parsing_error"}` out; none of it is streamed to people."""
+    """Return the model with structured output `{"raw", "parsed", "parsing_error"}`, not streamed."""
     # As a schema, not as the class: of a class some providers make a strict schema, in which they allow no defaults.
     structured = model.with_structured_output(Reflection.model_json_schema(), include_raw=True)
     return structured.with_config(tags=[TAG_NOSTREAM])
 
 
 def sum_usage(*messages: BaseMessage) -> dict[str, int]:
-    """Return what model calls cost: calls, and tokens as the provider counted them; 0 where it did not."""
+    """Return the number of calls and the tokens counted by the provider; 0 if it gave none."""
     usages = [dict(getattr(message, "usage_metadata", None) or {}) for message in messages]
     cached = [(each.get("input_token_details") or {}).get("cache_read", 0) for each in usages]
     return {

@@ -1,4 +1,4 @@
-"""What the routes of Engrammers refuse, in words that name the value and the remedy."""
+"""Errors of the Engrammer routes."""
 
 from __future__ import annotations
 
@@ -10,78 +10,80 @@ from ringi.server import RefusalError
 
 
 class NothingPendingError(RefusalError):
-    """Somebody decides on insights, and none waits for them."""
+    """No insight awaits a decision of the caller."""
 
     status: ClassVar[int] = 409
     code: ClassVar[str] = "nothing_waits"
 
     @classmethod
     def in_conversation(cls, id: str) -> NothingPendingError:
-        """Return the error of a conversation in which nothing is open to the caller."""
-        return cls(f"nothing waits to be learned in conversation {id!r}: read its state again")
+        """Return the error for a conversation without pending insights."""
+        return cls(f"no insight is pending in conversation {id!r}: read its state again")
 
     @classmethod
     def of(cls, id: str, insights: Iterable[str]) -> NothingPendingError:
-        """Return the error of insights that are not open."""
+        """Return the error for insights that are not pending."""
         named = ", ".join(map(repr, insights))
-        return cls(f"{named} does not wait in conversation {id!r}: read its state again")
+        return cls(f"{named} is not pending in conversation {id!r}: read its state again")
 
 
 class UnseenError(RefusalError):
-    """Somebody approves what waits, and was not shown it."""
+    """A caller approves insights that were not shown to them."""
 
     status: ClassVar[int] = 409
     code: ClassVar[str] = "unseen"
 
     def __init__(self, id: str) -> None:
-        what = f"what waits in conversation {id!r} is not what you were shown"
+        what = f"the pending insights of conversation {id!r} were not shown to you"
         super().__init__(f"{what}: read its state again, or name `insights` with their digests")
 
 
 class ConversationFullError(RefusalError):
-    """A conversation has as many threads as it may have, and all of them run or wait."""
+    """All threads of a conversation are running or have pending insights."""
 
     status: ClassVar[int] = 409
     code: ClassVar[str] = "busy"
 
     def __init__(self, id: str, most: int) -> None:
         super().__init__(
-            f"{most} questions of conversation {id!r} run, or have insights that wait: decide on some first"
+            f"{most} questions of conversation {id!r} are running or have pending insights: decide on some first"
         )
 
 
 class NotForAgentsError(ForbiddenError):
-    """An agent tries what only people may."""
+    """An agent attempts an action that is reserved for people."""
 
     @classmethod
     def to_change(cls) -> NotForAgentsError:
-        """Return the error of a change of a playbook."""
+        """Return the error for a change to a playbook."""
         return cls("an agent's token cannot change a playbook: ask a person")
 
     @classmethod
     def to_read(cls) -> NotForAgentsError:
-        """Return the error of reading what was said in conversations of others."""
-        return cls("an agent's token cannot read this, it quotes conversations of others: use a person's")
+        """Return the error for reading quotes from other people's conversations."""
+        return cls(
+            "an agent's token cannot read this, because it quotes other people's conversations: use a person's token"
+        )
 
     @classmethod
     def to_say(cls) -> NotForAgentsError:
-        """Return the error of a word on an answer that no user says."""
-        return cls("an agent's token cannot say what a user thinks of an answer: give `expected` with the question")
+        """Return the error for feedback that does not come from a person."""
+        return cls("an agent's token cannot give user feedback: send `expected` with the question instead")
 
 
 class NotTheirPlaybookError(ForbiddenError):
-    """A person changes a playbook by hand on whose proposals others decide."""
+    """A person changes a playbook that other people decide on."""
 
     def __init__(self, agent: str, deciders: Iterable[str]) -> None:
-        super().__init__(f"what {agent!r} learns is decided by {', '.join(deciders)}: ask one of them to change it")
+        super().__init__(f"only {', '.join(deciders)} may change the playbook of {agent!r}: ask one of them")
 
 
 class StaleBulletError(RefusalError):
-    """A person changes a bullet that they have not seen as it is now."""
+    """A person changes a bullet that was changed since they read it."""
 
     status: ClassVar[int] = 409
     code: ClassVar[str] = "stale"
 
     def __init__(self, bullet: str, version: int) -> None:
         self.more: dict[str, Any] = {"bullet": bullet, "version": version}
-        super().__init__(f"bullet {bullet!r} was changed by version {version}: read it again, and then change it")
+        super().__init__(f"bullet {bullet!r} was changed by version {version}: read it again before you change it")

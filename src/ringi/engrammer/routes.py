@@ -1,4 +1,4 @@
-"""The routes of Engrammers: conversations, and the same by the names of the first design."""
+"""The routes of Engrammers, including the four `engrammerFlow` routes for simple clients."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from ringi.server import (
 
 
 class EngrammerRoutes:
-    """Engrammers over HTTP; who may know of a conversation's first thread may know of it."""
+    """Engrammers over HTTP; a caller who may read a conversation's first thread may read the conversation."""
 
     def __init__(self, platform: Platform, authenticator: Authenticator, limits: AskLimits) -> None:
         self._platform, self._authenticator, self._limits = platform, authenticator, limits
@@ -82,14 +82,14 @@ class EngrammerRoutes:
         self._playbooks.add_to(api)
 
     async def start(self, http: HttpRequest) -> HttpResponse:
-        """Ask a question and return at once; the answer, and what it may teach, come in the background."""
+        """Ask a question and return at once; the answer and its insights are produced in the background."""
         who, body = self._authenticator.caller(http.scope), parse_body(models.EngrammerStart, await self._body(http))
         id = body.thread_id or f"engrammer-thread-{uuid.uuid4()}"
         thread = await self._begin(who, id, body)
         return to_reply(models.EngrammerStarted(thread_id=conversation_of(thread.id)))
 
     async def state(self, http: HttpRequest) -> HttpResponse:
-        """Return where a conversation stands: the newest answer, and all that waits to be learned."""
+        """Return the state of a conversation: the newest answer and all pending insights."""
         who, body = (
             self._authenticator.caller(http.scope),
             parse_body(models.EngrammerStateQuery, await self._body(http)),
@@ -99,9 +99,9 @@ class EngrammerRoutes:
         return to_reply(state_view(conversation))
 
     async def continue_learning(self, http: HttpRequest) -> HttpResponse:
-        """Decide on the insights that are named, or on all that the caller was shown, and wait until the runs go on.
+        """Decide on the named insights, or on all that the caller was shown, and wait until the runs resume.
 
-        Of two who decide at once, the first decides all of them.
+        If two people decide at once, the first decision applies to all insights.
         """
         who = self._authenticator.caller(http.scope)
         require_person(who)
@@ -115,24 +115,24 @@ class EngrammerRoutes:
         )
 
     async def note(self, http: HttpRequest) -> HttpResponse:
-        """Return a note: of a source of the Engrammers that run here, or a bullet of a playbook."""
+        """Return a note of a source, or a bullet of a playbook."""
         who, body = self._authenticator.caller(http.scope), parse_body(models.NoteQuery, await self._body(http))
         return json_response(dump_json(note_view(await self._note(who, body))))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Return a conversation: its questions, their answers, and what became of what they taught."""
+        """Return a conversation: its questions, answers and insights with their outcomes."""
         who = self._authenticator.caller(http.scope)
         conversation = await CallerConversations(self._platform, who).conversation(id)
         self._views.record(who, conversation)
         return to_reply(conversation_view(conversation))
 
     async def ask(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Ask a question, also while insights of an earlier one wait; it goes on in the background."""
+        """Ask a question, even while earlier insights are pending; the run continues in the background."""
         who, body = self._authenticator.caller(http.scope), parse_body(models.EngrammerQuestion, await self._body(http))
         return run_reply(await self._begin(who, id, body))
 
     async def give_feedback(self, http: HttpRequest, id: str) -> HttpResponse:
-        """Say what one thinks of an answer: the agent looks back at it once more, with that."""
+        """Give feedback on an answer; the agent then reflects on it again."""
         who = self._authenticator.caller(http.scope)
         if who.role == "agent":
             raise NotForAgentsError.to_say()
@@ -206,23 +206,23 @@ class EngrammerRoutes:
 
 
 def flow_documentation(model: str, body: str) -> dict[str, Any]:
-    """Return what a route of the first design says of itself."""
+    """Return the OpenAPI documentation of an `engrammerFlow` route."""
     return route_docs(model, body=body)
 
 
 def to_reply(model: BaseModel) -> HttpResponse:
-    """Return the reply that shows it."""
+    """Return a model as a JSON reply."""
     return json_response(dump_json(model.model_dump(mode="json")))
 
 
 def run_reply(thread: Thread) -> HttpResponse:
-    """Return the reply that tells of a run."""
+    """Return the reply for a started run."""
     run = models.EngrammerRun(thread_id=thread.id, run_id=str(thread.run_id), id=conversation_of(thread.id))
     return json_response(dump_json(run.model_dump(mode="json")), 202)
 
 
 def select_pending(who: Principal, conversation: ConversationSnapshot, body: EngrammerContinue) -> dict[str, str]:
-    """Return what is decided on, each with the digest that was shown; without that, as it is now."""
+    """Return the requests to decide with their digests, checked against those that the caller saw."""
     answerable_requests = [
         each for each in conversation.pending if who.role == "admin" or is_theirs_to_answer(who, each)
     ]
@@ -241,11 +241,11 @@ def select_pending(who: Principal, conversation: ConversationSnapshot, body: Eng
 
 
 def answered_run(conversation: ConversationSnapshot, run_id: str | None) -> str:
-    """Return the run of an answer of a conversation, the newest unless one is named."""
+    """Return the run of an answer: the named one, or the newest."""
     run_ids: Sequence[str] = [turn["run_id"] for turn in conversation.turns if turn["response"]]
     matches = [each for each in run_ids if run_id in (None, each)]
     if not matches:
-        problem = f"{run_id!r} is no run of an answer" if run_id else "nothing is answered"
+        problem = f"{run_id!r} is not the run of an answer" if run_id else "there is no answer"
         raise InvalidError.of(
             "turn", f"{problem} in conversation {conversation.id!r}: take it from a turn with a response"
         )
@@ -257,4 +257,4 @@ EXTENSION = Extension(
     inputs=models.INPUTS + playbook_models.INPUTS,
     outputs=models.OUTPUTS + playbook_models.OUTPUTS,
 )
-"""What a server of Engrammers is made with."""
+"""Server extension with the routes and models of Engrammers."""

@@ -1,4 +1,4 @@
-"""What an Engrammer is made of: models, notes, a playbook and limits."""
+"""Settings of an Engrammer: models, notes, playbook and limits."""
 
 from __future__ import annotations
 
@@ -18,18 +18,28 @@ NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
 LETTER = rf"[^\W{SCRIPTS_WITHOUT_SPACES}]"
 WORD_START = rf"(?:(?<!{LETTER})(?<!\d[.,](?=\d))|(?!{LETTER}))"
 WORD_END = rf"(?:(?!{LETTER}|['’]t)(?!(?<=\d)[.,]\d)|(?<!{LETTER}))"
-"""Where words and numbers begin and end: 'no' is no part of 'know', nor '3 mm' of '1.3 mm', nor 'can' of 'can’t'."""
+"""Boundaries of words and numbers: 'no' does not match in 'know', '3 mm' in '1.3 mm', or 'can' in 'can’t'."""
 
 
 class Case(NamedTuple):
-    """A question whose right answer is known."""
+    """A test question.
+
+    Attributes:
+        query: The question.
+        expected: The right answer, for comparison by `grade`.
+    """
 
     query: str
     expected: str
 
 
 class Signal(NamedTuple):
-    """What the environment says of an answer: a test that ran, a price that was looked up."""
+    """The result of a `check`: a judgement of an answer by a test or a data source.
+
+    Attributes:
+        is_right: Whether the answer is right; None if the check cannot tell.
+        text: The reason, shown to people and to the reflector.
+    """
 
     is_right: bool | None
     """None where it cannot tell."""
@@ -37,7 +47,18 @@ class Signal(NamedTuple):
 
 
 def is_same_answer(expected: str, response: str) -> bool:
-    """Whether an answer says what was expected: the same last number, or else the same words somewhere in it."""
+    """Compare an answer with the expected one.
+
+    If a number is expected, the last number of the answer must match within 0.1 %, or 0.005 if that is more. Otherwise
+    the expected words must occur in the answer as whole words.
+
+    Args:
+        expected: The right answer.
+        response: The answer to grade.
+
+    Returns:
+        Whether the answer is right.
+    """
     expected_numbers, response_numbers = NUMBER.findall(expected), NUMBER.findall(response)
     if expected_numbers and NUMBER.fullmatch(expected.strip()):
         return bool(response_numbers) and math.isclose(
@@ -50,45 +71,45 @@ def is_same_answer(expected: str, response: str) -> bool:
 
 
 def parse_number(text: str) -> float:
-    """Return a number that may have commas between its thousands."""
+    """Parse a number that may have commas as thousands separators."""
     return float(text.replace(",", ""))
 
 
 def normalize_answer(text: str) -> str:
-    """Return words as they are compared."""
+    """Normalize a text for comparison."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 @dataclass(frozen=True)
 class EngrammerSettings:
-    """The models, notes and limits of an Engrammer."""
+    """Settings of an Engrammer: models, notes, playbook and limits."""
 
     model: BaseChatModel
     name: str = "engrammer"
     notes: Notes = field(default_factory=Notes)
     reflector: BaseChatModel | None = None
-    """Another model to look back; by default the same."""
+    """Model of the reflector; by default `model`."""
     prompt: str = ""
-    """What the generator is told of its work, before everything else."""
+    """Instructions at the start of the generator's prompt."""
     title: str = "Engrammer"
     description: str = ""
     examples: tuple[str, ...] = ()
-    """Questions that people are offered to begin with."""
+    """Example questions offered on the page."""
     budget: int = 8_000
-    """How many tokens the playbook may have: what has no room is not learned."""
+    """Maximum size of the playbook in estimated tokens; an insight that does not fit is not learned."""
     check: Callable[[str, str], Awaitable[Signal | None]] | None = None
-    """From a question and its answer to what the environment says of it, if anything."""
+    """Async function from question and answer to a `Signal`, or None if it does not apply."""
     grade: Callable[[str, str], bool] = is_same_answer
-    """Whether an answer, the second, is the right one, the first: where a run is told the right one."""
+    """Function from expected answer and answer to whether it is right."""
     cases: tuple[Case, ...] = ()
-    """Questions whose right answers are known: each proposal is tried on them before a person decides."""
+    """Test questions; each proposal is evaluated on them before a person decides."""
     playbook: str = ""
-    """The name of the playbook; by default that of the Engrammer. Two of one name learn together."""
+    """Name of the playbook; by default `name`. Engrammers with the same playbook share what they learn."""
     assignee: str | None = None
-    """Who is asked whether to learn; by default everybody may answer."""
+    """Person who decides on proposals; by default every person of the tenant may."""
     candidate_groups: tuple[str, ...] = ()
     expires_in: float | None = None
-    """Seconds until nobody may answer any more; what nobody approved is not learned."""
+    """Seconds until a proposal expires; an expired proposal is not learned."""
 
     @property
     def playbook_name(self) -> str:
@@ -97,7 +118,7 @@ class EngrammerSettings:
 
     @property
     def reflector_model(self) -> BaseChatModel:
-        """The model that looks back."""
+        """The model of the reflector."""
         return self.reflector or self.model
 
     @property

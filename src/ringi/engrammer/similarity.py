@@ -1,6 +1,6 @@
-"""Which bullets say nearly the same as a text, and what may make them say the opposite.
+"""Similarity of bullets, and flags for a possible contradiction.
 
-Likeness finds candidates; it cannot tell a duplicate from a contradiction. Only `same` is safe for a rule.
+A score finds candidates but cannot tell a duplicate from a contradiction. Only `same` is safe to act on.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ NEAR_COPY_SCORE = 0.8
 SUPPRESSED_FOR = timedelta(days=30)
 
 RAISED = {"<super>": "^", "<sub>": "_", "<fraction>": " "}
-"""What keeps its place when widths are made one: 10⁵ is not 105, and 2½ is not 21/2."""
+"""Marks for characters that NFKC would join to a number: 10⁵ is not 105, and 2½ is not 21/2."""
 UNIT = re.compile(r"[0-9]\s*([^\W\d_]{1,3})\b")
 TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W_{SCRIPTS_WITHOUT_SPACES}]+(?:['’][^\W\d_]+)?")
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 CACHE_SIZE = 1024
-"""How many texts are kept taken apart: those of a playbook, and what is laid beside it."""
+"""Number of texts whose analysis is cached."""
 ARTICLES = frozenset(("a", "an", "the"))
 OPPOSITES = tuple({(), (prefix,)} for prefix in ("反", "逆", "非", "未", "无", "無", "non"))
-"""What makes a word its opposite, set before it."""
+"""Prefixes that turn a word into its opposite."""
 MAX_SWAP_LENGTH = 6
-"""How many letters a word of a script without spaces has at most."""
+"""Maximum length of a word in a script without spaces."""
 MIN_COMMON_SHARE = 0.6
 
 NUMBER = re.compile(
@@ -59,7 +59,7 @@ NEGATION = re.compile(
 
 
 class SimilarBullet(StrictModel):
-    """A bullet that is like a text; with `number`, `negation` or `swap` it may say the opposite."""
+    """A bullet similar to a text; the flags `number`, `negation` and `swap` mark a possible contradiction."""
 
     bullet: str
     text: str
@@ -68,20 +68,20 @@ class SimilarBullet(StrictModel):
 
     @property
     def is_contradiction(self) -> bool:
-        """Whether it may contradict the text."""
+        """Whether the bullet may contradict the text."""
         return bool({"number", "negation", "swap"} & set(self.flags))
 
 
 def find_similar(
     text: str, bullets: Iterable[Bullet], *, at_least: float = MIN_SCORE, most: int = 5
 ) -> tuple[SimilarBullet, ...]:
-    """Return the bullets that are most like a text, the likest first."""
+    """Return the bullets most similar to a text, best first."""
     scored = ((each, similarity_score(text, each.content.text)) for each in bullets)
     return rank_similar(text, (each for each in scored if each[1] >= at_least), most=most)
 
 
 def rank_similar(text: str, scored: Iterable[tuple[Bullet, float]], *, most: int = 5) -> tuple[SimilarBullet, ...]:
-    """Return of bullets, each with how like a text it is, those that are most like it, the likest first."""
+    """Return the most similar bullets, best first."""
     first = nsmallest(most, scored, key=lambda each: (-each[1], *each[0].order))
     return tuple(
         SimilarBullet(
@@ -92,9 +92,9 @@ def rank_similar(text: str, scored: Iterable[tuple[Bullet, float]], *, most: int
 
 
 def find_recent_rejection(text: str, rejected: Sequence[Rejection], now: datetime, op: str = "add") -> Rejection | None:
-    """Return the newest refusal, of the last 30 days, of which a text is a near copy that claims nothing else.
+    """Return the newest rejection of the last 30 days that has nearly the same text.
 
-    Who refused to retire a bullet did not refuse what it says: the two are apart.
+    Rejected retirements are compared only with retirements, because they do not reject the text.
     """
     is_retire = op == "retire"
     recent = (
@@ -104,7 +104,7 @@ def find_recent_rejection(text: str, rejected: Sequence[Rejection], now: datetim
 
 
 def is_near_copy(one: str, other: str) -> bool:
-    """Whether two texts say the same of the same, as far as a rule can see: one has no word that the other lacks."""
+    """Return whether two texts are nearly equal and one has only words of the other."""
     if difference_flags(one, other) not in ((), ("same",)):
         return False
     words, others = Counter(_tokens(one)), Counter(_tokens(other))
@@ -113,9 +113,9 @@ def is_near_copy(one: str, other: str) -> bool:
 
 
 def similarity_score(one: str, other: str) -> float:
-    """Return how alike two texts are, from 0 to 1: the cosine of their counts of 2 to 4 characters in a row.
+    """Return the similarity of two texts from 0 to 1: the cosine of their counts of 2- to 4-grams of characters.
 
-    A Chinese character counts alone too: it is a word, or most of one.
+    A single Chinese character counts as well, because it may be a word.
     """
     (grams, length), (others, other_length) = count_grams(one), count_grams(other)
     return round_score(
@@ -124,13 +124,13 @@ def similarity_score(one: str, other: str) -> float:
 
 
 def round_score(score: float) -> float:
-    """Return a cosine as it is shown and compared."""
+    """Round a cosine for display and comparison."""
     return round(min(1.0, score), 4)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def count_grams(text: str) -> tuple[Counter[str], float]:
-    """Return how often each gram stands in a text, and the length of that as a vector: never 0."""
+    """Return the gram counts of a text and their vector length, which is never 0."""
     padded = f" {_fold_case(text)} "
     grams = Counter(padded[at : at + size] for size in (2, 3, 4) for at in range(len(padded) - size + 1))
     grams.update(HAN.findall(padded))
@@ -138,7 +138,7 @@ def count_grams(text: str) -> tuple[Counter[str], float]:
 
 
 def difference_flags(one: str, other: str) -> tuple[Flag, ...]:
-    """Return what is to be said of two texts: `same` alone, or what may set them against each other."""
+    """Return `same` for equal texts, or the flags for a possible contradiction."""
     if normalize(one) == normalize(other):
         return ("same",)
     differ: dict[Flag, bool] = {
@@ -151,9 +151,9 @@ def difference_flags(one: str, other: str) -> tuple[Flag, ...]:
 
 @lru_cache(maxsize=8 * CACHE_SIZE)
 def normalize(text: str) -> str:
-    """Return a text as it is compared: one width and case, single spaces, no full stop at its end.
+    """Normalize a text for comparison: one width and case, single spaces, no final full stop.
 
-    The case of what follows a number stays: 5 mW is not 5 MW.
+    The case of a unit after a number stays: 5 mW is not 5 MW.
     """
     units = UNIT.findall(_one_width(text))
     return " ".join([_fold_case(text).rstrip(" .。"), *(unit for unit in units if unit != unit.casefold())])
@@ -189,7 +189,7 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 def _is_swap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether one word stands for one other, or the same words stand in another order."""
+    """Return whether one word is replaced by another, or the words are in another order."""
     if sorted(one) == sorted(other):
         return one != other
     start = _common_prefix(one, other)

@@ -1,4 +1,4 @@
-"""The threads of one conversation: a question that comes while insights wait gets a thread of its own."""
+"""Threads of one conversation: a question asked while insights are pending gets its own thread."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from collections.abc import Iterable
 from ringi.domain import AGENT, Thread
 
 MAX_THREADS = 50
-"""How many threads a conversation has at most: so many questions may have insights that wait."""
+"""Maximum number of threads in a conversation, and so of questions with pending insights."""
 SIBLING_ID = re.compile(r"(.+)~q(\d+)", re.DOTALL)
 
 
 def conversation_of(thread_id: str) -> str:
-    """Return the conversation that a thread belongs to, by the id that its client knows."""
+    """Return the conversation id of a thread id."""
     found = SIBLING_ID.fullmatch(thread_id)
     return found[1] if found else thread_id
 
 
 def thread_ids_of(conversation: str) -> list[str]:
-    """Return the ids of all threads that a conversation may have, the first being its own."""
+    """Return all possible thread ids of a conversation; the first is the conversation id."""
     return [conversation, *(f"{conversation}~q{number}" for number in range(2, MAX_THREADS + 1))]
 
 
 def belongs_to(first: Thread, thread: Thread) -> bool:
-    """Whether a thread is one of a conversation, and not only called like one.
+    """Return whether a thread belongs to a conversation and does not only have a matching name.
 
-    Anybody may give a thread such a name: of agents, only the one that began the conversation is heard in it.
+    Anyone can give a thread such a name. Of agents, only the one that started the conversation may take part in it.
     """
     began = thread.started_by or ""
     return thread.agent == first.agent and (began == first.started_by or not began.startswith(AGENT))
 
 
 def visible_siblings(threads: Iterable[Thread], id: str, by: str | None) -> list[Thread]:
-    """Return the other threads of a thread's conversation, as far as who runs it may know of them.
+    """Return the other threads of a thread's conversation that the user of the run may see.
 
-    Persons know all threads of their tenant, an agent those that it began.
+    A person sees all threads of the tenant; an agent sees only those that it started.
     """
     known = {thread.id: thread for thread in threads}
     first, own = known.get(conversation_of(id)), known.get(id)

@@ -1,4 +1,4 @@
-"""The turns of a conversation in a graph's state: each a question, its answer, and what became of what it taught."""
+"""Turns of a conversation in the graph's state: question, answer and insight outcomes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 Turn = dict[str, Any]
 Turns = list[Turn]
 MAX_TURNS = 30
-"""How many turns a thread keeps; what was learned from older ones is in the playbook, and in its requests."""
+"""Maximum number of turns in a thread; older insights remain in the playbook and its requests."""
 
 
 def merge_turns(before: Turns, more: Turns) -> Turns:
-    """Return turns with what is new of each; outcomes of several insights come one by one."""
+    """Merge updates into turns; outcomes of several insights may arrive separately."""
     turns = {turn["run_id"]: turn for turn in before}
     for new in more:
         old = turns.get(new["run_id"], {})
@@ -21,7 +21,7 @@ def merge_turns(before: Turns, more: Turns) -> Turns:
 
 
 def new_turn(run_id: str, thread_id: str, query: str, at: str) -> Turn:
-    """Return the turn of a question."""
+    """Return a new turn for a question."""
     return {
         "run_id": run_id,
         "thread_id": thread_id,

@@ -1,4 +1,4 @@
-"""What a caller was shown: the first design approves by one word, and no word may approve what nobody has seen."""
+"""Record of what each caller was shown, because an approval without ids covers only insights they saw."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MAX_TRACKED = 10_000
 
 
 class ViewTracker:
-    """What each caller was shown of each conversation last, as far as this process knows."""
+    """Remembers in this process which pending insights each caller last saw in each conversation."""
 
     def __init__(self) -> None:
         self._pending_by_caller: OrderedDict[tuple[str, str, str], frozenset[str]] = OrderedDict()
 
     def record(self, who: Principal, conversation: ConversationSnapshot) -> None:
-        """Take note that a caller is shown what waits in a conversation."""
+        """Record that a caller is shown the pending insights of a conversation."""
         key = (who.tenant, who.actor, conversation.id)
         self._pending_by_caller[key] = frozenset(request.id for request in conversation.pending)
         self._pending_by_caller.move_to_end(key)
@@ -28,9 +28,9 @@ class ViewTracker:
     def select_seen(
         self, who: Principal, conversation: ConversationSnapshot, pending: dict[str, str]
     ) -> dict[str, str]:
-        """Return what of that which waits the caller has seen; raises `UnseenError` where that is nothing, or unknown.
+        """Return the pending insights that the caller has seen; raise `UnseenError` if there are none.
 
-        Where another process showed it, what the one newest run asks for the first time is taken for seen.
+        Without a record, the first proposals of a single run count as seen.
         """
         seen_ids = self._pending_by_caller.get((who.tenant, who.actor, conversation.id))
         if seen_ids is None:

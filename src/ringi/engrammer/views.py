@@ -1,4 +1,4 @@
-"""What the outside sees of conversations and playbooks."""
+"""HTTP representations of conversations and playbooks."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ REFLECTED = {
     "key_insight": "key_insight",
     "failed": "failed",
 }
-"""What is shown of a reflection, and what the reflector calls it."""
-UNSETTLED = "decided, and not learned yet: no worker has gone on with it in time; read the state again"
+"""JSON names of a reflection, each with the reflector's name."""
+UNSETTLED = "decided, but not learned yet: no worker resumed the run in time; read the state again"
 
 
 def conversation_view(conversation: ConversationSnapshot) -> models.EngrammerConversation:
-    """Return a conversation, all its threads as one."""
+    """Return a conversation with the turns of all its threads."""
     return models.EngrammerConversation(
         id=conversation.id,
         agent=conversation.engrammer.name,
@@ -42,7 +42,7 @@ def conversation_view(conversation: ConversationSnapshot) -> models.EngrammerCon
 
 
 def turn_view(conversation: ConversationSnapshot, turn: Mapping[str, Any]) -> models.EngrammerTurn:
-    """Return a turn, with what became of each insight."""
+    """Return a turn with the outcome of each insight."""
     insights = [insight_view(conversation, turn, each) for each in turn["insights"]]
     reflection = turn["reflected"]
     reflected = {name: reflection.get(own) for name, own in REFLECTED.items()} if reflection else None
@@ -55,7 +55,7 @@ def turn_view(conversation: ConversationSnapshot, turn: Mapping[str, Any]) -> mo
 def insight_view(
     conversation: ConversationSnapshot, turn: Mapping[str, Any], insight: Mapping[str, Any]
 ) -> models.InsightView:
-    """Return an insight, and what became of it."""
+    """Return an insight with its outcome."""
     result = turn["outcomes"].get(insight["id"])
     request = request_for(conversation, insight["id"], result["request_id"] if result else None)
     if result is None:
@@ -75,7 +75,7 @@ def insight_view(
 
 
 def edited_content(request: Request | None, status: str) -> Json:
-    """Return the text and the section that a person changed an insight to, where that is what was learned."""
+    """Return the edited text and section if the insight was learned as edited."""
     if status != "edited":
         return {}
     args = request.granted.args if request and request.granted else {}
@@ -84,14 +84,14 @@ def edited_content(request: Request | None, status: str) -> Json:
 
 
 def request_for(conversation: ConversationSnapshot, insight_id: str, request_id: str | None) -> Request | None:
-    """Return the request that asks whether to learn an insight; one that is stale is asked again, by another."""
+    """Return the newest request for an insight; a stale one is replaced by a new request."""
     # Of a request that was erased only the id is left.
     newest = reversed(conversation.requests)
     return next((r for r in newest if r.id == request_id or learning_context_of(r).get("insight") == insight_id), None)
 
 
 def derive_outcome(conversation: ConversationSnapshot, request: Request | None, *, is_over: bool) -> Json:
-    """Return what became of an insight whose turn does not tell yet."""
+    """Return the outcome of an insight that its turn does not have yet."""
     if request is None or not request.is_final:
         return make_outcome("cancelled" if is_over else "pending")
     response, version = request.response, conversation.applied.get(request.id)
@@ -105,17 +105,17 @@ def derive_outcome(conversation: ConversationSnapshot, request: Request | None, 
 
 
 def make_outcome(status: str, version: int | None = None, reason: str | None = None) -> Json:
-    """Return what became of an insight, as a turn tells it."""
+    """Return an outcome in the form of a turn."""
     return {"status": status, "version": version, "reason": reason}
 
 
 def learning_context_of(request: Request) -> Json:
-    """Return what a request shows of an insight; nothing once it was erased."""
+    """Return the learning context of a request; empty after erasure."""
     return request.context.get("learning") or {}
 
 
 def state_view(conversation: ConversationSnapshot) -> models.EngrammerState:
-    """Return a conversation as the first design knows it: its newest question, and all that waits."""
+    """Return the state for `getEngrammerState`: the newest question and all pending insights."""
     questions = [turn for turn in conversation.turns if not turn["parent"] and turn["query"]]
     turn = questions[-1] if questions else None
     status = conversation.status
@@ -129,7 +129,7 @@ def state_view(conversation: ConversationSnapshot) -> models.EngrammerState:
 
 
 def pending_view(request: Request) -> models.PendingInsight:
-    """Return what waits to be learned, as it would be learned."""
+    """Return a pending insight with the text that would be learned."""
     about, args = learning_context_of(request), request.action.args if request.action else {}
     return models.PendingInsight(
         type=about["type"],
@@ -143,7 +143,7 @@ def pending_view(request: Request) -> models.PendingInsight:
 def continued_view(
     conversation: ConversationSnapshot, decided: Sequence[Request], conflicts: Sequence[Exception], *, is_settled: bool
 ) -> models.EngrammerContinued:
-    """Return where a conversation stands after some decisions, and what of them did not come to pass."""
+    """Return the state of a conversation after decisions, with the decisions that had no effect."""
     if not is_settled:
         return models.EngrammerContinued(status="error", error=UNSETTLED)
     insight_ids = {learning_context_of(each).get("insight") for each in decided}
@@ -161,7 +161,7 @@ def continued_view(
 
 
 def is_unlearned(conversation: ConversationSnapshot, request: Request) -> bool:
-    """Whether a person said yes, and the run that asked has ended without that."""
+    """Return whether an insight was approved but its run ended without learning it."""
     if request.response is None or request.response.decision == "reject" or request.id in conversation.applied:
         return False
     ends = {id for turn in conversation.turns for id in turn["outcomes"]}
@@ -170,17 +170,17 @@ def is_unlearned(conversation: ConversationSnapshot, request: Request) -> bool:
 
 
 def unlearned_message(request: Request) -> str:
-    """Return that what was approved is not learned."""
-    return f"{request.title!r} was approved and is not learned: its run ended before; ask once more to have it proposed"
+    """Return the message for an approved insight that was not learned."""
+    return f"{request.title!r} was approved but not learned because its run ended first; ask again to have it proposed"
 
 
 def renewed_message(request: Request) -> str:
-    """Return why an insight that was decided on is asked once more."""
+    """Return the message for a decided insight that is proposed again."""
     return f"{request.title!r} was not learned ({learning_context_of(request)['renewed']}) and is asked again"
 
 
 def note_view(note: Note) -> Json:
-    """Return a note, with whatever else its source knows of it."""
+    """Return a note with the further fields of its source."""
     view = models.EngrammerNote.model_validate(note.model_dump(by_alias=False, exclude={"more"}))
     return {**jsonable(note.more), **view.model_dump(mode="json")}
 
@@ -200,7 +200,7 @@ def playbook_view(
     pending: int,
     requests: Mapping[str, Request],
 ) -> playbook_models.PlaybookView:
-    """Return a playbook as it stands, or stood; `of` has its id, its agent and its budget."""
+    """Return a playbook at one version; `identity` has its id, agent and budget."""
     so_far = [each for each in history if each.version <= playbook.version]
     text = render(playbook)
     return playbook_models.PlaybookView(
@@ -216,7 +216,7 @@ def playbook_view(
 
 
 def rejected_view(rejected: Rejection, request: Request | None) -> playbook_models.RejectedText:
-    """Return what a person refused; why is read from the request: who was erased has said nothing."""
+    """Return a rejected text; the reason comes from the request, so erasure removes it."""
     return playbook_models.RejectedText.model_validate({**jsonable(rejected), "reason": answer_message(request)})
 
 
@@ -226,7 +226,7 @@ def bullet_view(bullet: Bullet) -> playbook_models.PlaybookBullet:
 
 
 def bullet_json(bullet: Bullet) -> Json:
-    """Return what is told of a bullet, by the names of its parts here."""
+    """Return the fields of a bullet by their Python names."""
     return {
         **bullet.model_dump(mode="json", exclude={"content", "created_at"}),
         **jsonable(bullet.content),
@@ -235,7 +235,7 @@ def bullet_json(bullet: Bullet) -> Json:
 
 
 def entry_view(versioned: VersionedEntry, request: Request | None) -> playbook_models.PlaybookEntry:
-    """Return an entry; who approved it is read from its request: a person who was erased is gone here too."""
+    """Return an entry; its approver comes from the request, so erasure removes the name."""
     entry: Entry = versioned.entry
     response = request.response if request else None
     is_approval = response is not None and response.decision in ("approve", "edit")
@@ -256,7 +256,7 @@ def entry_view(versioned: VersionedEntry, request: Request | None) -> playbook_m
 
 
 def diff_view(older: Playbook, newer: Playbook, difference: VersionDiff) -> playbook_models.PlaybookDiffView:
-    """Return what differs between two versions."""
+    """Return the differences between two versions."""
     return playbook_models.PlaybookDiffView.model_validate(
         {"from": older.version, "to": newer.version, **jsonable(difference)}
     )

@@ -774,7 +774,7 @@ export interface BulkResult {
   next: null;
 }
 /**
- * What a bullet said, and says.
+ * Content of a bullet before and after a change.
  */
 export interface BulletChangeView {
   bullet: string;
@@ -782,7 +782,7 @@ export interface BulletChangeView {
   after: BulletContent;
 }
 /**
- * What a bullet says.
+ * Content of a bullet.
  */
 export interface BulletContent {
   section: string;
@@ -791,7 +791,7 @@ export interface BulletContent {
   mergedInto: string | null;
 }
 /**
- * A bullet, and all that was ever done to it.
+ * A bullet and its history.
  */
 export interface BulletHistory {
   id: string;
@@ -809,7 +809,7 @@ export interface BulletHistory {
   history: PlaybookEntry[];
 }
 /**
- * One step of a playbook's history.
+ * One entry of a playbook's history.
  */
 export interface PlaybookEntry {
   version: number;
@@ -831,14 +831,14 @@ export interface PlaybookEntry {
   bullets: string[];
 }
 /**
- * What a bullet did to an answer.
+ * Effect of a bullet on an answer.
  */
 export interface BulletTagView {
   bullet: string;
   tag: "helpful" | "harmful" | "neutral" | "used";
 }
 /**
- * Words that were found where they are said to stand.
+ * A quote that was found in its source.
  */
 export interface InsightEvidence {
   where: "question" | "answer" | "feedback" | "note" | "playbook";
@@ -933,7 +933,7 @@ export interface DeliveryPage {
   next: null;
 }
 /**
- * A bullet that is there in only one of two versions.
+ * A bullet that is in only one of two versions.
  */
 export interface DiffBullet {
   id: string;
@@ -941,7 +941,7 @@ export interface DiffBullet {
   text: string;
 }
 /**
- * A bullet that says other things in two versions.
+ * A bullet whose content differs between two versions.
  */
 export interface DiffChange {
   id: string;
@@ -949,7 +949,7 @@ export interface DiffChange {
   after: DiffBullet;
 }
 /**
- * What a person says to what waits to be learned.
+ * A decision on pending insights.
  */
 export interface EngrammerContinue {
   threadId: string;
@@ -958,21 +958,21 @@ export interface EngrammerContinue {
   reason?: string | null;
 }
 /**
- * An insight as the caller was shown it.
+ * An insight, with the digest that the caller saw.
  */
 export interface InsightReference {
   id: string;
   digest: string;
 }
 /**
- * Where the conversation stands once its runs have gone on.
+ * State of a conversation after its runs resumed.
  */
 export interface EngrammerContinued {
   status: "done" | "error" | "interrupted";
   error: string | null;
 }
 /**
- * A conversation, all its threads as one.
+ * A conversation with the turns of all its threads.
  */
 export interface EngrammerConversation {
   id: string;
@@ -983,7 +983,7 @@ export interface EngrammerConversation {
   error: string | null;
 }
 /**
- * A question or a word on an answer, and what came of it.
+ * A question or feedback on an answer, and its results.
  */
 export interface EngrammerTurn {
   runId: string;
@@ -1004,14 +1004,14 @@ export interface EngrammerTurn {
   error: string | null;
 }
 /**
- * A note that was looked up.
+ * A note that the answer is based on.
  */
 export interface Reference {
   source: string;
   noteId: string;
 }
 /**
- * What tells whether the answer was right; `self` is only the agent's own opinion.
+ * Judgement of an answer; the source `self` means only the agent judged it.
  */
 export interface InsightFeedback {
   source: "ground_truth" | "environment" | "user" | "self";
@@ -1020,7 +1020,7 @@ export interface InsightFeedback {
   by: string | null;
 }
 /**
- * What the agent found looking back.
+ * The agent's reflection on its answer.
  */
 export interface ReflectionSummary {
   verdict: string | null;
@@ -1031,7 +1031,7 @@ export interface ReflectionSummary {
   failed: string | null;
 }
 /**
- * One thing that a turn may teach, and what became of it.
+ * A proposed insight of a turn and its status.
  */
 export interface InsightView {
   id: string;
@@ -1050,7 +1050,7 @@ export interface InsightView {
   reason: string | null;
 }
 /**
- * The request that asks, where the caller may see it.
+ * The request for approval, if the caller may read it.
  */
 export interface InsightRequest {
   id: string;
@@ -1058,7 +1058,7 @@ export interface InsightRequest {
   status: "pending" | "completed" | "cancelled" | "expired";
 }
 /**
- * What was not asked, since a person had refused nearly the same.
+ * An insight that was not proposed because a person rejected nearly the same text.
  */
 export interface SuppressedInsight {
   text: string;
@@ -1066,14 +1066,14 @@ export interface SuppressedInsight {
   at: string | null;
 }
 /**
- * What a turn cost.
+ * Model usage of a turn.
  */
 export interface TurnUsage {
   answer: ModelUsage | null;
   reflect: ModelUsage | null;
 }
 /**
- * What calls of a model cost, in tokens as the provider counted them.
+ * Model usage, in tokens as counted by the provider.
  */
 export interface ModelUsage {
   calls: number;
@@ -1082,7 +1082,7 @@ export interface ModelUsage {
   cached: number;
 }
 /**
- * A note; whatever else its source knows of it stands beside.
+ * A note; further columns of its source are added as they are.
  */
 export interface EngrammerNote {
   id: string;
@@ -1101,7 +1101,7 @@ export interface EngrammerQuestion {
   agent?: string | null;
 }
 /**
- * A run that goes on in the background.
+ * A run that continues in the background.
  */
 export interface EngrammerRun {
   thread_id: string;
@@ -1109,7 +1109,7 @@ export interface EngrammerRun {
   id: string;
 }
 /**
- * A question; without a thread it begins a conversation.
+ * A question; without a thread it starts a conversation.
  */
 export interface EngrammerStart {
   query: string;
@@ -1118,13 +1118,13 @@ export interface EngrammerStart {
   expected?: string | null;
 }
 /**
- * The conversation, by the id that the client goes on with.
+ * The id of the started conversation.
  */
 export interface EngrammerStarted {
   threadId: string;
 }
 /**
- * Where a conversation stands.
+ * State of a conversation.
  */
 export interface EngrammerState {
   status: "running" | "interrupted" | "done" | "error";
@@ -1134,7 +1134,7 @@ export interface EngrammerState {
   error: string | null;
 }
 /**
- * What waits to be learned.
+ * An insight that awaits a decision.
  */
 export interface PendingInsight {
   type: "new_strategy" | "refine_strategy" | "error_pattern";
@@ -1144,7 +1144,7 @@ export interface PendingInsight {
   digest: string;
 }
 /**
- * Which conversation.
+ * Names the conversation to read.
  */
 export interface EngrammerStateQuery {
   threadId: string;
@@ -1214,7 +1214,7 @@ export interface Info {
   version: string;
 }
 /**
- * What a request of kind `learning` shows: its `context.learning`.
+ * The `context.learning` of a request of kind `learning`.
  */
 export interface LearningContext {
   insight: string;
@@ -1237,7 +1237,7 @@ export interface LearningContext {
   run_id: string;
 }
 /**
- * Words that were found where they are said to stand.
+ * A quote that was found in its source.
  */
 export interface LearningEvidence {
   where: "question" | "answer" | "feedback" | "note" | "playbook";
@@ -1249,7 +1249,7 @@ export interface LearningEvidence {
   run_id: string;
 }
 /**
- * A bullet that says nearly the same, or nearly the opposite.
+ * A bullet similar to the proposal; it may contradict it.
  */
 export interface SimilarBulletView {
   bullet: string;
@@ -1258,7 +1258,7 @@ export interface SimilarBulletView {
   flags: ("same" | "number" | "negation" | "swap")[];
 }
 /**
- * How questions whose right answers are known were answered without the proposal, and with it.
+ * Results of the test questions without and with the proposal.
  */
 export interface LearningTrial {
   cases: number;
@@ -1269,7 +1269,7 @@ export interface LearningTrial {
   failed: string | null;
 }
 /**
- * What would be done to the playbook: the arguments of the action of a `learning` request.
+ * A proposed playbook operation: the action arguments of a `learning` request.
  */
 export interface LearningOperation {
   op: "add" | "edit" | "merge" | "retire";
@@ -1357,7 +1357,7 @@ export interface NotPossible {
   reasons: ActionReason[];
 }
 /**
- * Which note.
+ * Names the note to read.
  */
 export interface NoteQuery {
   source: string;
@@ -1371,7 +1371,7 @@ export interface Operation {
   reason?: string | null;
 }
 /**
- * One line of a playbook.
+ * One bullet of a playbook.
  */
 export interface PlaybookBullet {
   id: string;
@@ -1388,7 +1388,7 @@ export interface PlaybookBullet {
   hash: string;
 }
 /**
- * What a person changes in a playbook without an agent that asks.
+ * A change that a person makes to a playbook directly.
  */
 export interface PlaybookChange {
   op: "add" | "edit" | "retire" | "restore" | "merge" | "undo";
@@ -1404,7 +1404,7 @@ export interface PlaybookChange {
   reason?: string | null;
 }
 /**
- * What differs between two versions, of what the agent is told.
+ * Differences between two versions of the active bullets.
  */
 export interface PlaybookDiffView {
   from: number;
@@ -1414,14 +1414,14 @@ export interface PlaybookDiffView {
   changed: DiffChange[];
 }
 /**
- * What happened to a playbook, the newest first.
+ * History of a playbook, newest first.
  */
 export interface PlaybookHistory {
   items: PlaybookEntry[];
   next: string | null;
 }
 /**
- * What became of what was proposed.
+ * Statistics about the proposals.
  */
 export interface PlaybookMeasures {
   proposed: number;
@@ -1432,14 +1432,14 @@ export interface PlaybookMeasures {
   precision: number | null;
 }
 /**
- * The playbooks of the Engrammers that run here.
+ * The playbooks of the Engrammers on this server.
  */
 export interface PlaybookPage {
   items: PlaybookSummary[];
   next: null;
 }
 /**
- * A playbook, in short.
+ * Summary of a playbook.
  */
 export interface PlaybookSummary {
   id: string;
@@ -1451,7 +1451,7 @@ export interface PlaybookSummary {
   waiting: number;
 }
 /**
- * A playbook as it stands, or stood.
+ * A playbook at one version.
  */
 export interface PlaybookView {
   id: string;
@@ -1466,7 +1466,7 @@ export interface PlaybookView {
   measures: PlaybookMeasures;
 }
 /**
- * What a person refused.
+ * A text that a person rejected.
  */
 export interface RejectedText {
   text: string;
@@ -1599,7 +1599,7 @@ export interface TroublePage {
   next: string | null;
 }
 /**
- * What a person thinks of an answer.
+ * A person's feedback on an answer.
  */
 export interface TurnFeedback {
   verdict: "right" | "wrong";

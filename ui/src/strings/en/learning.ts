@@ -64,7 +64,7 @@ export const learning = {
   sections: {
     strategies: "Strategies", formulas: "Formulas", mistakes: "Mistakes to avoid", heuristics: "Rules of thumb", context: "Context", others: "Others",
   } as Record<string, string>,
-  whatIsLearned: "What will stand in the playbook",
+  whatIsLearned: "New playbook entry",
   whatWasLearned: "What was learned",
   proposedText: "The agent had proposed:",
   whatWasProposed: "What was proposed",

@@ -62,7 +62,7 @@ export const learning: Learning = {
   waitingFor: (count: number) => `${count} 件待ち`,
 
   sections: { strategies: "方法", formulas: "計算式", mistakes: "避けるべき誤り", heuristics: "経験則", context: "背景", others: "その他" },
-  whatIsLearned: "プレイブックに書かれる内容",
+  whatIsLearned: "プレイブックの新しい項目",
   whatWasLearned: "学習された内容",
   proposedText: "エージェントの提案：",
   whatWasProposed: "提案された内容",

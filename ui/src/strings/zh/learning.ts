@@ -62,7 +62,7 @@ export const learning: Learning = {
   waitingFor: (count: number) => `${count} 个待定`,
 
   sections: { strategies: "方法", formulas: "公式", mistakes: "要避免的错误", heuristics: "经验法则", context: "背景", others: "其他" },
-  whatIsLearned: "将写入经验手册的内容",
+  whatIsLearned: "新的经验手册条目",
   whatWasLearned: "已学到的内容",
   proposedText: "智能体原先提议：",
   whatWasProposed: "所提议的内容",
