@@ -104,12 +104,12 @@ class ConversationAccess:
         except NotFoundError:
             return None
         requests = await requests_of_run(self._platform.backend, thread)
-        # One that somebody merely posted with this thread's id is not among them.
+        # Requests that others posted with this thread's id are not included.
         return next((request for request in requests if request.kind == "approval"), None)
 
     async def open_approval(self, plan: Plan) -> Request | None:
         """Return the open approval request of a plan, if there is one that the caller may see."""
-        # That of a plan out of date is withdrawn a moment after the memory says so.
+        # The request of an obsolete plan is withdrawn shortly after the memory changes.
         request = await self.approval_request(plan) if plan.status in ("planned", "failed") else None
         return request if request and not request.is_final and may_read(self._principal, request) else None
 

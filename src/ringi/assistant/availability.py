@@ -177,7 +177,7 @@ class _AvailabilityCheck:
         if plan.status == "executing":
             return ()
         changed = changed_inputs(plan.inputs, self.freshness.inputs(plan_action))
-        # Its question is withdrawn: that the values are back does not bring it back before the plan is checked anew.
+        # Its request is withdrawn, so it stays obsolete until the next check even if the values are the same again.
         return changed or (plan.changed if plan.status == "obsolete" else ())
 
     def _unmet(self, need: Needs) -> tuple[Reason, ...]:
@@ -196,7 +196,7 @@ class _AvailabilityCheck:
         planner = self.definitions.plan_actions.get(key)
         if planner is None:
             return (_reason(CODE_BY_STATE[state], key, *self._fix(key)),)
-        # A plan that could be applied is not yet one that is known: what it produces comes with its question.
+        # The info that a plan produces gets its value only when approval is requested.
         return tuple(self._missing_plan(planner)) or (Reason("NO_PLAN", planner.id, Fix("run_action", planner.id)),)
 
     def _fix(self, key: str) -> tuple[FixKind, str]:

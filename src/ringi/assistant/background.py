@@ -101,7 +101,7 @@ def build_ask_graph(assistant: AssistantSettings) -> Any:
         info = assistant.definitions.infos_by_key.get(job.get("info", ""))
         if info is None or info.choices is None:
             return {"options": []}
-        # A model may narrow what is offered, and no more.
+        # A model may only narrow the options.
         choices = replace(info.choices, filters={**job["filters"], **info.choices.filters})
         if job["max_items"]:
             choices = replace(choices, max_items=min(job["max_items"], choices.max_items))
@@ -142,7 +142,7 @@ def build_execute_graph(assistant: AssistantSettings) -> Any:
         except Exception as error:
             why = f"{one['title']}: {error_text(error, job['language'])}"
             await send_event(assistant, run_context(config), job, {"type": "execution_failed", **about, "error": why})
-            # The run fails too: an operator's retry goes on with this very step, under its key.
+            # The run fails too, so that an operator can retry this step under the same key.
             raise
         return {"event": {"type": "step", **about, "step": one["id"]}, "done": number + 1}
 
@@ -281,7 +281,7 @@ def approval_content(job: dict[str, Any]) -> dict[str, Any]:
 
 def build_plan_job(job: dict[str, Any]) -> PlanJob:
     """Return the argument of the plan workflow."""
-    # A job of an older version has only what is new.
+    # Jobs of an older version have no `new_feedback`.
     new = tuple(job.get("new_feedback", job["feedback"]))
     return PlanJob(job["inputs"], tuple(job["feedback"]), job["previous"], job["version"], job["language"], new)
 

@@ -142,7 +142,7 @@ class Catalog:
                 found[key] = min(age, found.get(key, age))
         for info in reversed(self.ordered_infos):
             if info.derive is not None and info.key in found:
-                # It is as old as the oldest of these: looked up at any other time, they would not help it.
+                # A derived info is as old as its oldest source, so its limit applies to all its sources.
                 found |= {source: min(found[info.key], found.get(source, found[info.key])) for source in info.inputs}
         return found
 

@@ -123,14 +123,16 @@ class ConversationNodes:
         if refused:
             log.warning("thread %s: %r may not send %r", host.key.id, host.by, refused[0].get("type"))
         before = state.get("language") or page_language(events)
-        # Of the input itself: a message that comes again stands where it stood, and the newest one is another's.
+        # Use the input: a repeated message keeps its old place, so the last message may be another one.
         language = detect_language(state["words"], before) if state["words"] else before
         with report_outages():
-            known = self._memory_cache.read(state.get("memory") or {})
-            memory = await self._recall(known, host)
-            kept = [*await find_lost_runs(memory, host), *(event for event in events if event not in refused)]
-        told: ConversationState = {"language": language, "events": kept}
-        return told if "memory" in state and memory is known else {**told, "memory": self._memory_cache.write(memory)}
+            stored = self._memory_cache.read(state.get("memory") or {})
+            memory = await self._recall(stored, host)
+            accepted = [*await find_lost_runs(memory, host), *(event for event in events if event not in refused)]
+        update: ConversationState = {"language": language, "events": accepted}
+        return (
+            update if "memory" in state and memory is stored else {**update, "memory": self._memory_cache.write(memory)}
+        )
 
     def route_input(self, state: ConversationState) -> str:
         """Return the first node for an input."""
@@ -153,32 +155,32 @@ class ConversationNodes:
     async def interpret(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Ask the front model once to interpret the message and to reply."""
         memory, now = self._memory_cache.read(state["memory"]), run_context(config).inbox.clock()
-        told = front_model.build_messages(self._assistant, memory, now, state["messages"], state["language"])
-        answer = await front_model.bind_model(self._assistant).ainvoke(told, config)
+        messages = front_model.build_messages(self._assistant, memory, now, state["messages"], state["language"])
+        answer = await front_model.bind_model(self._assistant).ainvoke(messages, config)
         host = run_context(config)
-        heard = front_model.parse_answer(answer, host.run_id, state["messages"])
-        heard |= await self._find_unavailable_choices(heard["ops"], handler_scope(host), state["language"])
-        # Its words alone: what it declared is in the memory, and a call without a result makes a provider refuse.
-        words: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []
-        return {"messages": words, "reply": str(answer.text), "events": [*state["events"], heard]}
+        event = front_model.parse_answer(answer, host.run_id, state["messages"])
+        event |= await self._find_unavailable_choices(event["ops"], handler_scope(host), state["language"])
+        # Keep only the text: providers reject a tool call without a result.
+        replies: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []
+        return {"messages": replies, "reply": str(answer.text), "events": [*state["events"], event]}
 
     async def _find_unavailable_choices(
         self, ops: Sequence[Mapping[str, Any]], scope: Scope, language: str
     ) -> dict[str, Any]:
         """Find the proposed values that are not offered: the error of the lookup, or the offered labels."""
-        handlers, told, offered = self._assistant.handlers, dict[str, str](), dict[str, list[str]]()
+        handlers, errors, offered = self._assistant.handlers, dict[str, str](), dict[str, list[str]]()
         for op in ops:
             info = self._definitions.infos_by_key.get(op["key"])
             if info is None or info.choices is None or op["op"] not in ("set", "correct"):
                 continue
             try:
                 if not await handlers.is_choice(info.choices, op["value"], scope):
-                    told[info.key] = ""
+                    errors[info.key] = ""
                     found = await handlers.options(info.choices, scope, language)
                     offered[info.key] = [option.label for option in found]
             except HandlerError as error:
-                told[info.key] = str(error)
-        return {"not_offered": told, "offered": offered}
+                errors[info.key] = str(error)
+        return {"not_offered": errors, "offered": offered}
 
     async def apply_events(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Apply the events, one after another."""
@@ -186,22 +188,22 @@ class ConversationNodes:
         who = (host.key.id, host.inbox.clock(), str(host.by), host.run_id)
         turn = ConversationReducer(self._definitions, *who, confirms_in_words=self._assistant.confirms_in_words)
         outcome = turn.settle(self._memory_cache.read(state["memory"]))
-        # What failed is not tried again within the turn: its error shows.
-        if (wanted := self._due_fetches(turn, outcome, state)) and any(
+        # A handler that failed is not retried within the turn.
+        if (due := self._due_fetches(turn, outcome, state)) and any(
             event["type"] in ACTION_EVENTS for event in state["events"]
         ):
-            # First what an action may need: it would be refused for want of what nobody has looked up yet.
-            return {"todo": {**state["todo"], "fetch": wanted, "asked_for": [], "calls": []}}
+            # Fetch first what an action may need; otherwise it would be rejected.
+            return {"todo": {**state["todo"], "fetch": due, "asked_for": [], "calls": []}}
         for event in state["events"]:
             outcome = outcome.then(partial(turn.apply, event=event))
-        wanted = self._due_fetches(turn, outcome, state)
-        before, words = state["todo"], render_sentences(outcome.sentences, state["language"])
+        due = self._due_fetches(turn, outcome, state)
+        todo_before, words = state["todo"], render_sentences(outcome.sentences, state["language"])
         todo = {
-            "fetch": list(dict.fromkeys((*outcome.fetch, *wanted))),
+            "fetch": list(dict.fromkeys((*outcome.fetch, *due))),
             "asked_for": list(outcome.fetch),
             "calls": to_json_list(outcome.calls),
-            "begin": [*before.get("begin", []), *to_json_list(outcome.begin)],
-            "stop": [*before.get("stop", []), *outcome.stop],
+            "begin": [*todo_before.get("begin", []), *to_json_list(outcome.begin)],
+            "stop": [*todo_before.get("stop", []), *outcome.stop],
         }
         messages: list[Any] = [*remove_old_messages(state["messages"]), *([AIMessage(words)] if words else [])]
         return {"memory": self._memory_cache.write(outcome.memory), "events": [], "todo": todo, "messages": messages}
@@ -219,7 +221,7 @@ class ConversationNodes:
         calling = [self._call(memory, call, host, state["language"]) for call in calls[:MAX_CALLS]]
         events = await asyncio.gather(*fetching, *calling)
         answers = [front_model.render_result(event["value"]) for event in events if is_answer_event(event)]
-        # The front model may have told already what it sees in the memory.
+        # The front model may already have given this answer from the memory.
         answers = [answer for answer in answers if answer.split() != state.get("reply", "").split()]
         left = {**todo, "fetch": [], "calls": []}
         return {
@@ -236,13 +238,13 @@ class ConversationNodes:
             with report_outages():
                 await stop_run(host, thread)
         for begin in map(BackgroundStart.model_validate, state["todo"]["begin"]):
-            # What the same turn began and stopped would be left behind, asking for nobody.
+            # Do not start a thread that the same turn stopped.
             if begin.thread not in state["todo"]["stop"]:
                 try:
                     with report_outages():
                         await self._start_run(host, begin, state["language"])
                 except InvalidError as error:
-                    # Too large, most of all: the next turn would only say that it never began.
+                    # For example too large. Report the error now, as the next turn would not know it.
                     events.append({"type": "lost", "thread": begin.thread, "why": str(error)})
                 else:
                     announce_workflow(begin)
@@ -259,27 +261,29 @@ class ConversationNodes:
 
     async def _fetch(self, memory: ContextMemory, key: str, host: RunContext, is_asked_for: bool) -> dict[str, Any]:
         info = self._definitions.info(key)
-        known = {name: value for name, value in info.params.items() if not is_reference(value)}
-        asked = {name: value["info"] for name, value in info.params.items() if is_reference(value)}
-        params = known | {name: memory.items[each].value for name, each in asked.items() if each in memory.items}
-        told = {"type": "fetched", "info": key, "is_asked_for": is_asked_for}
-        # Whoever asks to see it anew, or needs it fresh, is not helped by what was kept for longer than that.
+        literals = {name: value for name, value in info.params.items() if not is_reference(value)}
+        references = {name: value["info"] for name, value in info.params.items() if is_reference(value)}
+        params = literals | {
+            name: memory.items[each].value for name, each in references.items() if each in memory.items
+        }
+        event = {"type": "fetched", "info": key, "is_asked_for": is_asked_for}
+        # A cached value older than this is too old for the requested or required freshness.
         oldest = 0 if is_asked_for else self._definitions.max_ages.get(key)
         running = self._assistant.handlers.run(str(info.handler), params, handler_scope(host), max_age=oldest)
-        return await run_to_event(told, running)
+        return await run_to_event(event, running)
 
     async def _call(
         self, memory: ContextMemory, call: ImmediateCall, host: RunContext, language: str
     ) -> dict[str, Any]:
         action = self._definitions.action(call.action)
         inputs = {need.info: memory.items[need.info].value for need in action.needs if need.info in memory.items}
-        told = {"type": "called", "action": action.id}
+        event = {"type": "called", "action": action.id}
         if workflow := self._assistant.workflows.get(str(action.workflow)):
             return await run_to_event(
-                told, asyncio.wait_for(run_workflow(workflow, CallJob(call.args, inputs, language)), CALL_TIMEOUT)
+                event, asyncio.wait_for(run_workflow(workflow, CallJob(call.args, inputs, language)), CALL_TIMEOUT)
             )
         return await run_to_event(
-            told, self._assistant.handlers.run(str(action.handler), {**call.args, **inputs}, handler_scope(host))
+            event, self._assistant.handlers.run(str(action.handler), {**call.args, **inputs}, handler_scope(host))
         )
 
     async def _recall(self, memory: ContextMemory, host: RunContext) -> ContextMemory:
@@ -298,20 +302,20 @@ class ConversationNodes:
         return memory
 
 
-async def run_to_event(told: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
+async def run_to_event(event: dict[str, Any], work: Awaitable[Any]) -> dict[str, Any]:
     """Return the event of a result, or of the error that occurred."""
     try:
-        found = await work
-        value = jsonable(found.value if isinstance(found, Fetched) else found)
+        result = await work
+        value = jsonable(result.value if isinstance(result, Fetched) else result)
     except (GraphBubbleUp, OutageError):
         raise
     except Exception as error:
-        log.warning("%s: %s", ", ".join(map(str, told.values())), error)
-        return {**told, "error": error_text(error)}
-    if isinstance(found, Fetched):
-        # Its age: the conversation goes by the time of the store, of which this machine's may differ.
-        return {**told, "value": value, "age": (utc_now() - found.observed_at).total_seconds()}
-    return {**told, "value": value}
+        log.warning("%s: %s", ", ".join(map(str, event.values())), error)
+        return {**event, "error": error_text(error)}
+    if isinstance(result, Fetched):
+        # Send the age, as the clock of the store may differ from that of this machine.
+        return {**event, "value": value, "age": (utc_now() - result.observed_at).total_seconds()}
+    return {**event, "value": value}
 
 
 def is_answer_event(event: dict[str, Any]) -> bool:
@@ -328,8 +332,8 @@ def announce_workflow(begin: BackgroundStart) -> None:
 
 def page_language(events: Iterable[dict[str, Any]]) -> str:
     """Return the language of the page, for a conversation without a message."""
-    told = [str(event.get("language")) for event in events]
-    return next((language for language in told if language in LANGUAGES), "en")
+    languages = [str(event.get("language")) for event in events]
+    return next((language for language in languages if language in LANGUAGES), "en")
 
 
 async def find_lost_runs(memory: ContextMemory, host: RunContext) -> list[dict[str, Any]]:
@@ -338,9 +342,9 @@ async def find_lost_runs(memory: ContextMemory, host: RunContext) -> list[dict[s
     keys = [
         Key(host.key.tenant, id) for id in (*waiting, *memory.asks.values()) if f"{BACKGROUND_PREFIX}{id}" != host.by
     ]
-    found = {each.id: each for each in await host.runner.backend.store.get_many(Thread, keys)} if keys else {}
-    ended = [id for _, id in keys if id not in found or not found[id].is_live]
-    return [{"type": "lost", "thread": id, "why": end_reason(found.get(id))} for id in ended]
+    threads = {each.id: each for each in await host.runner.backend.store.get_many(Thread, keys)} if keys else {}
+    ended = [id for _, id in keys if id not in threads or not threads[id].is_live]
+    return [{"type": "lost", "thread": id, "why": end_reason(threads.get(id))} for id in ended]
 
 
 def end_reason(thread: Thread | None) -> str:

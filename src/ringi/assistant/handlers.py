@@ -131,7 +131,7 @@ class Handlers:
         fetched, until = self._cache[key]
         if max_age is not None:
             until = min(until, fetched.observed_at + timedelta(seconds=max_age))
-        # A clock that was set back would make what is kept look fresh for longer.
+        # If the clock was set back, the cached result would look fresh for too long.
         if not fetched.observed_at <= self._clock() < until:
             return None
         self._cache[key] = self._cache.pop(key)
@@ -160,7 +160,7 @@ class Handlers:
 
     def _leave_call(self, key: Key, call: _PendingCall) -> None:
         call.task.cancel()
-        # Another call may have begun, and ended, since this one did.
+        # Another call may have started and ended since.
         if self._pending.get(key) is call:
             del self._pending[key]
 
@@ -182,7 +182,7 @@ async def _call_with_retries(handler: InfoHandler, params: Mapping[str, Any], cl
             canonical(value)
             return Fetched(value, began)
         except Exception as error:
-            # A handler that answers its cancellation with an error of its own would be called again for nobody.
+            # Do not retry if the handler turned its cancellation into another error.
             if (task := asyncio.current_task()) and task.cancelling():
                 raise asyncio.CancelledError from error
             if attempts >= handler.max_attempts:

@@ -173,7 +173,7 @@ def record_value(
     except InvalidError as error:
         return record_failure(memory, key, str(error), source, now, inputs)
     except Exception as error:
-        # What is no JSON may fail in any way while it is read: each turn would, and the conversation end here.
+        # A value that is not JSON can raise any error here; the conversation must continue.
         return record_failure(memory, key, f"is not JSON: {type(error).__name__}: {error}", source, now, inputs)
 
 
@@ -247,9 +247,9 @@ def clear_context(memory: ContextMemory, definitions: Definitions, source: Prove
     Plans that are executing stay, and so do values that belong to the user.
     """
     plans = {name: plan for name, plan in memory.plans.items() if plan.status == "executing"}
-    kept = {each.workflow for name in plans for each in definitions.workflow_actions(name)}
+    running = {each.workflow for name in plans for each in definitions.workflow_actions(name)}
     left = _remove(memory, _thread_inputs(definitions, plans), source, now, "cancel")
-    runs = {name: run for name, run in left.runs.items() if name in kept}
+    runs = {name: run for name, run in left.runs.items() if name in running}
     return left._with_change(now, "cancel", "", source, plans=plans, runs=runs, asks={})
 
 
@@ -260,7 +260,7 @@ def memory_from_json(data: Json) -> ContextMemory:
         raise UnreadableError.of_memory(version, f"up to {newest} is known")
     for migrate in MIGRATIONS[version - 1 :]:
         data = migrate(data)
-    # The log is most of a memory, and nothing that is decided rests on it: `history` validates it when it is read.
+    # The log is the largest part and affects no decision, so it is validated only when `history` is read.
     log = tuple(data.get("history", ()))
     try:
         memory = ContextMemory.model_validate({**data, "schema_version": newest, "history": ()})

@@ -25,7 +25,7 @@ class MemoryCache:
     def read(self, state: dict[str, Any]) -> ContextMemory:
         """Return the memory in a graph state."""
         known = self._known.get(id(state))
-        # Another dict may have come to stand where one stood that is not kept any more.
+        # Another dict may have reused the id of one that was deleted.
         return known[1] if known and known[0] is state else self._store(state, memory_from_json(state))
 
     def write(self, memory: ContextMemory) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class PlanReducer(EventContext):
             before = None
         thread, inputs = self.new_thread_id(memory, "plan"), self.inputs(memory, action)
         plan = plans.start_version(before, self._plan_id(memory, action), action, inputs, thread, self.now)
-        # Also an execution that failed: an operator's retry would carry out what this version replaces.
+        # Stop a failed execution too, so that a retry cannot execute the replaced version.
         stop = (before.thread_id,) if before and before.thread_id else ()
         job = {
             "plan": plan.id,
@@ -57,7 +57,7 @@ class PlanReducer(EventContext):
             return TurnResult(memory)
         outcome = TurnResult(memory.with_plan(now), (sentence("feedback", text=text),))
         if plan.status == "planning":
-            # The version that is being made does not know it: the next one follows once it is there.
+            # The version in planning does not include it. The next version starts when this one is ready.
             return outcome
         action = self.definitions.action(plan.action_id)
         if not self.availability(outcome.memory, action).enabled:
@@ -107,7 +107,7 @@ class PlanReducer(EventContext):
         try:
             now = plans.approve_plan(plan, int(event["version"]), str(event["hash"]), by, request, inputs, self.now)
             if event.get("edited") is not None:
-                # What they saw was fit to be carried out; what they made of it is theirs, and approved with it.
+                # The person's edit becomes the next version, and their answer approves it.
                 own = plans.edit_plan(plan, event["edited"], by, inputs, self.now)
                 now = plans.approve_plan(own, own.version, own.hash, by, request, inputs, self.now)
         except (PlanError, InvalidError) as error:
@@ -277,7 +277,7 @@ class PlanReducer(EventContext):
         return apply
 
     def _plan_id(self, memory: ContextMemory, action: Action) -> str:
-        # Of no earlier plan of this conversation, and of no other's: the keys of the steps are made from it.
+        # Unique among all plans, as the keys of the steps contain it.
         return f"{self.thread}/{action.workflow}/{memory.version}{self.run[:12]}"
 
 

@@ -33,7 +33,7 @@ MAX_ADDRESSED = 100
 class Step(StrictModel):
     """One step of a plan; its id identifies it in all versions."""
 
-    # A colon would let two steps of two plans have one key.
+    # With a colon, steps of two plans could have the same key.
     id: str = Field(pattern=r"^[^:\s]{1,64}$")
     title: str
     action: str = ""

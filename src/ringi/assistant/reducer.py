@@ -69,7 +69,7 @@ class ConversationReducer(PlanReducer):
         """Return the infos that an action requires, that are not fresh, and whose handler can run now."""
         return tuple(info.key for info in self.definitions.ordered_infos if self._is_fetch_due(memory, info))
 
-    # What people say, and models make of it
+    # Messages, as the model interprets them
 
     def _on_said(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
         ops = [MemoryOp.model_validate(op) for op in event.get("ops") or ()]
@@ -127,7 +127,7 @@ class ConversationReducer(PlanReducer):
         plan = next((action for action in self.definitions.actions if action.kind == "plan"), None)
         return self._on_action(memory, {"action": plan.id}) if agent == "planAgent" and plan else TurnResult(memory)
 
-    # What people press
+    # Commands of people
 
     def _on_action(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
         action = self.definitions.actions_by_id.get(str(event.get("action")))
@@ -198,7 +198,7 @@ class ConversationReducer(PlanReducer):
             sentences.append(sentence("kept_executing", what=[self._apply_action(plan).label for plan in running]))
         return TurnResult(after, tuple(sentences), stop=(*stop, *memory.asks.values()))
 
-    # What handlers, workflows and questions bring
+    # Results of handlers, workflows and questions
 
     def _on_fetched(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
         info = self.definitions.info(str(event["info"]))
@@ -208,7 +208,7 @@ class ConversationReducer(PlanReducer):
             todo = self.next_steps(after, Fix("run_handler", info.key))
             message = sentence("fetch_failed", what=self.title(info.key), why=error, todo=todo)
             return TurnResult(after, (message,) if event.get("is_asked_for") else ())
-        # What was kept a while is as old as it is: seen now, it would count as fresh for longer.
+        # A cached value keeps its age.
         at = self.now - timedelta(seconds=max(0.0, event.get("age", 0.0)))
         after = memories.record_value(memory, info.key, event.get("value"), source, at, self.definitions, inputs)
         return TurnResult(after)
@@ -249,7 +249,7 @@ class ConversationReducer(PlanReducer):
         about = {"what": self.title(key), "todo": self.next_steps(memory, Fix("ask", key))}
         return sentence("fetch_failed", why=why, **about) if why else sentence("unanswered", **about)
 
-    # What follows by itself
+    # Computed values
 
     def _record(
         self, memory: ContextMemory, key: str, value: Any, source: Provenance, inputs: Mapping[str, str]
@@ -283,7 +283,7 @@ class ConversationReducer(PlanReducer):
             return False
         if item is None or item.inputs != hashes:
             return True
-        # What failed is tried again when somebody asks for it, or when it would be called with something else.
+        # A failed fetch is retried only on request or with other arguments.
         oldest = self.definitions.max_ages.get(info.key)
         is_old = oldest is not None and self.now - item.observed_at >= timedelta(seconds=oldest)
         return item.status == "collected" and is_old

@@ -97,7 +97,7 @@ class AssistantRoutes:
             return await self._approve(http, principal, conversation, action, body)
         if principal.role == "agent":
             await self._limits.check(self._platform.inbox.of(principal.tenant), principal)
-        # In a conversation in which nobody has said a word yet, nothing else tells how to speak.
+        # Without a message, this is the only hint of the language.
         context = {"language": language_for(http.scope)}
         build_event = lambda now: {**self._commands(http, now).build_event(action_id, body.args), **context}  # noqa: E731
         run = await access.send(id, body.agent, build_event)

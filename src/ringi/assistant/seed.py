@@ -149,17 +149,17 @@ def load_memory(document: Json, now: datetime) -> SeedData:
 
     `now` is the time of entries that have none.
     """
-    given = parse_body(MemoryDocument, document)
-    definitions = _definitions_of(given)
+    parsed = parse_body(MemoryDocument, document)
+    definitions = _definitions_of(parsed)
     memory = ContextMemory()
-    for known in given.current_info_list:
+    for known in parsed.current_info_list:
         source, at = _source(known.source), known.timestamp
         memory = memories.record_value(memory, known.type, known.value, source, at, definitions)
-    memory = _with_the_rest(memory, given.required_info_list, now)
+    memory = _with_the_rest(memory, parsed.required_info_list, now)
     action = next((each for each in definitions.actions if each.kind == "plan"), None)
-    if action is None or given.plan_data.status == "none":
+    if action is None or parsed.plan_data.status == "none":
         return SeedData(definitions, memory)
-    return SeedData(definitions, _with_plan(memory, definitions, action, given.plan_data, now))
+    return SeedData(definitions, _with_plan(memory, definitions, action, parsed.plan_data, now))
 
 
 def load_actions(document: Json, now: datetime, known: ContextMemory | None = None) -> SeedData:
@@ -167,9 +167,9 @@ def load_actions(document: Json, now: datetime, known: ContextMemory | None = No
 
     `now` is the time of the planned data. Raises `InvalidError` if the document is malformed.
     """
-    given = parse_body(ActionsDocument, document)
-    definitions, memory = _defined_by(given), known or ContextMemory()
-    for key, content in (given.planned_data or {}).items():
+    parsed = parse_body(ActionsDocument, document)
+    definitions, memory = _defined_by(parsed), known or ContextMemory()
+    for key, content in (parsed.planned_data or {}).items():
         action = definitions.plan_actions.get(key)
         if action is not None:
             data = SeedPlanData(status="planned", plan=content, last_updated=now)
@@ -210,11 +210,11 @@ def actions_document(definitions: Definitions, memory: ContextMemory, now: datet
     }
 
 
-def _definitions_of(given: MemoryDocument) -> Definitions:
-    said = {each.type: each.description for each in given.required_info_list}
-    keys = dict.fromkeys((*said, *(each.type for each in given.current_info_list)))
-    products = _products((each.required_info for each in given.available_actions if each.type == "apply"), keys)
-    plan = next((each.id for each in given.available_actions if each.type == "plan"), None)
+def _definitions_of(document: MemoryDocument) -> Definitions:
+    descriptions = {each.type: each.description for each in document.required_info_list}
+    keys = dict.fromkeys((*descriptions, *(each.type for each in document.current_info_list)))
+    products = _products((each.required_info for each in document.available_actions if each.type == "apply"), keys)
+    plan = next((each.id for each in document.available_actions if each.type == "plan"), None)
     actions = [
         Action(
             id=each.id,
@@ -227,17 +227,17 @@ def _definitions_of(given: MemoryDocument) -> Definitions:
             depends_on=(plan,) if plan and each.type == "apply" else (),
             produces=products if each.id == plan else (),
         )
-        for each in given.available_actions
+        for each in document.available_actions
     ]
     others = (key for each in actions for key in each.requires if isinstance(key, str))
-    return Definitions(_infos((*keys, *others), said), tuple(actions))
+    return Definitions(_infos((*keys, *others), descriptions), tuple(actions))
 
 
-def _defined_by(given: ActionsDocument) -> Definitions:
-    types = given.required_info_status.info_types
-    waiting = {each.workflow_name: each for each in given.workflow_dependencies}
+def _defined_by(document: ActionsDocument) -> Definitions:
+    types = document.required_info_status.info_types
+    waiting = {each.workflow_name: each for each in document.workflow_dependencies}
     actions: list[Action] = []
-    for each in given.actions:
+    for each in document.actions:
         requires = tuple(_needs(each.required_info))
         products = _products([] if each.immediate_execution else [_keys(requires)], dict.fromkeys(types))
         if products:
@@ -248,29 +248,29 @@ def _defined_by(given: ActionsDocument) -> Definitions:
 
 
 def _defined(
-    given: DefinedAction, requires: tuple[Needs | str, ...], waiting: WorkflowDependency | None, *, is_apply: bool
+    action: DefinedAction, requires: tuple[Needs | str, ...], waiting: WorkflowDependency | None, *, is_apply: bool
 ) -> Action:
     wanted = {each: WorkflowNeeds(each) for each in waiting.depends_on} if waiting else {}
     for each in waiting.required_status if waiting else ():
         wanted[each.workflow_name] = WorkflowNeeds(each.workflow_name, each.status, each.description)
     return Action(
-        id=given.name,
-        kind="immediate" if given.immediate_execution else "apply" if is_apply else "plan",
-        label=given.name,
+        id=action.name,
+        kind="immediate" if action.immediate_execution else "apply" if is_apply else "plan",
+        label=action.name,
         description=waiting.description if waiting else "",
-        workflow=given.workflow_name,
-        handler=given.action_handler,
+        workflow=action.workflow_name,
+        handler=action.action_handler,
         requires=requires,
-        depends_on=given.dependencies,
+        depends_on=action.dependencies,
         requires_workflow=tuple(wanted.values()),
     )
 
 
-def _plan_before(actions: Sequence[Action], given: DefinedAction, waiting: WorkflowDependency | None) -> Action | None:
+def _plan_before(actions: Sequence[Action], action: DefinedAction, waiting: WorkflowDependency | None) -> Action | None:
     """Return the plan action that an action applies: the one it names, or the nearest before it."""
     plans_before = [each for each in actions if each.kind == "plan"]
     workflows = waiting.depends_on if waiting else ()
-    named = [each for each in plans_before if each.id in given.dependencies or each.workflow in workflows]
+    named = [each for each in plans_before if each.id in action.dependencies or each.workflow in workflows]
     found = named or plans_before
     return found[-1] if found else None
 
@@ -286,12 +286,14 @@ def _products(required: Iterable[Iterable[str]], known: Iterable[str]) -> tuple[
     return tuple(dict.fromkeys(key for keys in required for key in keys if key not in known))
 
 
-def _infos(keys: Iterable[str], said: dict[str, str]) -> tuple[Info, ...]:
-    return tuple(Info(key, title=said.get(key, ""), description=said.get(key, "")) for key in dict.fromkeys(keys))
+def _infos(keys: Iterable[str], descriptions: dict[str, str]) -> tuple[Info, ...]:
+    return tuple(
+        Info(key, title=descriptions.get(key, ""), description=descriptions.get(key, "")) for key in dict.fromkeys(keys)
+    )
 
 
-def _needs(given: Iterable[RequiredTypes | str]) -> Iterable[Needs | str]:
-    for each in given:
+def _needs(requirements: Iterable[RequiredTypes | str]) -> Iterable[Needs | str]:
+    for each in requirements:
         if isinstance(each, str):
             yield each
         else:
@@ -355,8 +357,8 @@ def _run_of(status: Status) -> str:
     return "planning" if status == "planning" else "completed"
 
 
-def _present(given: Json) -> Json:
-    return {key: value for key, value in given.items() if value is not None}
+def _present(fields: Json) -> Json:
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _dependency(action: Action, language: str) -> Json:
@@ -390,8 +392,8 @@ def _action(action: Action, language: str) -> Json:
 def _required(action: Action, language: str) -> list[Any]:
     if all(isinstance(each, str) for each in action.requires):
         return list(action.requires)
-    said = groupby(action.needs, lambda need: (in_language(need.description, language), need.optional))
+    groups = groupby(action.needs, lambda need: (in_language(need.description, language), need.optional))
     return [
         {"infoTypes": [need.info for need in needs], "description": description, "optional": optional}
-        for (description, optional), needs in said
+        for (description, optional), needs in groups
     ]

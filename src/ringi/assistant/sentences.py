@@ -236,7 +236,7 @@ def detect_language(text: str, otherwise: str) -> str:
     if any("\u3040" <= letter <= "\u30ff" for letter in text):
         return "ja"
     if any("\u4e00" <= letter <= "\u9fff" for letter in text):
-        # Japanese without kana is rare and short: who spoke Japanese goes on in it.
+        # Japanese without kana is rare and short, so the language stays Japanese.
         return otherwise if otherwise == "ja" else "zh"
     words = re.findall(r"[a-z][\w'’-]*", text, re.I | re.A)
     return "en" if len(words) > (0 if otherwise == "en" else MAX_FOREIGN_WORDS) else otherwise

@@ -46,7 +46,7 @@ async def approve(host: RunContext, plan: Plan) -> bool:
         thread = await host.runner.get(host.key.tenant, plan.thread_id)
     except NotFoundError:
         return False
-    # What somebody merely posted with this thread's id is not among them.
+    # Requests that others posted with this thread's id are not included.
     requests = await host.runner.pending(thread)
     for request in requests[:1]:
         answer = Answer(decision="approve", digest=request.digest)
