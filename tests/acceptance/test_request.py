@@ -108,7 +108,7 @@ async def test_a_costly_approval_needs_the_name_of_what_it_is_about(person: Page
     await opened(person, house, request)
     await press(person, "a")
     await expect(person.get_by_test_id("target-name")).to_have_text("eu-prod-2")
-    await expect(person.get_by_test_id("type-name")).to_be_focused()
+    await expect(person.get_by_test_id("target-input")).to_be_focused()
     await person.keyboard.type("eu-prod-3")
     await press(person, "Enter", "Control+Enter")
     await expect(person.get_by_test_id("confirm-name")).to_be_disabled()
@@ -117,8 +117,8 @@ async def test_a_costly_approval_needs_the_name_of_what_it_is_about(person: Page
     await person.get_by_test_id("arg-name").get_by_role("textbox").fill("eu-test-2")
     await expect(person.get_by_test_id("confirm-edit")).to_be_disabled()
     await expect(person.get_by_test_id("target-name")).to_have_text("eu-test-2")
-    await person.get_by_test_id("type-name").fill("ｅｕ-test-2")
-    await person.get_by_test_id("type-name").press("Enter")
+    await person.get_by_test_id("target-input").fill("ｅｕ-test-2")
+    await person.get_by_test_id("target-input").press("Enter")
     assert decided(house, request)["args"] == {"force": True, "name": "eu-test-2"}
 
 
@@ -194,10 +194,10 @@ async def test_what_was_typed_survives_a_reload_and_a_lost_race(person: Page, ho
     await expect(detail.get_by_test_id("arg-amount").get_by_role("spinbutton")).to_have_value("3500")
     await person.reload()
     await expect(person.get_by_test_id("record")).to_contain_text("approved by", timeout=WAIT)
-    await expect(person.get_by_test_id("kept")).to_contain_text("Too risky")
-    await expect(person.get_by_test_id("kept")).to_contain_text("amount: 3500")
-    await person.get_by_test_id("discard-kept").click()
-    await expect(person.get_by_test_id("kept")).to_have_count(0)
+    await expect(person.get_by_test_id("unsent-draft")).to_contain_text("Too risky")
+    await expect(person.get_by_test_id("unsent-draft")).to_contain_text("amount: 3500")
+    await person.get_by_test_id("discard-draft").click()
+    await expect(person.get_by_test_id("unsent-draft")).to_have_count(0)
 
 
 async def test_a_draft_is_dropped_with_its_decision_and_only_fifty_are_kept(person: Page, house: DemoServer) -> None:
@@ -252,7 +252,7 @@ async def test_a_deadline_turns_amber_in_its_last_fifth(person: Page, house: Dem
     await person.clock.install()
     request = ask(house, "Which city?", expires_in=1000)
     detail = await opened(person, house, request)
-    ring = detail.get_by_test_id("ring")
+    ring = detail.get_by_test_id("deadline-ring")
     await expect(ring).to_have_attribute("data-late", "false")
     await person.clock.fast_forward(780_000)
     await expect(detail.get_by_test_id("deadline")).to_contain_text("3:3")

@@ -18,7 +18,7 @@ async def test_a_claim_keeps_others_from_deciding_and_says_who_holds_it(
     bob = await somebody(browser, house, "bob")
     mine, theirs = [await opened(page, house, request) for page in (person, bob)]
     await press(person, "c")
-    await expect(mine.get_by_test_id("held-by-you")).to_be_visible(timeout=WAIT)
+    await expect(mine.get_by_test_id("claimed-by-you")).to_be_visible(timeout=WAIT)
     await expect(theirs.get_by_test_id("blocked")).to_contain_text("holds this until", timeout=WAIT)
     await expect(theirs.get_by_test_id("decide-approve")).to_be_disabled()
     await press(bob, "a", "r")
@@ -36,18 +36,18 @@ async def test_who_passes_a_request_on_does_not_see_it_any_more_and_the_other_do
 ) -> None:
     request = ask(house, "Refund?", action=REFUND)
     await opened(person, house, request)
-    await person.get_by_test_id("pass-on").click()
+    await person.get_by_test_id("reassign").click()
     await press(person, "Tab")
     await person.keyboard.type("finance,")
-    await person.get_by_test_id("confirm-pass").click()
-    await expect(person.get_by_test_id("gone")).to_contain_text("Reassigned to group finance", timeout=WAIT)
+    await person.get_by_test_id("confirm-reassign").click()
+    await expect(person.get_by_test_id("request-unavailable")).to_contain_text("Reassigned to group finance", timeout=WAIT)
     carol = await somebody(browser, house, "carol", groups=("finance",))
     detail = await opened(carol, house, request)
     await expect(detail.get_by_test_id("assigned-to")).to_contain_text("finance")
-    await carol.get_by_test_id("pass-on").click()
+    await carol.get_by_test_id("reassign").click()
     await carol.keyboard.type("dave")
     await press(carol, "Enter")
-    await expect(carol.get_by_test_id("gone")).to_contain_text("Reassigned to dave", timeout=WAIT)
+    await expect(carol.get_by_test_id("request-unavailable")).to_contain_text("Reassigned to dave", timeout=WAIT)
     assert stored(house, request)["assignee"] == "dave"
     await carol.context.close()
 
@@ -120,7 +120,7 @@ async def test_on_a_phone_the_buttons_stay_at_the_thumb_and_hide_nothing(browser
         assert box
         assert abs(box["y"] + box["height"] - 844) < 2
         assert await page.evaluate("document.documentElement.scrollWidth") <= 390
-        for button in await bar.locator(".bar button").all():
+        for button in await bar.locator(".button-bar button").all():
             size = await button.bounding_box()
             assert size
             assert size["height"] >= 44
@@ -147,7 +147,7 @@ async def test_on_a_phone_to_claim_and_to_pass_on_take_one_button_beside_the_dec
     detail = await opened(page, house, request)
     await expect(detail.get_by_test_id("decide-reject")).to_have_text("Reject “Yes, go on”r")
     more = detail.get_by_test_id("more-actions")
-    assert await detail.locator(".hold").count() == 0
+    assert await detail.locator(".claim-controls").count() == 0
     reject, beside = await detail.get_by_test_id("decide-reject").bounding_box(), await more.bounding_box()
     assert reject
     assert beside
@@ -157,8 +157,8 @@ async def test_on_a_phone_to_claim_and_to_pass_on_take_one_button_beside_the_dec
     await expect(detail.get_by_test_id("claimed-by")).to_contain_text("ann", timeout=WAIT)
     await more.tap()
     await expect(page.get_by_role("menuitem").first).to_contain_text("You hold it until")
-    await page.get_by_test_id("pass-on").tap()
-    await expect(detail.get_by_test_id("pass-person")).to_be_focused()
+    await page.get_by_test_id("reassign").tap()
+    await expect(detail.get_by_test_id("reassign-person")).to_be_focused()
     await detail.get_by_test_id("back-to-decision").tap()
     await expect(more).to_be_focused()
     await page.context.close()

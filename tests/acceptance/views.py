@@ -94,7 +94,7 @@ OPENED = {
     "rejecting": ("r", STEP),
     "naming": ("a", STEP),
     "asking": ("d", STEP),
-    "passing": ("[data-testid=pass-on], [data-testid=more-actions]", STEP),
+    "passing": ("[data-testid=reassign], [data-testid=more-actions]", STEP),
 }
 """What a view is opened by, a key or a button, and the sign that it is open."""
 CLOSED = """() => !document.querySelector(
@@ -188,7 +188,7 @@ async def visit(page: Page, name: str) -> None:
     if opener:
         await (page.keyboard.press(opener) if len(opener) == 1 else page.locator(opener).first.click())
         if await page.locator("[data-testid=more-actions]").count() and name == "passing":
-            await page.locator("[role=menu] [data-testid=pass-on]").click()
+            await page.locator("[role=menu] [data-testid=reassign]").click()
         await page.wait_for_selector(opened, timeout=WAIT)
         # What comes to lie under the pointer in the views that follow would look as it does under a hand.
         await page.mouse.move(0, 0)

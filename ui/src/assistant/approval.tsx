@@ -1,7 +1,7 @@
 import { useRequest } from "../api/requests";
 import type { Json } from "../api/types";
 import { Question } from "../chat/question";
-import { same } from "../request/values";
+import { isEqual } from "../request/values";
 import { useStrings } from "../strings";
 import type { Plan } from "./types";
 import { inLanguage } from "./value";
@@ -9,7 +9,7 @@ import { inLanguage } from "./value";
 /** Tell whether a request's arguments equal the plan, and the card shows all of it. */
 function isSame({ plan, steps }: Plan, { plan: asked, steps: askedSteps, ...more }: { plan?: Json; steps?: Json }, language: string): boolean {
   const said = steps.map(({ id, title, action, args }) => ({ id, title, action, args }));
-  return same(asked, plan) && same(askedSteps, said) && Object.keys(more).length === 0 && same(inLanguage(plan, language), plan);
+  return isEqual(asked, plan) && isEqual(askedSteps, said) && Object.keys(more).length === 0 && isEqual(inLanguage(plan, language), plan);
 }
 
 interface ApprovalProps {
@@ -24,5 +24,5 @@ export function Approval({ plan, id, edits, onDecided }: ApprovalProps) {
   const { language } = useStrings();
   const { data } = useRequest(id);
   const folds = data?.action ? isSame(plan, data.action.args, language) : false;
-  return <Question id={id} begins={edits ? "edit" : undefined} foldsFacts={folds} onDecided={onDecided} />;
+  return <Question id={id} initialDecision={edits ? "edit" : undefined} collapsesFacts={folds} onDecided={onDecided} />;
 }

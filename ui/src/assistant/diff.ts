@@ -1,6 +1,6 @@
 import type { Json } from "../api/types";
 import { isObject } from "../request/schema-field";
-import { same } from "../request/values";
+import { isEqual } from "../request/values";
 import type { Plan, PlanContent, Step } from "./types";
 
 /** A changed part of a plan; `before` or `after` is undefined if the part was added or removed. */
@@ -37,7 +37,7 @@ function stepValue(value: Json | undefined): Json | undefined {
 /** Return the parts that were added, removed or changed since the previous version. */
 export function changesOf(before: PlanContent, after: PlanContent): Part[] {
   const [old, fresh] = [partsOf(before), partsOf(after)];
-  const names = [...new Set([...fresh.keys(), ...old.keys()])].filter((name) => !same(old.get(name), fresh.get(name)));
+  const names = [...new Set([...fresh.keys(), ...old.keys()])].filter((name) => !isEqual(old.get(name), fresh.get(name)));
   return names.map((name) => {
     const title = titleIn(name, after, before);
     return { name, title, before: stepValue(old.get(name)), after: stepValue(fresh.get(name)), isStep: isStep(name, before, after) };

@@ -1,6 +1,6 @@
 import type { Json } from "../api/types";
 import { isObject } from "../request/schema-field";
-import { useWords } from "../request/words";
+import { useRequestStrings } from "../request/strings";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
@@ -61,8 +61,8 @@ function Steps({ content: { steps }, runs, isStopped = false }: ContentProps) {
         {steps.map((step) => (
           <li key={step.id} data-testid="plan-step" data-id={step.id} data-state={stateOf(step)} aria-current={step.id === now ? "step" : undefined}>
             {visible(step.title || step.id)}
-            {step.isDone && <span className="step-mark"> ✓<span className="for-readers"> {words.stepDone}</span></span>}
-            {step.id === now && <><span className="working-dot" aria-hidden="true" /><span className="for-readers"> {words.stepNow}</span></>}
+            {step.isDone && <span className="step-mark"> ✓<span className="visually-hidden"> {words.stepDone}</span></span>}
+            {step.id === now && <><span className="working-dot" aria-hidden="true" /><span className="visually-hidden"> {words.stepNow}</span></>}
             <StepCall step={step} />
           </li>
         ))}
@@ -80,7 +80,7 @@ export function PlanContentView({ content, ...progress }: ContentProps) {
       {content.steps.length > 0 && <Steps content={content} {...progress} />}
       {rest !== undefined && <Value value={rest} />}
       {words && (
-        <aside className="agent-words" data-testid="plan-words" aria-label={agentSays}>
+        <aside className="agent-context" data-testid="plan-words" aria-label={agentSays}>
           <div className="quiet">{agentSays}</div>
           <Prose text={words} />
         </aside>

@@ -60,7 +60,7 @@ const wide = { root: { paddingInlineEnd: 0 } };
 function useRoles(agent: string, onDecided: () => void): NonNullable<BubbleListProps["role"]> {
   const { you } = useChatWords();
   return useMemo(() => {
-    const says = (who: string) => <span className="for-readers">{who}: </span>;
+    const says = (who: string) => <span className="visually-hidden">{who}: </span>;
     return {
       user: { placement: "end", header: says(you), contentRender: (message: ChatMessage) => <FromUser message={message} /> },
       assistant: {

@@ -84,7 +84,7 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
         <Earlier key={open} agents={agents} current={id} />
       </aside>
       <div className="chat-main">
-        <h1 className="for-readers">{words.chatPage}</h1>
+        <h1 className="visually-hidden">{words.chatPage}</h1>
         {id === undefined && agents.length > 1 && <Chooser agents={agents} chosen={agent} onChoose={choose} />}
         {isKnown ? <Talk key={open} id={open} agent={agent} isNew={isNew} typedFor={id ?? "new"} onBegin={begin} /> : <Loading />}
       </div>

@@ -1,6 +1,6 @@
 import type { FileUIPart } from "ai";
 import { useState } from "react";
-import { bytesIn } from "../request/files";
+import { formatBytes } from "../request/files";
 import { useChatWords } from "./words";
 
 /** What the server takes; it looks at the bytes, this page at what the browser says of them. */
@@ -35,7 +35,7 @@ export function useImages(takesImages: boolean): ChosenImages {
   const why = ({ type, size }: File): string => {
     if (!takesImages) return words.takesNoImages;
     if (!imageTypes.includes(type)) return words.noImage;
-    return size > 0 && size <= largest ? "" : words.imageSize(bytesIn(largest, words.language));
+    return size > 0 && size <= largest ? "" : words.imageSize(formatBytes(largest, words.language));
   };
   const add = async (files: Iterable<File>) => {
     const given = [...files];

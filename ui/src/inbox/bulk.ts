@@ -1,6 +1,6 @@
 import type { BulkItem, BulkOutcome, Decision, Request, Session } from "../api/types";
 import { outcomeOf } from "../request/outcome";
-import { refusedTo } from "../request/people";
+import { decisionRefusal } from "../request/people";
 import { answerOf, fieldsOf, initialValues } from "../request/values";
 import type { Strings } from "../strings";
 import { visible } from "../widgets/visible";
@@ -24,7 +24,7 @@ function heldBy(request: Request, me: string | undefined): string | null {
 export function whyNot(request: Request, verdict: Verdict, session: Session | null | undefined, strings: Strings): string | null {
   const { notInBulk } = strings;
   if (request.status !== "pending") return outcomeOf(request, null, strings);
-  const refused = refusedTo(request, session, strings);
+  const refused = decisionRefusal(request, session, strings);
   if (refused) return refused;
   const holder = heldBy(request, session?.name);
   if (holder) return strings.claimedBy(visible(holder));

@@ -50,7 +50,7 @@ export function RequestList({ inbox, acts, search, isIdle }: WholeProps) {
   const strings = useStrings();
   return (
     <section className="inbox-list" aria-label={strings.requests}>
-      <h1 className="for-readers">{strings.inbox}</h1>
+      <h1 className="visually-hidden">{strings.inbox}</h1>
       <Toolbar inbox={inbox} acts={acts} search={search} isIdle={isIdle} />
       <Trouble list={inbox.list} />
       <div className="inbox-content" data-late={inbox.isLate} aria-busy={inbox.isLate} {...inbox.watch}><Content inbox={inbox} acts={acts} /></div>

@@ -38,7 +38,7 @@ function Reason({ count, onReject, onBack }: ReasonProps) {
         id={id} autoFocus autoSize={{ minRows: 2, maxRows: 6 }} value={reason} maxLength={20_000} onChange={(event) => type(event.target.value)}
         data-testid="reject-all-reason"
       />
-      <div className="bar">
+      <div className="button-bar">
         <Button danger type="primary" onClick={() => onReject(reason)} data-testid="confirm-reject-all">{words.rejectAllNow(count)}</Button>
         <Button onClick={onBack}>{words.back}</Button>
       </div>
@@ -64,7 +64,7 @@ export function AllAtOnce({ ids, onDecided }: { ids: string[]; onDecided: () => 
   return (
     <>
       {open.length > 1 && !rejecting && (
-        <div className="bar">
+        <div className="button-bar">
           <Button loading={sending} onClick={() => void send("approve", "")} data-testid="approve-all">{words.approveAll(open.length)}</Button>
           <Button danger type="text" disabled={sending} onClick={() => setRejecting(true)} data-testid="reject-all">{words.rejectAll(open.length)}</Button>
         </div>

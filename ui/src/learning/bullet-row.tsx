@@ -46,7 +46,7 @@ export function BulletRow({ playbook, bullet }: { playbook: string; bullet: Bull
   const [step, go] = useState<Step>();
   const { mutate, isPending, error } = useChange(playbook);
   const { id, text, hash, isActive } = bullet;
-  const which = <span className="for-readers"> {visible(id)}</span>;
+  const which = <span className="visually-hidden"> {visible(id)}</span>;
   const back = () => go(undefined);
   const change = (op: "retire" | "restore", reason = "") => mutate({ op, bullet: id, base: hash, ...(reason && { reason }) }, { onSuccess: back });
   return (

@@ -1,6 +1,6 @@
 import { InputNumber } from "antd";
 import { useId, useState, type ReactNode } from "react";
-import { TextChange } from "../request/change";
+import { TextDiff } from "../request/value-diff";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
@@ -28,7 +28,7 @@ function Difference({ id, from, to }: { id: string; from: number; to: number }) 
         {removed.map(({ id: bullet, text }) => <li key={bullet}><code>{visible(bullet)}</code> <del className="agent-text">{visible(text)}</del></li>)}
       </Lines>
       <Lines title={words.changedLines} testId="diff-changed">
-        {changed.map(({ id: bullet, before, after }) => <li key={bullet}><code>{visible(bullet)}</code> <TextChange before={before.text} after={after.text} /></li>)}
+        {changed.map(({ id: bullet, before, after }) => <li key={bullet}><code>{visible(bullet)}</code> <TextDiff before={before.text} after={after.text} /></li>)}
       </Lines>
     </div>
   );
@@ -43,7 +43,7 @@ export function Compare({ id, head }: { id: string; head: number }) {
   const bounds = { min: 1, max: head, precision: 0 };
   return (
     <div className="playbook-body">
-      <div className="bar">
+      <div className="button-bar">
         <label htmlFor={`${name}-from`}>{words.compareFrom}</label>
         <InputNumber<number> {...bounds} id={`${name}-from`} value={from} onChange={(version) => version && setFrom(version)} data-testid="compare-from" />
         <label htmlFor={`${name}-to`}>{words.compareTo}</label>

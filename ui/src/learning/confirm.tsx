@@ -25,7 +25,7 @@ export function Confirm({ title, means, act, isPending, onConfirm, onBack, testI
       <p className="quiet">{means}</p>
       <label htmlFor={id} className="quiet">{words.reasonOptional}</label>
       <Input id={id} autoFocus value={reason} maxLength={2_000} onChange={(event) => type(event.target.value)} data-testid="change-reason" />
-      <div className="bar">
+      <div className="button-bar">
         <Button type="primary" loading={isPending} onClick={() => onConfirm(reason.trim())} data-testid={testId}>{act}</Button>
         <Button disabled={isPending} onClick={onBack}>{words.keepIt}</Button>
       </div>

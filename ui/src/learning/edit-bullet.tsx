@@ -1,7 +1,7 @@
 import { Button, Input, Select } from "antd";
 import { useId, useState, type SyntheticEvent } from "react";
 import type { PlaybookChange } from "../api/schema";
-import { TextChange } from "../request/change";
+import { TextDiff } from "../request/value-diff";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { useChange } from "./api";
@@ -46,14 +46,14 @@ export function EditBullet({ playbook, bullet, onDone }: EditBulletProps) {
         id={`${id}-text`} autoFocus autoSize={{ minRows: 2, maxRows: 10 }} value={text} readOnly={isPending} count={{ show: true, max: longest }}
         onChange={(event) => type(event.target.value)} data-testid="bullet-text-box"
       />
-      {bullet && text !== bullet.text && <div className="learn-text"><TextChange before={bullet.text} after={text} /></div>}
+      {bullet && text !== bullet.text && <div className="learn-text"><TextDiff before={bullet.text} after={text} /></div>}
       <label htmlFor={`${id}-section`} className="quiet">{words.sectionOfBullet}</label>
       <Select
         id={`${id}-section`} value={section} onChange={choose} disabled={isPending} className="wide"
         options={Object.entries(words.sections).map(([value, label]) => ({ value, label }))}
       />
       <Problem error={error} />
-      <div className="bar">
+      <div className="button-bar">
         <Button type="primary" htmlType="submit" loading={isPending} disabled={!isChanged} data-testid="save-bullet">{words.saveBullet}</Button>
         <Button disabled={isPending} onClick={onDone}>{words.back}</Button>
       </div>

@@ -1,7 +1,7 @@
 import { Button, Tag } from "antd";
 import { useState } from "react";
-import { TextChange } from "../request/change";
-import { actorName, isThread } from "../request/people";
+import { TextDiff } from "../request/value-diff";
+import { actorName, isThreadActor } from "../request/people";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";
 import { learnedInPath, Link, requestPath } from "../widgets/router";
@@ -18,7 +18,7 @@ const colours: Partial<Record<Entry["op"], string>> = { add: "success", edit: "p
 function ChangeOf({ change: { bullet, before, after } }: { change: Entry["changes"][number] }) {
   const words = useLearningWords();
   const text = before === null || !before.isActive ? <ins className="agent-text">{visible(after.text)}</ins>
-    : after.isActive ? <TextChange before={before.text} after={after.text} /> : <del className="agent-text">{visible(before.text)}</del>;
+    : after.isActive ? <TextDiff before={before.text} after={after.text} /> : <del className="agent-text">{visible(before.text)}</del>;
   const moved = before !== null && before.section !== after.section;
   return (
     <li>
@@ -39,7 +39,7 @@ function By({ entry: { approvedBy, rejectedBy, by } }: { entry: Entry }) {
   const words = useLearningWords();
   const who = approvedBy ?? rejectedBy;
   if (approvedBy) return <>{words.approvedBy(actorName(approvedBy, words))}</>;
-  if (!who && isThread(by)) return <>{words.byAgent}</>;
+  if (!who && isThreadActor(by)) return <>{words.byAgent}</>;
   return <>{words.byWhom(actorName(who ?? by, words))}</>;
 }
 
@@ -56,7 +56,7 @@ function Undo({ entry: { version }, playbook }: { entry: Entry; playbook: string
           title={words.undoTitle(version)} means={words.undoMeans} act={words.undoNow} isPending={isPending} onBack={back} onConfirm={undo}
           testId="confirm-undo"
         />
-      ) : <Button size="small" onClick={() => ask(true)} data-testid="undo">{words.undo}<span className="for-readers"> {words.versionOf(version)}</span></Button>}
+      ) : <Button size="small" onClick={() => ask(true)} data-testid="undo">{words.undo}<span className="visually-hidden"> {words.versionOf(version)}</span></Button>}
       <Problem error={error} />
     </>
   );

@@ -1,9 +1,9 @@
 import { Alert, Card, Tag } from "antd";
 import type { Request } from "../api/types";
-import { TextChange } from "../request/change";
-import { Editor, type Editing } from "../request/facts";
+import { TextDiff } from "../request/value-diff";
+import { ArgumentEditor, type Editing } from "../request/facts";
 import { isObject } from "../request/schema-field";
-import { same } from "../request/values";
+import { isEqual } from "../request/values";
 import { Prose } from "../thread/prose";
 import { visible } from "../widgets/visible";
 import { Neighbours, Proof, Run, Tried } from "./grounds";
@@ -17,7 +17,7 @@ import "./learning.css";
 function Words({ op, before, text }: { op: Asked["operation"]["op"]; before: string | null; text: string }) {
   if (op === "retire") return <del className="agent-text">{visible(before ?? text)}</del>;
   if (before === null) return <ins className="agent-text">{visible(text)}</ins>;
-  return <TextChange before={before} after={text} />;
+  return <TextDiff before={before} after={text} />;
 }
 
 function About({ operation: { op, bullet, sources } }: Pick<Asked, "operation">) {
@@ -47,7 +47,7 @@ function Editors({ request, editing }: { request: Request; editing: Editing }) {
   return editable(request).map((name) => (
     <div key={name} className="learn-editor">
       <span className="quiet" aria-hidden="true">{labels[name]}</span>
-      <Editor request={request} name={name} before={request.action?.args[name] ?? ""} editing={editing} />
+      <ArgumentEditor request={request} name={name} before={request.action?.args[name] ?? ""} editing={editing} />
     </div>
   ));
 }
@@ -62,7 +62,7 @@ export function LearningFacts({ request, shown, operation, learned, editing }: L
   const words = useLearningWords();
   const { type, why, before, renewed, feedback } = shown;
   const isOtherText = learned.text !== operation.text;
-  const isEdited = editing ? !same(editing.draft.edited, request.action?.args) : isOtherText || learned.section !== operation.section;
+  const isEdited = editing ? !isEqual(editing.draft.edited, request.action?.args) : isOtherText || learned.section !== operation.section;
   const wasLearned = request.response?.decision === "approve" || request.response?.decision === "edit";
   return (
     <Card
@@ -87,7 +87,7 @@ export function LearningFacts({ request, shown, operation, learned, editing }: L
       <Neighbours shown={shown} />
       <Proof shown={shown} />
       {why && (
-        <aside className="agent-words" data-testid="why-learn" aria-label={words.whyLearn}>
+        <aside className="agent-context" data-testid="why-learn" aria-label={words.whyLearn}>
           <div className="quiet">{words.whyLearn}</div>
           <Prose text={why} />
         </aside>

@@ -120,7 +120,7 @@ function Learners({ agents, playbooks, id }: LearnersProps) {
         </div>
       </aside>
       <div className="chat-main">
-        <h1 className="for-readers">{words.learningPage}</h1>
+        <h1 className="visually-hidden">{words.learningPage}</h1>
         {playbook !== null ? <PlaybookView key={playbook} id={playbook} nameOf={nameOf} /> : <Asking agents={agents} playbooks={playbooks} id={id} />}
       </div>
     </div>

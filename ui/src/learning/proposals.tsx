@@ -28,7 +28,7 @@ function Settled({ insight, playbook }: { insight: Insight; playbook: string | u
       </div>
       <div className={status === "learned" || status === "edited" ? "" : "quiet"}><AgentText text={text} /></div>
       {reason && <div className="quiet" data-testid="insight-reason">“{visible(reason)}”</div>}
-      {request && <Fold id={`insight-${id}`} summary={<span className="quiet">{words.decisionOn}</span>}><RequestDetail id={request.id} inThread /></Fold>}
+      {request && <Fold id={`insight-${id}`} summary={<span className="quiet">{words.decisionOn}</span>}><RequestDetail id={request.id} isInThread /></Fold>}
     </div>
   );
 }
@@ -71,7 +71,7 @@ export function Proposals({ insights, playbook, afterwards }: ProposalsProps) {
         return (
           // An insight that is proposed again is another question.
           <section key={`${id} ${request.id}`} className="pause insight" data-testid="insight" data-id={id} data-status="pending">
-            <RequestDetail id={request.id} inThread onDecided={onDecided} />
+            <RequestDetail id={request.id} isInThread onDecided={onDecided} />
           </section>
         );
       })}

@@ -36,7 +36,7 @@ function Words({ verdict, isSending, onSend, onBack }: WordsProps) {
         id={id} autoFocus autoSize={{ minRows: 2, maxRows: 8 }} value={text} maxLength={20_000} readOnly={isSending} data-testid="feedback-text"
         onChange={(event) => type(event.target.value)}
       />
-      <div className="bar">
+      <div className="button-bar">
         <Button type="primary" loading={isSending} onClick={send} data-testid="send-feedback">{words.sendFeedback}</Button>
         <Button disabled={isSending} onClick={onBack}>{words.back}</Button>
       </div>
@@ -53,7 +53,7 @@ export function Say({ id, turn }: { id: string; turn: string }) {
   const send = (text: string) => verdict && mutate({ verdict, turn, ...(text && { text }) });
   return (
     <fieldset className="say" aria-label={words.wasItRight} data-testid="say">
-      <div className="bar">
+      <div className="button-bar">
         <span className="quiet">{words.wasItRight}</span>
         {(["right", "wrong"] as const).map((one) => (
           <Button

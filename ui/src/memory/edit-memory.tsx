@@ -6,7 +6,7 @@ import type { Json, JsonObject, Memory } from "../api/types";
 import { messageAt } from "../request/draft";
 import { FormFields } from "../request/form-fields";
 import { JsonInput } from "../request/json-input";
-import { drawnFields, isObject } from "../request/schema-field";
+import { renderedFields, isObject } from "../request/schema-field";
 import { answerOf, missing, type Values } from "../request/values";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
@@ -16,7 +16,7 @@ import { useMemoryWords } from "./words";
 /** What is typed of a memory, and what is wrong with it. */
 function useMemoryForm(memory: Memory, onDone: () => void) {
   const strings = useMemoryWords();
-  const fields = drawnFields(memory);
+  const fields = renderedFields(memory);
   const [values, setValues] = useState<Values>(memory.answer);
   const [json, setJson] = useState<Json | undefined>(memory.answer);
   const [empty, setEmpty] = useState<FieldProblem[]>([]);
@@ -62,7 +62,7 @@ export function EditMemory({ memory, onBack }: { memory: Memory; onBack: () => v
       <FormFields fields={fields} values={values} onChange={change} problems={problems} disabled={isPending} />
       {fields.length === 0 && (
         <>
-          <label htmlFor={id} className="for-readers">{visible(memory.question)}</label>
+          <label htmlFor={id} className="visually-hidden">{visible(memory.question)}</label>
           <JsonInput id={id} value={json} broken={undefined} onChange={setJson} onBreak={() => setJson(undefined)} disabled={isPending} />
         </>
       )}

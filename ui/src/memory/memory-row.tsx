@@ -1,9 +1,9 @@
 import { Button, Flex } from "antd";
 import { useEffect, useRef } from "react";
 import type { Json, Memory } from "../api/types";
-import { written } from "../request/field";
-import { drawnFields } from "../request/schema-field";
-import { useWords } from "../request/words";
+import { valueFormatter } from "../request/field";
+import { renderedFields } from "../request/schema-field";
+import { useRequestStrings } from "../request/strings";
 import { dayAndTime } from "../thread/when";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { Link, requestPath } from "../widgets/router";
@@ -15,15 +15,15 @@ import { useMemoryWords } from "./words";
 export type Step = "editing" | "deleting";
 
 function Value({ memory, name, value }: { memory: Memory; name: string; value: Json }) {
-  const strings = useWords();
-  const field = drawnFields(memory).find((one) => one.name === name);
-  const write = field && written(field, strings);
+  const strings = useRequestStrings();
+  const field = renderedFields(memory).find((one) => one.name === name);
+  const write = field && valueFormatter(field, strings);
   if (write) return <AgentText text={write(value)} />;
   return typeof value === "string" || typeof value === "number" ? <AgentText text={String(value)} /> : <JsonValue value={value} />;
 }
 
 function Answer({ memory }: { memory: Memory }) {
-  const labels = new Map(drawnFields(memory).map((field) => [field.name, field.label || field.name]));
+  const labels = new Map(renderedFields(memory).map((field) => [field.name, field.label || field.name]));
   return (
     <dl data-testid="memory-answer">
       {Object.entries(memory.answer).map(([name, value]) => (
@@ -71,7 +71,7 @@ interface MemoryRowProps {
 export function MemoryRow({ memory, heading, step, go }: MemoryRowProps) {
   const strings = useMemoryWords();
   const question = visible(memory.question);
-  const named = <span className="for-readers">: {question}</span>;
+  const named = <span className="visually-hidden">: {question}</span>;
   const back = () => go(undefined);
   return (
     <li ref={useFocusKept(step)} data-testid="memory" data-id={memory.id}>

@@ -2,32 +2,32 @@ import { Card } from "antd";
 import { useId } from "react";
 import type { Request } from "../api/types";
 import { visible } from "../widgets/visible";
-import { answersJson, hasAnswer, messageAt, wantsWords } from "./draft";
+import { answersJson, hasAnswer, messageAt, takesMessageAsAnswer } from "./draft";
 import { FieldError } from "./field-error";
-import { OfRequest } from "./files";
+import { RequestIdContext } from "./files";
 import { FormFields } from "./form-fields";
 import { JsonInput } from "./json-input";
-import { isFree } from "./plain";
+import { isFreeAnswer } from "./plain-interrupt";
 import { PlainAnswer } from "./plain-answer";
-import type { Desk } from "./use-desk";
-import { drawnFields } from "./schema-field";
-import { useWords } from "./words";
-import { WordsBox } from "./words-box";
+import type { DecisionFormState } from "./use-decision-form";
+import { renderedFields } from "./schema-field";
+import { useRequestStrings } from "./strings";
+import { MessageInput } from "./message-input";
 
-function JsonAnswer({ desk }: { desk: Desk }) {
-  const { draft, change, decision, frozen } = desk;
-  const strings = useWords();
+function JsonAnswer({ form }: { form: DecisionFormState }) {
+  const { draft, change, decision, isLocked } = form;
+  const strings = useRequestStrings();
   const id = useId();
   const error = messageAt(decision.problems, "data");
   return (
     <div data-testid="field-data" data-invalid={Boolean(error)}>
       <label htmlFor={id}>{strings.answerJson}</label>
       <JsonInput
-        id={id} value={draft.json} broken={draft.broken.data} disabled={frozen}
+        id={id} value={draft.json} broken={draft.broken.data} disabled={isLocked}
         aria={error ? { "aria-describedby": `${id}-error` } : {}}
         onChange={(json) => {
           change({ json, broken: {} });
-          decision.mended("data");
+          decision.clearProblem("data");
         }}
         onBreak={(data) => change({ broken: { data } })}
       />
@@ -36,38 +36,38 @@ function JsonAnswer({ desk }: { desk: Desk }) {
   );
 }
 
-/** Who approves this has to know that it will be used again. */
-function Remembers({ request }: { request: Request }) {
-  const strings = useWords();
+/** Tell the person that their answer is remembered and used again. */
+function MemoryNotice({ request }: { request: Request }) {
+  const strings = useRequestStrings();
   const category = request.context.memory_category;
-  const isKept = typeof category === "string" && category.trim() !== "" && request.status === "pending";
-  return isKept && <p className="quiet" data-testid="remembers">{strings.remembers(visible(category.trim()))}</p>;
+  const isRemembered = typeof category === "string" && category.trim() !== "" && request.status === "pending";
+  return isRemembered && <p className="quiet" data-testid="remembers">{strings.remembers(visible(category.trim()))}</p>;
 }
 
-/** Everything a person fills in: the form, JSON where there is only a schema, words where words are the answer. */
-export function AnswerArea({ desk }: { desk: Desk }) {
-  const { request, draft, change, decision, frozen } = desk;
-  const strings = useWords();
+/** The inputs of an answer: the form, a JSON editor for a schema, or a text. */
+export function AnswerArea({ form }: { form: DecisionFormState }) {
+  const { request, draft, change, decision, isLocked } = form;
+  const strings = useRequestStrings();
   if (!hasAnswer(request)) return null;
   return (
     <Card size="small" className="answer">
-      <OfRequest value={request.id}>
+      <RequestIdContext value={request.id}>
         <FormFields
-          fields={drawnFields(request)}
+          fields={renderedFields(request)}
           values={draft.values}
           problems={decision.problems}
-          disabled={frozen}
+          disabled={isLocked}
           diff
           onChange={(values, changed) => {
             change({ values });
-            decision.mended(changed);
+            decision.clearProblem(changed);
           }}
         />
-      </OfRequest>
-      {answersJson(request) && <JsonAnswer desk={desk} />}
-      {isFree(request) ? <PlainAnswer desk={desk} />
-        : wantsWords(request) && <WordsBox desk={desk} part="message" label={strings.yourAnswer} />}
-      <Remembers request={request} />
+      </RequestIdContext>
+      {answersJson(request) && <JsonAnswer form={form} />}
+      {isFreeAnswer(request) ? <PlainAnswer form={form} />
+        : takesMessageAsAnswer(request) && <MessageInput form={form} part="message" label={strings.yourAnswer} />}
+      <MemoryNotice request={request} />
     </Card>
   );
 }

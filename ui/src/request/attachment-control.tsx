@@ -5,52 +5,52 @@ import { ProblemError } from "../api/call";
 import { visible } from "../widgets/visible";
 import AttachedFile from "./attached-file";
 import type { ControlProps } from "./control-props";
-import { fieldWords } from "./field-words";
-import { isFile, isOnItsWay, OfRequest, onItsWay, sizeOf } from "./files";
-import { useWords, type Words } from "./words";
+import { translateFieldMessage } from "./field-messages";
+import { isFile, isUploading, RequestIdContext, uploadInProgress, formatSize } from "./files";
+import { useRequestStrings, type RequestStrings } from "./strings";
 
-function why(error: unknown, strings: Words): string {
+function errorMessage(error: unknown, strings: RequestStrings): string {
   if (!(error instanceof ProblemError)) return strings.refused.failed;
   const [first] = error.errors;
-  if (first) return fieldWords(first.message, strings);
+  if (first) return translateFieldMessage(first.message, strings);
   if (error.status === 413) return strings.fileTooLarge;
   if (error.code === "final") return strings.refused.final;
   if (error.status === 403 || error.status === 404) return strings.refused.notYours;
   return error.status === 0 ? strings.fileLost : strings.refused.failed;
 }
 
-/** Sends a file and puts what the server says of it into the form; until then the form cannot be sent. */
+/** Upload a file and put the server's record of it into the form; until then the form cannot be sent. */
 function useUpload({ field, value, onChange }: ControlProps) {
-  const strings = useWords();
-  const id = useContext(OfRequest);
+  const strings = useRequestStrings();
+  const id = useContext(RequestIdContext);
   const [percent, setPercent] = useState<number | null>(null);
-  // What a reload has cut off is not on its way any more.
-  const [problem, setProblem] = useState(isOnItsWay(value) ? strings.fileLost : "");
+  // An upload that a reload interrupted does not continue.
+  const [problem, setProblem] = useState(isUploading(value) ? strings.fileLost : "");
   const latest = useRef(onChange);
-  const underway = useRef<AbortController>(null);
+  const currentUpload = useRef<AbortController>(null);
   useEffect(() => {
     latest.current = onChange;
   });
   useEffect(() => {
-    if (isOnItsWay(value)) latest.current(undefined);
-    return () => underway.current?.abort();
+    if (isUploading(value)) latest.current(undefined);
+    return () => currentUpload.current?.abort();
     // oxlint-disable-next-line react/exhaustive-deps -- once: what was cut off before
   }, []);
   const send = async (file: File) => {
     if (id === null) return;
-    const own = new AbortController();
-    underway.current?.abort();
-    underway.current = own;
+    const controller = new AbortController();
+    currentUpload.current?.abort();
+    currentUpload.current = controller;
     setProblem("");
     setPercent(0);
-    latest.current(onItsWay(file.name));
+    latest.current(uploadInProgress(file.name));
     try {
-      const attached = await attach(id, field.name, file, (now) => underway.current === own && setPercent(now), own.signal);
-      if (underway.current === own) latest.current({ ...attached });
+      const attached = await attach(id, field.name, file, (now) => currentUpload.current === controller && setPercent(now), controller.signal);
+      if (currentUpload.current === controller) latest.current({ ...attached });
     } catch (error) {
-      if (underway.current !== own) return;
+      if (currentUpload.current !== controller) return;
       latest.current(undefined);
-      if (!own.signal.aborted) setProblem(why(error, strings));
+      if (!controller.signal.aborted) setProblem(errorMessage(error, strings));
     }
     setPercent(null);
   };
@@ -58,34 +58,34 @@ function useUpload({ field, value, onChange }: ControlProps) {
     if (!file) return;
     const most = field.max_size ?? Infinity;
     if (file.size > 0 && file.size <= most) void send(file);
-    else setProblem(strings.fieldSays.fileSize(sizeOf(most, strings)));
+    else setProblem(strings.fieldSays.fileSize(formatSize(most, strings)));
   };
-  return { id, percent, problem, choose, stop: () => underway.current?.abort() };
+  return { id, percent, problem, choose, stop: () => currentUpload.current?.abort() };
 }
 
-/** A file: chosen, taken by the camera of a phone, or dropped here; sent at once, and named by the answer. */
+/** A file input: chosen, photographed or dropped; the file is uploaded at once. */
 export default function AttachmentControl(props: ControlProps) {
   const { field, id, value, onChange, disabled, aria } = props;
-  const strings = useWords();
+  const strings = useRequestStrings();
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setOver] = useState(false);
   const { id: request, percent, problem, choose, stop } = useUpload(props);
   const types = field.media_types ?? [];
   const isOpen = !disabled && request !== null;
-  const over = (event: DragEvent, now: boolean) => {
+  const dragOver = (event: DragEvent, now: boolean) => {
     if (!isOpen || !event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
     setOver(now);
   };
   const drop = (event: DragEvent) => {
-    over(event, false);
+    dragOver(event, false);
     if (isOpen) choose(event.dataTransfer.files[0]);
   };
   const labels = `${aria["aria-labelledby"] ?? ""} ${id}`.trim();
   const described = [aria["aria-describedby"], problem && `${id}-problem`].filter(Boolean).join(" ");
   return (
     <div
-      className="attachment" data-over={isOver} onDragOver={(event) => over(event, true)} onDragLeave={(event) => over(event, false)} onDrop={drop}
+      className="attachment" data-over={isOver} onDragOver={(event) => dragOver(event, true)} onDragLeave={(event) => dragOver(event, false)} onDrop={drop}
     >
       {isFile(value) && (request === null ? <span>{visible(value.name)}</span> : <AttachedFile id={request} file={value} />)}
       {isOpen && percent === null && (

@@ -8,7 +8,7 @@ import { RequestDetail } from "./request-detail";
 const receipt: FormField = { name: "receipt", type: "attachment", label: "Receipt", media_types: ["image/*"], max_size: 2048 };
 const file = { number: 1, name: "a\u202Ebc.png", size: 1500, media_type: "image/png", sha256: "0".repeat(64) };
 
-/** A server that takes one file at a time, as XMLHttpRequest meets it. */
+/** A fake XMLHttpRequest whose server takes one file at a time. */
 class FakeUpload extends EventTarget {
   static last: FakeUpload;
   upload = new EventTarget();

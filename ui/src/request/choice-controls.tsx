@@ -1,19 +1,19 @@
 import { Checkbox, Radio, Select } from "antd";
 import type { FormField, Json, Option } from "../api/types";
 import { visible } from "../widgets/visible";
-import { ofGroup, type ControlProps } from "./control-props";
+import { groupAria, type ControlProps } from "./control-props";
 
 const listOf = (value: Json | undefined) => (Array.isArray(value) ? (value as Option["value"][]) : []);
 const optionsOf = (field: FormField) =>
   (field.options ?? []).map(({ value, label }) => ({ value, label: visible(label || String(value)) }));
 
-/** An open list takes Tab for "choose": who leaves the field would take back what they chose last. */
-function keepTab(field: HTMLElement | null) {
-  const keep = (event: KeyboardEvent) => {
+/** An open list uses Tab to choose an option, so leaving the field would undo the last choice. */
+function releaseTabKey(field: HTMLElement | null) {
+  const stopTab = (event: KeyboardEvent) => {
     if (event.key === "Tab") event.stopPropagation();
   };
-  field?.addEventListener("keydown", keep, { capture: true });
-  return () => field?.removeEventListener("keydown", keep, { capture: true });
+  field?.addEventListener("keydown", stopTab, { capture: true });
+  return () => field?.removeEventListener("keydown", stopTab, { capture: true });
 }
 
 export function SelectControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
@@ -26,7 +26,7 @@ export function SelectControl({ field, id, value, onChange, disabled, aria }: Co
   };
   if (field.type === "multiselect") {
     return (
-      <div ref={keepTab}>
+      <div ref={releaseTabKey}>
         <Select mode="multiple" {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />
       </div>
     );
@@ -36,7 +36,7 @@ export function SelectControl({ field, id, value, onChange, disabled, aria }: Co
 }
 
 export function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const common = { ...ofGroup(aria), id, options: optionsOf(field), disabled };
+  const common = { ...groupAria(aria), id, options: optionsOf(field), disabled };
   return field.type === "radio"
     ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />
     : <Checkbox.Group {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />;

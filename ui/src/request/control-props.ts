@@ -8,12 +8,12 @@ export interface ControlProps {
   onChange: (value: Json | undefined) => void;
   disabled: boolean;
   aria: AriaAttributes;
-  /** A text begins with one line and grows. */
+  /** Start a text area with one line and let it grow. */
   compact?: boolean;
-  /** Enter in a one-line control; in a text it is a new line, in a list it chooses. */
+  /** Called on Enter in a one-line control. Text areas and lists use Enter themselves. */
   onEnter?: () => void;
 }
 
-/** What names and describes a group; the states of a single input mean nothing on it. */
-export const ofGroup = (aria: AriaAttributes) =>
+/** Return the ARIA attributes that name and describe a group; the states of a single input do not apply to it. */
+export const groupAria = (aria: AriaAttributes) =>
   ({ "aria-labelledby": aria["aria-labelledby"], "aria-describedby": aria["aria-describedby"] });

@@ -4,8 +4,8 @@ import type { Json } from "../api/types";
 import { later } from "../widgets/later";
 import { visible } from "../widgets/visible";
 import { GroupControl, SelectControl } from "./choice-controls";
-import { ofGroup, type ControlProps } from "./control-props";
-import { useWords } from "./words";
+import { groupAria, type ControlProps } from "./control-props";
+import { useRequestStrings } from "./strings";
 
 const DateControl = later(() => import("./date-control"));
 const AttachmentControl = later(() => import("./attachment-control"));
@@ -14,10 +14,10 @@ const textOf = (value: Json | undefined) => (typeof value === "string" ? value :
 const numberOf = (value: Json | undefined) => (typeof value === "number" ? value : null);
 
 function TextControl({ field, id, value, onChange, disabled, aria, compact = false }: ControlProps) {
-  // The count warns; a hard limit would cut a pasted text short without a word.
+  // The counter only warns; a hard limit would cut a pasted text without a message.
   const count = field.max_length ? { show: true, max: field.max_length } : {};
   const common = {
-    // Read-only, so that what was typed can still be selected and copied.
+    // Read-only and not disabled, so that the text can still be selected and copied.
     ...aria, id, readOnly: disabled, variant: disabled ? "filled" as const : "outlined" as const,
     count, value: textOf(value), placeholder: visible(field.placeholder ?? ""), autoComplete: "off",
   };
@@ -28,7 +28,7 @@ function TextControl({ field, id, value, onChange, disabled, aria, compact = fal
 }
 
 function NumberControl({ field, id, value, onChange, disabled, aria, onEnter }: ControlProps) {
-  // No min and max here: antd would replace a number out of range by another one that nobody typed.
+  // No min and max: antd would replace a number out of range with one that nobody typed.
   return (
     <InputNumber<number>
       {...aria} id={id} readOnly={disabled} variant={disabled ? "filled" : "outlined"} className="wide"
@@ -40,18 +40,18 @@ function NumberControl({ field, id, value, onChange, disabled, aria, onEnter }: 
 }
 
 function SliderControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const strings = useWords();
+  const strings = useRequestStrings();
   const [min, max] = [Number(field.min ?? 0), Number(field.max ?? 100)];
-  const isSet = numberOf(value) !== null;
+  const hasValue = numberOf(value) !== null;
   return (
-    <fieldset className="slider" {...ofGroup(aria)}>
+    <fieldset className="slider" {...groupAria(aria)}>
       <Slider
         id={id} disabled={disabled} min={min} max={max} step={field.step ?? 1} value={numberOf(value) ?? min}
         onChange={(number) => onChange(number)}
-        // The handle of a slider that nobody set stands at the least value: choosing that one is no change of place.
-        onChangeComplete={(number) => !isSet && onChange(number)}
+        // An unset slider stands at its minimum; choosing that value does not count as a change in antd.
+        onChangeComplete={(number) => !hasValue && onChange(number)}
         ariaLabelledByForHandle={aria["aria-labelledby"] ?? ""} ariaRequired={Boolean(field.required)}
-        ariaValueTextFormatterForHandle={(number) => (isSet ? String(number) : strings.notSet)}
+        ariaValueTextFormatterForHandle={(number) => (hasValue ? String(number) : strings.notSet)}
       />
       <output htmlFor={id}>{numberOf(value) ?? strings.notSet}</output>
     </fieldset>
@@ -59,16 +59,16 @@ function SliderControl({ field, id, value, onChange, disabled, aria }: ControlPr
 }
 
 function BooleanControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
-  const strings = useWords();
+  const strings = useRequestStrings();
   if (typeof field.default === "boolean") {
     return (
-      <Switch {...ofGroup(aria)} id={id} disabled={disabled} checked={value === true} onChange={(on) => onChange(on)} />
+      <Switch {...groupAria(aria)} id={id} disabled={disabled} checked={value === true} onChange={(on) => onChange(on)} />
     );
   }
-  // A switch that nobody touched looks like a "no": without a default the two answers are drawn apart.
+  // An untouched switch looks like "no", so a boolean without a default shows both answers.
   return (
     <Radio.Group
-      {...ofGroup(aria)} id={id} name={id} disabled={disabled} value={value ?? null}
+      {...groupAria(aria)} id={id} name={id} disabled={disabled} value={value ?? null}
       onChange={(e) => onChange(e.target.value as boolean)}
     >
       <Radio value={true}>{strings.yes}</Radio>
@@ -77,7 +77,7 @@ function BooleanControl({ field, id, value, onChange, disabled, aria }: ControlP
   );
 }
 
-/** The control for a field's type; its value is exactly what will be sent. */
+/** The control for a field's type; its value is exactly the value that is sent. */
 export function Control(props: ControlProps) {
   switch (props.field.type) {
     case "text":

@@ -7,16 +7,16 @@ const day = "YYYY-MM-DD";
 const moment = "YYYY-MM-DD HH:mm:ss";
 const withOffset = /T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** By which clock a moment is chosen here: the place, and what its clock is ahead of UTC then. */
-function zoneAt(at: dayjs.Dayjs): string {
+/** Return the time zone of this browser and its UTC offset at that time. */
+function timeZoneLabel(at: dayjs.Dayjs): string {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   return `UTC${at.format("Z")}${timeZone ? ` · ${timeZone}` : ""}`;
 }
 
-/** A moment, chosen by this browser's clock and sent with its offset. */
-function MomentControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
+/** A date and time in this browser's time zone, sent with its offset. */
+function DateTimeControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   const text = typeof value === "string" ? value : "";
-  // A time without its offset is another moment for each reader: it stays text.
+  // A time without an offset is ambiguous, so it stays a text.
   if (text && !withOffset.test(text)) {
     return <Input {...aria} id={id} disabled={disabled} value={text} onChange={(event) => onChange(event.target.value || undefined)} />;
   }
@@ -28,12 +28,12 @@ function MomentControl({ field, id, value, onChange, disabled, aria }: ControlPr
         placeholder={visible(field.placeholder ?? "") || moment}
         onChange={(at) => onChange(at ? at.format("YYYY-MM-DDTHH:mm:ssZ") : undefined)}
       />
-      <span className="quiet" data-testid="zone">{zoneAt(chosen ?? dayjs())}</span>
+      <span className="quiet" data-testid="zone">{timeZoneLabel(chosen ?? dayjs())}</span>
     </div>
   );
 }
 
-/** A calendar day, kept as the text YYYY-MM-DD: a day has no time zone. */
+/** A calendar day as the text YYYY-MM-DD; a day has no time zone. */
 function DayControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   return (
     <DatePicker
@@ -46,5 +46,5 @@ function DayControl({ field, id, value, onChange, disabled, aria }: ControlProps
 }
 
 export default function DateControl(props: ControlProps) {
-  return props.field.type === "datetime" ? <MomentControl {...props} /> : <DayControl {...props} />;
+  return props.field.type === "datetime" ? <DateTimeControl {...props} /> : <DayControl {...props} />;
 }

@@ -4,27 +4,27 @@ import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { explain } from "../widgets/problem";
 import { visible } from "../widgets/visible";
-import { When } from "./when";
-import { useWords } from "./words";
+import { Timestamp } from "./timestamp";
+import { useRequestStrings } from "./strings";
 
 const colours: Record<Delivery["status"], string> = {
   queued: "processing", waiting: "warning", delivered: "success", failed: "error", gone: "error", disabled: "default",
 };
 
-function OneTry({ tried }: { tried: Try }) {
-  const strings = useWords();
-  const { at, by, error, code, next_at: next } = tried;
-  const said = tried.status === "queued" ? strings.redeliveredBy(visible(by ?? "")) : visible(error ?? String(code ?? ""));
+function AttemptItem({ attempt }: { attempt: Try }) {
+  const strings = useRequestStrings();
+  const { at, by, error, code, next_at: next } = attempt;
+  const result = attempt.status === "queued" ? strings.redeliveredBy(visible(by ?? "")) : visible(error ?? String(code ?? ""));
   return (
-    <li data-testid="try" data-status={tried.status}>
-      <When at={at} /> · {said}
-      {next && <> · {strings.nextTry} <When at={next} /></>}
+    <li data-testid="delivery-attempt" data-status={attempt.status}>
+      <Timestamp at={at} /> · {result}
+      {next && <> · {strings.nextTry} <Timestamp at={next} /></>}
     </li>
   );
 }
 
-function OneDelivery({ delivery, request }: { delivery: Delivery; request: Request }) {
-  const strings = useWords();
+function DeliveryItem({ delivery, request }: { delivery: Delivery; request: Request }) {
+  const strings = useRequestStrings();
   const session = useSession().data;
   const redeliver = useRedeliver(request);
   return (
@@ -43,14 +43,14 @@ function OneDelivery({ delivery, request }: { delivery: Delivery; request: Reque
         )}
       </Flex>
       {redeliver.error && <div className="error-text" role="alert">{explain(redeliver.error, strings)}</div>}
-      <ul className="quiet tries">{delivery.tries.map((tried) => <OneTry key={`${tried.at} ${tried.status}`} tried={tried} />)}</ul>
+      <ul className="quiet tries">{delivery.tries.map((attempt) => <AttemptItem key={`${attempt.at} ${attempt.status}`} attempt={attempt} />)}</ul>
     </li>
   );
 }
 
-/** What was sent to other systems of this request, and what became of it; nothing where nothing was sent. */
+/** The webhook deliveries of this request and their attempts; nothing if there were none. */
 export function Deliveries({ request }: { request: Request }) {
-  const strings = useWords();
+  const strings = useRequestStrings();
   const items = useDeliveries(request).data?.items ?? [];
   if (items.length === 0) return null;
   const troubled = items.filter(({ status }) => status !== "delivered").length;
@@ -58,7 +58,7 @@ export function Deliveries({ request }: { request: Request }) {
     <details className="history" data-testid="deliveries">
       <summary className="quiet">{strings.deliveries(items.length, troubled)}</summary>
       <ul className="deliveries">
-        {items.map((delivery) => <OneDelivery key={delivery.id} delivery={delivery} request={request} />)}
+        {items.map((delivery) => <DeliveryItem key={delivery.id} delivery={delivery} request={request} />)}
       </ul>
     </details>
   );

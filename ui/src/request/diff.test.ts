@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { differences, textPieces } from "./diff";
+import { differences, textSegments } from "./diff";
 
 test("a nested change is named by its path, and nothing else is", () => {
   const before = { lines: [{ sku: "A", n: 1 }, { sku: "B", n: 2 }], to: { "first name": "Ann" }, x: null };
@@ -19,28 +19,28 @@ test("a value that changes its type is one change", () => {
   expect(differences({ a: [1] }, { a: { b: 1 } })).toEqual([{ path: "a", before: [1], after: { b: 1 } }]);
 });
 
-const kept = (text: string) => ({ kind: "kept", text });
-const gone = (text: string) => ({ kind: "gone", text });
-const fresh = (text: string) => ({ kind: "new", text });
+const unchanged = (text: string) => ({ kind: "unchanged", text });
+const removed = (text: string) => ({ kind: "removed", text });
+const added = (text: string) => ({ kind: "added", text });
 
 test("of two texts only the words that differ are marked", () => {
-  expect(textPieces("the parcel was late today, sorry", "the parcel was never sent today, very sorry")).toEqual([
-    kept("the parcel was "), gone("late "), fresh("never sent "), kept("today, "), fresh("very "), kept("sorry"),
+  expect(textSegments("the parcel was late today, sorry", "the parcel was never sent today, very sorry")).toEqual([
+    unchanged("the parcel was "), removed("late "), added("never sent "), unchanged("today, "), added("very "), unchanged("sorry"),
   ]);
   const [before, after] = ["海の俳句を書く", "山の俳句を書く"];
-  expect(textPieces(before, after)).toEqual([gone("海"), fresh("山"), kept("の俳句を書く")]);
+  expect(textSegments(before, after)).toEqual([removed("海"), added("山"), unchanged("の俳句を書く")]);
 });
 
-test.each([["", "new"], ["old", ""], ["aa", "aaa"], ["👩‍👩‍👧 ok", "👩‍👩‍👦 ok"]])(
+test.each([["", "added"], ["old", ""], ["aa", "aaa"], ["👩‍👩‍👧 ok", "👩‍👩‍👦 ok"]])(
   "%j and %j are both whole in what is shown", (before, after) => {
-    const without = (other: string) => textPieces(before, after).filter(({ kind }) => kind !== other);
+    const without = (other: string) => textSegments(before, after).filter(({ kind }) => kind !== other);
     const written = (other: string) => without(other).map(({ text }) => text).join("");
-    expect([written("new"), written("gone")]).toEqual([before, after]);
+    expect([written("added"), written("removed")]).toEqual([before, after]);
   },
 );
 
 test("two very long texts are compared without holding up the page", () => {
   const long = Array.from({ length: 3_000 }, (_, index) => `a${index}`).join(" ");
-  const pieces = textPieces(`start ${long} end`, `start ${long.toUpperCase()} end`);
-  expect(pieces.map(({ kind }) => kind)).toEqual(["kept", "gone", "new", "kept"]);
+  const pieces = textSegments(`start ${long} end`, `start ${long.toUpperCase()} end`);
+  expect(pieces.map(({ kind }) => kind)).toEqual(["unchanged", "removed", "added", "unchanged"]);
 });

@@ -1,8 +1,8 @@
 import type { Json } from "../api/types";
 import { isObject } from "./schema-field";
-import { same } from "./values";
+import { isEqual } from "./values";
 
-/** One place in which two JSON values differ; a side that is undefined is not there. */
+/** A path at which two JSON values differ; `undefined` means that the side has no value there. */
 export interface Difference {
   path: string;
   before: Json | undefined;
@@ -11,7 +11,7 @@ export interface Difference {
 
 const isPlain = /^[A-Za-z_]\w*$/;
 
-function below(path: string, key: string): string {
+function childPath(path: string, key: string): string {
   if (!isPlain.test(key)) return `${path}[${JSON.stringify(key)}]`;
   return path ? `${path}.${key}` : key;
 }
@@ -19,14 +19,14 @@ function below(path: string, key: string): string {
 function commonEnds(before: Json[], after: Json[]): [start: number, end: number] {
   const most = Math.min(before.length, after.length);
   let start = 0;
-  while (start < most && same(before[start], after[start])) start += 1;
+  while (start < most && isEqual(before[start], after[start])) start += 1;
   let end = 0;
-  while (end < most - start && same(before.at(-1 - end), after.at(-1 - end))) end += 1;
+  while (end < most - start && isEqual(before.at(-1 - end), after.at(-1 - end))) end += 1;
   return [start, end];
 }
 
-/** An item that is put into the middle of a list changes one place, not all that follow it. */
-function inLists(before: Json[], after: Json[], path: string): Difference[] {
+/** Compare two lists. An inserted item is one difference and does not shift the items after it. */
+function listDifferences(before: Json[], after: Json[], path: string): Difference[] {
   const [start, end] = commonEnds(before, after);
   const [old, fresh] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
   return Array.from({ length: Math.max(old.length, fresh.length) }, (_, index) =>
@@ -34,21 +34,21 @@ function inLists(before: Json[], after: Json[], path: string): Difference[] {
 }
 
 export function differences(before: Json | undefined, after: Json | undefined, path = ""): Difference[] {
-  if (same(before, after)) return [];
-  if (Array.isArray(before) && Array.isArray(after)) return inLists(before, after, path);
+  if (isEqual(before, after)) return [];
+  if (Array.isArray(before) && Array.isArray(after)) return listDifferences(before, after, path);
   if (!isObject(before) || !isObject(after)) return [{ path, before, after }];
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...keys].flatMap((key) => differences(before[key], after[key], below(path, key)));
+  return [...keys].flatMap((key) => differences(before[key], after[key], childPath(path, key)));
 }
 
-/** A run of words that stays, goes, or comes. */
-export interface Piece {
-  kind: "kept" | "gone" | "new";
+/** A stretch of text that is unchanged, removed or added. */
+export interface TextSegment {
+  kind: "unchanged" | "removed" | "added";
   text: string;
 }
 
-/** Whole words, each with what follows it: half of an emoji would be shown as something that nobody wrote. */
-function words(text: string): string[] {
+/** Split a text into words, each with the characters that follow it. Emoji are never split. */
+function splitWords(text: string): string[] {
   const found: string[] = [];
   for (const { segment, isWordLike } of new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)) {
     if (isWordLike || found.length === 0) found.push(segment);
@@ -57,12 +57,12 @@ function words(text: string): string[] {
   return found;
 }
 
-/** Comparing long texts word by word would hold up the typing; between their common ends they are one change. */
-const mostCells = 100_000;
+/** Above this size a word-by-word comparison would block typing; the middle then counts as one change. */
+const maxCells = 100_000;
 
-/** Return how many words two texts share from each pair of places on. */
-function sharedFrom(before: string[], after: string[]): number[][] {
-  if (before.length * after.length > mostCells) return [];
+/** Return the table of the longest common subsequence: the number of words shared from each pair of positions on. */
+function commonWordCounts(before: string[], after: string[]): number[][] {
+  if (before.length * after.length > maxCells) return [];
   const shared = Array.from({ length: before.length + 1 }, () => Array.from({ length: after.length + 1 }, () => 0));
   const at = (i: number, j: number) => shared[i]?.[j] ?? 0;
   for (let i = before.length - 1; i >= 0; i -= 1) {
@@ -74,29 +74,29 @@ function sharedFrom(before: string[], after: string[]): number[][] {
   return shared;
 }
 
-function middlePieces(before: string[], after: string[]): Piece[] {
-  const shared = sharedFrom(before, after);
-  const pieces: Piece[] = [];
+function middleSegments(before: string[], after: string[]): TextSegment[] {
+  const shared = commonWordCounts(before, after);
+  const pieces: TextSegment[] = [];
   let [i, j] = [0, 0];
   while (i < before.length || j < after.length) {
     const left = shared[i]?.[j] ?? 0;
     if (left > 0 && before[i] === after[j]) {
-      pieces.push({ kind: "kept", text: before[i] ?? "" });
+      pieces.push({ kind: "unchanged", text: before[i] ?? "" });
       i += 1;
       j += 1;
     } else if (i < before.length && (shared[i + 1]?.[j] ?? 0) >= left) {
-      pieces.push({ kind: "gone", text: before[i] ?? "" });
+      pieces.push({ kind: "removed", text: before[i] ?? "" });
       i += 1;
     } else {
-      pieces.push({ kind: "new", text: after[j] ?? "" });
+      pieces.push({ kind: "added", text: after[j] ?? "" });
       j += 1;
     }
   }
   return pieces;
 }
 
-function joined(pieces: Piece[]): Piece[] {
-  const runs: Piece[] = [];
+function mergeSegments(pieces: TextSegment[]): TextSegment[] {
+  const runs: TextSegment[] = [];
   for (const { kind, text } of pieces) {
     const last = runs.at(-1);
     if (last?.kind === kind) last.text += text;
@@ -105,14 +105,14 @@ function joined(pieces: Piece[]): Piece[] {
   return runs;
 }
 
-/** Two texts as one, with the words that go and the words that come. */
-export function textPieces(before: string, after: string): Piece[] {
-  const [old, fresh] = [words(before), words(after)];
+/** Merge two texts into segments that show the removed and the added words. */
+export function textSegments(before: string, after: string): TextSegment[] {
+  const [old, fresh] = [splitWords(before), splitWords(after)];
   const [start, end] = commonEnds(old, fresh);
   const middle = (all: string[]) => all.slice(start, all.length - end);
-  return joined([
-    { kind: "kept", text: old.slice(0, start).join("") },
-    ...middlePieces(middle(old), middle(fresh)),
-    { kind: "kept", text: old.slice(old.length - end).join("") },
+  return mergeSegments([
+    { kind: "unchanged", text: old.slice(0, start).join("") },
+    ...middleSegments(middle(old), middle(fresh)),
+    { kind: "unchanged", text: old.slice(old.length - end).join("") },
   ]);
 }

@@ -1,19 +1,19 @@
 import { useEffect, useState } from "react";
 import type { Request } from "../api/types";
-import { freshDraft, wordsOf, type Draft } from "./draft";
-import { same } from "./values";
+import { initialDraft, draftText, type Draft } from "./draft";
+import { isEqual } from "./values";
 
-const most = 50;
+const maxDrafts = 50;
 const root = "ringi.draft/";
 
-interface Kept {
+interface StoredDraft {
   at: number;
   draft: Draft;
-  /** What was typed, to be read where the question itself is not at hand. */
+  /** The typed text, for places where the request itself is not available. */
   words: string;
 }
 
-/** Whose draft: two people at one browser do not read each other's. */
+/** The owner of a draft. Two people who share a browser never see each other's drafts. */
 export interface Owner {
   tenant: string;
   name: string;
@@ -23,10 +23,10 @@ const part = encodeURIComponent;
 const idPrefix = (owner: Owner, id: string) => `${root}${part(owner.tenant)}/${part(owner.name)}/${part(id)}/`;
 const keyOf = (owner: Owner, request: Request) => idPrefix(owner, request.id) + part(request.digest);
 
-function read(key: string): Kept | null {
+function read(key: string): StoredDraft | null {
   try {
-    const kept = JSON.parse(window.localStorage.getItem(key) ?? "null") as Kept | null;
-    return typeof kept?.at === "number" && typeof kept.draft === "object" ? kept : null;
+    const stored = JSON.parse(window.localStorage.getItem(key) ?? "null") as StoredDraft | null;
+    return typeof stored?.at === "number" && typeof stored.draft === "object" ? stored : null;
   } catch {
     return null;
   }
@@ -40,65 +40,65 @@ function keysWith(prefix: string): string[] {
   }
 }
 
-export function forget(key: string): void {
+export function removeDraft(key: string): void {
   try {
     window.localStorage.removeItem(key);
   } catch {
-    // A browser that keeps nothing has nothing to forget.
+    // Without storage there is nothing to remove.
   }
 }
 
 function dropOldest(): void {
-  const kept = keysWith(root).map((key) => ({ key, at: read(key)?.at ?? 0 }));
-  kept.sort((one, other) => other.at - one.at);
-  for (const { key } of kept.slice(most)) forget(key);
+  const drafts = keysWith(root).map((key) => ({ key, at: read(key)?.at ?? 0 }));
+  drafts.sort((one, other) => other.at - one.at);
+  for (const { key } of drafts.slice(maxDrafts)) removeDraft(key);
 }
 
-function write(key: string, kept: Kept): void {
+function write(key: string, stored: StoredDraft): void {
   try {
     const isNew = window.localStorage.getItem(key) === null;
-    window.localStorage.setItem(key, JSON.stringify(kept));
+    window.localStorage.setItem(key, JSON.stringify(stored));
     if (isNew) dropOldest();
   } catch {
-    // A full or closed store costs the draft its reload, and must not cost the person what they type now.
+    // If the storage is full or blocked, the draft is lost on reload; typing must still work.
   }
 }
 
-/** Steps that somebody comes back to; the others begin anew. */
-const lasting = new Set<string>(["editing", "rejecting", "asking"]);
+/** Modes that are restored after a reload; all others restart at "deciding". */
+const restoredModes = new Set<string>(["editing", "rejecting", "asking"]);
 
-function keep(owner: Owner, request: Request, draft: Draft): void {
+function save(owner: Owner, request: Request, draft: Draft): void {
   const key = keyOf(owner, request);
-  const worth = { ...draft, mode: lasting.has(draft.mode) ? draft.mode : "deciding" } as const;
-  if (same({ ...worth, mode: "deciding" }, freshDraft(request))) forget(key);
-  else write(key, { at: Date.now(), draft: worth, words: wordsOf(request, draft) });
+  const saved = { ...draft, mode: restoredModes.has(draft.mode) ? draft.mode : "deciding" } as const;
+  if (isEqual({ ...saved, mode: "deciding" }, initialDraft(request))) removeDraft(key);
+  else write(key, { at: Date.now(), draft: saved, words: draftText(request, draft) });
 }
 
-/** What this person typed about this very version of a question, over reloads. */
+/** Keep this person's draft for this version of a request across reloads. */
 export function useDraft(request: Request, owner: Owner): [Draft, (change: Partial<Draft>) => void] {
-  const [draft, setDraft] = useState(() => ({ ...freshDraft(request), ...read(keyOf(owner, request))?.draft }));
+  const [draft, setDraft] = useState(() => ({ ...initialDraft(request), ...read(keyOf(owner, request))?.draft }));
   const { tenant, name } = owner;
-  useEffect(() => keep({ tenant, name }, request, draft), [tenant, name, request, draft]);
+  useEffect(() => save({ tenant, name }, request, draft), [tenant, name, request, draft]);
   return [draft, (change) => setDraft((old) => ({ ...old, ...change }))];
 }
 
 export function dropDraft(owner: Owner, request: Request): void {
-  forget(keyOf(owner, request));
+  removeDraft(keyOf(owner, request));
 }
 
-/** Forget all that was typed about a request, sent or not. */
-export function dropWords(owner: Owner, id: string): void {
-  for (const key of keysWith(idPrefix(owner, id))) forget(key);
+/** Remove all drafts for a request, whether they were sent or not. */
+export function dropAllDrafts(owner: Owner, id: string): void {
+  for (const key of keysWith(idPrefix(owner, id))) removeDraft(key);
 }
 
-export interface KeptWords {
+export interface UnsentDraft {
   key: string;
   words: string;
 }
 
-/** What was typed about a request and never sent; without that about `shown`, which stands in its fields. */
-export function keptWords(owner: Owner, id: string, shown?: Request): KeptWords[] {
-  return keysWith(idPrefix(owner, id)).filter((key) => !shown || key !== keyOf(owner, shown)).flatMap((key) => {
+/** Return the drafts for a request that were never sent, without the one that fills the form of `current`. */
+export function unsentDrafts(owner: Owner, id: string, current?: Request): UnsentDraft[] {
+  return keysWith(idPrefix(owner, id)).filter((key) => !current || key !== keyOf(owner, current)).flatMap((key) => {
     const words = read(key)?.words;
     return words ? [{ key, words }] : [];
   });

@@ -39,14 +39,14 @@ test("a draft about another version of the question is offered to be copied and 
   await typed(question);
   open({ ...question, digest: "sha256:other" });
   expect((await box()).value).toBe("");
-  expect(screen.getByTestId("kept").textContent).toContain("Kyoto");
+  expect(screen.getByTestId("unsent-draft").textContent).toContain("Kyoto");
 });
 
 test("somebody else at the same browser does not read it", async () => {
   await typed(question, "ann");
   open(question, "bob");
   expect((await box()).value).toBe("");
-  expect(screen.queryByTestId("kept")).toBeNull();
+  expect(screen.queryByTestId("unsent-draft")).toBeNull();
 });
 
 test("text that is no JSON yet is kept as it is, and still not sent", async () => {

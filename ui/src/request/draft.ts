@@ -1,33 +1,33 @@
 import type { FieldProblem } from "../api/call";
 import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
-import { isOnItsWay } from "./files";
-import { isFree, isPlain, isYesNo, offered } from "./plain";
-import { drawnFields } from "./schema-field";
-import { answerOf, editableOf, initialValues, missing, same, type Values } from "./values";
-import type { Words } from "./words";
+import { isUploading } from "./files";
+import { isFreeAnswer, isPlainInterrupt, isYesNo, offeredDecisions } from "./plain-interrupt";
+import { renderedFields } from "./schema-field";
+import { answerOf, editableOf, initialValues, missing, isEqual, type Values } from "./values";
+import type { RequestStrings } from "./strings";
 
-/** Which step is open: the decision itself, or the last one before it is sent. */
-export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "naming" | "passing";
+/** The step that is open: the decision itself, or the last step before it is sent. */
+export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "confirming" | "reassigning";
 
-/** Everything a person has typed about one request; plain JSON, so that it can be kept. */
+/** Everything that a person typed about one request, as plain JSON so that it can be stored. */
 export interface Draft {
   mode: Mode;
   values: Values;
-  /** Arguments or task in edit; what is missing here cannot be sent. */
+  /** Edited arguments or task; an undefined value cannot be sent. */
   edited: Values;
   json: Json;
-  /** Texts that are no JSON (yet), by the key of their editor. */
+  /** Texts that are not valid JSON (yet), by the key of their editor. */
   broken: { readonly [key: string]: string };
   message: string;
   reason: string;
-  /** Whether a plain question is answered with JSON in place of words. */
+  /** Whether a plain interrupt is answered with JSON instead of text. */
   asJson?: boolean;
 }
 
-export function freshDraft(request: Request): Draft {
+export function initialDraft(request: Request): Draft {
   return {
     mode: "deciding",
-    values: initialValues(drawnFields(request)),
+    values: initialValues(renderedFields(request)),
     edited: editableOf(request) ?? {},
     json: {},
     broken: {},
@@ -36,48 +36,48 @@ export function freshDraft(request: Request): Draft {
   };
 }
 
-/** Whether only free JSON can say the answer. */
+/** Return whether the answer can only be given as free JSON. */
 export const answersJson = (request: Request) =>
-  Boolean(request.schema) && drawnFields(request).length === 0 && !isYesNo(request);
+  Boolean(request.schema) && renderedFields(request).length === 0 && !isYesNo(request);
 
-/** Whether words to the agent are a way beside approving, and not the answer itself. */
-export const asksBack = (request: Request) =>
-  !isPlain(request) && request.allowed.includes("respond") && request.allowed.includes("approve");
+/** Return whether a message to the agent is an alternative to approval and not the answer itself. */
+export const isFollowUpAllowed = (request: Request) =>
+  !isPlainInterrupt(request) && request.allowed.includes("respond") && request.allowed.includes("approve");
 
-/** Whether the words stand among the fields: they are the answer. */
-export const wantsWords = (request: Request) => offered(request).includes("respond") && !asksBack(request);
+/** Return whether the message is the answer and is shown among the fields. */
+export const takesMessageAsAnswer = (request: Request) => offeredDecisions(request).includes("respond") && !isFollowUpAllowed(request);
 
-/** Whether the agent would get neither words nor a form. */
-export const lacksWords = (request: Request, draft: Draft) =>
-  !(draft.asJson && isFree(request)) && !draft.message.trim() && (asksBack(request) || drawnFields(request).length === 0);
+/** Return whether the answer would contain neither a message nor form values. */
+export const lacksMessage = (request: Request, draft: Draft) =>
+  !(draft.asJson && isFreeAnswer(request)) && !draft.message.trim() && (isFollowUpAllowed(request) || renderedFields(request).length === 0);
 
-/** Whether there is anything to fill in. */
+/** Return whether there is anything to fill in. */
 export const hasAnswer = (request: Request) =>
-  drawnFields(request).length > 0 || answersJson(request) || wantsWords(request);
+  renderedFields(request).length > 0 || answersJson(request) || takesMessageAsAnswer(request);
 
 function dataOf(request: Request, draft: Draft): Json | undefined {
   if (isYesNo(request)) return undefined;
   if (answersJson(request)) return draft.json;
-  return request.form || request.schema ? answerOf(drawnFields(request), draft.values) : undefined;
+  return request.form || request.schema ? answerOf(renderedFields(request), draft.values) : undefined;
 }
 
 export function isEdited(request: Request, draft: Draft): boolean {
-  return !same(editableOf(request) ?? {}, draft.edited) || Object.keys(draft.broken).some((key) => key !== "data");
+  return !isEqual(editableOf(request) ?? {}, draft.edited) || Object.keys(draft.broken).some((key) => key !== "data");
 }
 
-/** Whether "edit" has something to say: a changed argument, or a changed answer of a plain form. */
+/** Return whether "edit" has a change to send: a changed argument, or a changed value of a plain form. */
 export function isChanged(request: Request, draft: Draft): boolean {
   if (editableOf(request)) return isEdited(request, draft);
-  const fields = drawnFields(request);
-  if (answersJson(request)) return !same(draft.json, {});
-  return !same(answerOf(fields, draft.values), answerOf(fields, initialValues(fields)));
+  const fields = renderedFields(request);
+  if (answersJson(request)) return !isEqual(draft.json, {});
+  return !isEqual(answerOf(fields, draft.values), answerOf(fields, initialValues(fields)));
 }
 
 export function answerFor(request: Request, draft: Draft, decision: Decision): Answer {
   if (decision === "reject") return { decision, ...(draft.reason.trim() && { message: draft.reason }) };
-  // Words that ask back leave the form unanswered: half of it would be refused.
-  if (decision === "respond" && asksBack(request)) return { decision, message: draft.message };
-  if (decision === "respond" && isFree(request) && draft.asJson) return { decision, data: { answer: draft.json } };
+  // A follow-up message leaves the form out: an incomplete form would be refused.
+  if (decision === "respond" && isFollowUpAllowed(request)) return { decision, message: draft.message };
+  if (decision === "respond" && isFreeAnswer(request) && draft.asJson) return { decision, data: { answer: draft.json } };
   const answer: Answer = { decision };
   const data = dataOf(request, draft);
   if (data !== undefined) answer.data = data;
@@ -87,55 +87,55 @@ export function answerFor(request: Request, draft: Draft, decision: Decision): A
   return request.action ? { ...answer, args: edited } : { ...answer, data: edited };
 }
 
-/** The name that the server gives to an edited value in its field errors. */
+/** Return the name that the server uses for an edited value in its field errors. */
 export const editKey = (request: Request, name: string) => (request.action ? `args.${name}` : name);
 
-/** What a person must mend before sending is worth a try; all other rules are the server's. */
-export function localProblems(request: Request, draft: Draft, decision: Decision, strings: Words): FieldProblem[] {
+/** Return the problems that the page can find before sending; the server checks all other rules. */
+export function findLocalProblems(request: Request, draft: Draft, decision: Decision, strings: RequestStrings): FieldProblem[] {
   if (decision === "reject") return [];
-  const isMute = decision === "respond" && lacksWords(request, draft);
-  const words = isMute ? [{ field: "message", message: strings.requiredField }] : [];
-  if (decision === "respond" && asksBack(request)) return words;
-  const empty = missing(drawnFields(request), draft.values);
+  const isMessageMissing = decision === "respond" && lacksMessage(request, draft);
+  const words = isMessageMissing ? [{ field: "message", message: strings.requiredField }] : [];
+  if (decision === "respond" && isFollowUpAllowed(request)) return words;
+  const empty = missing(renderedFields(request), draft.values);
   const fields = empty.map((field) => ({ field, message: strings.requiredField }));
-  for (const { name, type } of drawnFields(request)) {
-    if (type === "attachment" && isOnItsWay(draft.values[name])) fields.push({ field: name, message: strings.notSendable });
+  for (const { name, type } of renderedFields(request)) {
+    if (type === "attachment" && isUploading(draft.values[name])) fields.push({ field: name, message: strings.notSendable });
   }
-  const sendsJson = !isFree(request) || (decision === "respond" && draft.asJson);
+  const sendsJson = !isFreeAnswer(request) || (decision === "respond" && draft.asJson);
   const json = sendsJson && "data" in draft.broken ? [{ field: "data", message: strings.notSendable }] : [];
   const edits = decision === "edit" ? brokenEdits(request, draft, strings) : [];
   return [...fields, ...words, ...json, ...edits];
 }
 
-function brokenEdits(request: Request, draft: Draft, strings: Words): FieldProblem[] {
+function brokenEdits(request: Request, draft: Draft, strings: RequestStrings): FieldProblem[] {
   return Object.keys(editableOf(request) ?? {})
     .filter((name) => draft.edited[name] === undefined || editKey(request, name) in draft.broken)
     .map((name) => ({ field: editKey(request, name), message: strings.notSendable }));
 }
 
-/** Return the message at a field; an error inside a nested value belongs to the field that shows it. */
+/** Return the message for a field, including errors inside its nested values. */
 export function messageAt(problems: FieldProblem[], key: string): string | undefined {
   const isAt = (field: string) => field === key || field.startsWith(`${key}.`) || field.startsWith(`${key}[`);
   return problems.find(({ field }) => isAt(field))?.message;
 }
 
-/** The keys at which a problem can be shown now. */
+/** Return the keys at which a problem can be shown now. */
 export function keysOf(request: Request, draft: Draft): string[] {
-  const keys = drawnFields(request).map((field) => field.name);
-  if (answersJson(request) || (isFree(request) && draft.asJson)) keys.push("data");
+  const keys = renderedFields(request).map((field) => field.name);
+  if (answersJson(request) || (isFreeAnswer(request) && draft.asJson)) keys.push("data");
   if (draft.mode === "editing") keys.push(...Object.keys(draft.edited).map((name) => editKey(request, name)));
-  if (draft.mode === "rejecting" || draft.mode === "asking" || wantsWords(request)) keys.push("message");
+  if (draft.mode === "rejecting" || draft.mode === "asking" || takesMessageAsAnswer(request)) keys.push("message");
   return keys;
 }
 
-/** What was typed about a request, for somebody who wants to copy it. */
-export function wordsOf(request: Request, draft: Draft): string {
-  const fresh = freshDraft(request);
+/** Return the typed text of a draft, so that a person can copy it. */
+export function draftText(request: Request, draft: Draft): string {
+  const initial = initialDraft(request);
   const changed = ({ values, edited }: Draft) => Object.entries({ ...values, ...edited });
-  const before = Object.fromEntries(changed(fresh));
-  const lines = changed(draft).filter(([name, value]) => value !== undefined && !same(value, before[name]))
+  const before = Object.fromEntries(changed(initial));
+  const lines = changed(draft).filter(([name, value]) => value !== undefined && !isEqual(value, before[name]))
     .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
-  const json = same(draft.json, fresh.json) ? "" : JSON.stringify(draft.json, null, 2);
+  const json = isEqual(draft.json, initial.json) ? "" : JSON.stringify(draft.json, null, 2);
   const texts = [draft.reason, draft.message, ...Object.values(draft.broken), json, ...lines];
   return texts.filter((text) => text.trim()).join("\n");
 }

@@ -6,39 +6,39 @@ import { clock } from "../widgets/time";
 import { outcomeOf, reasonOf } from "./outcome";
 import { actorName } from "./people";
 import { useHistory, type HistoryEvent } from "./use-history";
-import { isGated } from "./values";
-import { useWords, type Words } from "./words";
+import { allowsExecution } from "./values";
+import { useRequestStrings, type RequestStrings } from "./strings";
 
-export interface Ending {
-  /** How it ended, by whom and when. */
+export interface RequestOutcome {
+  /** How the request ended, by whom and when. */
   title: string;
-  /** Why, and what happened because of it. */
+  /** The reason and the consequences. */
   lines: ReactNode[];
 }
 
-/** Who withdrew it: only the history knows. */
+/** Return the event that cancelled the request; only the history names its actor. */
 function withdrawalOf(events: HistoryEvent[] | undefined): HistoryEvent | undefined {
   return events?.findLast(({ type }) => type === "request.cancelled");
 }
 
-function titleOf(request: Request, end: HistoryEvent | undefined, strings: Words): string | null {
+function titleOf(request: Request, end: HistoryEvent | undefined, strings: RequestStrings): string | null {
   const { status, ended_at: endedAt } = request;
   if (status === "expired" && endedAt) return strings.expiredAt(clock(endedAt, strings.language));
   if (!end) return null;
   return strings.ended(strings.statuses.cancelled, actorName(end.actor, strings), clock(end.at, strings.language));
 }
 
-function consequence(request: Request, strings: Words): ReactNode {
+function consequence(request: Request, strings: RequestStrings): ReactNode {
   const { status, fallback } = request;
-  if (status === "cancelled") return isGated(request) ? strings.nothingRanCancelled : null;
+  if (status === "cancelled") return allowsExecution(request) ? strings.nothingRanCancelled : null;
   if (status !== "expired") return null;
   if (fallback) return <>{strings.fallbackUsed} <JsonValue value={fallback} testId="fallback" /></>;
-  return isGated(request) ? strings.nothingRan : strings.runTold;
+  return allowsExecution(request) ? strings.nothingRan : strings.runTold;
 }
 
-/** How a request ended and what came of it; null while it is open. */
-export function useEnding(request: Request, winner: Winner | null): Ending | null {
-  const strings = useWords();
+/** Return how a request ended and what followed; null while it is open. */
+export function useRequestOutcome(request: Request, winner: Winner | null): RequestOutcome | null {
+  const strings = useRequestStrings();
   const end = withdrawalOf(useHistory(request, request.status === "cancelled").data);
   const title = titleOf(request, end, strings) ?? outcomeOf(request, winner, strings);
   if (title === null) return null;
@@ -47,7 +47,7 @@ export function useEnding(request: Request, winner: Winner | null): Ending | nul
   return { title, lines: [why, consequence(request, strings), after].filter(Boolean) };
 }
 
-/** The lines of an ending, one below the other. */
-export function EndingLines({ lines }: { lines: ReactNode[] }) {
+/** The lines of an outcome, one below the other. */
+export function OutcomeLines({ lines }: { lines: ReactNode[] }) {
   return <>{lines.map((line, index) => <p key={typeof line === "string" ? line : index}>{line}</p>)}</>;
 }

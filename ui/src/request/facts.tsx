@@ -9,8 +9,8 @@ import { fieldOfArgument } from "./arg-field";
 import { editKey, messageAt, type Draft } from "./draft";
 import { Signature } from "./signature";
 import { ValueEditor } from "./value-editor";
-import { editableOf, same, type Values } from "./values";
-import { useWords } from "./words";
+import { editableOf, isEqual, type Values } from "./values";
+import { useRequestStrings } from "./strings";
 
 export interface Editing {
   draft: Draft;
@@ -20,15 +20,15 @@ export interface Editing {
   disabled: boolean;
 }
 
-interface EditorProps {
+interface ArgumentEditorProps {
   request: Request;
   name: string;
   before: Json;
   editing: Editing;
 }
 
-/** One argument in edit. */
-export function Editor({ request, name, before, editing }: EditorProps) {
+/** The editor of one argument. */
+export function ArgumentEditor({ request, name, before, editing }: ArgumentEditorProps) {
   const { draft, onChange, onEnter, problems, disabled } = editing;
   const key = editKey(request, name);
   return (
@@ -52,7 +52,7 @@ export function Editor({ request, name, before, editing }: EditorProps) {
 
 function row(request: Request, name: string, before: Json, editing: Editing | undefined) {
   const children = editing
-    ? <Editor request={request} name={name} before={before} editing={editing} />
+    ? <ArgumentEditor request={request} name={name} before={before} editing={editing} />
     : <JsonValue value={before} testId={`fact-${name}`} />;
   return { key: name, label: <code>{visible(name)}</code>, children };
 }
@@ -62,19 +62,19 @@ interface FactsProps {
   editing?: Editing | undefined;
 }
 
-/** The arguments as they will be, or were, run. */
-function runningArgs(request: Request, editing: Editing | undefined): Values | undefined {
+/** Return the arguments with which the action will run, or ran. */
+function effectiveArgs(request: Request, editing: Editing | undefined): Values | undefined {
   return editing?.draft.edited ?? request.response?.args ?? undefined;
 }
 
-/** What will happen, from the real call and from nothing that anybody wrote about it. */
+/** Show what will run, from the action itself and not from the agent's description. */
 function ActionFacts({ request, editing }: FactsProps) {
-  const strings = useWords();
+  const strings = useRequestStrings();
   if (!request.action) return null;
   const { name, args } = request.action;
-  const edited = runningArgs(request, editing);
+  const edited = effectiveArgs(request, editing);
   const rows = Object.entries(args).map(([key, value]) => row(request, key, value, editing));
-  const isEdited = edited !== undefined && !same(edited, args);
+  const isEdited = edited !== undefined && !isEqual(edited, args);
   return (
     <Card
       size="small" data-testid="facts"
@@ -90,7 +90,7 @@ function ActionFacts({ request, editing }: FactsProps) {
 }
 
 function FinishFacts({ request, editing }: FactsProps) {
-  const strings = useWords();
+  const strings = useRequestStrings();
   const { task } = request.context;
   const taskRow = {
     ...row(request, "task", editableOf(request)?.task ?? "", editing),

@@ -3,10 +3,10 @@ import { useId } from "react";
 import type { FormField, Json } from "../api/types";
 import { HiddenIn } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
-import { ChangeLine } from "./change";
+import { ValueDiffLine } from "./value-diff";
 import { Control } from "./controls";
-import { same } from "./values";
-import { useWords, type Words } from "./words";
+import { isEqual } from "./values";
+import { useRequestStrings, type RequestStrings } from "./strings";
 
 interface FieldProps {
   field: FormField;
@@ -14,7 +14,7 @@ interface FieldProps {
   onChange: (value: Json | undefined) => void;
   error: string | undefined;
   disabled: boolean;
-  /** Show what became of the prefilled value. */
+  /** Show the difference from the prefilled value. */
   diff: boolean;
 }
 
@@ -24,14 +24,14 @@ function rangeOf(field: FormField): [string | null, string | null] | null {
   return min === null && max === null ? null : [min === null ? null : String(min), max === null ? null : String(max)];
 }
 
-/** What helps to fill a field in: the words of who asks, and its bounds. */
-export function hintOf(field: FormField, strings: Words): string {
+/** Return the hint of a field: its help text and its bounds. */
+export function hintOf(field: FormField, strings: RequestStrings): string {
   const range = rangeOf(field);
   return [field.help ? visible(field.help) : null, range && strings.range(...range)].filter(Boolean).join(" · ");
 }
 
-/** A value as the form shows it: an option by its label, a yes as a yes. */
-export function written(field: FormField, strings: Words): ((value: Json) => string) | undefined {
+/** Return a function that formats a value as the form shows it; undefined means JSON. */
+export function valueFormatter(field: FormField, strings: RequestStrings): ((value: Json) => string) | undefined {
   const options = field.options ?? [];
   const labels = new Map<Json, string>(options.map(({ value, label }) => [value, label || String(value)]));
   if (field.type === "boolean") return (value) => (value === true ? strings.yes : strings.no);
@@ -39,18 +39,18 @@ export function written(field: FormField, strings: Words): ((value: Json) => str
   return (value) => (Array.isArray(value) ? value : [value]).map((one) => labels.get(one) ?? String(one)).join(", ");
 }
 
-/** What has one element that a label can name; the others are groups, named by their own attribute. */
+/** Return whether a label can name the control; groups are named by an ARIA attribute. */
 const isLabelled = (field: FormField) => field.type === "boolean"
   ? typeof field.default === "boolean"
   : !["radio", "checkbox", "slider"].includes(field.type);
 
-/** One field of a form: label, control, help and the server's word about it, all bound to each other. */
+/** One field of a form: label, control, help and error, linked to each other. */
 export function Field({ field, value, onChange, error, disabled, diff }: FieldProps) {
-  const strings = useWords();
+  const strings = useRequestStrings();
   const id = useId();
   const hint = hintOf(field, strings);
   const before = field.default ?? undefined;
-  const isChanged = diff && before !== undefined && !same(before, value);
+  const isChanged = diff && before !== undefined && !isEqual(before, value);
   return (
     <div data-testid={`field-${field.name}`} data-type={field.type} data-invalid={Boolean(error)}>
       <Form.Item
@@ -63,8 +63,8 @@ export function Field({ field, value, onChange, error, disabled, diff }: FieldPr
           <>
             {hint && <div id={`${id}-help`}>{hint}</div>}
             {isChanged && (
-              <ChangeLine
-                name={field.name} before={before} after={value} write={written(field, strings)} disabled={disabled}
+              <ValueDiffLine
+                name={field.name} before={before} after={value} format={valueFormatter(field, strings)} disabled={disabled}
                 onReset={() => onChange(before)}
               />
             )}
@@ -78,7 +78,7 @@ export function Field({ field, value, onChange, error, disabled, diff }: FieldPr
           onChange={onChange}
           disabled={disabled}
           aria={{
-            // The label's star says what aria-required says already.
+            // The star in the label repeats aria-required.
             "aria-labelledby": `${id}-label`,
             "aria-invalid": Boolean(error),
             "aria-required": Boolean(field.required),

@@ -12,7 +12,7 @@ interface FormFieldsProps {
   onChange: (values: Values, changed: string) => void;
   problems: FieldProblem[];
   disabled: boolean;
-  /** Show what became of prefilled values, each with its way back. */
+  /** Show the difference from prefilled values, each with a reset button. */
   diff?: boolean;
 }
 

@@ -5,21 +5,21 @@ import type { Request } from "../api/types";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
-import { decidedOf, reasonOf } from "./outcome";
+import { decisionLabel, reasonOf } from "./outcome";
 import { actorName, namesOf } from "./people";
-import { Refused } from "./refused";
+import { RefusalAlert } from "./refusal-alert";
 import { useHistory, type HistoryEvent } from "./use-history";
-import { When } from "./when";
-import { useWords, type Words } from "./words";
+import { Timestamp } from "./timestamp";
+import { useRequestStrings, type RequestStrings } from "./strings";
 
 type EventName = (typeof feedEvents)[number] | (typeof auditEvents)[number];
 
-/** A newer server's event; one of this server's that has no words here is an error of the types. */
-function unknown(name: never): string {
+/** Format an event of a newer server; a missing case for a known event is a type error. */
+function unknownEvent(name: never): string {
   return visible(name);
 }
 
-function whatOf({ type, changed }: HistoryEvent, kind: Request["kind"], strings: Words): string {
+function describeEvent({ type, changed }: HistoryEvent, kind: Request["kind"], strings: RequestStrings): string {
   const { happened, statuses } = strings;
   const { claimed_until: until, reason } = changed;
   const name = type as EventName;
@@ -28,7 +28,7 @@ function whatOf({ type, changed }: HistoryEvent, kind: Request["kind"], strings:
     case "request.claimed": return happened.claimed(until ? clock(until, strings.language) : null);
     case "request.released": return happened.released;
     case "request.reassigned": return happened.reassigned(namesOf(changed, strings) ?? happened.everybody);
-    case "request.completed": return changed.response ? decidedOf(kind, changed.response.decision, strings) : statuses.completed;
+    case "request.completed": return changed.response ? decisionLabel(kind, changed.response.decision, strings) : statuses.completed;
     case "request.cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
     case "request.expired": return strings.expiredNobody;
     case "request.reminded": return happened.reminded;
@@ -38,7 +38,7 @@ function whatOf({ type, changed }: HistoryEvent, kind: Request["kind"], strings:
     case "request.erased": return happened.erased;
     case "request.retried": return happened.retried;
     case "request.attention": return happened.attention(visible(changed.attention ?? ""));
-    default: return unknown(name);
+    default: return unknownEvent(name);
   }
 }
 
@@ -51,36 +51,36 @@ function Digest({ label, value }: { label: string; value: string | null | undefi
   return <div className="quiet">{label}: <code>{visible(value)}</code></div>;
 }
 
-function Happened({ event, kind }: { event: HistoryEvent; kind: Request["kind"] }) {
-  const strings = useWords();
+function HistoryEntry({ event, kind }: { event: HistoryEvent; kind: Request["kind"] }) {
+  const strings = useRequestStrings();
   const { digest, response } = event.changed;
   return (
     <div data-testid="history-event" data-type={event.type}>
-      <When at={event.at} /> · {actorName(event.actor, strings)} · {whatOf(event, kind, strings)}
+      <Timestamp at={event.at} /> · {actorName(event.actor, strings)} · {describeEvent(event, kind, strings)}
       <Digest label={strings.shownDigest} value={digest} />
       <Digest label={strings.authorisedDigest} value={response?.authorised_digest} />
     </div>
   );
 }
 
-function Events({ request }: { request: Request }) {
+function HistoryEvents({ request }: { request: Request }) {
   const { data, error, refetch } = useHistory(request, true);
-  if (error) return <Refused error={error} retry={() => void refetch()} />;
+  if (error) return <RefusalAlert error={error} retry={() => void refetch()} />;
   if (!data) return <Loading title={false} paragraph={{ rows: 2 }} />;
   const items = data.map((event) => ({
-    key: event.id, color: colours[event.type] ?? "gray", content: <Happened event={event} kind={request.kind} />,
+    key: event.id, color: colours[event.type] ?? "gray", content: <HistoryEntry event={event} kind={request.kind} />,
   }));
   return <Timeline items={items} />;
 }
 
-/** Who did what and when, and by which digests; folded until somebody wants to know. */
+/** The history of a request with its digests, collapsed at first. */
 export function History({ request }: { request: Request }) {
-  const strings = useWords();
+  const strings = useRequestStrings();
   const [open, setOpen] = useState(false);
   return (
     <details className="history" data-testid="history" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="quiet">{strings.history}</summary>
-      {open && <Events request={request} />}
+      {open && <HistoryEvents request={request} />}
     </details>
   );
 }

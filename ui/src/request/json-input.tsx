@@ -3,12 +3,12 @@ import { useState, type AriaAttributes } from "react";
 import type { Json } from "../api/types";
 import { HiddenIn } from "../widgets/agent-text";
 import { visibleSource } from "../widgets/visible";
-import { useWords } from "./words";
+import { useRequestStrings } from "./strings";
 
 interface JsonInputProps {
   id: string;
   value: Json | undefined;
-  /** The text that was typed and is no JSON (yet). */
+  /** A typed text that is not valid JSON (yet). */
   broken: string | undefined;
   onChange: (value: Json) => void;
   onBreak: (text: string) => void;
@@ -25,9 +25,9 @@ function errorOf(text: string): string | null {
   }
 }
 
-/** A JSON editor; it keeps what is typed as it is, valid or not. */
+/** A JSON editor that keeps the text as typed, valid or not. */
 export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria }: JsonInputProps) {
-  const strings = useWords();
+  const strings = useRequestStrings();
   const [text, setText] = useState(() => broken ?? visibleSource(value ?? null));
   const error = errorOf(text);
   const change = (typed: string) => {

@@ -5,27 +5,27 @@ import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName } from "./people";
 
-/** What a decision did: at the end of a task each has a word of its own. */
-export const decidedOf = (kind: Request["kind"], decision: Decision, strings: Strings) =>
+/** Return the label of a decision that was made; decisions at the finish gate have their own labels. */
+export const decisionLabel = (kind: Request["kind"], decision: Decision, strings: Strings) =>
   (kind === "finish" ? strings.decidedFinish : strings.decided)[decision];
 
-function ended({ kind }: Request, winner: Winner, strings: Strings): string {
-  const what = winner.decision ? decidedOf(kind, winner.decision, strings) : strings.statuses.completed;
+function describeWinner({ kind }: Request, winner: Winner, strings: Strings): string {
+  const what = winner.decision ? decisionLabel(kind, winner.decision, strings) : strings.statuses.completed;
   const who = winner.responder ? actorName(winner.responder, strings) : null;
   return strings.ended(what, who, winner.at ? clock(winner.at, strings.language) : null);
 }
 
-/** One line that says how a request ended, by whom and when; null while it is open. */
+/** Return one line that says how a request ended, by whom and when; null while it is open. */
 export function outcomeOf(request: Request, winner: Winner | null, strings: Strings): string | null {
-  if (request.response) return ended(request, request.response, strings);
+  if (request.response) return describeWinner(request, request.response, strings);
   if (request.status === "expired") return strings.expiredNobody;
   const { reason } = request;
   if (request.status === "cancelled" && reason) return strings.cancelledBecause(reasonOf(reason, strings));
   if (request.status !== "pending") return strings.statuses[request.status];
-  return winner ? ended(request, winner, strings) : null;
+  return winner ? describeWinner(request, winner, strings) : null;
 }
 
-/** Why a request was withdrawn: what the server gives as its reason in this person's language, a person's as it is. */
+/** Return why a request was cancelled: known reasons translated, a person's reason as written. */
 export function reasonOf(reason: string, strings: Strings): string {
   if (reason === "superseded") return strings.superseded;
   if (reason === "the run failed") return strings.runFailed;

@@ -7,48 +7,48 @@ import { Problem } from "../widgets/problem";
 import { Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
-import { AgentWords } from "./agent-words";
+import { AgentContext } from "./agent-context";
 import { Deliveries } from "./deliveries";
 import { hasAnswer } from "./draft";
 import { dropDraft } from "./draft-store";
-import { ErasedNote } from "./erased";
+import { RequestErasureNote } from "./erasure-note";
 import { Facts } from "./facts";
-import { FoldedFacts } from "./folded-facts";
-import { Heading } from "./heading";
+import { CollapsibleFacts } from "./collapsible-facts";
+import { RequestHeader } from "./heading";
 import { History } from "./history";
-import { Kept } from "./kept";
-import { OpenRequest } from "./open-request";
-import { Record } from "./record";
-import { isBare } from "./title";
-import { useOwner } from "./use-desk";
-import { useWords } from "./words";
+import { UnsentDrafts } from "./unsent-drafts";
+import { DecisionForm } from "./decision-form";
+import { DecisionRecord } from "./decision-record";
+import { isFullyErased } from "./title";
+import { useOwner } from "./use-decision-form";
+import { useRequestStrings } from "./strings";
 import "./request.css";
 
-interface PlaceProps {
+interface RequestDetailOptions {
   onDecided?: (completed: Request) => void;
-  inThread?: boolean;
-  /** The decision whose step is open at once. */
-  begins?: Decision | undefined;
-  /** What it would do is shown in other words beside it. */
-  foldsFacts?: boolean | undefined;
-  /** Leave the focus where it is: somebody walks through the list with the arrows. */
+  isInThread?: boolean;
+  /** The decision whose step opens at once. */
+  initialDecision?: Decision | undefined;
+  /** Collapse the facts, because they are shown in other words beside the request. */
+  collapsesFacts?: boolean | undefined;
+  /** Leave the focus where it is while somebody moves through the list with the arrow keys. */
   keepsFocus?: boolean;
 }
 
-function Closed({ request, inThread }: { request: Request; inThread: boolean }) {
-  if (isBare(request)) return <Record request={request} />;
+function ClosedRequest({ request, isInThread }: { request: Request; isInThread: boolean }) {
+  if (isFullyErased(request)) return <DecisionRecord request={request} />;
   return (
     <>
-      {/* In a thread's column an answered question takes a line. */}
-      {(!inThread || request.action) && <FoldedFacts request={request} folded={inThread}><Facts request={request} /></FoldedFacts>}
-      {!inThread && <AgentWords request={request} />}
-      <Record request={request} />
+      {/* In a thread an answered question takes one line. */}
+      {(!isInThread || request.action) && <CollapsibleFacts request={request} isCollapsed={isInThread}><Facts request={request} /></CollapsibleFacts>}
+      {!isInThread && <AgentContext request={request} />}
+      <DecisionRecord request={request} />
     </>
   );
 }
 
-/** Nobody needs what they have sent, also when they were elsewhere by the time the server agreed. */
-function useDropSent(request: Request): () => void {
+/** Remove a draft once it was sent, even if the person had left the page by then. */
+function useDropSentDraft(request: Request): () => void {
   const { tenant, name } = useOwner();
   const mine = request.response?.responder === name;
   useEffect(() => {
@@ -67,25 +67,25 @@ function useFocusWithin(area: RefObject<HTMLElement | null>): boolean {
   return within;
 }
 
-/** Only to be filled in: the hands begin there. Where a call waits for consent the eyes begin at what it does. */
+/** Return whether the request only needs an answer, so that the first field gets the focus. Where an action waits for approval, the facts come first. */
 function isAnswerOnly(request: Request): boolean {
   return hasAnswer(request) && !request.action && window.matchMedia("(pointer: fine)").matches;
 }
 
-interface PanelProps extends PlaceProps {
+interface PanelProps extends RequestDetailOptions {
   request: Request;
-  onGone: (names: string) => void;
+  onReassigned: (names: string) => void;
 }
 
-function Panel({ request, onDecided, onGone, begins, foldsFacts = false, inThread = false, keepsFocus = false }: PanelProps) {
-  const strings = useWords();
-  // What ended before it was opened, or was decided right here, is a record; what ends elsewhere stays open but dead.
+function Panel({ request, onDecided, onReassigned, initialDecision, collapsesFacts = false, isInThread = false, keepsFocus = false }: PanelProps) {
+  const strings = useRequestStrings();
+  // A request that ended before it was opened, or was decided here, is shown as a record. One that ends elsewhere keeps its form.
   const [open, setOpen] = useState(request.status === "pending");
-  const [beginsInFields] = useState(!inThread && !keepsFocus && open && isAnswerOnly(request));
+  const [focusesFields] = useState(!isInThread && !keepsFocus && open && isAnswerOnly(request));
   const titleId = useId();
   const area = useRef<HTMLElement>(null);
   const focused = useFocusWithin(area);
-  const drop = useDropSent(request);
+  const drop = useDropSentDraft(request);
   const decided = (completed: Request) => {
     drop();
     setOpen(false);
@@ -96,49 +96,49 @@ function Panel({ request, onDecided, onGone, begins, foldsFacts = false, inThrea
       className="detail" data-testid="request-detail" data-id={request.id} data-status={request.status}
       ref={area} tabIndex={-1} aria-labelledby={titleId}
     >
-      <Heading
-        id={titleId} request={request} focus={!inThread && !keepsFocus && !beginsInFields} threadLink={!inThread}
+      <RequestHeader
+        id={titleId} request={request} focus={!isInThread && !keepsFocus && !focusesFields} threadLink={!isInThread}
       />
-      <ErasedNote request={request} />
+      <RequestErasureNote request={request} />
       {request.attention && (
         <Alert type="warning" showIcon title={strings.attention} description={visible(request.attention)} />
       )}
-      {open && !isBare(request)
+      {open && !isFullyErased(request)
         ? (
-          <OpenRequest
-            request={request} onDecided={decided} onGone={onGone} active={!inThread || focused} beginsInFields={beginsInFields} begins={begins}
-            foldsFacts={foldsFacts}
+          <DecisionForm
+            request={request} onDecided={decided} onReassigned={onReassigned} isActive={!isInThread || focused} focusesFields={focusesFields} initialDecision={initialDecision}
+            collapsesFacts={collapsesFacts}
           />
         )
-        : <Closed request={request} inThread={inThread} />}
-      {!request.erased && <Kept id={request.id} shown={open ? request : undefined} />}
-      {!inThread && <Deliveries request={request} />}
-      {!inThread && <History request={request} />}
+        : <ClosedRequest request={request} isInThread={isInThread} />}
+      {!request.erased && <UnsentDrafts id={request.id} current={open ? request : undefined} />}
+      {!isInThread && <Deliveries request={request} />}
+      {!isInThread && <History request={request} />}
     </article>
   );
 }
 
-/** A request that is not here for this person, or not any more; what they typed about it still is. */
-function Gone({ id, title, more }: { id: string; title: string; more?: string }) {
-  const strings = useWords();
+/** A request that this person cannot see, with the text that they typed about it. */
+function UnavailableRequest({ id, title, more }: { id: string; title: string; more?: string }) {
+  const strings = useRequestStrings();
   return (
-    <article className="detail" data-testid="gone">
+    <article className="detail" data-testid="request-unavailable">
       <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={<><p>{title}</p>{more && <p>{more}</p>}</>}>
         <Link to="/">{strings.toInbox}</Link>
       </Empty>
-      <Kept id={id} />
+      <UnsentDrafts id={id} />
     </article>
   );
 }
 
 /** One request by its id, in the inbox or in its thread. */
-export function RequestDetail({ id, ...place }: PlaceProps & { id: string }) {
-  const strings = useWords();
+export function RequestDetail({ id, ...place }: RequestDetailOptions & { id: string }) {
+  const strings = useRequestStrings();
   const { data, error, refetch } = useRequest(id);
-  const [passedTo, setPassedTo] = useState<string | null>(null);
-  if (passedTo !== null) return <Gone id={id} title={strings.passedOn(passedTo)} more={strings.passedOnAway} />;
-  if (data) return <Panel key={`${id} ${data.digest}`} request={data} onGone={setPassedTo} {...place} />;
-  if (isStatus(error, 404)) return <Gone id={id} title={strings.gone} />;
+  const [reassignedTo, setReassignedTo] = useState<string | null>(null);
+  if (reassignedTo !== null) return <UnavailableRequest id={id} title={strings.passedOn(reassignedTo)} more={strings.passedOnAway} />;
+  if (data) return <Panel key={`${id} ${data.digest}`} request={data} onReassigned={setReassignedTo} {...place} />;
+  if (isStatus(error, 404)) return <UnavailableRequest id={id} title={strings.gone} />;
   if (error) return <Problem error={error} retry={() => void refetch()} />;
   return <Loading paragraph={{ rows: 6 }} />;
 }

@@ -5,10 +5,10 @@ export function isObject(value: Json | undefined): value is JsonObject {
 }
 
 type Schema = JsonObject;
-/** What a schema says of a field: all but its name and what stands in it. */
-export type Given = Omit<FormField, "name" | "default">;
+/** The control that a schema asks for: a field without its name and its default. */
+export type ControlSpec = Omit<FormField, "name" | "default">;
 
-function resolved(root: Schema, schema: Schema): Schema {
+function resolveReference(root: Schema, schema: Schema): Schema {
   const reference = typeof schema.$ref === "string" ? schema.$ref : "";
   if (!reference.startsWith("#/")) return schema;
   const found = reference.slice(2).split("/").reduce<Json | undefined>(
@@ -17,14 +17,14 @@ function resolved(root: Schema, schema: Schema): Schema {
   return isObject(found) ? { ...found, ...schema, $ref: null } : schema;
 }
 
-/** `Optional[X]` is written as anyOf X or null: what is edited is X. */
-function present(root: Schema, schema: Schema): Schema {
-  const ways = Array.isArray(schema.anyOf) ? schema.anyOf.filter(isObject).map((one) => resolved(root, one)) : [];
+/** Unwrap `Optional[X]`, which is written as anyOf X or null, to X. */
+function withoutNull(root: Schema, schema: Schema): Schema {
+  const ways = Array.isArray(schema.anyOf) ? schema.anyOf.filter(isObject).map((one) => resolveReference(root, one)) : [];
   const [only, ...others] = ways.filter((one) => one.type !== "null");
   return only && others.length === 0 ? { ...schema, ...only } : schema;
 }
 
-function choices(schema: Schema): FormField["options"] | null {
+function optionsOf(schema: Schema): FormField["options"] | null {
   const values = schema.enum ?? (schema.const !== undefined ? [schema.const] : null);
   if (!Array.isArray(values)) return null;
   const plain = values.filter((one) => typeof one === "string" || typeof one === "number");
@@ -33,29 +33,29 @@ function choices(schema: Schema): FormField["options"] | null {
 
 const numberIn = (value: Json | undefined) => (typeof value === "number" ? value : null);
 
-/** A bound that is itself forbidden can be said as "at least" for whole numbers only. */
+/** Return a bound. An exclusive bound can be converted to an inclusive one for integers only. */
 function bound(schema: Schema, inclusive: string, exclusive: string, step: 1 | -1): number | null {
   const beyond = schema.type === "integer" ? numberIn(schema[exclusive]) : null;
   return numberIn(schema[inclusive]) ?? (beyond === null ? null : beyond + step);
 }
 
-function ofNumber(schema: Schema): Given {
+function numberControl(schema: Schema): ControlSpec {
   const min = bound(schema, "minimum", "exclusiveMinimum", 1);
   const max = bound(schema, "maximum", "exclusiveMaximum", -1);
   return { type: "number", min, max, step: numberIn(schema.multipleOf) };
 }
 
-function ofList(root: Schema, schema: Schema): Given | null {
-  const options = isObject(schema.items) ? choices(present(root, resolved(root, schema.items))) : null;
+function listControl(root: Schema, schema: Schema): ControlSpec | null {
+  const options = isObject(schema.items) ? optionsOf(withoutNull(root, resolveReference(root, schema.items))) : null;
   return options ? { type: "multiselect", options } : null;
 }
 
-function bySchema(root: Schema, schema: Schema): Given | null {
-  const options = choices(schema);
+function controlFor(root: Schema, schema: Schema): ControlSpec | null {
+  const options = optionsOf(schema);
   if (options) return { type: "select", options };
-  if (schema.type === "integer" || schema.type === "number") return ofNumber(schema);
+  if (schema.type === "integer" || schema.type === "number") return numberControl(schema);
   if (schema.type === "boolean") return { type: "boolean" };
-  if (schema.type === "array") return ofList(root, schema);
+  if (schema.type === "array") return listControl(root, schema);
   if (schema.type !== "string") return null;
   if (schema.format === "date") return { type: "date" };
   if (schema.format === "date-time") return { type: "datetime" };
@@ -63,7 +63,7 @@ function bySchema(root: Schema, schema: Schema): Given | null {
 }
 
 interface Property {
-  given: Given;
+  control: ControlSpec;
   title: string | null;
   help: string | null;
   default: Json | undefined;
@@ -71,41 +71,41 @@ interface Property {
 
 const textIn = (value: Json | undefined) => (typeof value === "string" ? value : null);
 
-/** Return what a schema says of one of its properties; null where no control fits. */
+/** Return the control for one property of a schema; null if no control fits. */
 export function propertyOf(root: JsonObject | null | undefined, name: string): Property | null {
   const properties = root?.properties;
   const own = isObject(properties) ? properties[name] : undefined;
   if (!root || !isObject(own)) return null;
-  const schema = present(root, resolved(root, own));
-  const given = bySchema(root, schema);
-  return given && { given, title: textIn(schema.title), help: textIn(schema.description), default: schema.default };
+  const schema = withoutNull(root, resolveReference(root, own));
+  const control = controlFor(root, schema);
+  return control && { control, title: textIn(schema.title), help: textIn(schema.description), default: schema.default };
 }
 
-/** Rules over several properties, which a form cannot show. */
-const plainKeys = new Set(
+/** Keywords that a form can show; any other keyword is a rule over several properties. */
+const supportedKeys = new Set(
   ["type", "title", "description", "properties", "required", "additionalProperties", "$defs", "$schema"],
 );
 
-/** Return the fields of a schema in which every property has a control; null for any other: JSON answers that. */
+/** Return the fields of a schema if every property has a control; null means a JSON editor. */
 export function fieldsOfSchema(schema: JsonObject | null | undefined): FormField[] | null {
   const properties = schema?.properties;
-  if (!schema || !isObject(properties) || !Object.keys(schema).every((key) => plainKeys.has(key))) return null;
+  if (!schema || !isObject(properties) || !Object.keys(schema).every((key) => supportedKeys.has(key))) return null;
   const required = Array.isArray(schema.required) ? schema.required : [];
   const fields = Object.keys(properties).map((name): FormField | null => {
     const found = propertyOf(schema, name);
     if (!found) return null;
-    const { given, title, help, default: value } = found;
-    const type = given.type === "textarea" ? "text" : given.type;
+    const { control, title, help, default: value } = found;
+    const type = control.type === "textarea" ? "text" : control.type;
     const common = { name, label: title ?? name, help, required: required.includes(name), default: value ?? null };
-    return { ...given, ...common, type };
+    return { ...control, ...common, type };
   });
   const known = fields.filter((field) => field !== null);
   return known.length > 0 && known.length === fields.length ? known : null;
 }
 
-/** The fields that are drawn: those of its form, or of a schema that is as simple as one. */
-export function drawnFields(request: Pick<Request, "form" | "schema"> & Partial<Pick<Request, "answer_schema">>): FormField[] {
-  // Its two buttons are the two answers.
+/** Return the fields to render: those of the form, or of a schema that is as simple as a form. */
+export function renderedFields(request: Pick<Request, "form" | "schema"> & Partial<Pick<Request, "answer_schema">>): FormField[] {
+  // The two buttons are the two answers.
   if (request.answer_schema?.type === "boolean") return [];
   return request.form?.fields ?? fieldsOfSchema(request.schema) ?? [];
 }

@@ -1,14 +1,14 @@
 import type { ReactNode } from "react";
 import type { Action, Json, JsonObject } from "../api/types";
 import { visible, visibleJson } from "../widgets/visible";
-import { same, type Values } from "./values";
+import { isEqual, type Values } from "./values";
 
-const longest = 72;
-const longestValue = 32;
+const maxLength = 72;
+const maxValueLength = 32;
 
 function brief(value: Json | undefined): string {
   const text = value === undefined ? "?" : visibleJson(value);
-  return text.length <= longestValue && !text.includes("\n") ? text : "…";
+  return text.length <= maxValueLength && !text.includes("\n") ? text : "…";
 }
 
 interface Part {
@@ -19,26 +19,26 @@ interface Part {
 
 function partOf(name: string, args: JsonObject, edited: Values): Part {
   const [before, after] = [brief(args[name]), brief(edited[name])];
-  if (same(args[name], edited[name])) return { name, text: `${visible(name)}=${before}`, change: null };
+  if (isEqual(args[name], edited[name])) return { name, text: `${visible(name)}=${before}`, change: null };
   const text = `${visible(name)}=${before} → ${after}`;
   return { name, text, change: <>{visible(name)}=<del>{before}</del> → <ins>{after}</ins></> };
 }
 
-/** The parts that fit into a line, what was changed before all others; in the order of the call. */
-function shownParts(parts: Part[]): Part[] {
-  let room = longest;
-  const shown = new Set<Part>();
+/** Return the parts that fit into one line, changed ones first, in the order of the call. */
+function fittingParts(parts: Part[]): Part[] {
+  let remaining = maxLength;
+  const fitting = new Set<Part>();
   for (const part of parts.toSorted((one, other) => Number(Boolean(other.change)) - Number(Boolean(one.change)))) {
-    room -= part.text.length;
-    if (room < 0 && !part.change) break;
-    shown.add(part);
+    remaining -= part.text.length;
+    if (remaining < 0 && !part.change) break;
+    fitting.add(part);
   }
-  return parts.filter((part) => shown.has(part));
+  return parts.filter((part) => fitting.has(part));
 }
 
 function partsOf(args: JsonObject, edited: Values): [shown: Part[], isWhole: boolean] {
   const parts = Object.keys({ ...args, ...edited }).map((name) => partOf(name, args, edited));
-  const shown = shownParts(parts);
+  const shown = fittingParts(parts);
   return [shown, shown.length === parts.length];
 }
 
@@ -47,7 +47,7 @@ export function signature(name: string, args: JsonObject): string {
   return `${visible(name)}(${[...shown.map(({ text }) => text), ...(isWhole ? [] : ["…"])].join(", ")})`;
 }
 
-/** Whether the line leaves out an argument, or a part of one. */
+/** Return whether the line leaves out an argument or a part of one. */
 export function isCut({ args }: Action): boolean {
   const [shown, isWhole] = partsOf(args, args);
   return !isWhole || shown.some(({ name }) => brief(args[name]) === "…");
@@ -56,11 +56,11 @@ export function isCut({ args }: Action): boolean {
 interface SignatureProps {
   name: string;
   args: JsonObject;
-  /** The arguments as they will be (or were) run, when a person changed them. */
+  /** The arguments as they will be (or were) run, if a person changed them. */
   edited?: Values | undefined;
 }
 
-/** The call in one line, with what a person changed in it; the rows below have what does not fit. */
+/** The call in one line with a person's changes; longer values are in the rows below. */
 export function Signature({ name, args, edited = args }: SignatureProps) {
   const [shown, isWhole] = partsOf(args, edited);
   return (

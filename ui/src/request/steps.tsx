@@ -2,54 +2,54 @@ import { Button, Input, Tag } from "antd";
 import { useId } from "react";
 import type { Decision, Request } from "../api/types";
 import { useKeys } from "../widgets/keys";
-import { DecideButton, Labelled, labelOf } from "./decide-bar";
+import { DecideButton, KeyLabel, labelOf } from "./decide-bar";
 import { isChanged } from "./draft";
-import type { Desk } from "./use-desk";
-import { useWords, type Words } from "./words";
-import { WordsBox } from "./words-box";
+import type { DecisionFormState } from "./use-decision-form";
+import { useRequestStrings, type RequestStrings } from "./strings";
+import { MessageInput } from "./message-input";
 
-interface ConfirmProps {
-  desk: Desk;
+interface ConfirmBarProps {
+  form: DecisionFormState;
   decision: Decision;
   testId: string;
   label: string;
   title?: string | undefined;
 }
 
-/** The end of every step: do it, or go back. */
-function Confirm({ desk, decision, testId, label, title }: ConfirmProps) {
-  const strings = useWords();
+/** The buttons of a step: confirm, or go back. */
+function ConfirmBar({ form, decision, testId, label, title }: ConfirmBarProps) {
+  const strings = useRequestStrings();
   return (
-    <div className="bar">
+    <div className="button-bar">
       <DecideButton
-        desk={desk} decision={decision} testId={testId} label={label} keyName="↵" solid disabled={!desk.ready}
-        title={title} onClick={desk.confirm}
+        form={form} decision={decision} testId={testId} label={label} keyName="↵" solid disabled={!form.isReady}
+        title={title} onClick={form.confirm}
       />
       <Button
-        onClick={desk.back} disabled={desk.decision.sending !== null} data-testid="back-to-decision"
+        onClick={form.back} disabled={form.decision.sending !== null} data-testid="back-to-decision"
         aria-keyshortcuts="Escape"
       >
-        <Labelled label={strings.keepDeciding} keyName="esc" />
+        <KeyLabel label={strings.keepDeciding} keyName="esc" />
       </Button>
     </div>
   );
 }
 
-/** A costly decision is made by somebody who can say what it is about. */
-function NameBox({ desk }: { desk: Desk }) {
-  const strings = useWords();
+/** Confirm a costly decision by typing the name of its target. */
+function TargetInput({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
   const id = useId();
-  const { target, typedName, typeName, ready, frozen, confirm } = desk;
+  const { target, typedName, setTypedName, isReady, isLocked, confirm } = form;
   if (!target) return null;
-  const isWrong = typedName.length >= target.name.length && !ready && typedName !== target.name;
+  const isWrong = typedName.length >= target.name.length && !isReady && typedName !== target.name;
   return (
-    <div className="words">
+    <div className="message-input">
       <label htmlFor={id}>
         {strings.nameTarget(target.label)} <strong><code data-testid="target-name">{target.name}</code></strong>
       </label>
       <Input
-        id={id} value={typedName} readOnly={frozen} autoComplete="off" spellCheck={false} data-testid="type-name"
-        aria-describedby={`${id}-wrong`} onChange={(event) => typeName(event.target.value)}
+        id={id} value={typedName} readOnly={isLocked} autoComplete="off" spellCheck={false} data-testid="target-input"
+        aria-describedby={`${id}-wrong`} onChange={(event) => setTypedName(event.target.value)}
         onPressEnter={(event) => {
           if (!event.nativeEvent.isComposing) confirm();
         }}
@@ -59,68 +59,68 @@ function NameBox({ desk }: { desk: Desk }) {
   );
 }
 
-function hintOf({ action, kind }: Request, { editing, editingLearning, editingTask }: Words): string {
+function hintOf({ action, kind }: Request, { editing, editingLearning, editingTask }: RequestStrings): string {
   if (kind === "learning") return editingLearning;
   return action ? editing : editingTask;
 }
 
-/** The last step of an edit; the editors stand among the facts above. */
-export function EditStep({ desk }: { desk: Desk }) {
-  const strings = useWords();
-  const changed = isChanged(desk.request, desk.draft);
+/** The last step of an edit; the editors are among the facts above. */
+export function EditStep({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
+  const changed = isChanged(form.request, form.draft);
   return (
     <>
-      <p className="quiet">{hintOf(desk.request, strings)}</p>
-      <NameBox desk={desk} />
-      <Confirm
-        desk={desk} decision="edit" testId="confirm-edit"
-        label={desk.request.action ? strings.confirmEdit : labelOf(desk.request, "edit", strings)}
+      <p className="quiet">{hintOf(form.request, strings)}</p>
+      <TargetInput form={form} />
+      <ConfirmBar
+        form={form} decision="edit" testId="confirm-edit"
+        label={form.request.action ? strings.confirmEdit : labelOf(form.request, "edit", strings)}
         title={changed ? undefined : strings.editNeedsChange}
       />
     </>
   );
 }
 
-export function NameStep({ desk }: { desk: Desk }) {
-  const strings = useWords();
+export function ConfirmTargetStep({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
   return (
     <>
-      <NameBox desk={desk} />
-      <Confirm
-        desk={desk} decision={desk.wanted} testId="confirm-name" label={labelOf(desk.request, desk.wanted, strings)}
+      <TargetInput form={form} />
+      <ConfirmBar
+        form={form} decision={form.pendingDecision} testId="confirm-name" label={labelOf(form.request, form.pendingDecision, strings)}
       />
     </>
   );
 }
 
-export function AskStep({ desk }: { desk: Desk }) {
-  const strings = useWords();
+export function FollowUpStep({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
   return (
     <>
-      <WordsBox desk={desk} part="message" label={strings.yourQuestion} />
-      <Confirm desk={desk} decision="respond" testId="confirm-respond" label={strings.sendWords} />
+      <MessageInput form={form} part="message" label={strings.yourQuestion} />
+      <ConfirmBar form={form} decision="respond" testId="confirm-respond" label={strings.sendWords} />
     </>
   );
 }
 
 const linesOf = (text: string) => text.split("\n").filter((line) => line !== "");
 
-/** Put a line at the end of a text, or take it out where it stands already. */
-function toggled(text: string, line: string): string {
+/** Add a line to the end of a text, or remove it if it is there. */
+function toggleLine(text: string, line: string): string {
   const lines = linesOf(text);
   if (lines.includes(line)) return lines.filter((one) => one !== line).join("\n");
   return [...(text.trim() ? [text.trimEnd()] : []), line].join("\n");
 }
 
-/** Why not: a chip writes its words into the box, and the box is what is sent. */
-export function RejectStep({ desk, focusText }: { desk: Desk; focusText: () => void }) {
-  const strings = useWords();
-  const { draft, change, frozen } = desk;
+/** The reason for a rejection; a chip adds its text to the box, and the box is sent. */
+export function RejectStep({ form, focusText }: { form: DecisionFormState; focusText: () => void }) {
+  const strings = useRequestStrings();
+  const { draft, change, isLocked } = form;
   const toggle = (reason: string) => {
-    if (!frozen) change({ reason: toggled(draft.reason, reason) });
+    if (!isLocked) change({ reason: toggleLine(draft.reason, reason) });
   };
   const chosen = new Set(linesOf(draft.reason));
-  const reasons = desk.request.kind === "learning" ? strings.learningReasons : strings.reasons;
+  const reasons = form.request.kind === "learning" ? strings.learningReasons : strings.reasons;
   useKeys(strings.keysOfReasons, [
     ...reasons.map((reason, index) => ({
       key: String(index + 1), label: reason, run: () => toggle(reason), once: true,
@@ -136,12 +136,12 @@ export function RejectStep({ desk, focusText }: { desk: Desk; focusText: () => v
             key={reason} checked={chosen.has(reason)} onChange={() => toggle(reason)}
             data-testid={`reason-${index + 1}`} aria-keyshortcuts={String(index + 1)}
           >
-            <kbd className="key" aria-hidden>{index + 1}</kbd>{reason}
+            <kbd className="key-hint" aria-hidden>{index + 1}</kbd>{reason}
           </Tag.CheckableTag>
         ))}
       </fieldset>
-      <WordsBox desk={desk} part="reason" label={strings.rejectReason} testId="reject-reason" />
-      <Confirm desk={desk} decision="reject" testId="confirm-reject" label={labelOf(desk.request, "reject", strings)} />
+      <MessageInput form={form} part="reason" label={strings.rejectReason} testId="reject-reason" />
+      <ConfirmBar form={form} decision="reject" testId="confirm-reject" label={labelOf(form.request, "reject", strings)} />
     </>
   );
 }

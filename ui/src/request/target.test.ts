@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aRequest } from "../testing/fake-server";
-import { isNamed, targetOf } from "./target";
+import { matchesTarget, targetOf } from "./target";
 
 const urgent = (args: Record<string, string | number | boolean>) =>
   aRequest({ priority: "urgent", action: { name: "drop", args } });
@@ -22,5 +22,5 @@ test("without an action the kind is typed, and what lets nothing happen needs no
 
 test("full-width digits are the same, another case is not", () => {
   const target = { label: "order", name: "Eu-1182" };
-  expect([" Ｅｕ-１１８２", "eu-1182", ""].map((typed) => isNamed(target, typed))).toEqual([true, false, false]);
+  expect([" Ｅｕ-１１８２", "eu-1182", ""].map((typed) => matchesTarget(target, typed))).toEqual([true, false, false]);
 });

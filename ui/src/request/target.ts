@@ -1,29 +1,29 @@
 import type { JsonObject, Request } from "../api/types";
 import { visible } from "../widgets/visible";
-import { isGated } from "./values";
+import { allowsExecution } from "./values";
 
-/** What a costly approval is about: the person types its name. */
+/** The object of a costly approval; the person types its name to confirm. */
 export interface Target {
-  /** The argument that names it; null where the action itself or the kind is what is typed. */
+  /** The argument that holds the name; null if the action or the kind is typed. */
   label: string | null;
   name: string;
 }
 
-const longest = 60;
+const maxNameLength = 60;
 
 function isName(value: unknown): value is string | number {
   if (typeof value === "number") return true;
-  return typeof value === "string" && value.trim() !== "" && value.length <= longest && !value.includes("\n");
+  return typeof value === "string" && value.trim() !== "" && value.length <= maxNameLength && !value.includes("\n");
 }
 
 /**
- * Return what has to be typed before a costly request is approved; null for the routine.
+ * Return the name to type before a costly request is approved; null for a routine request.
  *
- * The first argument that is a number or a short text names the target; else the action does, else the kind.
+ * The first argument that is a number or a short text is the name; else the action's name, else the kind.
  */
 export function targetOf(request: Request, args: JsonObject): Target | null {
   if (request.priority !== "high" && request.priority !== "urgent") return null;
-  if (!isGated(request)) return null;
+  if (!allowsExecution(request)) return null;
   if (!request.action) return { label: null, name: request.kind };
   const [label, value] = Object.entries(args).find(([, one]) => isName(one)) ?? [];
   return label === undefined
@@ -31,7 +31,7 @@ export function targetOf(request: Request, args: JsonObject): Target | null {
     : { label: visible(label), name: visible(String(value)).trim() };
 }
 
-/** Full-width digits of a Japanese keyboard mean the same. */
-const plain = (text: string) => text.normalize("NFKC").trim();
+/** Normalize full-width characters of a Japanese keyboard. */
+const normalize = (text: string) => text.normalize("NFKC").trim();
 
-export const isNamed = (target: Target | null, typed: string) => target === null || plain(typed) === plain(target.name);
+export const matchesTarget = (target: Target | null, typed: string) => target === null || normalize(typed) === normalize(target.name);

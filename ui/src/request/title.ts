@@ -1,11 +1,11 @@
 import type { Request } from "../api/types";
 import type { Strings } from "../strings";
 import { visible } from "../widgets/visible";
-import { atTheGate } from "./gate";
+import { translateGateText } from "./finish-gate";
 
-/** Whether nothing of what was asked is left; of a person's part alone the rest still stands. */
-export const isBare = ({ erased }: Request) => Boolean(erased && erased.rule !== "person");
+/** Return whether the whole request was erased, and not only one person's part of it. */
+export const isFullyErased = ({ erased }: Request) => Boolean(erased && erased.rule !== "person");
 
-/** The title as people read it: what stands in place of an erased one is no agent's text. */
+/** Return the title to show; the title of an erased request is not an agent's text. */
 export const titleOf = (request: Request, strings: Strings) =>
-  (isBare(request) ? strings.erasedTitle : visible(atTheGate(request.title, request, strings)));
+  (isFullyErased(request) ? strings.erasedTitle : visible(translateGateText(request.title, request, strings)));

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/call";
 import type { AuditEvent, Page, Request } from "../api/types";
 
-/** One change of a request: who, when, and what became different. */
+/** One change of a request: actor, time and changed fields. */
 export type HistoryEvent = Omit<AuditEvent, "changed"> & { changed: Partial<Request> };
 
 async function readAll(id: string, after?: string): Promise<HistoryEvent[]> {
@@ -11,7 +11,7 @@ async function readAll(id: string, after?: string): Promise<HistoryEvent[]> {
   return next === null ? items : [...items, ...await readAll(id, next)];
 }
 
-/** What happened to a request so far; asked again with each new version. */
+/** Read the history of a request; each new version reads it again. */
 export function useHistory(request: Request, enabled: boolean) {
   const { id, version } = request;
   return useQuery({

@@ -1,35 +1,35 @@
 import type { Decision } from "../api/types";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { decideKeys, labelOf } from "./decide-bar";
-import { isChanged, lacksWords, wantsWords } from "./draft";
-import type { Holding } from "./holding";
-import { isFree, offered } from "./plain";
-import type { Desk } from "./use-desk";
+import { isChanged, lacksMessage, takesMessageAsAnswer } from "./draft";
+import type { ClaimState } from "./use-claim";
+import { isFreeAnswer, offeredDecisions } from "./plain-interrupt";
+import type { DecisionFormState } from "./use-decision-form";
 import { editableOf } from "./values";
-import { useWords, type Words } from "./words";
+import { useRequestStrings, type RequestStrings } from "./strings";
 
-/** What Ctrl+Enter does from inside a form: its plain submission. */
-function primary(desk: Desk): Decision | undefined {
-  // Whoever types words means them, not the yes beside them.
-  if (isFree(desk.request)) return "respond";
-  return (["approve", "respond"] as const).find((decision) => desk.request.allowed.includes(decision));
+/** Return the decision that Ctrl+Enter submits from inside a form. */
+function primaryDecision(form: DecisionFormState): Decision | undefined {
+  // A typed answer takes precedence over the approve button beside it.
+  if (isFreeAnswer(form.request)) return "respond";
+  return (["approve", "respond"] as const).find((decision) => form.request.allowed.includes(decision));
 }
 
-/** Whether a decision has nothing to say yet: the key then leads to where it is said. */
-function isWanting({ request, draft }: Desk, decision: Decision): boolean {
-  if (decision === "respond") return wantsWords(request) && lacksWords(request, draft);
+/** Return whether the input for a decision is still missing; its key then focuses the input. */
+function isIncomplete({ request, draft }: DecisionFormState, decision: Decision): boolean {
+  if (decision === "respond") return takesMessageAsAnswer(request) && lacksMessage(request, draft);
   return decision === "edit" && !editableOf(request) && !isChanged(request, draft);
 }
 
-function whileDeciding(desk: Desk, strings: Words, focusFirst: (() => void) | null): Shortcut[] {
-  const { request } = desk;
+function decisionKeys(form: DecisionFormState, strings: RequestStrings, focusFirst: (() => void) | null): Shortcut[] {
+  const { request } = form;
   const decide = (decision: Decision) => () => {
-    if (isWanting(desk, decision)) focusFirst?.();
-    else desk.start(decision);
+    if (isIncomplete(form, decision)) focusFirst?.();
+    else form.start(decision);
   };
-  const main = primary(desk);
+  const main = primaryDecision(form);
   return [
-    ...offered(request).map((decision) => ({
+    ...offeredDecisions(request).map((decision) => ({
       key: decideKeys[decision], label: labelOf(request, decision, strings), run: decide(decision), once: true,
     })),
     ...(main ? [{ key: "mod+Enter", label: strings.sendKey, run: decide(main), whileTyping: true, once: true }] : []),
@@ -37,9 +37,9 @@ function whileDeciding(desk: Desk, strings: Words, focusFirst: (() => void) | nu
   ];
 }
 
-function inStep({ confirm, back, draft }: Desk, strings: Words): Shortcut[] {
+function stepKeys({ confirm, back, draft }: DecisionFormState, strings: RequestStrings): Shortcut[] {
   const leave = { key: "Escape", label: strings.keepDeciding, run: back, whileTyping: true };
-  if (draft.mode === "passing") return [leave];
+  if (draft.mode === "reassigning") return [leave];
   return [
     { key: "Enter", label: strings.confirmKey, run: confirm, once: true },
     { key: "d", label: strings.confirmKey, run: confirm, once: true },
@@ -48,30 +48,30 @@ function inStep({ confirm, back, draft }: Desk, strings: Words): Shortcut[] {
   ];
 }
 
-function holdKeys({ holder, claim, release }: Holding, strings: Words): Shortcut[] {
-  return holder
+function claimKeys({ claimant, claim, release }: ClaimState, strings: RequestStrings): Shortcut[] {
+  return claimant
     ? [{ key: "u", label: strings.release, run: release, once: true }]
     : [{ key: "c", label: strings.claim, run: claim, once: true }];
 }
 
 interface KeysOptions {
-  /** Of several open requests the one with the focus has the keys. */
-  active: boolean;
-  /** Go to the first thing to fill in; null where there is none. */
+  /** Of several open requests, the one with the focus handles the keys. */
+  isActive: boolean;
+  /** Focus the first field; null if there is none. */
   focusFirst: (() => void) | null;
-  /** Out of a text, so that the keys decide again. */
+  /** Move the focus out of a text, so that keys decide again. */
   leaveText: () => void;
 }
 
-/** The keys of an open request: what its buttons do, where the hands are. */
-export function useRequestKeys(desk: Desk, holding: Holding, { active, focusFirst, leaveText }: KeysOptions): void {
-  const strings = useWords();
+/** Bind the keyboard shortcuts of an open request. */
+export function useRequestKeys(form: DecisionFormState, claim: ClaimState, { isActive, focusFirst, leaveText }: KeysOptions): void {
+  const strings = useRequestStrings();
   const shortcuts = () => {
-    if (!active) return [];
-    if (desk.draft.mode !== "deciding") return inStep(desk, strings);
+    if (!isActive) return [];
+    if (form.draft.mode !== "deciding") return stepKeys(form, strings);
     const leave = { key: "Escape", label: strings.leaveText, run: leaveText, whileTyping: "only" } as const;
-    if (desk.dead || desk.hindrance !== null) return [leave];
-    return [...whileDeciding(desk, strings, focusFirst), ...holdKeys(holding, strings), leave];
+    if (form.isClosed || form.blockedReason !== null) return [leave];
+    return [...decisionKeys(form, strings, focusFirst), ...claimKeys(claim, strings), leave];
   };
   useKeys(strings.keysOfRequest, shortcuts());
 }

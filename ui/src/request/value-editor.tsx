@@ -2,17 +2,17 @@ import { useId, useState } from "react";
 import type { FormField, Json } from "../api/types";
 import { HiddenIn } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
-import { ChangeLine } from "./change";
+import { ValueDiffLine } from "./value-diff";
 import { Control } from "./controls";
 import { hintOf } from "./field";
 import { FieldError } from "./field-error";
 import { JsonInput } from "./json-input";
-import { same } from "./values";
-import { useWords } from "./words";
+import { isEqual } from "./values";
+import { useRequestStrings } from "./strings";
 
 interface ValueEditorProps {
   name: string;
-  /** The control that fits; null for free JSON. */
+  /** The control that fits; null means a JSON editor. */
   field: FormField | null;
   before: Json;
   value: Json | undefined;
@@ -23,10 +23,10 @@ interface ValueEditorProps {
   disabled: boolean;
 }
 
-/** One value in edit: its editor, what it was and becomes, and the way back. */
+/** The editor of one value, with its difference and a reset button. */
 export function ValueEditor(props: ValueEditorProps) {
   const { name, field, before, value, broken, onChange, onEnter, error, disabled } = props;
-  const strings = useWords();
+  const strings = useRequestStrings();
   const id = useId();
   const [resets, setResets] = useState(0);
   const hint = field && hintOf(field, strings);
@@ -41,7 +41,7 @@ export function ValueEditor(props: ValueEditorProps) {
   };
   return (
     <div className="value-editor" data-testid={`arg-${name}`} data-invalid={Boolean(error)}>
-      <label htmlFor={id} id={`${id}-label`} className="for-readers">{visible(name)}</label>
+      <label htmlFor={id} id={`${id}-label`} className="visually-hidden">{visible(name)}</label>
       {field
         ? (
           <Control
@@ -57,8 +57,8 @@ export function ValueEditor(props: ValueEditorProps) {
         )}
       {hint && <div id={`${id}-help`} className="quiet">{hint}</div>}
       {typeof value === "string" && <HiddenIn text={value} />}
-      {(broken !== undefined || !same(before, value)) && (
-        <ChangeLine
+      {(broken !== undefined || !isEqual(before, value)) && (
+        <ValueDiffLine
           name={name} before={before} after={broken === undefined ? value : undefined}
           onReset={reset} disabled={disabled}
         />

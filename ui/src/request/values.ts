@@ -6,7 +6,7 @@ function isEmpty(value: Json | undefined): boolean {
   return value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
 }
 
-export function same(one: unknown, other: unknown): boolean {
+export function isEqual(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
@@ -18,7 +18,7 @@ export function initialValues(fields: FormField[]): Values {
   return Object.fromEntries(fields.map((field) => [field.name, field.default ?? undefined]));
 }
 
-/** Return what a form sends: the fields in order, without those that are empty. */
+/** Return the values that a form sends: in field order, without empty ones. */
 export function answerOf(fields: FormField[], values: Values): JsonObject {
   const answer: JsonObject = {};
   for (const { name } of fields) {
@@ -32,13 +32,13 @@ export function missing(fields: FormField[], values: Values): string[] {
   return fields.filter((field) => field.required && isEmpty(values[field.name])).map((field) => field.name);
 }
 
-/** What "edit" opens: the arguments of an action or the task of a finish; a plain form is edited in place. */
+/** Return the values that "edit" opens: arguments or task; null for a plain form, which is edited in place. */
 export function editableOf(request: Request): JsonObject | null {
   if (request.action) return request.action.args;
   if (request.kind === "finish") return { task: request.context?.task ?? "" };
   return null;
 }
 
-/** Whether its answer lets something happen. */
-export const isGated = (request: Request) =>
+/** Return whether the answer allows something to run. */
+export const allowsExecution = (request: Request) =>
   Boolean(request.action) || ["approval", "finish", "learning"].includes(request.kind);

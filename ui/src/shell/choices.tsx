@@ -9,7 +9,7 @@ const shortNames: Record<Language, string> = { en: "EN", ja: "日", zh: "中" };
 
 /** A sign for the eye with its name for a screen reader. */
 function Sign({ sign, name, lang }: { sign: ReactNode; name: string; lang?: string }) {
-  return <><span aria-hidden="true">{sign}</span><span className="for-readers" lang={lang}>{name}</span></>;
+  return <><span aria-hidden="true">{sign}</span><span className="visually-hidden" lang={lang}>{name}</span></>;
 }
 
 export function LanguageChoice() {

@@ -84,7 +84,7 @@ export function Header({ page, session }: { page: PageName; session: Session }) 
           type="text" size="small" className="top-name" aria-haspopup="dialog" data-testid="open-menu"
           title={visible(session.name)} onClick={() => setOpen("menu")}
         >
-          <span className="for-readers">{strings.menu}: </span>
+          <span className="visually-hidden">{strings.menu}: </span>
           <span className="top-name-text" data-testid="session-name">{visible(session.name)}</span>
           <span aria-hidden="true"> ☰</span>
         </Button>

@@ -34,5 +34,5 @@ export function Announcer({ items }: { items: Item[] }) {
     const timer = setTimeout(() => say(now), quiet);
     return () => clearTimeout(timer);
   }, [now]);
-  return <output className="for-readers" data-testid="announcer">{said}</output>;
+  return <output className="visually-hidden" data-testid="announcer">{said}</output>;
 }

@@ -25,7 +25,7 @@ function End({ item }: { item: ItemOf<"end"> }) {
 
 function Pause({ item }: { item: ItemOf<"pause"> }) {
   return item.requests.map((id) => (
-    <section key={id} className="pause" data-testid="pause"><RequestDetail id={id} inThread /></section>
+    <section key={id} className="pause" data-testid="pause"><RequestDetail id={id} isInThread /></section>
   ));
 }
 
@@ -68,7 +68,7 @@ export const ThreadItem = memo(function ThreadItem({ item, before }: { item: Ite
   return (
     <div className={`thread-item of-${item.kind}`} data-kind={item.kind}>
       {item.at !== null && time !== null && (
-        <time className={isNew ? "thread-at" : "for-readers"} dateTime={new Date(item.at).toISOString()} title={dayAndTime(item.at, language)}>
+        <time className={isNew ? "thread-at" : "visually-hidden"} dateTime={new Date(item.at).toISOString()} title={dayAndTime(item.at, language)}>
           {time}
         </time>
       )}

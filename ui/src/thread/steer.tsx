@@ -4,7 +4,7 @@ import { useSession } from "../api/session";
 import { useSteer } from "../api/threads";
 import type { Thread } from "../api/types";
 import { ConfirmStop } from "../operations/confirm-stop";
-import { Labelled } from "../request/decide-bar";
+import { KeyLabel } from "../request/decide-bar";
 import { actorName } from "../request/people";
 import { useStrings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
@@ -63,7 +63,7 @@ export function Steer({ thread }: { thread: Thread }) {
         <Flex gap="small" wrap align="center">
           {allowed.retry && (
             <Button type="primary" loading={retry.isPending} onClick={again} data-testid="retry-run">
-              {thread.status === "error" ? <Labelled label={strings.retryRun} keyName="r" /> : strings.retryRun}
+              {thread.status === "error" ? <KeyLabel label={strings.retryRun} keyName="r" /> : strings.retryRun}
             </Button>
           )}
           {allowed.retry && thread.can_ask_again && (
@@ -76,7 +76,7 @@ export function Steer({ thread }: { thread: Thread }) {
           )}
           {stop && (
             <Button danger={stop === "abandon"} size={stop === "cancel" ? "small" : "middle"} onClick={() => setAsking(true)} data-testid={`${stop}-run`}>
-              <Labelled label={strings.stops[stop].open} keyName="x" />
+              <KeyLabel label={strings.stops[stop].open} keyName="x" />
             </Button>
           )}
           {allowed.refusal && <span className="quiet" data-testid="steer-refusal">{allowed.refusal}</span>}

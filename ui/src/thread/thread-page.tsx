@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { isStatus } from "../api/call";
 import { useThread } from "../api/threads";
 import type { Thread } from "../api/types";
-import { ErasedThread } from "../request/erased";
+import { ThreadErasureNote } from "../request/erasure-note";
 import { RequestDetail } from "../request/request-detail";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
@@ -66,10 +66,10 @@ export default function ThreadPage({ id }: { id: string }) {
       <div className="thread-stream">
         {!(thread && isStatus(error, 0)) && <Problem error={error} retry={() => void refetch()} />}
         {items.length === 0 && !error && (thread ? <p className="quiet">{strings.streamStarts}</p> : <Loading />)}
-        {thread?.erased && <ErasedThread erased={thread.erased} />}
+        {thread?.erased && <ThreadErasureNote erased={thread.erased} />}
         <Column items={items} open={open}>
           {unshown(thread, items).map((request) => (
-            <section key={request} className="pause" data-testid="pause"><RequestDetail id={request} inThread /></section>
+            <section key={request} className="pause" data-testid="pause"><RequestDetail id={request} isInThread /></section>
           ))}
           {thread && <Foot thread={thread} items={items} lost={lost} />}
         </Column>

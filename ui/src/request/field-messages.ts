@@ -1,10 +1,10 @@
-import { bytesIn } from "./files";
-import type { Words } from "./words";
+import { formatBytes } from "./files";
+import type { RequestStrings } from "./strings";
 
-type Field = Words["fieldSays"];
+type FieldStrings = RequestStrings["fieldSays"];
 
-/** What the server says of a value that does not fit, by its whole sentence, and the places of what varies in it. */
-const sentences: [RegExp, (words: Field, ...found: string[]) => string][] = [
+/** The server's field messages as patterns, with groups for the values in them. */
+const sentences: [RegExp, (words: FieldStrings, ...found: string[]) => string][] = [
   [/^is required: answer it$/, (words) => words.required],
   [/^has (\d+) characters, at least (\d+) are needed: write more$/, (words, has = "", least = "") => words.tooShort(has, least)],
   [/^has (\d+) characters, at most (\d+) are allowed: shorten it$/, (words, has = "", most = "") => words.tooLong(has, most)],
@@ -18,7 +18,7 @@ const sentences: [RegExp, (words: Field, ...found: string[]) => string][] = [
   [/^.* is not an option: choose from .*$/s, (words) => words.noOption],
   [/^.* is a duplicate: send each option once$/s, (words) => words.twice],
   [/^.* is outside ±\d+, where JSON loses precision: send it as text$/s, (words) => words.tooLarge],
-  [/^has \d+ bytes: send a file of 1 to (\d+) bytes$/, (words, most = "", language = "") => words.fileSize(bytesIn(Number(most), language))],
+  [/^has \d+ bytes: send a file of 1 to (\d+) bytes$/, (words, most = "", language = "") => words.fileSize(formatBytes(Number(most), language))],
   [/^is .* by its content: send .*$/s, (words) => words.fileType],
   [/^is \d+ × \d+ pixels: send a smaller image$/, (words) => words.imageTooLarge],
   [/^is not (an attached file: attach it to this request|a file that you attached here).*$/s, (words) => words.fileAgain],
@@ -37,7 +37,7 @@ const sentences: [RegExp, (words: Field, ...found: string[]) => string][] = [
 ];
 
 /** The errors of JSON Schema, in the words of the server's validator. */
-const schemaSentences: [RegExp, (words: Field, ...found: string[]) => string][] = [
+const schemaSentences: [RegExp, (words: FieldStrings, ...found: string[]) => string][] = [
   [/^is missing: add it$/, (words) => words.required],
   [/^is not in the schema: remove it$/, (words) => words.unknown],
   [/ is less than the minimum of ([^ ]+)$/, (words, min = "") => words.below(min)],
@@ -60,13 +60,13 @@ const schemaSentences: [RegExp, (words: Field, ...found: string[]) => string][] 
   [/./s, (words) => words.noFit],
 ];
 
-const ofSchema = /^is missing: add it$|^is not in the schema: remove it$|: send a value that fits$/;
+const schemaMessage = /^is missing: add it$|^is not in the schema: remove it$|: send a value that fits$/;
 
-/** The server's error of a field in this person's language; an error that the page does not know stays as it is. */
-export function fieldWords(message: string, { fieldSays, language }: Words): string {
-  const isOfSchema = ofSchema.test(message);
-  const text = isOfSchema ? message.replace(/: send a value that fits$/, "") : message;
-  for (const [sentence, words] of isOfSchema ? schemaSentences : sentences) {
+/** Translate a field message of the server; an unknown message is returned unchanged. */
+export function translateFieldMessage(message: string, { fieldSays, language }: RequestStrings): string {
+  const isSchemaMessage = schemaMessage.test(message);
+  const text = isSchemaMessage ? message.replace(/: send a value that fits$/, "") : message;
+  for (const [sentence, words] of isSchemaMessage ? schemaSentences : sentences) {
     const found = sentence.exec(text);
     if (found) return words(fieldSays, ...found.slice(1), language);
   }

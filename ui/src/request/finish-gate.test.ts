@@ -4,11 +4,11 @@ import type { Strings } from "../strings";
 import { en } from "../strings/en";
 import { ja } from "../strings/ja";
 import { zh } from "../strings/zh";
-import { atTheGate } from "./gate";
+import { translateGateText } from "./finish-gate";
 
 const server = readFileSync("../src/ringi/integrations/langchain/finish_gate.py", "utf8");
 const howTo = "Say yes (y, はい, 是) to complete, or update (u, 更新) for another task.";
-/** What the server asks, and the words of it that stand in its own code. */
+/** Each question of the server, and the parts of it that its own source contains. */
 const asked: [text: string, inCode: string[]][] = [
   ["Is this finished: 俳句を書く", ["Is this finished", "{how}: {"]],
   ["Is this finished: a task without words", ["a task without words"]],
@@ -21,29 +21,29 @@ const asked: [text: string, inCode: string[]][] = [
   ["the limit of steps of one run was reached", ["the limit of steps of one run was reached"]],
   ["Then this begins, with nothing but its hand-over:\n\nもっと", ["Then this begins, with nothing but its hand-over:\\n\\n"]],
 ];
-/** The words of consent stand in every language. */
+/** The words for consent are the same in every language. */
 const latin = (text: string) => text.replaceAll(/yes|update|\b[yu]\b|maybe/g, "").match(/[a-z]+/i);
 
 test.each(asked)("%s is said in the language of the page, as the server asks it", (text, inCode) => {
   for (const words of inCode) expect(server).toContain(words);
   for (const strings of [ja, zh] as Strings[]) {
-    const said = atTheGate(text, { kind: "finish" }, strings);
+    const said = translateGateText(text, { kind: "finish" }, strings);
     expect(said).not.toBe(text);
     expect(latin(said)).toBeNull();
   }
 });
 
 test("what somebody said, and the task, stay as they are", () => {
-  expect(atTheGate("Is this finished: Is this finished: x", { kind: "finish" }, ja as Strings)).toContain("Is this finished: x");
-  expect(atTheGate(`“はい?” is no decision here. ${howTo}`, { kind: "finish" }, en as Strings)).toContain("“はい?”");
+  expect(translateGateText("Is this finished: Is this finished: x", { kind: "finish" }, ja as Strings)).toContain("Is this finished: x");
+  expect(translateGateText(`“はい?” is no decision here. ${howTo}`, { kind: "finish" }, en as Strings)).toContain("“はい?”");
 });
 
 test.each(["approval", "form"] as const)("the words of an agent in a request of kind %s stay as they are", (kind) => {
-  expect(atTheGate("Is this finished: x", { kind }, ja as Strings)).toBe("Is this finished: x");
+  expect(translateGateText("Is this finished: x", { kind }, ja as Strings)).toBe("Is this finished: x");
 });
 
 test("the title of a proposal to learn is said in the language of the page, and its words stay as they are", () => {
   expect(readFileSync("../src/ringi/engrammer/learning.py", "utf8")).toContain("Learn: “{");
-  expect(atTheGate("Learn: “Clamp first”", { kind: "learning" }, ja as Strings)).toBe("学習：「Clamp first」");
-  expect(atTheGate("Learn: “Clamp first”", { kind: "approval" }, ja as Strings)).toBe("Learn: “Clamp first”");
+  expect(translateGateText("Learn: “Clamp first”", { kind: "learning" }, ja as Strings)).toBe("学習：「Clamp first」");
+  expect(translateGateText("Learn: “Clamp first”", { kind: "approval" }, ja as Strings)).toBe("Learn: “Clamp first”");
 });

@@ -3,30 +3,30 @@ import { useId } from "react";
 import { HiddenIn } from "../widgets/agent-text";
 import { messageAt } from "./draft";
 import { FieldError } from "./field-error";
-import type { Desk } from "./use-desk";
+import type { DecisionFormState } from "./use-decision-form";
 
-interface WordsBoxProps {
-  desk: Desk;
+interface MessageInputProps {
+  form: DecisionFormState;
   part: "message" | "reason";
   label: string;
   testId?: string;
 }
 
-/** A text to the agent: what stands in the box is what is sent, word for word. */
-export function WordsBox({ desk, part, label, testId }: WordsBoxProps) {
-  const { draft, change, decision, frozen } = desk;
+/** A text for the agent, sent exactly as typed. */
+export function MessageInput({ form, part, label, testId }: MessageInputProps) {
+  const { draft, change, decision, isLocked } = form;
   const id = useId();
   const error = messageAt(decision.problems, "message");
   return (
-    <div data-testid="field-message" data-invalid={Boolean(error)} className="words">
+    <div data-testid="field-message" data-invalid={Boolean(error)} className="message-input">
       <label htmlFor={id}>{label}</label>
       <Input.TextArea
-        id={id} value={draft[part]} readOnly={frozen} variant={frozen ? "filled" : "outlined"} data-testid={testId}
+        id={id} value={draft[part]} readOnly={isLocked} variant={isLocked ? "filled" : "outlined"} data-testid={testId}
         autoSize={{ minRows: 2, maxRows: 10 }}
         status={error ? "error" : ""} aria-invalid={Boolean(error)} aria-describedby={error ? `${id}-error` : undefined}
         onChange={(event) => {
           change({ [part]: event.target.value });
-          decision.mended("message");
+          decision.clearProblem("message");
         }}
       />
       <HiddenIn text={draft[part]} />

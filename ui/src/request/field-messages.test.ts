@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { Words } from "./words";
+import type { RequestStrings } from "./strings";
 import { detail as english } from "../strings/en/detail";
 import { ja } from "../strings/ja";
 import { zh } from "../strings/zh";
-import { fieldWords } from "./field-words";
+import { translateFieldMessage } from "./field-messages";
 
 /** The errors of JSON Schema, as a test of the server pins them. */
-const { errors: ofSchemas } = JSON.parse(readFileSync("../tests/forms/schema_errors.json", "utf8")) as { errors: [unknown, unknown, string][] };
+const { errors: schemaErrors } = JSON.parse(readFileSync("../tests/forms/schema_errors.json", "utf8")) as { errors: [unknown, unknown, string][] };
 
 const server = ["forms/fields", "forms/field_parts", "forms/form", "domain/request", "forms/json_schema", "base/validation", "files/attachments"].map((name) => readFileSync(`../src/ringi/${name}.py`, "utf8")).join("\n");
-/** What the server says, and the words of it that stand in its own code. */
+/** Each message of the server, and the parts of it that its own source contains. */
 const said: [message: string, inCode: string][] = [
   ["is required: answer it", "is required: answer it"],
   ["has 0 bytes: send a file of 1 to 10 bytes", "bytes: send a file of 1 to {self.max_size} bytes"],
@@ -48,23 +48,23 @@ const said: [message: string, inCode: string][] = [
 test.each(said)("%s: said in the language of the page, as the server says it", (message, inCode) => {
   expect(server).toContain(inCode);
   for (const { detail } of [ja, zh]) {
-    const told = fieldWords(message, detail as Words);
+    const told = translateFieldMessage(message, detail as RequestStrings);
     expect(told.replaceAll(/NUL|bytes?|kB|MB/g, "")).not.toMatch(/[a-z]/i);
   }
 });
 
-test.each(ofSchemas)("an error of the schema %j is said in the language of the page", (_schema, _value, message) => {
+test.each(schemaErrors)("an error of the schema %j is said in the language of the page", (_schema, _value, message) => {
   for (const detail of [english, ja.detail, zh.detail]) {
-    const translated = fieldWords(message, detail as Words);
+    const translated = translateFieldMessage(message, detail as RequestStrings);
     expect(translated).not.toBe(message);
     if (detail !== english) expect(translated).not.toMatch(/[a-z]{2}/i);
   }
 });
 
 test("a long value in an error of a schema stays out of the translation", () => {
-  expect(fieldWords(`"${"a".repeat(99)}…${"b".repeat(99)}" is longer than 2 characters: send a value that fits`, ja.detail as Words)).toBe("2 文字以内で入力してください。");
+  expect(translateFieldMessage(`"${"a".repeat(99)}…${"b".repeat(99)}" is longer than 2 characters: send a value that fits`, ja.detail as RequestStrings)).toBe("2 文字以内で入力してください。");
 });
 
 test("what the page does not know stays as the server says it", () => {
-  expect(fieldWords("odd as a whole", ja.detail as Words)).toBe("odd as a whole");
+  expect(translateFieldMessage("odd as a whole", ja.detail as RequestStrings)).toBe("odd as a whole");
 });

@@ -6,47 +6,47 @@ import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { maySee } from "./people";
 
-/** Whether a time has come; the component is drawn again when it does, and not each second until then. */
-function usePassed(at: string | null | undefined): boolean {
+/** Return whether a time has passed. The component renders again only when it does. */
+function useHasPassed(at: string | null | undefined): boolean {
   const time = at ? Date.parse(at) : Number.POSITIVE_INFINITY;
   const subscribe = useCallback((changed: () => void) => {
     const wait = time - Date.now();
-    // A browser's timer takes 31 bits of milliseconds and rings at once beyond them.
+    // A timer of more than 31 bits of milliseconds would fire at once.
     const timer = wait > 0 && wait < 2 ** 31 ? setTimeout(changed, wait + 100) : undefined;
     return () => clearTimeout(timer);
   }, [time]);
   return useSyncExternalStore(subscribe, () => time <= Date.now());
 }
 
-export interface Holder {
+export interface Claimant {
   name: string;
   until: string | null;
   isMe: boolean;
 }
 
-/** Who keeps others from deciding now. */
-export function useHolder(request: Request): Holder | null {
+/** Return the person who has claimed the request; null if nobody has. */
+export function useClaimant(request: Request): Claimant | null {
   const me = useSession().data?.name;
   const { claimed_by: name, claimed_until: until } = request;
-  const isOver = usePassed(until);
+  const isOver = useHasPassed(until);
   return !name || isOver ? null : { name, until: until ?? null, isMe: name === me };
 }
 
-export interface Move {
+export interface AssignmentChange {
   verb: "claim" | "release" | "reassign";
   body?: { assignee?: string; candidate_groups?: string[] };
 }
 
 /**
- * Claim, release or pass on a request.
+ * Claim, release or reassign a request.
  *
- * `onMoved` is called also when its component is gone: the news of a request passed on may be faster than the reply.
+ * `onMoved` is called even after the component unmounted, because the feed may be faster than the reply.
  */
-export function useMove({ id }: Request, onMoved?: (changed: Request, maySee: boolean) => void) {
+export function useAssignment({ id }: Request, onMoved?: (changed: Request, maySee: boolean) => void) {
   const client = useQueryClient();
   const session = useSession().data;
   return useMutation({
-    mutationFn: ({ verb, body }: Move) =>
+    mutationFn: ({ verb, body }: AssignmentChange) =>
       call<Request>("POST", `/v1/requests/${encodeURIComponent(id)}/${verb}`, body),
     onSuccess: (changed) => {
       const isSeen = !session || maySee(changed, session);
@@ -60,22 +60,22 @@ export function useMove({ id }: Request, onMoved?: (changed: Request, maySee: bo
   });
 }
 
-export interface Holding {
-  holder: Holder | null;
+export interface ClaimState {
+  claimant: Claimant | null;
   claim: () => void;
   release: () => void;
-  /** What is on its way to the server. */
-  moving: Move["verb"] | null;
+  /** The change that is being sent. */
+  pendingVerb: AssignmentChange["verb"] | null;
   error: Error | null;
 }
 
-/** Claiming a request and letting it go. */
-export function useHolding(request: Request): Holding {
-  const move = useMove(request);
-  const moving = move.isPending ? move.variables.verb : null;
-  // The feed may show a claim before its reply is here: letting it go again must not wait for that.
-  const go = (verb: Move["verb"]) => () => {
-    if (moving !== verb) move.mutate({ verb });
+/** Claim and release a request. */
+export function useClaim(request: Request): ClaimState {
+  const move = useAssignment(request);
+  const pendingVerb = move.isPending ? move.variables.verb : null;
+  // The feed may show a claim before the reply arrives; a release must not wait for that reply.
+  const go = (verb: AssignmentChange["verb"]) => () => {
+    if (pendingVerb !== verb) move.mutate({ verb });
   };
-  return { holder: useHolder(request), claim: go("claim"), release: go("release"), moving, error: move.error };
+  return { claimant: useClaimant(request), claim: go("claim"), release: go("release"), pendingVerb, error: move.error };
 }

@@ -1,6 +1,6 @@
 import { Button } from "antd";
 import { useEffect, useRef, useState, type ReactNode } from "react";
-import { useWords } from "./words";
+import { useRequestStrings } from "./strings";
 
 function useOverflow() {
   const area = useRef<HTMLDivElement>(null);
@@ -18,26 +18,26 @@ function useOverflow() {
   return { area, overflows };
 }
 
-interface CappedProps {
+interface CollapsibleTextProps {
   label: string;
   testId: string;
-  whole: boolean;
-  onShow: () => void;
+  isExpanded: boolean;
+  onExpand: () => void;
   children: ReactNode;
 }
 
-/** Words of an agent in a quiet box; long ones show their beginning, that there is more, and how to see it. */
-export function Capped({ label, testId, whole, onShow, children }: CappedProps) {
-  const strings = useWords();
+/** Text of an agent in a quiet box; a long one is cut and has a button to show the rest. */
+export function CollapsibleText({ label, testId, isExpanded, onExpand, children }: CollapsibleTextProps) {
+  const strings = useRequestStrings();
   const { area, overflows } = useOverflow();
-  const cut = overflows && !whole;
+  const isCut = overflows && !isExpanded;
   return (
-    <aside className="agent-words" data-testid={testId} aria-label={label}>
+    <aside className="agent-context" data-testid={testId} aria-label={label}>
       <div className="quiet">{label}</div>
-      <div ref={area} className={whole ? undefined : "capped"} data-cut={cut}>{children}</div>
-      {cut && (
-        <Button size="small" type="link" onClick={onShow} data-testid="show-rest">
-          {strings.showRest}<kbd className="key" aria-hidden="true">{showRestKey}</kbd>
+      <div ref={area} className={isExpanded ? undefined : "collapsible-text"} data-cut={isCut}>{children}</div>
+      {isCut && (
+        <Button size="small" type="link" onClick={onExpand} data-testid="show-rest">
+          {strings.showRest}<kbd className="key-hint" aria-hidden="true">{showRestKey}</kbd>
         </Button>
       )}
     </aside>

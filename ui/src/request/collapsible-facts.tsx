@@ -4,12 +4,12 @@ import { askedBy } from "../learning/of-request";
 import { AgentText } from "../widgets/agent-text";
 import { signature } from "./signature";
 
-/** What a call would do, or did, behind its line: for who has read it in other words. */
-export function FoldedFacts({ request, folded, children }: { request: Request; folded: boolean; children: ReactNode }) {
+/** Hide the facts of a call behind its signature where they are already shown in other words. */
+export function CollapsibleFacts({ request, isCollapsed, children }: { request: Request; isCollapsed: boolean; children: ReactNode }) {
   const learning = askedBy(request);
-  if (!folded || !request.action) return children;
+  if (!isCollapsed || !request.action) return children;
   return (
-    <details className="compact folded-facts">
+    <details className="compact collapsible-facts">
       <summary>{learning ? <AgentText text={learning.learned.text} /> : <code>{signature(request.action.name, request.action.args)}</code>}</summary>
       {children}
     </details>

@@ -22,7 +22,7 @@ function open(request: Request, inThread = false) {
     if (path === "/v1/session") return [200, session];
     return path.startsWith("/v1/requests/") ? [200, request] : [200, { items: [], next: null }];
   });
-  show(<RequestDetail id={request.id} inThread={inThread} />);
+  show(<RequestDetail id={request.id} isInThread={inThread} />);
 }
 
 const learned = "Clamp the cheeks first.";
@@ -45,12 +45,12 @@ test("a proposal that a person edited shows what was learned, and what had been 
 test("so does its one line in a conversation", async () => {
   open(edited(), true);
   await screen.findByTestId("learn-text");
-  expect(document.querySelector(".folded-facts > summary")?.textContent).toBe(learned);
+  expect(document.querySelector(".collapsible-facts > summary")?.textContent).toBe(learned);
 });
 
 const long = aRequest({ action: { name: "pay", args: { to: "c-77" }, schema: null }, description: "One line.\n\n".repeat(300), context: { ticket: "x" } });
 
-/** Nothing is laid out here: as if the words were higher than their box. */
+/** Nothing is laid out in tests: pretend that the text is higher than its box. */
 const overflow = () => vi.spyOn(HTMLElement.prototype, "scrollHeight", "get").mockReturnValue(5_000);
 
 test.each(["key", "button"])("words that do not fit say so, and a %s shows the rest", async (way) => {
@@ -59,10 +59,10 @@ test.each(["key", "button"])("words that do not fit say so, and a %s shows the r
   open(long);
   const buttons = await screen.findAllByTestId("show-rest");
   expect(buttons.map(({ textContent }) => textContent)).toEqual(["Show the resto", "Show the resto"]);
-  expect(document.querySelectorAll(".capped[data-cut=true]")).toHaveLength(2);
+  expect(document.querySelectorAll(".collapsible-text[data-cut=true]")).toHaveLength(2);
   if (way === "key") await user.keyboard("o");
   else await user.click(buttons[0] as HTMLElement);
-  expect(document.querySelectorAll(".capped")).toHaveLength(0);
+  expect(document.querySelectorAll(".collapsible-text")).toHaveLength(0);
   expect(screen.queryByTestId("show-rest")).toBeNull();
 });
 

@@ -1,13 +1,13 @@
 import { clock, useNow } from "../widgets/time";
-import { useWords } from "./words";
+import { useRequestStrings } from "./strings";
 
 function absolute(at: string, language: string): string {
   return new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" }).format(new Date(at));
 }
 
-/** A time as short as it is clear; the whole of it on hover. */
-export function When({ at }: { at: string }) {
-  const { language } = useWords();
+/** A short time with the full date as its tooltip. */
+export function Timestamp({ at }: { at: string }) {
+  const { language } = useRequestStrings();
   return <time dateTime={at} title={absolute(at, language)}>{clock(at, language)}</time>;
 }
 
@@ -19,9 +19,9 @@ function ago(seconds: number, language: string): string {
   return format.format(-Math.floor(seconds / length), unit);
 }
 
-/** How old something is; when exactly on hover. */
-export function Ago({ at }: { at: string }) {
-  const { language } = useWords();
+/** The age of something, with the full date as its tooltip. */
+export function RelativeTime({ at }: { at: string }) {
+  const { language } = useRequestStrings();
   const seconds = Math.max(0, (useNow() - Date.parse(at)) / 1_000);
   return <time dateTime={at} title={absolute(at, language)} data-testid="age">{ago(seconds, language)}</time>;
 }

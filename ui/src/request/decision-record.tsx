@@ -4,27 +4,27 @@ import type { Request, Response } from "../api/types";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { later } from "../widgets/later";
 import { visible } from "../widgets/visible";
-import { Change } from "./change";
-import { EndingLines, useEnding } from "./ending";
+import { ValueDiff } from "./value-diff";
+import { OutcomeLines, useRequestOutcome } from "./ending";
 import { isFile } from "./files";
-import { drawnFields, isObject } from "./schema-field";
-import { same } from "./values";
-import { useWords, type Words } from "./words";
+import { renderedFields, isObject } from "./schema-field";
+import { isEqual } from "./values";
+import { useRequestStrings, type RequestStrings } from "./strings";
 
 const AttachedFile = later(() => import("./attached-file"));
 
 const colours = { approve: "success", edit: "processing", reject: "error", respond: "processing" } as const;
 
-function answers(request: Request, response: Response, strings: Words) {
+function answers(request: Request, response: Response, strings: RequestStrings) {
   if (response.data === undefined || response.data === null) return [];
   if (!isObject(response.data)) {
     return [{ key: "data", label: strings.answer, children: <JsonValue value={response.data} /> }];
   }
-  const isOfFile = new Set(drawnFields(request).filter(({ type }) => type === "attachment").map(({ name }) => name));
-  const labels = new Map(drawnFields(request).map((field) => [field.name, field.label || field.name]));
+  const fileFields = new Set(renderedFields(request).filter(({ type }) => type === "attachment").map(({ name }) => name));
+  const labels = new Map(renderedFields(request).map((field) => [field.name, field.label || field.name]));
   return Object.entries(response.data).map(([name, value]) => ({
     key: `data-${name}`, label: visible(labels.get(name) ?? name),
-    children: isOfFile.has(name) && isFile(value)
+    children: fileFields.has(name) && isFile(value)
       ? <Suspense fallback={visible(value.name)}><AttachedFile id={request.id} file={value} /></Suspense>
       : <JsonValue value={value} />,
   }));
@@ -32,25 +32,25 @@ function answers(request: Request, response: Response, strings: Words) {
 
 function changes(request: Request, response: Response) {
   const before = request.action?.args ?? {};
-  const changed = Object.entries(response.args ?? {}).filter(([name, value]) => !same(before[name], value));
+  const changed = Object.entries(response.args ?? {}).filter(([name, value]) => !isEqual(before[name], value));
   return changed.map(([name, value]) => ({
-    key: `args-${name}`, label: <code>{visible(name)}</code>, children: <Change before={before[name]} after={value} />,
+    key: `args-${name}`, label: <code>{visible(name)}</code>, children: <ValueDiff before={before[name]} after={value} />,
   }));
 }
 
-/** What was decided, compact; it stays where the question was. */
-export function Record({ request }: { request: Request }) {
-  const strings = useWords();
+/** A compact record of the decision, shown in place of the request's form. */
+export function DecisionRecord({ request }: { request: Request }) {
+  const strings = useRequestStrings();
   const { response } = request;
-  const ending = useEnding(request, null);
+  const ending = useRequestOutcome(request, null);
   const message = response?.message
     ? [{ key: "message", label: strings.message, children: <AgentText text={response.message} /> }]
     : [];
   const rows = response ? [...answers(request, response, strings), ...changes(request, response), ...message] : [];
   return (
-    <section className="record" data-testid="record" aria-label={strings.decision}>
+    <section className="decision-record" data-testid="record" aria-label={strings.decision}>
       <Tag variant="outlined" color={response ? colours[response.decision] : "default"}>{ending?.title}</Tag>
-      {ending && ending.lines.length > 0 && <div className="quiet lines"><EndingLines lines={ending.lines} /></div>}
+      {ending && ending.lines.length > 0 && <div className="quiet text-lines"><OutcomeLines lines={ending.lines} /></div>}
       {rows.length > 0 && <Descriptions bordered size="small" column={1} items={rows} className="facts" />}
     </section>
   );

@@ -1,10 +1,10 @@
 import type { Request } from "../api/types";
 import type { Strings } from "../strings";
 
-type Gate = Strings["gate"];
+type GateStrings = Strings["gate"];
 
-/** The sentences of the gate at the end of a task, which the server asks in English, and their places for what varies. */
-const sentences: [RegExp, (words: Gate, found: string) => string][] = [
+/** The English sentences of the finish gate as patterns, with groups for the values in them. */
+const sentences: [RegExp, (words: GateStrings, found: string) => string][] = [
   [/^Is this finished: (.*)$/s, (words, task) => words.isFinished(nameOf(task, words))],
   [/^Stopped before its end: (.*)$/s, (words, task) => words.stopped(nameOf(task, words))],
   [/^What is the new task\?$/, (words) => words.newTask],
@@ -16,18 +16,18 @@ const sentences: [RegExp, (words: Gate, found: string) => string][] = [
   [/^the limit of steps of one run was reached$/, (words) => words.stepLimit],
 ];
 
-/** What the title of a proposal says around its words. */
-const learned = /^Learn: “(.*)”$/s;
+/** The title of a learning proposal. */
+const learningTitle = /^Learn: “(.*)”$/s;
 
-const nameOf = (task: string, words: Gate) => (task === "a task without words" ? words.noWords : task);
+const nameOf = (task: string, words: GateStrings) => (task === "a task without words" ? words.noWords : task);
 
 /**
- * The gate's own sentences, and a proposal's title, in this person's language; every other text as it is.
+ * Translate the finish gate's sentences and the title of a proposal; any other text is returned unchanged.
  *
- * Known by their whole words and by nothing that an agent could send along: what is shown means what was asked.
+ * Only whole sentences match, so an agent cannot change the meaning of a text by imitating them.
  */
-export function atTheGate(text: string, { kind }: Pick<Request, "kind">, { gate }: Strings): string {
-  if (kind === "learning") return text.replace(learned, (_, what: string) => gate.learn(what));
+export function translateGateText(text: string, { kind }: Pick<Request, "kind">, { gate }: Strings): string {
+  if (kind === "learning") return text.replace(learningTitle, (_, what: string) => gate.learn(what));
   if (kind !== "finish" && kind !== "question") return text;
-  return sentences.reduce((said, [sentence, words]) => said.replace(sentence, (_, found: string) => words(gate, found)), text);
+  return sentences.reduce((translated, [sentence, words]) => translated.replace(sentence, (_, found: string) => words(gate, found)), text);
 }

@@ -1,0 +1,59 @@
+import { Suspense, useState } from "react";
+import type { Json, JsonObject, Request } from "../api/types";
+import { askedBy } from "../learning/of-request";
+import { Prose } from "../thread/prose";
+import { JsonValue } from "../widgets/agent-text";
+import { useKeys } from "../widgets/keys";
+import { later } from "../widgets/later";
+import { Loading } from "../widgets/loading";
+import { CollapsibleText, showRestKey } from "./collapsible-text";
+import { translateGateText } from "./finish-gate";
+import { useRequestStrings } from "./strings";
+import type { Strings } from "../strings";
+
+const assistantKeys = new Set(["assistant", "conversation", "info", "plan", "version", "memory_category"]);
+const isName = (value: Json | undefined) => typeof value === "number" || (typeof value === "string" && value.length <= 200);
+
+/** Remove the keys that link an assistant's question to its conversation; they are for programs. */
+function withoutAssistantKeys(context: JsonObject): JsonObject {
+  if (!isName(context.assistant) || !isName(context.conversation)) return context;
+  return Object.fromEntries(Object.entries(context).filter(([key, value]) => !(assistantKeys.has(key) && isName(value))));
+}
+
+const DisplayBlocks = later(() => import("./display-blocks"));
+
+/** Return the agent's own text and context. The task of a finish request is shown as a fact elsewhere. */
+function agentTextOf(request: Request, strings: Strings): { summary?: string; rest: JsonObject } {
+  const { kind, context } = request;
+  if (askedBy(request)) {
+    const { learning: _shownAsFacts, ...rest } = context;
+    return { rest };
+  }
+  if (kind !== "finish") return { rest: withoutAssistantKeys(context) };
+  const { task: _shownAsFact, summary, ...others } = context;
+  const rest = typeof others.reason === "string" ? { ...others, reason: translateGateText(others.reason, request, strings) } : others;
+  return typeof summary === "string" ? { summary, rest } : { rest: { ...rest, ...(summary !== undefined && { summary }) } };
+}
+
+/** Show text and context from the agent apart from the facts, because nobody has checked them. */
+export function AgentContext({ request }: { request: Request }) {
+  const strings = useRequestStrings();
+  const [isExpanded, setWhole] = useState(false);
+  const { summary, rest } = agentTextOf(request, strings);
+  const show = () => setWhole(true);
+  const expansion = { isExpanded, onExpand: show };
+  useKeys(strings.keysOfRequest, isExpanded ? [] : [{ key: showRestKey, label: strings.showRest, run: show }]);
+  return (
+    <>
+      {request.display && request.display.length > 0 && <Suspense fallback={<Loading />}><DisplayBlocks blocks={request.display} /></Suspense>}
+      {summary && <CollapsibleText {...expansion} testId="summary" label={strings.summary}><Prose text={summary} /></CollapsibleText>}
+      {request.description && (
+        <CollapsibleText {...expansion} testId="agent-words" label={strings.agentSays}><Prose text={translateGateText(request.description, request, strings)} /></CollapsibleText>
+      )}
+      {Object.keys(rest).length > 0 && <CollapsibleText {...expansion} testId="context" label={strings.context}><JsonValue value={rest} /></CollapsibleText>}
+      {request.fallback && request.status === "pending" && (
+        <CollapsibleText {...expansion} testId="fallback-waiting" label={strings.fallbackWaiting}><JsonValue value={request.fallback} /></CollapsibleText>
+      )}
+    </>
+  );
+}

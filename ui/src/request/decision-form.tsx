@@ -1,0 +1,139 @@
+import { useEffect, useRef, type RefObject } from "react";
+import type { Decision, Request } from "../api/types";
+import { AgentContext } from "./agent-context";
+import { AnswerArea } from "./answer-area";
+import { DecideBar } from "./decide-bar";
+import { hasAnswer, type Draft, type Mode } from "./draft";
+import { Facts, type Editing } from "./facts";
+import { CollapsibleFacts } from "./collapsible-facts";
+import { ClaimControls } from "./claim-controls";
+import { useClaim, type ClaimState } from "./use-claim";
+import { ReassignForm } from "./reassign-form";
+import { DecisionStatus } from "./decision-status";
+import { FollowUpStep, EditStep, ConfirmTargetStep, RejectStep } from "./steps";
+import { useDecisionForm, type DecisionFormState } from "./use-decision-form";
+import { useRequestKeys } from "./use-request-keys";
+
+type Area = RefObject<HTMLDivElement | null>;
+
+const focusable = ":is(input, textarea, button, [tabindex='0']):not([disabled])";
+
+function focusOn(area: Area, selector: string): void {
+  const found = area.current?.querySelector<HTMLElement>(selector);
+  found?.focus();
+  if (found instanceof HTMLInputElement) found.select();
+}
+
+/** Focus the first invalid field after a refusal. */
+function useFocusOnRefusal(area: Area, refusals: number): void {
+  useEffect(() => {
+    if (refusals > 0) focusOn(area, `[data-invalid="true"] ${focusable}`);
+  }, [area, refusals]);
+}
+
+const firstFocusOf: Record<Mode, string> = {
+  deciding: "",
+  editing: `.value-editor ${focusable}`,
+  rejecting: ".chips [role=checkbox]",
+  asking: ".decide textarea",
+  confirming: ".decide input",
+  reassigning: ".decide input",
+};
+const openerOf: Partial<Record<Mode, string>> = {
+  editing: "[data-testid=decide-edit]", rejecting: "[data-testid=decide-reject]", asking: "[data-testid=decide-respond]",
+  confirming: "[data-testid=decide-approve]", reassigning: "[data-testid=reassign], [data-testid=more-actions]",
+};
+
+/** Focus the first element of a step; when it closes, focus the button that opened it. */
+function useStepFocus(area: Area, mode: Mode): void {
+  const before = useRef(mode);
+  useEffect(() => {
+    if (before.current === mode) return;
+    focusOn(area, firstFocusOf[mode] || `:is(${openerOf[before.current] ?? ""})`);
+    before.current = mode;
+  }, [area, mode]);
+}
+
+/** Open the step of a decision that was chosen before the request was loaded. */
+function useInitialDecision({ start }: DecisionFormState, initialDecision: Decision | undefined): void {
+  const begun = useRef(false);
+  useEffect(() => {
+    if (initialDecision === undefined || begun.current) return;
+    begun.current = true;
+    start(initialDecision);
+  }, [start, initialDecision]);
+}
+
+interface StepProps {
+  form: DecisionFormState;
+  claim: ClaimState;
+  area: Area;
+  onReassigned: (names: string) => void;
+}
+
+function Step({ form, claim, area, onReassigned }: StepProps) {
+  switch (form.draft.mode) {
+    case "editing": return <EditStep form={form} />;
+    case "rejecting": return <RejectStep form={form} focusText={() => focusOn(area, ".decide textarea")} />;
+    case "asking": return <FollowUpStep form={form} />;
+    case "confirming": return <ConfirmTargetStep form={form} />;
+    case "reassigning": return <ReassignForm form={form} onReassigned={onReassigned} />;
+    case "deciding": return <DecideBar form={form}><ClaimControls form={form} claim={claim} /></DecideBar>;
+  }
+}
+
+function editingOf({ draft, change, decision, isLocked, confirm }: DecisionFormState): Editing | undefined {
+  if (draft.mode !== "editing") return undefined;
+  const onChange = (changes: Partial<Draft>, changed: string) => {
+    change(changes);
+    decision.clearProblem(changed);
+  };
+  return { draft, onChange, onEnter: confirm, problems: decision.problems, disabled: isLocked };
+}
+
+interface DecisionFormProps {
+  request: Request;
+  onDecided: (completed: Request) => void;
+  onReassigned: (names: string) => void;
+  /** Whether this form handles the keyboard shortcuts. */
+  isActive: boolean;
+  /** Focus the first field when the form opens. */
+  focusesFields: boolean;
+  /** The decision whose step opens at once. */
+  initialDecision: Decision | undefined;
+  /** Collapse the facts, because they are shown in other words beside the form. */
+  collapsesFacts: boolean;
+}
+
+/** The form of an open request. If the request ends elsewhere, the form stays with the typed text. */
+export function DecisionForm({ request, onDecided, onReassigned, isActive, focusesFields, initialDecision, collapsesFacts }: DecisionFormProps) {
+  const area = useRef<HTMLDivElement>(null);
+  const form = useDecisionForm(request, onDecided);
+  const claim = useClaim(request);
+  const { draft, decision } = form;
+  useEffect(() => {
+    if (focusesFields) area.current?.querySelector<HTMLElement>(`.answer ${focusable}`)?.focus({ preventScroll: true });
+  }, [focusesFields]);
+  useInitialDecision(form, initialDecision);
+  useFocusOnRefusal(area, decision.refusals);
+  useStepFocus(area, draft.mode);
+  useRequestKeys(form, claim, {
+    isActive,
+    focusFirst: hasAnswer(request) ? () => focusOn(area, `.answer ${focusable}`) : null,
+    leaveText: () => area.current?.closest("article")?.querySelector("h2")?.focus(),
+  });
+
+  return (
+    <div ref={area} className="decision-form" data-mode={draft.mode} aria-busy={decision.sending !== null}>
+      <CollapsibleFacts request={request} isCollapsed={collapsesFacts && draft.mode !== "editing"}>
+        <Facts request={request} editing={editingOf(form)} />
+        <AgentContext request={request} />
+      </CollapsibleFacts>
+      <AnswerArea form={form} />
+      <footer className="decide" data-testid="decide">
+        <Step form={form} claim={claim} area={area} onReassigned={onReassigned} />
+        <DecisionStatus form={form} claim={claim} />
+      </footer>
+    </div>
+  );
+}

@@ -1,0 +1,99 @@
+import { useState } from "react";
+import { useSession } from "../api/session";
+import type { Decision, JsonObject, Request } from "../api/types";
+import { clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+import { isFollowUpAllowed, isChanged, type Draft, type Mode } from "./draft";
+import { useDraft, type Owner } from "./draft-store";
+import { useClaimant } from "./use-claim";
+import { decisionRefusal } from "./people";
+import { matchesTarget, targetOf, type Target } from "./target";
+import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
+import { editableOf } from "./values";
+import { useRequestStrings } from "./strings";
+
+/** The state of an open request's form, and all actions on it. */
+export interface DecisionFormState {
+  request: Request;
+  draft: Draft;
+  change: (change: Partial<Draft>) => void;
+  decision: DecisionState;
+  /** The request ended, or somebody else answered first. */
+  isClosed: boolean;
+  /** Nothing can be typed now: the request is closed, or an answer is being sent. */
+  isLocked: boolean;
+  /** Why this person cannot decide now; null if they can. */
+  blockedReason: string | null;
+  /** The decision that is sent when its step is confirmed. */
+  pendingDecision: Decision;
+  target: Target | null;
+  typedName: string;
+  setTypedName: (name: string) => void;
+  /** Whether the open step is complete. */
+  isReady: boolean;
+  start: (decision: Decision) => void;
+  back: () => void;
+  confirm: () => void;
+}
+
+export function useOwner(): Owner {
+  const session = useSession().data;
+  return { tenant: session?.tenant ?? "", name: session?.name ?? "" };
+}
+
+function useBlockedReason(request: Request): string | null {
+  const strings = useRequestStrings();
+  const session = useSession().data;
+  const claimant = useClaimant(request);
+  const refusal = decisionRefusal(request, session, strings);
+  if (refusal || !claimant || claimant.isMe) return refusal;
+  return strings.heldBy(visible(claimant.name), claimant.until && clock(claimant.until, strings.language));
+}
+
+function canConfirm(request: Request, draft: Draft, isTargetNamed: boolean): boolean {
+  if (draft.mode === "editing") return isTargetNamed && isChanged(request, draft);
+  if (draft.mode === "asking") return draft.message.trim() !== "";
+  return draft.mode !== "confirming" || isTargetNamed;
+}
+
+const decisionOf: Partial<Record<Mode, Decision>> = { editing: "edit", rejecting: "reject", asking: "respond" };
+
+/** Return the step that a decision opens before it is sent; null if it is sent at once. */
+function stepBefore(request: Request, decision: Decision, target: Target | null): Mode | null {
+  if (decision === "reject") return "rejecting";
+  if (decision === "respond") return isFollowUpAllowed(request) ? "asking" : null;
+  if (decision === "edit" && editableOf(request)) return "editing";
+  return target ? "confirming" : null;
+}
+
+export function useDecisionForm(request: Request, onDecided: (completed: Request) => void): DecisionFormState {
+  const [draft, change] = useDraft(request, useOwner());
+  const decision = useSubmitDecision(request, draft, onDecided);
+  const blockedReason = useBlockedReason(request);
+  const [typedName, setTypedName] = useState("");
+  const [pendingDecision, setPendingDecision] = useState<Decision>("approve");
+  const isClosed = decision.sending === null && (request.status !== "pending" || decision.winner !== null);
+  const isLocked = isClosed || decision.sending !== null;
+  const args = draft.mode === "editing" ? draft.edited as JsonObject : (request.action?.args ?? {});
+  const target = targetOf(request, args);
+  const isReady = canConfirm(request, draft, matchesTarget(target, typedName));
+
+  const start = (chosen: Decision) => {
+    if (isLocked || blockedReason) return;
+    const step = stepBefore(request, chosen, target);
+    if (!step) return decision.submit(chosen);
+    setPendingDecision(chosen);
+    setTypedName("");
+    change({ mode: step });
+  };
+  const back = () => {
+    if (decision.sending === null) change({ mode: "deciding" });
+  };
+  const confirm = () => {
+    if (!isLocked && !blockedReason && isReady) decision.submit(decisionOf[draft.mode] ?? pendingDecision);
+  };
+  return {
+    request, draft, change, decision, isClosed, isLocked, blockedReason, pendingDecision, target, typedName, setTypedName, isReady,
+    start, back, confirm,
+  };
+}
