@@ -48,6 +48,6 @@ async def test_who_only_answers_sees_no_traceback_and_cannot_ask_again(page: Pag
     await page.get_by_test_id("request-detail").get_by_role("textbox").fill("a few")
     await page.get_by_test_id("decide-respond").click()
     await until_status(page, "error")
-    await expect(page.get_by_test_id("steer-refusal")).to_have_text("Only an admin can try again or give it up.")
+    await expect(page.get_by_test_id("run-controls-refusal")).to_have_text("Only an admin can try again or give it up.")
     for hidden in ("traceback", "ask-again"):
         await expect(page.get_by_test_id(hidden)).to_have_count(0)

@@ -287,7 +287,7 @@ async def test_everybody_can_read_and_reach_the_plan_the_actions_and_the_memory(
     await until_ready(page)
     for script in (AXE, HERE / "measure.js"):
         await page.evaluate(script.read_text())
-    for fold in await plan(page).locator(".fold > summary").all():
+    for fold in await plan(page).locator(".disclosure > summary").all():
         await fold.click()
     pictures, found = tmp_path_factory.mktemp("assistant"), list[str]()
 

@@ -73,7 +73,7 @@ HALF = "You said this: "
 
 async def test_words_appear_as_they_are_said(person: Page, house: DemoServer) -> None:
     go = await half_said(person, house)
-    await expect(person.get_by_test_id("working")).to_be_visible()
+    await expect(person.get_by_test_id("activity")).to_be_visible()
     assert re.fullmatch(rf"{house.url}/chat/chat-\w+", person.url)
     go.touch()
     await says(person, go.name, f"{HALF}{go.name}. And that is all.")
@@ -83,7 +83,7 @@ async def test_words_appear_as_they_are_said(person: Page, house: DemoServer) ->
     again.touch()
     await write(person, again.name)
     await says(person, go.name, f"{HALF}{go.name}. .*all.", again.name, f"{HALF}{again.name}. .*all.")
-    named = person.locator(f"[data-testid=earlier-chat][data-id='{id_of(person)}']")
+    named = person.locator(f"[data-testid=chat-list-item][data-id='{id_of(person)}']")
     await expect(named).to_contain_text(go.name, timeout=WAIT)
 
 
@@ -96,7 +96,7 @@ async def test_a_form_and_an_approval_are_answered_in_the_message_and_it_goes_on
     await expect(cards).to_have_count(2, timeout=WAIT)
     refund = cards.filter(has_text="Refund 40")
     form = cards.filter(has_text="Which sport")
-    await expect(person.get_by_test_id("composer-says")).to_contain_text("The run resumes")
+    await expect(person.get_by_test_id("composer-status")).to_contain_text("The run resumes")
     await form.get_by_role("combobox").first.click()
     await person.get_by_title("Swimming").click()
     await form.get_by_test_id("decide-approve").click()

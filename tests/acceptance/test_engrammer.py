@@ -382,7 +382,7 @@ async def test_what_moves_while_the_agent_works_stands_still_for_who_asks_for_ca
     await page.route("**/questions", never)
     await page.evaluate((HERE / "measure.js").read_text())
     await ask(page, GREETING["en"])
-    await expect(page.get_by_test_id("working")).to_be_visible(timeout=WAIT)
+    await expect(page.get_by_test_id("activity")).to_be_visible(timeout=WAIT)
     assert await page.evaluate("measure.moving()") == []
     await page.emulate_media(reduced_motion="no-preference")
     assert await page.evaluate("document.querySelector('.petal').getAnimations().length") == 1

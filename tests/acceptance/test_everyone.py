@@ -33,7 +33,7 @@ EMPTY = {
 }
 """Pages with nothing on them, and what they show."""
 UNFOLD = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
-  for (const folded of document.querySelectorAll('.chat-earlier')) folded.open = true;
+  for (const folded of document.querySelectorAll('.chat-list-panel')) folded.open = true;
   done();
 })))"""
 """Once the page has drawn itself in its new size, open the list of chats, where it is folded."""

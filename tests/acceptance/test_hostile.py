@@ -154,7 +154,7 @@ async def test_what_cannot_be_seen_is_written_out(watch: Watch, family: str) -> 
     assert "\\u{" in await watch.page.locator("h2").first.inner_text()
     await watch.show(f"/r/{family}-form", f"[data-testid=request-detail][data-id='{family}-form']")
     assert "\\u{" in await watch.page.get_by_test_id("field-select").first.inner_text()
-    assert await watch.page.get_by_test_id("hidden-in").count() >= 2
+    assert await watch.page.get_by_test_id("hidden-characters").count() >= 2
 
 
 async def test_the_watch_sees_what_it_watches_for(watch: Watch) -> None:

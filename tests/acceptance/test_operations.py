@@ -65,7 +65,7 @@ async def test_what_fails_appears_by_itself_and_goes_on_by_one_key(page: Page, s
     await expect(page.get_by_test_id("all-well")).to_be_visible(timeout=WAIT)
     jam(shop, "a")
     trouble = row(page, "thread/print-a")
-    await expect(trouble.get_by_test_id("why")).to_contain_text("OSError: no paper in tray a", timeout=WAIT)
+    await expect(trouble.get_by_test_id("failure-reason")).to_contain_text("OSError: no paper in tray a", timeout=WAIT)
     await expect(trouble.get_by_text("at feed()")).to_be_hidden()
     await trouble.locator("summary").click()
     await expect(trouble.get_by_text("at feed()")).to_be_visible()
@@ -111,7 +111,7 @@ async def test_a_stranded_question_is_abandoned_with_what_it_asks_or_goes_on_aft
         respond(shop, request, {"decision": "approve"}, role="admin")
     await open_operations(page, shop)
     first_row, dropped = (row(page, f"request/{thread}/{second[thread]['id']}") for thread in ("kept", "dropped"))
-    await expect(first_row.get_by_test_id("why")).to_contain_text("'second'", timeout=WAIT)
+    await expect(first_row.get_by_test_id("failure-reason")).to_contain_text("'second'", timeout=WAIT)
     await expect(first_row).to_contain_text("Open the second gate?")
 
     await dropped.get_by_test_id("abandon").click()

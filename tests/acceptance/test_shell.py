@@ -58,17 +58,17 @@ async def choose(page: Page, what: str, sign: str) -> None:
 async def test_a_chosen_language_stays_and_the_whole_page_follows(person: Page) -> None:
     for sign, lang, word in (("日", "ja", "受信箱"), ("中", "zh", "收件箱")):
         await choose(person, "languages", sign)
-        await expect(person.locator(".top nav")).to_contain_text(word)
+        await expect(person.locator(".page-header nav")).to_contain_text(word)
         assert await person.evaluate("document.documentElement.lang") == lang
         await person.reload()
-        await expect(person.locator(".top nav")).to_contain_text(word, timeout=WAIT)
+        await expect(person.locator(".page-header nav")).to_contain_text(word, timeout=WAIT)
         assert await person.evaluate("document.documentElement.lang") == lang
 
 
 async def test_a_person_who_chose_nothing_gets_the_language_of_their_browser(page: Page, house: DemoServer) -> None:
     await page.add_init_script("Object.defineProperty(navigator, 'languages', { get: () => ['fr-FR', 'ja-JP'] })")
     await page.goto(house.link)
-    await expect(page.locator(".top nav")).to_contain_text("受信箱", timeout=WAIT)
+    await expect(page.locator(".page-header nav")).to_contain_text("受信箱", timeout=WAIT)
 
 
 async def scheme(page: Page) -> str:
@@ -176,8 +176,8 @@ async def test_one_of_many_tabs_in_the_background_stays_in_touch(aside: Page, ho
 async def test_a_notice_tells_of_a_request_only_when_wanted_and_nobody_looks(aside: Page, house: DemoServer) -> None:
     assert await aside.evaluate("window.asked") is None
     await aside.get_by_test_id("open-menu").click()
-    await aside.get_by_test_id("notices").click()
-    await expect(aside.get_by_test_id("notices")).to_be_checked()
+    await aside.get_by_test_id("notifications").click()
+    await expect(aside.get_by_test_id("notifications")).to_be_checked()
     assert await aside.evaluate("window.asked") == 1
     await aside.keyboard.press("Escape")
     seen = ask(house, "Do you look?")
@@ -195,7 +195,7 @@ async def test_a_notice_tells_of_a_request_only_when_wanted_and_nobody_looks(asi
 
 async def test_a_notice_goes_when_its_request_has_ended(aside: Page, house: DemoServer) -> None:
     await aside.get_by_test_id("open-menu").click()
-    await aside.get_by_test_id("notices").click()
+    await aside.get_by_test_id("notifications").click()
     await aside.keyboard.press("Escape")
     await aside.evaluate("setAway(true)")
     request = ask(house, "Still there?")
@@ -207,14 +207,14 @@ async def test_a_notice_goes_when_its_request_has_ended(aside: Page, house: Demo
 async def test_a_browser_that_refuses_notices_is_explained(aside: Page, house: DemoServer) -> None:
     await aside.evaluate("window.answer = 'denied'")
     await aside.get_by_test_id("open-menu").click()
-    await aside.get_by_test_id("notices").click()
+    await aside.get_by_test_id("notifications").click()
     await expect(aside.get_by_test_id("menu")).to_contain_text("does not allow notices")
-    await expect(aside.get_by_test_id("notices")).not_to_be_checked()
+    await expect(aside.get_by_test_id("notifications")).not_to_be_checked()
 
 
 async def test_on_a_phone_the_menu_has_what_the_header_has_no_room_for(person: Page) -> None:
     await person.set_viewport_size({"width": 390, "height": 844})
-    await expect(person.locator(".top").get_by_test_id("languages")).to_have_count(0)
+    await expect(person.locator(".page-header").get_by_test_id("languages")).to_have_count(0)
     await person.get_by_test_id("open-menu").click()
     menu = person.get_by_role("dialog")
     await menu.get_by_test_id("languages").locator("label", has_text="日").click()
@@ -231,7 +231,7 @@ async def test_the_header_leads_to_operations_once_a_run_needs_somebody(person: 
     await person.reload()
     await expect(link).to_have_text("Operations 1", timeout=WAIT)
     await link.click()
-    await expect(person.get_by_test_id("why")).to_contain_text("no paper")
+    await expect(person.get_by_test_id("failure-reason")).to_contain_text("no paper")
 
 
 async def test_who_signs_out_is_asked_for_the_link_again(person: Page) -> None:

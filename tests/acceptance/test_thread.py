@@ -89,7 +89,7 @@ async def test_two_questions_are_answered_in_either_order(page: Page, shop: Demo
     await first.get_by_role("textbox").first.fill("one")
     await first.get_by_test_id("decide-respond").click()
     await expect(first.get_by_test_id("record")).to_be_visible(timeout=WAIT)
-    await expect(page.get_by_test_id("border")).to_contain_text(["Run started", "The run continued"], timeout=WAIT)
+    await expect(page.get_by_test_id("run-divider")).to_contain_text(["Run started", "The run continued"], timeout=WAIT)
     await until_status(page, "interrupted")
     await expect(second.get_by_role("textbox").first).to_have_value("kept while the other is answered")
     await second.get_by_test_id("decide-respond").click()
@@ -113,7 +113,7 @@ async def test_a_reload_and_a_second_tab_show_the_same(page: Page, shop: DemoSer
     await other.get_by_test_id("decide-approve").click()
     for tab in (page, other):
         await until_status(tab, "done")
-        await expect(tab.get_by_test_id("border").last).to_contain_text("Run finished", timeout=WAIT)
+        await expect(tab.get_by_test_id("run-divider").last).to_contain_text("Run finished", timeout=WAIT)
         await assert_once_and_in_order(tab)
     assert await raw(page) == await raw(other)
     assert await column(page) == await column(other)
@@ -138,7 +138,7 @@ async def test_killing_the_server_under_an_open_page_loses_and_doubles_nothing(p
     await expect(page.get_by_test_id("stream-lost")).to_have_count(0, timeout=WAIT)
     (shop.folder / "enough").touch()
     await until_status(page, "done")
-    await expect(page.get_by_test_id("border").last).to_contain_text("Run finished", timeout=WAIT)
+    await expect(page.get_by_test_id("run-divider").last).to_contain_text("Run finished", timeout=WAIT)
     await expect(ticks).to_have_count(60)
     names = [await tick.locator("summary").inner_text() for tick in await ticks.all()]
     assert [int(name.rpartition(":")[2].strip("} ")) for name in names] == list(range(60))
@@ -151,21 +151,21 @@ async def test_ten_thousand_things_stay_few_in_the_document_and_none_is_lost(pag
     shop.run("long", "chatter", {"count": 10_000})
     await open_thread(page, shop, "long")
     await expect(page.get_by_text("Raw events (10003)")).to_be_visible(timeout=WAIT)
-    end = page.get_by_test_id("border").last
+    end = page.get_by_test_id("run-divider").last
     await expect(end).to_contain_text("Run finished")
     await expect(end).to_be_in_viewport(timeout=WAIT)
     assert await page.locator("*").count() < 4_000
     rows = page.get_by_test_id("custom-event")
     await expect(rows.last).to_contain_text('"n":9999')
     await page.keyboard.press("Control+Home")
-    await expect(page.get_by_test_id("border").first).to_be_in_viewport(timeout=WAIT)
+    await expect(page.get_by_test_id("run-divider").first).to_be_in_viewport(timeout=WAIT)
     await expect(rows.first).to_contain_text('"n":0')
     assert await page.get_by_test_id("thread-items").locator("> *").first.get_attribute("aria-setsize") == "10002"
     await page.keyboard.press("j")
     await page.keyboard.press("k")
     await expect(page.locator("[aria-posinset='10001']")).to_be_focused(timeout=WAIT)
     await page.keyboard.press("Enter")
-    await expect(page.locator("[aria-posinset='10001'] .fold-body")).to_contain_text("one of very many")
+    await expect(page.locator("[aria-posinset='10001'] .disclosure-body")).to_contain_text("one of very many")
 
 
 async def test_new_things_come_into_view_only_for_who_is_at_the_end(page: Page, shop: DemoServer) -> None:
@@ -189,7 +189,7 @@ async def test_new_things_come_into_view_only_for_who_is_at_the_end(page: Page, 
     await expect(button).to_have_count(0)
     (shop.folder / "enough").touch()
     await until_status(page, "done")
-    await expect(page.get_by_test_id("border").last).to_be_in_viewport(timeout=WAIT)
+    await expect(page.get_by_test_id("run-divider").last).to_be_in_viewport(timeout=WAIT)
     await expect(button).to_have_count(0)
 
 
@@ -220,7 +220,7 @@ async def test_an_error_says_what_to_do_and_another_try_goes_on_in_the_same_plac
     await expect(page.get_by_test_id("retry-run")).to_be_visible()
     await page.keyboard.press("r")
     await until_status(page, "done")
-    await expect(page.get_by_test_id("border")).to_contain_text(
+    await expect(page.get_by_test_id("run-divider")).to_contain_text(
         ["Run started", "Tried again", "Run finished"], timeout=WAIT
     )
     await expect(page.get_by_test_id("thread-values")).to_contain_text("printed")
@@ -232,7 +232,7 @@ async def test_who_may_not_retry_is_told_who_may(page: Page, shop: DemoServer) -
     shop.run("jammed-for-all", "printer", {"tray": "z"})
     await open_thread(page, shop, "jammed-for-all")
     await until_status(page, "error")
-    await expect(page.get_by_test_id("steer-refusal")).to_contain_text("Only an admin")
+    await expect(page.get_by_test_id("run-controls-refusal")).to_contain_text("Only an admin")
     await expect(page.get_by_test_id("retry-run")).to_have_count(0)
 
 
@@ -255,7 +255,7 @@ async def test_a_run_is_cancelled_in_place_with_a_reason(page: Page, shop: DemoS
         await expect(question(page, request["id"])).to_have_attribute("data-status", "cancelled", timeout=WAIT)
         await expect(question(page, request["id"])).to_contain_text("the poster is off")
     await expect(page.get_by_test_id("stop-reason")).to_contain_text("the poster is off")
-    await expect(page.get_by_test_id("steer")).to_be_focused()
+    await expect(page.get_by_test_id("run-controls")).to_be_focused()
 
 
 async def test_what_an_agent_writes_is_marked_up_and_never_loads_or_runs_anything(page: Page, shop: DemoServer) -> None:
@@ -303,9 +303,9 @@ async def test_the_list_of_threads_is_live_and_filtered(page: Page, shop: DemoSe
     await row.hover()
     shop.run("later", "writer", {})
     shop.until("later", "done")
-    await expect(page.get_by_test_id("rows-waiting")).to_have_text("1 new thread", timeout=WAIT)
+    await expect(page.get_by_test_id("new-rows")).to_have_text("1 new thread", timeout=WAIT)
     await expect(page.locator("[data-testid=thread-row][data-id=later]")).to_have_count(0)
-    await page.get_by_test_id("rows-waiting").click()
+    await page.get_by_test_id("new-rows").click()
     await expect(page.locator("[data-testid=thread-row][data-id=later]")).to_be_visible()
 
 
@@ -370,11 +370,11 @@ async def test_in_japanese_in_the_dark_and_without_motion(browser: Browser, shop
     await sign_in(page, shop)
     shop.run("calm", "clock", {"count": 2})
     await open_thread(page, shop, "calm")
-    await expect(page.get_by_test_id("working")).to_contain_text("エージェントが作業しています", timeout=WAIT)
+    await expect(page.get_by_test_id("activity")).to_contain_text("エージェントが作業しています", timeout=WAIT)
     await expect(page.get_by_test_id("thread-status")).to_have_text("実行中")
     moving = "document.getAnimations().filter(one => one.playState === 'running').length"
     assert await page.evaluate(moving) == 0
     (shop.folder / "enough").touch()
     await until_status(page, "done")
-    await expect(page.get_by_test_id("border").last).to_contain_text("実行が完了")
+    await expect(page.get_by_test_id("run-divider").last).to_contain_text("実行が完了")
     await context.close()

@@ -66,9 +66,9 @@ VIEWS = {
     "chat-asks": ("/chat/asking", "[data-testid=pause]:nth-of-type(1) [data-testid=decide]"),
     "chat-said": ("/chat/said", "[data-testid=chat-message][data-role=assistant]"),
     **dict.fromkeys(("memory", "memory-edited", "memory-deleted"), ("/memory", "[data-testid=memory]")),
-    "operations": ("/operations", "[data-testid=why]"),
+    "operations": ("/operations", "[data-testid=failure-reason]"),
     "nowhere": ("/nowhere", "[data-testid=no-page]"),
-    "chat-streams": ("/chat/streams", "[data-testid=working]"),
+    "chat-streams": ("/chat/streams", "[data-testid=activity]"),
     **{
         f"chat-{name}": (f"/chat/{name}", f"[data-testid=pause] [data-status={status}]")
         for name, status in {

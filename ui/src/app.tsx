@@ -5,16 +5,16 @@ import { isStatus, ProblemError } from "./api/call";
 import { isSignedIn, useSession } from "./api/session";
 import { Shell } from "./shell/shell";
 import { useDark } from "./shell/theme";
-import { InLanguage } from "./strings/language";
-import { later } from "./widgets/later";
+import { LanguageProvider } from "./strings/language";
+import { lazyWithRetry } from "./widgets/lazy";
 import { useMedia } from "./widgets/media";
-import { WithMessages } from "./widgets/messages";
+import { MessagesProvider } from "./widgets/messages";
 import { Problem } from "./widgets/problem";
 import { Loading } from "./widgets/loading";
 
 // Who is signed in does not need the door.
-const SignIn = later(() => import("./shell/sign-in").then((module) => ({ default: module.SignIn })));
-const ReplaceSession = later(() => import("./shell/replace-session").then((module) => ({ default: module.ReplaceSession })));
+const SignIn = lazyWithRetry(() => import("./shell/sign-in").then((module) => ({ default: module.SignIn })));
+const ReplaceSession = lazyWithRetry(() => import("./shell/replace-session").then((module) => ({ default: module.ReplaceSession })));
 
 export function createClient(): QueryClient {
   const client = new QueryClient({
@@ -55,28 +55,28 @@ const darkColours = {
 /** The class that carries the theme's variables. */
 const cssVar = { key: "ringi" };
 
-function Look({ children }: { children: ReactNode }) {
+function ThemeProvider({ children }: { children: ReactNode }) {
   const dark = useDark();
-  const calm = useMedia("(prefers-reduced-motion: reduce)");
+  const isMotionReduced = useMedia("(prefers-reduced-motion: reduce)");
   const algorithm = dark ? theme.darkAlgorithm : theme.defaultAlgorithm;
-  const token = { ...(dark ? darkColours : lightColours), motion: !calm };
+  const token = { ...(dark ? darkColours : lightColours), motion: !isMotionReduced };
   // On the red of the dark theme white words miss the contrast of 4.5:1.
   const components = { Form: { itemMarginBottom: 14 }, ...(dark && { Button: { dangerColor: "#1f0a0a" } }) };
   return (
     <ConfigProvider theme={{ algorithm, token, components, cssVar }}>
-      <div className={`app ${cssVar.key}`}><WithMessages>{children}</WithMessages></div>
+      <div className={`app ${cssVar.key}`}><MessagesProvider>{children}</MessagesProvider></div>
     </ConfigProvider>
   );
 }
 
 const isDown = (error: unknown) => error instanceof ProblemError && (error.status === 0 || error.status >= 500);
 
-function Gate() {
+function SessionGate() {
   const { data, error, isPending, refetch } = useSession();
   if (data) return <Shell session={data} />;
   if (isDown(error)) return <main className="sign-in"><Problem error={error} retry={() => void refetch()} /></main>;
   if (isSignedIn(error)) return <Suspense><ReplaceSession error={error} /></Suspense>;
-  const waiting = <Loading className="column" />;
+  const waiting = <Loading className="page-column" />;
   return isPending ? waiting : <Suspense fallback={waiting}><SignIn error={error} /></Suspense>;
 }
 
@@ -84,7 +84,7 @@ export function App() {
   const [client] = useState(createClient);
   return (
     <QueryClientProvider client={client}>
-      <InLanguage><Look><Gate /></Look></InLanguage>
+      <LanguageProvider><ThemeProvider><SessionGate /></ThemeProvider></LanguageProvider>
     </QueryClientProvider>
   );
 }

@@ -1,8 +1,8 @@
-import { base } from "../widgets/base";
+import { basePath } from "../widgets/base-path";
 import { ProblemError } from "./call";
 import type { AttachedFile } from "./schema";
 
-const path = (id: string) => `${base}/v1/requests/${encodeURIComponent(id)}/attachments`;
+const path = (id: string) => `${basePath}/v1/requests/${encodeURIComponent(id)}/attachments`;
 
 /** Where a file can be had: as a download, whatever it holds. */
 export const fileAddress = (id: string, number: number) => `${path(id)}/${number}`;

@@ -1,4 +1,4 @@
-import { base } from "../widgets/base";
+import { basePath } from "../widgets/base-path";
 import type { NotPossible } from "./schema";
 import type { FieldProblem, ProblemDocument, Session, Winner } from "./types";
 
@@ -45,7 +45,7 @@ export async function call<T>(method: "GET" | "POST" | "PATCH" | "DELETE", path:
   if (method !== "GET") headers["content-type"] = "application/json";
   const init: RequestInit = { method, headers, credentials: "same-origin" };
   if (body !== undefined) init.body = JSON.stringify(body);
-  const reply = await fetch(base + path, init).catch((error: unknown) => {
+  const reply = await fetch(basePath + path, init).catch((error: unknown) => {
     throw new ProblemError(0, { detail: error instanceof Error ? error.message : String(error) });
   });
   if (!reply.ok) throw await problemOf(reply);

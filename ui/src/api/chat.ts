@@ -1,6 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
-import { base } from "../widgets/base";
+import { basePath } from "../widgets/base-path";
 import { call, isStatus, problemOf, ProblemError } from "./call";
 import { requestQuery } from "./requests";
 import type { Chat } from "./schema";
@@ -15,7 +15,7 @@ export function takesMessages({ input_schema }: Agent): boolean {
   return typeof properties === "object" && properties !== null && "messages" in properties;
 }
 
-const missing = (error: unknown) => {
+const ignoreNotFound = (error: unknown) => {
   if (isStatus(error, 404)) return undefined;
   throw error;
 };
@@ -33,27 +33,27 @@ async function messageOf<M extends UIMessage>(parts: UIMessageChunk[]): Promise<
   return message ? [message] : [];
 }
 
-interface Said<M> {
+interface MessagePage<M> {
   messages: M[];
   /** Where what was said before goes on; null at the beginning of the chat. */
-  before: string | null;
+  earlierCursor: string | null;
 }
 
-async function saidIn<M extends UIMessage>({ runs, next }: Chat): Promise<Said<M>> {
-  const told = runs.map(async ({ messages, parts }) =>
+async function toMessagePage<M extends UIMessage>({ runs, next }: Chat): Promise<MessagePage<M>> {
+  const pages = runs.map(async ({ messages, parts }) =>
     [...messages as unknown as M[], ...await messageOf<M>(parts as unknown as UIMessageChunk[])]);
-  return { messages: (await Promise.all(told)).flat(), before: next };
+  return { messages: (await Promise.all(pages)).flat(), earlierCursor: next };
 }
 
 /** The newest part of what was said, and the thread as it is now; nothing where there is none (yet). */
-export async function readChat<M extends UIMessage>(id: string): Promise<Said<M> & { thread: Thread | undefined }> {
-  const thread = await call<Thread>("GET", threadPath(id)).catch(missing);
-  return thread ? { ...await saidIn<M>(await call<Chat>("GET", path(id))), thread } : { messages: [], before: null, thread };
+export async function readChat<M extends UIMessage>(id: string): Promise<MessagePage<M> & { thread: Thread | undefined }> {
+  const thread = await call<Thread>("GET", threadPath(id)).catch(ignoreNotFound);
+  return thread ? { ...await toMessagePage<M>(await call<Chat>("GET", path(id))), thread } : { messages: [], earlierCursor: null, thread };
 }
 
 /** What was said before. */
-export async function readBefore<M extends UIMessage>(id: string, before: string): Promise<Said<M>> {
-  return saidIn<M>(await call<Chat>("GET", `${path(id)}?cursor=${encodeURIComponent(before)}`));
+export async function readEarlier<M extends UIMessage>(id: string, before: string): Promise<MessagePage<M>> {
+  return toMessagePage<M>(await call<Chat>("GET", `${path(id)}?cursor=${encodeURIComponent(before)}`));
 }
 
 /** Sends a call that has images. */
@@ -62,7 +62,7 @@ export type Send = (url: string, init: RequestInit) => Promise<globalThis.Respon
 /** Within words this would have other quotation marks. */
 const hasImages = ({ body }: RequestInit) => typeof body === "string" && body.includes('"type":"file"');
 
-async function fetched(send: Send, input: string, init: RequestInit): Promise<globalThis.Response> {
+async function fetchStream(send: Send, input: string, init: RequestInit): Promise<globalThis.Response> {
   const reply = await (hasImages(init) ? send : fetch)(input, init).catch((error: unknown) => {
     if (init.signal?.aborted || hasImages(init)) throw error;
     throw new ProblemError(0, { detail: error instanceof Error ? error.message : String(error) });
@@ -72,27 +72,27 @@ async function fetched(send: Send, input: string, init: RequestInit): Promise<gl
 }
 
 /** Questions are answered by their cards, not through the stream: so it stays open while they wait. */
-const hold = "?hold=true";
+const holdQuery = "?hold=true";
 
 /** The way to the agent: of all that was said only the newest is sent, the server has the rest. */
 export function chatTransport<M extends UIMessage>(agent: string, send: Send): DefaultChatTransport<M> {
   return new DefaultChatTransport<M>({
-    api: `${base}/v1/chat${hold}`,
+    api: `${basePath}/v1/chat${holdQuery}`,
     credentials: "same-origin",
-    fetch: ((input: string, init: RequestInit = {}) => fetched(send, input, init)) as typeof fetch,
+    fetch: ((input: string, init: RequestInit = {}) => fetchStream(send, input, init)) as typeof fetch,
     // Always as a new message: sent again under its id it begins no second run.
     prepareSendMessagesRequest: ({ id, messages }) => ({
       body: { id, agent, messages: messages.slice(-1), trigger: "submit-message" },
     }),
-    prepareReconnectToStreamRequest: ({ id }) => ({ api: `${base}${path(id)}/stream${hold}` }),
+    prepareReconnectToStreamRequest: ({ id }) => ({ api: `${basePath}${path(id)}/stream${holdQuery}` }),
   });
 }
 
 /** Which of these requests are still open. */
-export function useOpen(ids: string[]): string[] {
+export function useOpenRequests(ids: string[]): string[] {
   return useQueries({
     queries: ids.map((id) => requestQuery(id)),
-    combine: (found) => found.map(({ data }) => data as Request | undefined)
+    combine: (results) => results.map(({ data }) => data as Request | undefined)
       .filter((request) => request?.status === "pending").map((request) => request?.id ?? ""),
   });
 }

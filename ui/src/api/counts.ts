@@ -4,7 +4,7 @@ import { call } from "./call";
 import type { Count, Counts } from "./types";
 
 /** "12", or "999+" where the server stopped counting. */
-const written = (count: Count | null | undefined) => count && `${count.count}${count.more ? "+" : ""}`;
+const formatCount = (count: Count | null | undefined) => count && `${count.count}${count.more ? "+" : ""}`;
 
 function everyMinute(look: () => void): () => void {
   const timer = setInterval(look, 60_000);
@@ -21,5 +21,5 @@ export function useCounts() {
     queryKey: ["counts", since],
     queryFn: () => call<Counts>("GET", `/v1/requests/counts?since=${encodeURIComponent(since)}`),
   });
-  return data && { pending: written(data.pending), mine: written(data.mine), today: written(data.ended) };
+  return data && { pending: formatCount(data.pending), mine: formatCount(data.mine), today: formatCount(data.ended) };
 }

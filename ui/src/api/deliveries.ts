@@ -4,7 +4,7 @@ import type { Delivery, DeliveryPage } from "./schema";
 import type { Request } from "./types";
 
 export type { Delivery };
-export type Try = Delivery["tries"][number];
+export type DeliveryAttempt = Delivery["tries"][number];
 
 const isUnderWay = ({ status }: Delivery) => status === "queued" || status === "waiting";
 

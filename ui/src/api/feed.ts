@@ -1,30 +1,30 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { listen } from "./listen";
-import { drop, keep, keepUp } from "./requests";
+import { dropRequest, cacheRequest, reapplyFeedUpdates } from "./requests";
 import { feedEvents } from "./schema";
 import type { FeedEvent } from "./types";
 
 export type Connection = "connecting" | "live" | "lost";
 
 /** Ask again for what may have changed unheard; a feed that goes on where it was cut off has told the rest itself. */
-function catchUp(client: QueryClient, resumed: boolean): void {
-  const unheard = ["counts", "thread", "threads"];
-  for (const key of resumed ? unheard : ["request", "requests", ...unheard]) {
+function refetchAfterGap(client: QueryClient, resumed: boolean): void {
+  const keysWithoutEvents = ["counts", "thread", "threads"];
+  for (const key of resumed ? keysWithoutEvents : ["request", "requests", ...keysWithoutEvents]) {
     void client.invalidateQueries({ queryKey: [key] });
   }
   void client.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });
 }
 
 /** Keep the cached requests equal to the server's while mounted; say whether the feed is open. */
-export function useFeed(onEvent: (told: FeedEvent) => void): Connection {
+export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
   const client = useQueryClient();
   const [connection, setConnection] = useState<Connection>("connecting");
-  const heard = useRef(onEvent);
+  const latestOnEvent = useRef(onEvent);
   useEffect(() => {
-    heard.current = onEvent;
+    latestOnEvent.current = onEvent;
   });
-  useEffect(() => keepUp(client), [client]);
+  useEffect(() => reapplyFeedUpdates(client), [client]);
   useEffect(() => {
     let last = "";
     return listen({
@@ -35,19 +35,19 @@ export function useFeed(onEvent: (told: FeedEvent) => void): Connection {
       },
       background: "ringi.feed",
       names: feedEvents,
-      opened: () => {
+      onOpen: () => {
         setConnection("live");
-        catchUp(client, last !== "");
+        refetchAfterGap(client, last !== "");
       },
-      received: (event) => {
+      onEvent: (event) => {
         last = event.lastEventId;
-        const told = JSON.parse(event.data) as FeedEvent;
-        const { request, gone } = told;
-        heard.current(told);
-        if (request) keep(client, request);
-        if (gone) drop(client, gone);
+        const feedEvent = JSON.parse(event.data) as FeedEvent;
+        const { request, gone } = feedEvent;
+        latestOnEvent.current(feedEvent);
+        if (request) cacheRequest(client, request);
+        if (gone) dropRequest(client, gone);
       },
-      lost: (refused) => {
+      onLost: (refused) => {
         setConnection("lost");
         if (!refused) return;
         // The place may be one that this server does not know (any more): begin anew.

@@ -1,17 +1,17 @@
-import { base } from "../widgets/base";
-import { takeTurn } from "./turn";
+import { basePath } from "../widgets/base-path";
+import { acquireTabLock } from "./tab-lock";
 
 export interface Listener {
   url: () => string;
   names: readonly string[];
-  opened: () => void;
-  received: (event: MessageEvent<string>) => void;
-  lost: (refused: boolean) => void;
+  onOpen: () => void;
+  onEvent: (event: MessageEvent<string>) => void;
+  onLost: (refused: boolean) => void;
   /** Stay open in a hidden tab, in one of all that have this name. */
   background?: string;
 }
 
-const slowest = 15_000;
+const maxPause = 15_000;
 
 /**
  * Keep one event stream open while the page is visible; return how to stop.
@@ -30,39 +30,39 @@ export function listen(listener: Listener): () => void {
   };
   const connect = () => {
     close();
-    const current = new EventSource(base + listener.url());
+    const current = new EventSource(basePath + listener.url());
     source = current;
     current.addEventListener("open", () => {
       pause = 500;
-      listener.opened();
+      listener.onOpen();
     });
     current.addEventListener("error", () => {
       const refused = current.readyState === EventSource.CLOSED;
-      listener.lost(refused);
+      listener.onLost(refused);
       // The browser tries again by itself after a lost connection, but never after a refusal (a proxy's 502, a 401).
       if (!refused || source !== current) return;
-      pause = Math.min(pause * 2, slowest);
+      pause = Math.min(pause * 2, maxPause);
       // Pages that were refused together would come again together.
       timer = setTimeout(connect, pause * (0.5 + Math.random() / 2));
     });
-    for (const name of listener.names) current.addEventListener(name, listener.received);
+    for (const name of listener.names) current.addEventListener(name, listener.onEvent);
   };
   const { background } = listener;
-  let letGo: (() => void) | undefined;
+  let releaseLock: (() => void) | undefined;
   const follow = () => {
-    letGo?.();
-    letGo = undefined;
+    releaseLock?.();
+    releaseLock = undefined;
     if (!document.hidden) return source?.readyState === EventSource.OPEN ? undefined : connect();
     // The browser knows turns only where it trusts the address: https, or this machine.
     if (!background || !("locks" in navigator)) return close();
-    letGo = takeTurn(background, { begun: connect, waits: close });
+    releaseLock = acquireTabLock(background, { onAcquired: connect, onWaiting: close });
   };
 
   follow();
   document.addEventListener("visibilitychange", follow);
   return () => {
     document.removeEventListener("visibilitychange", follow);
-    letGo?.();
+    releaseLock?.();
     close();
   };
 }

@@ -1,8 +1,8 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
 import { aRequest, completed } from "../testing/fake-server";
-import { belongs, isBefore, listPath, placed, without, type Filters, type Pages } from "./lists";
-import { drop, keep, keepUp } from "./requests";
+import { matchesFilters, isBefore, listPath, withRequest, withoutRequest, type Filters, type Pages } from "./lists";
+import { dropRequest, cacheRequest, reapplyFeedUpdates } from "./requests";
 import type { Request } from "./types";
 
 const at = (number: number, changes: Partial<Request> = {}) =>
@@ -22,20 +22,20 @@ const listIn = (client: QueryClient, filters: Filters) => ids(client.getQueryDat
 
 test("a new request is put where its time belongs, on the page that covers it", () => {
   const loaded = pages(page([9, 7]), page([5, 3], "more"));
-  expect(ids(placed(loaded, at(10)))).toEqual([["r10", "r9", "r7"], ["r5", "r3"]]);
-  expect(ids(placed(loaded, at(8)))).toEqual([["r9", "r8", "r7"], ["r5", "r3"]]);
-  expect(ids(placed(loaded, at(4)))).toEqual([["r9", "r7"], ["r5", "r4", "r3"]]);
+  expect(ids(withRequest(loaded, at(10)))).toEqual([["r10", "r9", "r7"], ["r5", "r3"]]);
+  expect(ids(withRequest(loaded, at(8)))).toEqual([["r9", "r8", "r7"], ["r5", "r3"]]);
+  expect(ids(withRequest(loaded, at(4)))).toEqual([["r9", "r7"], ["r5", "r4", "r3"]]);
 });
 
 test("what is older than the last loaded page comes with its own page, and with the last one at its end", () => {
-  expect(ids(placed(pages(page([5, 3], "more")), at(1)))).toEqual([["r5", "r3"]]);
-  expect(ids(placed(pages(page([5, 3])), at(1)))).toEqual([["r5", "r3", "r1"]]);
+  expect(ids(withRequest(pages(page([5, 3], "more")), at(1)))).toEqual([["r5", "r3"]]);
+  expect(ids(withRequest(pages(page([5, 3])), at(1)))).toEqual([["r5", "r3", "r1"]]);
 });
 
 test("a known request is replaced in place, and never by an older version", () => {
-  const loaded = placed(pages(page([5, 3])), at(3, { version: 4, title: "new" }));
+  const loaded = withRequest(pages(page([5, 3])), at(3, { version: 4, title: "new" }));
   expect(loaded.pages[0]?.items[1]?.title).toBe("new");
-  expect(placed(loaded, at(3, { version: 2 })).pages[0]?.items[1]?.version).toBe(4);
+  expect(withRequest(loaded, at(3, { version: 2 })).pages[0]?.items[1]?.version).toBe(4);
 });
 
 test("times are compared as times, whether they have a fraction or not", () => {
@@ -58,7 +58,7 @@ test.each<[string, Filters, Partial<Request>, boolean | "perhaps"]>([
   ["what a search finds only the server knows", { tab: "pending", q: "refund" }, {}, "perhaps"],
   ["but what ended is in no search for what is open", { tab: "pending", q: "refund" }, { status: "completed" }, false],
 ])("%s", (_name, filters, changes, expected) => {
-  expect(belongs(aRequest(changes), filters, "ann")).toBe(expected);
+  expect(matchesFilters(aRequest(changes), filters, "ann")).toBe(expected);
 });
 
 test("the address of a list says all its filters", () => {
@@ -69,27 +69,27 @@ test("the address of a list says all its filters", () => {
 
 test("one piece of news moves a request between all lists", () => {
   const client = clientWith([[{ tab: "pending" }, pages(page([5, 3]))], [{ tab: "done" }, pages(page([4]))]]);
-  keep(client, completed(at(3)));
+  cacheRequest(client, completed(at(3)));
   expect(listIn(client, { tab: "pending" })).toEqual([["r5"]]);
   expect(listIn(client, { tab: "done" })).toEqual([["r4", "r3"]]);
 });
 
 test("a request that may not be seen any more is in no list", () => {
   const client = clientWith([[{ tab: "pending" }, pages(page([5, 3]))]]);
-  drop(client, "r5");
+  dropRequest(client, "r5");
   expect(listIn(client, { tab: "pending" })).toEqual([["r3"]]);
-  expect(ids(without(pages(page([5])), "r9"))).toEqual([["r5"]]);
+  expect(ids(withoutRequest(pages(page([5])), "r9"))).toEqual([["r5"]]);
 });
 
 test("what the feed told while a page was on its way is not lost with the page", async () => {
   const client = clientWith([]);
-  const stop = keepUp(client);
+  const stop = reapplyFeedUpdates(client);
   const key = ["requests", { tab: "pending" } satisfies Filters];
   let arrive = (_found: Pages) => {};
   const asOf = Date.now();
   const fetching = client.fetchQuery({ queryKey: key, queryFn: () => new Promise<Pages>((resolve) => { arrive = resolve; }) });
-  keep(client, at(9));
-  keep(client, completed(at(5)));
+  cacheRequest(client, at(9));
+  cacheRequest(client, completed(at(5)));
   arrive(pages({ ...page([5, 3]), asOf }));
   await fetching;
   await vi.waitFor(() => expect(listIn(client, { tab: "pending" })).toEqual([["r9", "r3"]]));

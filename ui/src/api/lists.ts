@@ -31,7 +31,7 @@ export function listPath({ tab, kind, priority, q }: Filters, cursor: string | n
 }
 
 /** Whether a request belongs to a list, for the person who looks; what a search finds only the server knows. */
-export function belongs(request: Request, { tab, kind, priority, q }: Filters, me: string | undefined): boolean | "perhaps" {
+export function matchesFilters(request: Request, { tab, kind, priority, q }: Filters, me: string | undefined): boolean | "perhaps" {
   if (!statuses[tab].includes(request.status)) return false;
   if (tab === "mine" && request.claimed_by !== me && request.assignee !== me) return false;
   if (kind && request.kind !== kind) return false;
@@ -55,7 +55,7 @@ export function newer(old: Request | undefined, request: Request): Request {
   return old && old.version > request.version ? old : request;
 }
 
-export function holds(pages: Pages, id: string): boolean {
+export function includesRequest(pages: Pages, id: string): boolean {
   return pages.pages.some((page) => page.items.some((item) => item.id === id));
 }
 
@@ -64,22 +64,22 @@ function withItems(pages: Pages, at: number, items: Request[]): Pages {
 }
 
 /** Put a request where it belongs; beyond the last loaded page nothing is put, because it will come with its own. */
-export function placed(pages: Pages, request: Request): Pages {
-  const known = pages.pages.findIndex((page) => page.items.some((item) => item.id === request.id));
-  if (known >= 0) {
-    const items = pages.pages[known]?.items ?? [];
-    return withItems(pages, known, items.map((item) => (item.id === request.id ? newer(item, request) : item)));
+export function withRequest(pages: Pages, request: Request): Pages {
+  const knownPage = pages.pages.findIndex((page) => page.items.some((item) => item.id === request.id));
+  if (knownPage >= 0) {
+    const items = pages.pages[knownPage]?.items ?? [];
+    return withItems(pages, knownPage, items.map((item) => (item.id === request.id ? newer(item, request) : item)));
   }
   const last = pages.pages.length - 1;
-  const found = pages.pages.findIndex((page) => page.items.some((item) => isBefore(request, item)));
-  if (found < 0 && pages.pages[last]?.next) return pages;
-  const at = found < 0 ? last : found;
+  const pageIndex = pages.pages.findIndex((page) => page.items.some((item) => isBefore(request, item)));
+  if (pageIndex < 0 && pages.pages[last]?.next) return pages;
+  const at = pageIndex < 0 ? last : pageIndex;
   const items = pages.pages[at]?.items ?? [];
   const before = items.findIndex((item) => isBefore(request, item));
   return withItems(pages, at, items.toSpliced(before < 0 ? items.length : before, 0, request));
 }
 
-export function without(pages: Pages, id: string): Pages {
+export function withoutRequest(pages: Pages, id: string): Pages {
   const at = pages.pages.findIndex((page) => page.items.some((item) => item.id === id));
   return at < 0 ? pages : withItems(pages, at, (pages.pages[at]?.items ?? []).filter((item) => item.id !== id));
 }

@@ -5,7 +5,7 @@ import { App } from "../app";
 import ThreadPage from "../thread/thread-page";
 import { aRequest, completed, FakeEventSource, serve, show } from "../testing/fake-server";
 import { useFeed } from "./feed";
-import { keep, requestQuery } from "./requests";
+import { cacheRequest, requestQuery } from "./requests";
 import { feedEvents } from "./schema";
 import { takeToken } from "./session";
 
@@ -43,8 +43,8 @@ test("a stream that was refused is opened again after the last number, and shows
 test("an older version of a request never replaces a newer one", () => {
   const client = new QueryClient();
   const done = completed(aRequest({}));
-  keep(client, done);
-  keep(client, aRequest({}));
+  cacheRequest(client, done);
+  cacheRequest(client, aRequest({}));
   expect(client.getQueryData(["request", "r1"])).toBe(done);
 });
 
@@ -54,7 +54,7 @@ test("a request that was on its way from the server while the feed told of a cha
   serve(() => new Promise((resolve) => { arrive = resolve; }));
   const fetching = client.fetchQuery(requestQuery("r1"));
   const done = completed(aRequest({}));
-  keep(client, done);
+  cacheRequest(client, done);
   arrive([200, aRequest({})]);
   expect(await fetching).toEqual(done);
   expect(client.getQueryData(["request", "r1"])).toEqual(done);

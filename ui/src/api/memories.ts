@@ -2,7 +2,7 @@ import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-q
 import { call } from "./call";
 import type { JsonObject, Memory, Page } from "./types";
 
-const place = (id: string) => `/v1/memories/${encodeURIComponent(id)}`;
+const memoryPath = (id: string) => `/v1/memories/${encodeURIComponent(id)}`;
 
 function path(cursor: string | null): string {
   return `/v1/memories?${new URLSearchParams({ limit: "100", ...(cursor && { cursor }) }).toString()}`;
@@ -24,7 +24,7 @@ export function useMemories() {
 export function useEditMemory(id: string, toldAt: string) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (data: JsonObject) => call<Memory>("PATCH", place(id), { data, told_at: toldAt }),
+    mutationFn: (data: JsonObject) => call<Memory>("PATCH", memoryPath(id), { data, told_at: toldAt }),
     onSettled: () => client.invalidateQueries({ queryKey: ["memories"] }),
   });
 }
@@ -33,7 +33,7 @@ export function useEditMemory(id: string, toldAt: string) {
 export function useDeleteMemory(id: string) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: () => call<undefined>("DELETE", place(id)),
+    mutationFn: () => call<undefined>("DELETE", memoryPath(id)),
     onSettled: () => client.invalidateQueries({ queryKey: ["memories"] }),
   });
 }

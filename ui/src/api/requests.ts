@@ -3,7 +3,7 @@ import {
   type QueryFunctionContext, type QueryKey,
 } from "@tanstack/react-query";
 import { call, isStatus } from "./call";
-import { belongs, holds, listPath, newer, placed, without, type Filters, type ListPage, type Pages } from "./lists";
+import { matchesFilters, includesRequest, listPath, newer, withRequest, withoutRequest, type Filters, type ListPage, type Pages } from "./lists";
 import type { Answer, Page, Request, Session } from "./types";
 
 const path = (id: string) => `/v1/requests/${encodeURIComponent(id)}`;
@@ -28,9 +28,9 @@ export function useRequests(filters: Filters) {
 export const requestQuery = (id: string) => ({
   queryKey: ["request", id],
   queryFn: async ({ client }: QueryFunctionContext) => {
-    const found = await call<Request>("GET", path(id));
+    const loaded = await call<Request>("GET", path(id));
     // While it was on its way the feed went on.
-    return newer(client.getQueryData<Request>(["request", id]), found);
+    return newer(client.getQueryData<Request>(["request", id]), loaded);
   },
 });
 
@@ -39,12 +39,12 @@ export function useRequest(id: string) {
   const client = useQueryClient();
   return useQuery({
     ...requestQuery(id),
-    initialData: () => listed(client, id)?.request,
-    initialDataUpdatedAt: () => listed(client, id)?.at,
+    initialData: () => findInLists(client, id)?.request,
+    initialDataUpdatedAt: () => findInLists(client, id)?.at,
   });
 }
 
-function listed(client: QueryClient, id: string): { request: Request; at: number } | undefined {
+function findInLists(client: QueryClient, id: string): { request: Request; at: number } | undefined {
   for (const { queryKey, state } of client.getQueryCache().findAll({ queryKey: lists })) {
     const pages = client.getQueryData<Pages>(queryKey);
     const request = pages?.pages.flatMap((page) => page.items).find((item) => item.id === id);
@@ -53,55 +53,55 @@ function listed(client: QueryClient, id: string): { request: Request; at: number
   return undefined;
 }
 
-const asked = new Set<string>();
+const pendingRefreshes = new Set<string>();
 
 /** Ask for a query again, once for all that happens within a moment. */
 export function refreshSoon(client: QueryClient, queryKey: QueryKey, moment = 1_000): void {
   const name = hashKey(queryKey);
-  if (asked.has(name)) return;
-  asked.add(name);
+  if (pendingRefreshes.has(name)) return;
+  pendingRefreshes.add(name);
   setTimeout(() => {
-    asked.delete(name);
+    pendingRefreshes.delete(name);
     void client.invalidateQueries({ queryKey });
   }, moment);
 }
 
-function keepIn(client: QueryClient, queryKey: QueryKey, request: Request): void {
+function updateList(client: QueryClient, queryKey: QueryKey, request: Request): void {
   const pages = client.getQueryData<Pages>(queryKey);
   if (!pages) return;
   const me = client.getQueryData<Session>(["session"])?.name;
-  const wanted = belongs(request, queryKey[1] as Filters, me);
-  if (wanted === "perhaps" && !holds(pages, request.id)) return refreshSoon(client, queryKey);
-  const changed = wanted ? placed(pages, request) : without(pages, request.id);
+  const belongsToList = matchesFilters(request, queryKey[1] as Filters, me);
+  if (belongsToList === "perhaps" && !includesRequest(pages, request.id)) return refreshSoon(client, queryKey);
+  const changed = belongsToList ? withRequest(pages, request) : withoutRequest(pages, request.id);
   if (changed !== pages) client.setQueryData(queryKey, changed);
 }
 
 /** Put what the server said about one request into every query that shows it; an older version changes nothing. */
-export function keep(client: QueryClient, request: Request): void {
+export function cacheRequest(client: QueryClient, request: Request): void {
   const latest = newer(client.getQueryData<Request>(["request", request.id]), request);
   client.setQueryData(["request", request.id], latest);
-  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) keepIn(client, queryKey, latest);
+  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) updateList(client, queryKey, latest);
   refreshSoon(client, ["counts"], 300);
 }
 
 /** Take a request that this person may not see any more out of every list; where it is open, ask the server again. */
-export function drop(client: QueryClient, id: string): void {
+export function dropRequest(client: QueryClient, id: string): void {
   for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) {
-    client.setQueryData<Pages>(queryKey, (pages) => pages && without(pages, id));
+    client.setQueryData<Pages>(queryKey, (pages) => pages && withoutRequest(pages, id));
   }
   void client.resetQueries({ queryKey: ["request", id] });
   refreshSoon(client, ["counts"], 300);
 }
 
 /** While a list is on its way from the server the feed goes on: what it told since then is put in again. */
-export function keepUp(client: QueryClient): () => void {
+export function reapplyFeedUpdates(client: QueryClient): () => void {
   return client.getQueryCache().subscribe(({ type, query, ...event }) => {
     const { queryKey } = query;
     if (type !== "updated" || queryKey[0] !== lists[0] || !("action" in event)) return;
     if (event.action.type !== "success" || event.action.manual) return;
     const since = Math.min(...(query.state.data as Pages).pages.map((page) => page.asOf));
-    for (const told of client.getQueryCache().findAll({ queryKey: ["request"] })) {
-      if (told.state.data && told.state.dataUpdatedAt >= since) keepIn(client, queryKey, told.state.data as Request);
+    for (const query of client.getQueryCache().findAll({ queryKey: ["request"] })) {
+      if (query.state.data && query.state.dataUpdatedAt >= since) updateList(client, queryKey, query.state.data as Request);
     }
   });
 }
@@ -112,14 +112,14 @@ export function useRespond(request: Request) {
     mutationKey: ["respond", request.id],
     mutationFn: (answer: Answer) =>
       call<Request>("POST", `${path(request.id)}/respond`, { ...answer, digest: request.digest }),
-    onSuccess: (completed) => keep(client, completed),
+    onSuccess: (completed) => cacheRequest(client, completed),
     onError: (error) => {
       if (isStatus(error, 409)) void client.invalidateQueries({ queryKey: ["request", request.id] });
     },
   });
 }
 
-export interface Sent {
+export interface PendingAnswer {
   id: string;
   state: "sending" | "failed";
   error: Error | null;
@@ -127,8 +127,8 @@ export interface Sent {
 }
 
 /** The decisions of this page that are on their way, and those that did not arrive; of each request the last. */
-export function useSent(): ReadonlyMap<string, Sent> {
-  const sent = useMutationState<Sent>({
+export function usePendingAnswers(): ReadonlyMap<string, PendingAnswer> {
+  const sent = useMutationState<PendingAnswer>({
     filters: { mutationKey: ["respond"], predicate: ({ state }) => state.status !== "success" },
     select: ({ options, state }) => ({
       id: String(options.mutationKey?.[1]), state: state.status === "pending" ? "sending" : "failed", error: state.error, at: state.submittedAt,

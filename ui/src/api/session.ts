@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { base, here } from "../widgets/base";
+import { basePath, currentPath } from "../widgets/base-path";
 import { call, isStatus, ProblemError } from "./call";
 import type { Info, Session, Ways } from "./types";
 
@@ -9,9 +9,9 @@ let replace = false;
 
 /** Take the token out of the address, so that neither history nor a screenshot keeps it. */
 export function takeToken(): boolean {
-  const found = new URLSearchParams(window.location.hash.slice(1)).get("token");
-  if (!found) return false;
-  token = found;
+  const linkToken = new URLSearchParams(window.location.hash.slice(1)).get("token");
+  if (!linkToken) return false;
+  token = linkToken;
   window.history.replaceState(null, "", window.location.pathname + window.location.search);
   return true;
 }
@@ -54,14 +54,14 @@ function forgetLink() {
 }
 
 /** Go on as the person whom the link names, or as the one who is signed in. */
-export async function settleLink(client: QueryClient, isReplaced: boolean): Promise<void> {
+export async function resolveLink(client: QueryClient, isReplaced: boolean): Promise<void> {
   if (isReplaced) replace = true;
   else forgetLink();
   await client.resetQueries();
 }
 
-export async function signIn(client: QueryClient, given: string): Promise<void> {
-  token = given;
+export async function signIn(client: QueryClient, newToken: string): Promise<void> {
+  token = newToken;
   await client.resetQueries({ queryKey: ["session"] });
 }
 
@@ -80,7 +80,7 @@ export function useProvider(): boolean {
 
 /** Where a person goes to sign in, to come back to the page that they are on. */
 export function providerAddress(): string {
-  return `${base}/v1/session/oidc?next=${encodeURIComponent(here() + window.location.search)}`;
+  return `${basePath}/v1/session/oidc?next=${encodeURIComponent(currentPath() + window.location.search)}`;
 }
 
 export function useInfo() {

@@ -1,15 +1,15 @@
-import { base } from "../widgets/base";
+import { basePath } from "../widgets/base-path";
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call } from "./call";
 import type { Agent, JsonObject, Page, Request, Thread, ThreadStatus, ThreadSummary } from "./types";
 
 /** How long a list that nothing rings for may be behind. */
-const recheck = 3_000;
+const pollInterval = 3_000;
 
 export const threadPath = (id: string) => `/v1/threads/${encodeURIComponent(id)}`;
 
 /** Where an image of a thread's messages can be had. */
-export const imageAddress = (id: string, number: number) => `${base}${threadPath(id)}/images/${number}`;
+export const imageAddress = (id: string, number: number) => `${basePath}${threadPath(id)}/images/${number}`;
 
 export function useAgents() {
   return useQuery({ queryKey: ["agents"], queryFn: () => call<Page<Agent>>("GET", "/v1/agents") });
@@ -22,12 +22,12 @@ export function useThreads(status: ThreadStatus | undefined, cursor: string | nu
     queryKey: ["threads", status ?? "all", cursor],
     queryFn: () => call<Page<ThreadSummary>>("GET", `/v1/threads?${query.toString()}`),
     placeholderData: keepPreviousData,
-    refetchInterval: recheck,
+    refetchInterval: pollInterval,
   });
 }
 
 /** What these threads ask that this person may see, by thread; of very many open requests the newest. */
-export function useAsked(threads: ThreadSummary[]) {
+export function useRequestsByThread(threads: ThreadSummary[]) {
   const waiting = threads.filter(({ status }) => status === "interrupted");
   return useQuery({
     // Asked again only when one of them has changed: open requests may be large.
@@ -56,9 +56,9 @@ export function useStartRun() {
 }
 
 /** What a person may do to a whole run: stop it, have it try again after an error, or give it up. */
-export type Steering = "cancel" | "retry" | "ask-again" | "abandon";
+export type RunAction = "cancel" | "retry" | "ask-again" | "abandon";
 
-export function useSteer(how: Steering) {
+export function useRunAction(how: RunAction) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ thread, reason }: { thread: string; reason?: string | undefined }) =>

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { uploaded } from "./upload";
+import { uploadWithProgress } from "./upload";
 
 /** A call as XMLHttpRequest makes it, whose reply has begun as soon as it is sent. */
 class FakeCall extends EventTarget {
@@ -27,7 +27,7 @@ afterEach(() => vi.unstubAllGlobals());
 
 test("a reply has its headers, so that whoever comes again knows when", async () => {
   vi.stubGlobal("XMLHttpRequest", FakeCall);
-  const reply = await uploaded("/v1/chat", { body: "{}" }, () => {}, new AbortController().signal);
+  const reply = await uploadWithProgress("/v1/chat", { body: "{}" }, () => {}, new AbortController().signal);
   expect(reply.status).toBe(503);
   expect(Object.fromEntries(reply.headers)).toEqual({ "content-type": "application/problem+json", "retry-after": "7", "x-place": "a: b" });
   expect(await reply.text()).toBe("{}");

@@ -7,13 +7,13 @@ function headersOf(call: XMLHttpRequest): Headers {
 }
 
 /** The reply to a call whose body is so large that its way is worth telling; fetch could not tell how much has left. */
-export function uploaded(url: string, init: RequestInit, onProgress: (percent: number) => void, stopped: AbortSignal): Promise<Response> {
+export function uploadWithProgress(url: string, init: RequestInit, onProgress: (percent: number) => void, stopSignal: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
     const call = new XMLHttpRequest();
     const text = new TextEncoder();
     let read = 0;
     let body: ReadableStreamDefaultController<Uint8Array> | undefined;
-    const more = () => {
+    const enqueueText = () => {
       if (call.responseText.length > read) body?.enqueue(text.encode(call.responseText.slice(read)));
       read = call.responseText.length;
     };
@@ -39,15 +39,15 @@ export function uploaded(url: string, init: RequestInit, onProgress: (percent: n
       });
       resolve(new Response(stream, { status: call.status, headers: headersOf(call) }));
     });
-    call.addEventListener("progress", more);
+    call.addEventListener("progress", enqueueText);
     call.addEventListener("load", () => {
-      more();
+      enqueueText();
       body?.close();
     });
     call.addEventListener("error", () => fail(new ProblemError(0, {})));
-    call.addEventListener("abort", () => fail(stopped.aborted ? stopped.reason : init.signal?.reason));
+    call.addEventListener("abort", () => fail(stopSignal.aborted ? stopSignal.reason : init.signal?.reason));
     init.signal?.addEventListener("abort", () => call.abort());
-    stopped.addEventListener("abort", () => call.abort());
+    stopSignal.addEventListener("abort", () => call.abort());
     call.send(init.body as string);
   });
 }

@@ -1,6 +1,6 @@
 import { Button } from "antd";
 import { useState } from "react";
-import { later } from "../widgets/later";
+import { lazyWithRetry } from "../widgets/lazy";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { ConfirmClear } from "./confirm-clear";
@@ -10,7 +10,7 @@ import type { AssistantAction, Fix, Reason } from "./types";
 import { useAssistantWords } from "./words";
 import "./assistant.css";
 
-const Inspector = later(() => import("./inspector").then((module) => ({ default: module.Inspector })));
+const Inspector = lazyWithRetry(() => import("./inspector").then((module) => ({ default: module.Inspector })));
 
 /** The server's command for each kind of fix; `wait` and `approve` have none. */
 const commandByFix: Record<Fix["kind"], ((ref: string) => string) | undefined> = {
@@ -47,7 +47,7 @@ function FixButton({ reason: { fix: named, text }, assistant, act }: ActionProps
   const fix = named && possibleFix(named, assistant.actions);
   if (!fix?.ref) return null;
   const { ref } = fix;
-  if (fix.kind === "wait") return <span className="quiet action-waits" data-testid="fix" data-kind="wait"><span className="working-dot" aria-hidden="true" /> {visible(fix.label)}</span>;
+  if (fix.kind === "wait") return <span className="quiet action-waits" data-testid="fix" data-kind="wait"><span className="activity-dot" aria-hidden="true" /> {visible(fix.label)}</span>;
   const command = commandByFix[fix.kind]?.(ref);
   const run = () => {
     if (command === undefined || fix.kind === "run_action") act(ref);

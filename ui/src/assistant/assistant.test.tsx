@@ -1,7 +1,7 @@
 import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
-import { keep } from "../api/requests";
+import { cacheRequest } from "../api/requests";
 import ChatPage from "../chat/chat-page";
 import { aPlan, anAction, anApproval, anItem, FakeAssistant } from "../testing/fake-assistant";
 import { aRequest, completed, show } from "../testing/fake-server";
@@ -30,7 +30,7 @@ function opened(prepare: (server: FakeAssistant) => void = () => undefined) {
 test("an agent that is no assistant has no bar of actions", async () => {
   const asked: string[] = [];
   opened((one) => {
-    one.also = (route) => {
+    one.extraReply = (route) => {
       asked.push(route);
       return undefined;
     };
@@ -54,7 +54,7 @@ test("what can be done is a button, and what cannot says why in words, with the 
     expect.stringContaining("waiting for: goal"), expect.stringContaining("waiting for: preferences"),
   ]);
   await userEvent.click(within(apply).getByRole("button", { name: "Answer: waiting for: goal" }));
-  await waitFor(() => expect(server.pressed).toEqual(["ask:goal"]));
+  await waitFor(() => expect(server.actionCalls).toEqual(["ask:goal"]));
 });
 
 test("an action that is pressed in a new chat begins it", async () => {
@@ -62,14 +62,14 @@ test("an action that is pressed in a new chat begins it", async () => {
   const server = new FakeAssistant();
   show(<ChatPage id={undefined} />);
   await userEvent.click(within(await action("plan")).getByTestId("do-action"));
-  await waitFor(() => expect(server.pressed).toEqual(["plan"]));
+  await waitFor(() => expect(server.actionCalls).toEqual(["plan"]));
   expect(server.sent[0]?.body).toEqual({ agent: "chat" });
   await waitFor(() => expect(window.location.pathname).toMatch(/^\/chat\/chat-/));
 });
 
 test("a refusal says why, and the bar shows the actions as they are now", async () => {
   const { server } = opened();
-  server.onPress = () => {
+  server.onAction = () => {
     server.actions = [anAction({ enabled: false, reasons: [missing("goal", "waiting for: goal")] })];
     return [409, { title: "not possible", detail: "action 'plan' is not possible now", reasons: [missing("goal", "「目標」を待っています")] }];
   };
@@ -82,7 +82,7 @@ test("a refusal says why, and the bar shows the actions as they are now", async 
 
 test("a refusal goes when the conversation moves on, and when it is closed", async () => {
   const { server } = opened((one) => {
-    one.onPress = () => [409, { title: "not possible", detail: "not now" }];
+    one.onAction = () => [409, { title: "not possible", detail: "not now" }];
   });
   const press = async () => userEvent.click(within(await action("plan")).getByTestId("do-action"));
   await press();
@@ -101,7 +101,7 @@ test("two clicks at once press once", async () => {
     button.click();
     button.click();
   });
-  await waitFor(() => expect(server.pressed).toEqual(["plan"]));
+  await waitFor(() => expect(server.actionCalls).toEqual(["plan"]));
 });
 
 test("where the way on is not possible itself, its own way on is offered", async () => {
@@ -113,7 +113,7 @@ test("where the way on is not possible itself, its own way on is offered", async
   const apply = await action("apply");
   expect(within(apply).queryByRole("button", { name: /Make a plan/ })).toBeNull();
   await userEvent.click(within(apply).getByRole("button", { name: "Answer: there is no plan yet" }));
-  await waitFor(() => expect(server.pressed).toEqual(["ask:goal"]));
+  await waitFor(() => expect(server.actionCalls).toEqual(["ask:goal"]));
 });
 
 test("nothing can be cleared in a conversation that nobody has begun", async () => {
@@ -142,7 +142,7 @@ test("a plan shows what each step calls before what the agent says of it, and th
   expect(within(content).getByTestId("plan-step").compareDocumentPosition(said) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
   const facts = await screen.findByTestId("facts");
   expect(facts.closest("details")).not.toBeNull();
-  keep(client, { ...request, version: request.version + 1, digest: "sha256:other", action: { ...request.action, name: "executeWorkflow", args: { ...request.action?.args, notify: "all" } } });
+  cacheRequest(client, { ...request, version: request.version + 1, digest: "sha256:other", action: { ...request.action, name: "executeWorkflow", args: { ...request.action?.args, notify: "all" } } });
   await waitFor(() => expect(screen.getByTestId("facts").closest("details")).toBeNull());
 });
 
@@ -160,7 +160,7 @@ test("a question that is asked beside the talk stands in the column, and stays a
   server.requests.set("q1", answered);
   server.asks = [];
   server.move();
-  keep(client, answered);
+  cacheRequest(client, answered);
   await within(await screen.findByTestId("request-detail")).findByTestId("ended");
 });
 
@@ -227,17 +227,17 @@ test("an obsolete plan names what changed, and offers the three ways on", async 
   });
   expect((await screen.findByTestId("changed-inputs")).textContent).toContain("Business goal");
   await userEvent.click(screen.getByTestId("plan-again"));
-  await waitFor(() => expect(server.pressed).toEqual(["again:plan"]));
+  await waitFor(() => expect(server.actionCalls).toEqual(["again:plan"]));
   await waitFor(() => expect(screen.getByTestId("approve-unchanged").hasAttribute("disabled")).toBe(false));
   await userEvent.click(screen.getByTestId("approve-unchanged"));
-  await waitFor(() => expect(server.pressed).toEqual(["again:plan", "unchanged:plan"]));
+  await waitFor(() => expect(server.actionCalls).toEqual(["again:plan", "unchanged:plan"]));
 });
 
 test("to edit an obsolete plan asks for approval once more, with the editor open", async () => {
   const { server } = opened((one) => {
     one.plans = [aPlan({ status: "obsolete", changed: [{ key: "goal", title: "Business goal" }] })];
   });
-  server.onPress = () => {
+  server.onAction = () => {
     const plan = aPlan({ version: 2 });
     const request = anApproval(plan);
     server.requests.set(request.id, request);
@@ -246,7 +246,7 @@ test("to edit an obsolete plan asks for approval once more, with the editor open
   };
   await userEvent.click(await screen.findByTestId("edit-plan"));
   await screen.findByTestId("confirm-edit");
-  expect(server.pressed).toEqual(["unchanged:plan"]);
+  expect(server.actionCalls).toEqual(["unchanged:plan"]);
 });
 
 test("steps show how far they have come, and of a plan that is over nothing stays that the server does not tell", async () => {
@@ -297,7 +297,7 @@ test("a plan whose execution failed shows what is done, and goes on by another a
   expect(within(card).getByTestId("steps-done").textContent).toBe("1 of 2 steps done");
   expect(within(card).getByTestId("plan-again")).toBeTruthy();
   await userEvent.click(within(card).getByTestId("ask-again"));
-  await waitFor(() => expect(server.pressed).toEqual(["unchanged:plan"]));
+  await waitFor(() => expect(server.actionCalls).toEqual(["unchanged:plan"]));
 });
 
 test("a plan that could not be made is only made again, and one that nobody is asked about is asked about again", async () => {
@@ -310,7 +310,7 @@ test("a plan that could not be made is only made again, and one that nobody is a
   server.move();
   await screen.findByTestId("plan-not-asked");
   await userEvent.click(screen.getByTestId("ask-again"));
-  await waitFor(() => expect(server.pressed).toEqual(["unchanged:plan"]));
+  await waitFor(() => expect(server.actionCalls).toEqual(["unchanged:plan"]));
 });
 
 test("a version that was kept over a change still says what had changed, and its open request is edited in place", async () => {
@@ -324,7 +324,7 @@ test("a version that was kept over a change still says what had changed, and its
   await screen.findByTestId("request-detail");
   await userEvent.click(screen.getByTestId("edit-plan"));
   await screen.findByTestId("confirm-edit");
-  expect(server.pressed).toEqual([]);
+  expect(server.actionCalls).toEqual([]);
 });
 
 test("a plan keeps its place while the talk goes on, and its next version comes to the end", async () => {

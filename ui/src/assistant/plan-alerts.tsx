@@ -1,5 +1,5 @@
 import { Alert, Button, Flex } from "antd";
-import { Why } from "../operations/why";
+import { FailureReason } from "../operations/failure-reason";
 import type { Plan } from "./types";
 import { useAssistantWords } from "./words";
 
@@ -26,7 +26,7 @@ export function PlanFailedAlert(props: PlanAlertProps) {
       type="error" showIcon title={words.planFailed} data-testid="plan-failed"
       description={(
         <div className="plan-ways">
-          <Why why={plan.error ?? ""} />
+          <FailureReason why={plan.error ?? ""} />
           {isStopped && <p>{words.stoppedHere}</p>}
           <Flex gap="small" wrap>
             {isStopped && !plan.request && <RequestApprovalButton {...props} />}

@@ -1,5 +1,5 @@
 import { createContext } from "react";
-import { itemsOf, type ChatMessage } from "../chat/parts";
+import { itemsOf, type ChatMessage } from "../chat/message-parts";
 import type { Plan } from "./types";
 
 /** Messages that repeat a plan card, by `textKey`, each with the line that replaces the text. */

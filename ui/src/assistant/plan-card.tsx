@@ -1,7 +1,7 @@
 import { Alert, Button, Flex, Segmented, Tag } from "antd";
 import { memo, useState } from "react";
 import { actorName } from "../request/people";
-import { Fold } from "../thread/fold";
+import { Disclosure } from "../thread/disclosure";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { Approval } from "./approval";
@@ -22,7 +22,7 @@ function Status({ status }: { status: string }) {
   const moves = status === "planning" || status === "executing";
   return (
     <Tag color={colours[status]} data-testid="plan-status" data-status={status} className="plan-status">
-      {moves && <span className="working-dot" aria-hidden="true" />}
+      {moves && <span className="activity-dot" aria-hidden="true" />}
       {named(planStatuses, status)}
     </Tag>
   );
@@ -33,7 +33,7 @@ function PlanFeedback({ id, feedback }: { id: string; feedback: Feedback[] }) {
   const words = useAssistantWords();
   if (feedback.length === 0) return null;
   return (
-    <Fold id={`${id}-feedback`} testId="plan-feedback" summary={<span>{words.feedbackTitle} <span className="quiet">({feedback.length})</span></span>}>
+    <Disclosure id={`${id}-feedback`} testId="plan-feedback" summary={<span>{words.feedbackTitle} <span className="quiet">({feedback.length})</span></span>}>
       <ul className="plan-changes">
         {feedback.map((one) => (
           <li key={one.id} data-testid="feedback">
@@ -44,7 +44,7 @@ function PlanFeedback({ id, feedback }: { id: string; feedback: Feedback[] }) {
           </li>
         ))}
       </ul>
-    </Fold>
+    </Disclosure>
   );
 }
 

@@ -62,7 +62,7 @@ function Steps({ content: { steps }, runs, isStopped = false }: ContentProps) {
           <li key={step.id} data-testid="plan-step" data-id={step.id} data-state={stateOf(step)} aria-current={step.id === now ? "step" : undefined}>
             {visible(step.title || step.id)}
             {step.isDone && <span className="step-mark"> ✓<span className="visually-hidden"> {words.stepDone}</span></span>}
-            {step.id === now && <><span className="working-dot" aria-hidden="true" /><span className="visually-hidden"> {words.stepNow}</span></>}
+            {step.id === now && <><span className="activity-dot" aria-hidden="true" /><span className="visually-hidden"> {words.stepNow}</span></>}
             <StepCall step={step} />
           </li>
         ))}
@@ -73,7 +73,7 @@ function Steps({ content: { steps }, runs, isStopped = false }: ContentProps) {
 
 /** The content of a version: its steps, its other fields, and the agent's text. */
 export function PlanContentView({ content, ...progress }: ContentProps) {
-  const { agentSays } = useWords();
+  const { agentSays } = useRequestStrings();
   const [words, rest] = splitText(content.plan);
   return (
     <div className="plan-content" data-testid="plan-content">

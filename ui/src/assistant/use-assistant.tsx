@@ -41,7 +41,7 @@ const openIn = (place: ParentNode | null) => place?.querySelector<HTMLElement>("
 /** Scroll to an element and focus it, above the bar at the bottom. */
 function goTo(place: HTMLElement | null | undefined): void {
   if (!place) return;
-  const bar = document.querySelector<HTMLElement>(".chat-bar");
+  const bar = document.querySelector<HTMLElement>(".chat-input-bar");
   place.style.scrollMarginBlockEnd = `${bar?.offsetHeight ?? 0}px`;
   place.focus({ preventScroll: true });
   place.scrollIntoView({ block: "center" });
@@ -95,7 +95,7 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
   );
   const expect = useScrollToNewQuestion(asked);
   const { runCommand, isPending, variables, error, reset } = useRunCommand(id, agent.name, () => {
-    talk.begin();
+    talk.start();
     onBegin();
   });
   useResetOnChange(`${thread?.run_id} ${messages.at(-1)?.id}`, error !== null, reset);

@@ -1,5 +1,5 @@
 import type { Json } from "../api/types";
-import { Change } from "../request/change";
+import { ValueDiff } from "../request/value-diff";
 import { useStrings } from "../strings";
 import { inLanguage } from "./value";
 
@@ -9,5 +9,5 @@ const isShortText = (value: Json | undefined) => typeof value === "string" && va
 export function ValueChange(change: { before: Json; after: Json }) {
   const { language } = useStrings();
   const [before, after] = [inLanguage(change.before, language), inLanguage(change.after, language)];
-  return <Change before={before} after={after} write={isShortText(before) && isShortText(after) ? String : undefined} />;
+  return <ValueDiff before={before} after={after} format={isShortText(before) && isShortText(after) ? String : undefined} />;
 }

@@ -1,4 +1,4 @@
-import { Fold } from "../thread/fold";
+import { Disclosure } from "../thread/disclosure";
 import { visible } from "../widgets/visible";
 import { changesOf, type Part } from "./diff";
 import type { PlanContent } from "./types";
@@ -27,11 +27,11 @@ export function VersionDiff({ id, before, after }: { id: string; before: PlanCon
   const words = useAssistantWords();
   const changes = changesOf(before, after);
   return (
-    <Fold id={`${id}-${after.version}`} testId="plan-diff" summary={<span>{words.changedSince(before.version)} <span className="quiet">({changes.length})</span></span>}>
+    <Disclosure id={`${id}-${after.version}`} testId="plan-diff" summary={<span>{words.changedSince(before.version)} <span className="quiet">({changes.length})</span></span>}>
       {changes.length === 0 && <p className="quiet">{words.nothingChanged}</p>}
       <ul className="plan-changes detail">
         {changes.map((part) => <li key={part.name} data-testid="plan-change" data-kind={kindOf(part)}><ChangedPart {...part} /></li>)}
       </ul>
-    </Fold>
+    </Disclosure>
   );
 }

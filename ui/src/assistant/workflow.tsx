@@ -1,8 +1,8 @@
 import { createContext, useContext } from "react";
-import type { WorkflowRun } from "../chat/parts";
+import type { WorkflowRun } from "../chat/message-parts";
 import { Question } from "../chat/question";
-import { Fold } from "../thread/fold";
-import { Body } from "../thread/item";
+import { Disclosure } from "../thread/disclosure";
+import { ItemBody } from "../thread/timeline-item";
 import type { Item, StreamState } from "../thread/stream";
 import { useStream } from "../thread/use-stream";
 import { visible } from "../widgets/visible";
@@ -33,13 +33,13 @@ export function Workflow({ run, onDecided }: { run: WorkflowRun; onDecided: () =
   if (items.length === 0) return null;
   const title = visible(assistant?.actions.find(({ id }) => id === run.action)?.label ?? run.action);
   const content = items.map((item) => (
-    item.kind === "pause" ? item.requests.map((id) => <Question key={id} id={id} onDecided={onDecided} />) : <Body key={item.key} item={item} />
+    item.kind === "pause" ? item.requests.map((id) => <Question key={id} id={id} onDecided={onDecided} />) : <ItemBody key={item.key} item={item} />
   ));
   return (
     <section className="workflow" data-testid="workflow" data-thread={run.thread} data-kind={run.kind} data-runs={runs} aria-busy={runs} aria-label={title}>
       {run.kind === "plan" && !runs
-        ? <Fold id={`workflow-${run.thread}`} summary={<span className="quiet">{words.howPlanned(title, run.version)}</span>} testId="workflow-over">{content}</Fold>
-        : <><div className="workflow-head quiet">{runs && <span className="working-dot" aria-hidden="true" />}{words.workflowOf(title, run.version)}</div>{content}</>}
+        ? <Disclosure id={`workflow-${run.thread}`} summary={<span className="quiet">{words.howPlanned(title, run.version)}</span>} testId="workflow-over">{content}</Disclosure>
+        : <><div className="workflow-head quiet">{runs && <span className="activity-dot" aria-hidden="true" />}{words.workflowOf(title, run.version)}</div>{content}</>}
     </section>
   );
 }

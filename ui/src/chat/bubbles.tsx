@@ -3,47 +3,47 @@ import { useContext, useMemo, type ReactNode } from "react";
 import { textKey, CardTextsContext } from "../assistant/plan-card-texts";
 import type { Aside } from "../assistant/use-assistant";
 import { Workflow } from "../assistant/workflow";
-import { Fold } from "../thread/fold";
-import { Body } from "../thread/item";
+import { Disclosure } from "../thread/disclosure";
+import { ItemBody } from "../thread/timeline-item";
 import { Prose } from "../thread/prose";
 import { visible } from "../widgets/visible";
 import { isImage } from "./image-picker";
 import { MessageImages } from "../thread/message-images";
-import { itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./parts";
+import { itemsOf, requestsOf, textOf, type ChatItem, type ChatMessage } from "./message-parts";
 import { Question } from "./question";
-import { useChatWords } from "./words";
+import { useChatStrings } from "./strings";
 
-interface Deciding {
+interface DecisionHandler {
   onDecided: () => void;
 }
 
-function Part({ item, of, onDecided }: Deciding & { item: ChatItem; of: string }) {
-  const { thinking } = useChatWords();
+function MessagePart({ item, of, onDecided }: DecisionHandler & { item: ChatItem; of: string }) {
+  const { thinking } = useChatStrings();
   const line = useContext(CardTextsContext).get(textKey(of, item.key));
   if (line !== undefined && item.kind === "message") {
-    return <Fold id={`${of}-${item.key}`} summary={<span className="quiet">{visible(line)}</span>} testId="on-card"><Body item={item} /></Fold>;
+    return <Disclosure id={`${of}-${item.key}`} summary={<span className="quiet">{visible(line)}</span>} testId="on-card"><ItemBody item={item} /></Disclosure>;
   }
   if (item.kind === "thought") {
-    return <Fold id={`${of}-${item.key}`} summary={<span className="quiet">{thinking}</span>} testId="thought"><Prose text={item.text} /></Fold>;
+    return <Disclosure id={`${of}-${item.key}`} summary={<span className="quiet">{thinking}</span>} testId="thought"><Prose text={item.text} /></Disclosure>;
   }
   if (item.kind === "workflow") return <Workflow run={item.run} onDecided={onDecided} />;
   if (item.kind === "pause") return item.requests.map((id) => <Question key={id} id={id} onDecided={onDecided} />);
-  return <Body item={item} />;
+  return <ItemBody item={item} />;
 }
 
 /** What the agent said, called and asked, in its order: one message over all its pauses. */
-function FromAgent({ message, onDecided }: Deciding & { message: ChatMessage }) {
+function AgentMessage({ message, onDecided }: DecisionHandler & { message: ChatMessage }) {
   return (
     <div className="chat-parts" data-testid="chat-message" data-role="assistant" data-id={message.id}>
       {itemsOf(message).map((item) => (
         // A question keeps its place on the page, and who types in it theirs, wherever it stands in the message.
-        <Part key={item.kind === "pause" ? item.requests[0] : item.key} item={item} of={message.id} onDecided={onDecided} />
+        <MessagePart key={item.kind === "pause" ? item.requests[0] : item.key} item={item} of={message.id} onDecided={onDecided} />
       ))}
     </div>
   );
 }
 
-function FromUser({ message }: { message: ChatMessage }) {
+function UserMessage({ message }: { message: ChatMessage }) {
   const images = message.parts.filter(isImage);
   return (
     <div className="agent-text" data-testid="chat-message" data-role="user" data-id={message.id}>
@@ -54,28 +54,28 @@ function FromUser({ message }: { message: ChatMessage }) {
 }
 
 /** What an agent says may be a form: it has the whole width. */
-const wide = { root: { paddingInlineEnd: 0 } };
+const fullWidth = { root: { paddingInlineEnd: 0 } };
 
 /** Drawn anew only when the message is another one: it knows the newest way to go on by itself. */
-function useRoles(agent: string, onDecided: () => void): NonNullable<BubbleListProps["role"]> {
-  const { you } = useChatWords();
+function useBubbleRoles(agent: string, onDecided: () => void): NonNullable<BubbleListProps["role"]> {
+  const { you } = useChatStrings();
   return useMemo(() => {
-    const says = (who: string) => <span className="visually-hidden">{who}: </span>;
+    const speaker = (who: string) => <span className="visually-hidden">{who}: </span>;
     return {
-      user: { placement: "end", header: says(you), contentRender: (message: ChatMessage) => <FromUser message={message} /> },
+      user: { placement: "end", header: speaker(you), contentRender: (message: ChatMessage) => <UserMessage message={message} /> },
       assistant: {
-        placement: "start", variant: "borderless", header: says(agent), styles: wide,
-        contentRender: (message: ChatMessage) => <FromAgent message={message} onDecided={onDecided} />,
+        placement: "start", variant: "borderless", header: speaker(agent), styles: fullWidth,
+        contentRender: (message: ChatMessage) => <AgentMessage message={message} onDecided={onDecided} />,
       },
-      beside: { placement: "start", variant: "borderless", styles: wide, contentRender: (content: ReactNode) => content },
+      beside: { placement: "start", variant: "borderless", styles: fullWidth, contentRender: (content: ReactNode) => content },
     };
   }, [you, agent, onDecided]);
 }
 
-interface BubblesProps extends Deciding {
+interface BubblesProps extends DecisionHandler {
   messages: ChatMessage[];
   agent: string;
-  unsent: boolean;
+  isUnsent: boolean;
   /** What stands among the messages without being one. */
   asides: Aside[];
 }
@@ -83,23 +83,23 @@ interface BubblesProps extends Deciding {
 /** Put what stands beside the messages where it came; what came after one that is not shown stands at the end. */
 function withAsides(messages: BubbleItemType[], asides: Aside[]): BubbleItemType[] {
   if (asides.length === 0) return messages;
-  const known = new Set(messages.map(({ key }) => key));
-  const items = Map.groupBy(asides, ({ after }) => (after !== undefined && known.has(after) ? after : undefined));
-  const of = (key: string | undefined) => (items.get(key) ?? []).map(({ key: name, after, content }): BubbleItemType => ({
+  const messageKeys = new Set(messages.map(({ key }) => key));
+  const items = Map.groupBy(asides, ({ after }) => (after !== undefined && messageKeys.has(after) ? after : undefined));
+  const asidesAfter = (key: string | undefined) => (items.get(key) ?? []).map(({ key: name, after, content }): BubbleItemType => ({
     key: name, role: "beside", content: <div data-beside={name} data-floats={after === undefined}>{content}</div>,
   }));
-  return [...messages.flatMap((message) => [message, ...of(String(message.key))]), ...of(undefined)];
+  return [...messages.flatMap((message) => [message, ...asidesAfter(String(message.key))]), ...asidesAfter(undefined)];
 }
 
 /** The page scrolls, not the list: one bar, and the card of a question has the whole page. */
 const styles = { scroll: { overflow: "visible" } };
 
-export function Bubbles({ messages, agent, unsent, asides, onDecided }: BubblesProps) {
-  const role = useRoles(agent, onDecided);
+export function Bubbles({ messages, agent, isUnsent, asides, onDecided }: BubblesProps) {
+  const role = useBubbleRoles(agent, onDecided);
   const items: BubbleItemType[] = messages.filter((message) => message.role === "user" || itemsOf(message).length > 0).map((message, index, all) => ({
     key: message.id, role: message.role, content: message,
     className: [
-      unsent && index === all.length - 1 ? "chat-unsent" : "", requestsOf(message).length > 0 ? "chat-asks" : "",
+      isUnsent && index === all.length - 1 ? "chat-unsent" : "", requestsOf(message).length > 0 ? "chat-asks" : "",
     ].join(" "),
   }));
   return <Bubble.List items={withAsides(items, asides)} role={role} autoScroll={false} styles={styles} />;

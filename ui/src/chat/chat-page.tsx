@@ -11,9 +11,9 @@ import { Problem } from "../widgets/problem";
 import { chatPath, go } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
-import { EarlierChats } from "./earlier";
-import { Talk } from "./talk";
-import { useChatWords } from "./words";
+import { ChatList } from "./chat-list";
+import { ConversationView } from "./conversation-view";
+import { useChatStrings } from "./strings";
 import "../thread/thread.css";
 import "./chat.css";
 
@@ -24,17 +24,17 @@ function newId(): string {
 
 /** The id of the chat that is open; a new one has its own from the start, and its address from its first message. */
 function useChatId(id: string | undefined) {
-  const [fresh, setFresh] = useState({ id: newId(), used: false });
-  if (id === fresh.id && !fresh.used) setFresh({ ...fresh, used: true });
-  if (id === undefined && fresh.used) setFresh({ id: newId(), used: false });
-  const begin = () => {
-    if (id === undefined) go(chatPath(fresh.id));
+  const [newChat, setNewChat] = useState({ id: newId(), used: false });
+  if (id === newChat.id && !newChat.used) setNewChat({ ...newChat, used: true });
+  if (id === undefined && newChat.used) setNewChat({ id: newId(), used: false });
+  const start = () => {
+    if (id === undefined) go(chatPath(newChat.id));
   };
-  return { open: id ?? fresh.id, isNew: id === undefined || id === fresh.id, begin };
+  return { open: id ?? newChat.id, isNew: id === undefined || id === newChat.id, start };
 }
 
-function Chooser({ agents, chosen, onChoose }: { agents: Agent[]; chosen: Agent; onChoose: (name: string) => void }) {
-  const words = useChatWords();
+function AgentSelect({ agents, chosen, onChoose }: { agents: Agent[]; chosen: Agent; onChoose: (name: string) => void }) {
+  const words = useChatStrings();
   const id = useId();
   return (
     <div className="chat-with">
@@ -58,35 +58,35 @@ function useAgent(agents: Agent[], id: string, isNew: boolean) {
   return { agent, choose, isKnown: isNew || thread !== undefined || error !== null };
 }
 
-function Earlier({ agents, current }: { agents: Agent[]; current: string | undefined }) {
-  const words = useChatWords();
-  const roomy = useMedia("(min-width: 900px)");
-  if (roomy) return <EarlierChats agents={agents} current={current} />;
+function ChatListPanel({ agents, current }: { agents: Agent[]; current: string | undefined }) {
+  const words = useChatStrings();
+  const isWide = useMedia("(min-width: 900px)");
+  if (isWide) return <ChatList agents={agents} current={current} />;
   return (
-    <details className="chat-earlier">
+    <details className="chat-list-panel">
       <summary>{words.earlierChats}</summary>
       {/* Another chat is another list, folded again. */}
-      <EarlierChats key={current} agents={agents} current={current} />
+      <ChatList key={current} agents={agents} current={current} />
     </details>
   );
 }
 
 function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
-  const words = useChatWords();
-  const { open, isNew, begin } = useChatId(id);
+  const words = useChatStrings();
+  const { open, isNew, start } = useChatId(id);
   const { agent, choose, isKnown } = useAgent(agents, open, isNew);
   useKeys(words.chats, [{ key: "n", label: words.newChat, run: () => go("/chat") }]);
-  if (!agent) return <Empty className="column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={words.noChatAgents} data-testid="no-chat-agents" />;
+  if (!agent) return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={words.noChatAgents} data-testid="no-chat-agents" />;
   return (
     <div className="chat">
-      <aside className="chat-side">
+      <aside className="chat-sidebar">
         <Button block onClick={() => go("/chat")} data-testid="new-chat">{words.newChat}</Button>
-        <Earlier key={open} agents={agents} current={id} />
+        <ChatListPanel key={open} agents={agents} current={id} />
       </aside>
       <div className="chat-main">
         <h1 className="visually-hidden">{words.chatPage}</h1>
-        {id === undefined && agents.length > 1 && <Chooser agents={agents} chosen={agent} onChoose={choose} />}
-        {isKnown ? <Talk key={open} id={open} agent={agent} isNew={isNew} typedFor={id ?? "new"} onBegin={begin} /> : <Loading />}
+        {id === undefined && agents.length > 1 && <AgentSelect agents={agents} chosen={agent} onChoose={choose} />}
+        {isKnown ? <ConversationView key={open} id={open} agent={agent} isNew={isNew} draftKey={id ?? "new"} onStart={start} /> : <Loading />}
       </div>
     </div>
   );
@@ -95,7 +95,7 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
 /** Talk with agents; what they ask is answered in place. */
 export default function ChatPage({ id }: { id: string | undefined }) {
   const { data, error, refetch } = useAgents();
-  if (error && !data) return <div className="column"><Problem error={error} retry={() => void refetch()} /></div>;
-  if (!data) return <Loading className="column" />;
+  if (error && !data) return <div className="page-column"><Problem error={error} retry={() => void refetch()} /></div>;
+  if (!data) return <Loading className="page-column" />;
   return <Chats agents={data.items.filter(takesMessages)} id={id} />;
 }

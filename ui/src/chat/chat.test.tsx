@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
-import { keep } from "../api/requests";
+import { cacheRequest } from "../api/requests";
 import { FakeChat } from "../testing/fake-chat";
 import { aRequest, completed, show } from "../testing/fake-server";
 import ChatPage from "./chat-page";
@@ -55,12 +55,12 @@ test("a question stands in the message as its card, and after the answer the sam
   server.say({ type: "text-end", id: "1" }, { type: "data-ringi-request", id: "q1", data: { id: "q1" } });
   const card = await screen.findByTestId("request-detail");
   expect(within(card).getByTestId("decide-approve")).toBeTruthy();
-  expect(screen.getByTestId("composer-says").textContent).toContain("The run resumes");
+  expect(screen.getByTestId("composer-status").textContent).toContain("The run resumes");
 
   const answered = completed(request);
   server.requests.set("q1", answered);
   // As the feed tells it when somebody answers in the inbox.
-  keep(client, answered);
+  cacheRequest(client, answered);
   server.status = "running";
   server.say({ type: "text-start", id: "2" }, { type: "text-delta", id: "2", delta: "Done." });
   await waitFor(() => expect(screen.getByText("Done.")).toBeTruthy());
@@ -84,11 +84,11 @@ test("a stream that was cut off is taken up again: nothing is missed, repeated o
 
 test("while the server is away the page says so, and goes on by itself when it is back", async () => {
   const { server } = await begun("one ");
-  server.away = true;
+  server.isOffline = true;
   server.cut();
   await screen.findByTestId("stream-lost");
   server.say(text("two"));
-  server.away = false;
+  server.isOffline = false;
   await waitFor(() => expect(said()).toEqual(["hello", "one two"]));
   await waitFor(() => expect(screen.queryByTestId("stream-lost")).toBeNull());
 });
@@ -99,7 +99,7 @@ test("a message that did not arrive says so, and is sent again or changed", asyn
   server.refusal = [503, { title: "busy" }];
   await write("hello");
   expect((await screen.findByTestId("error")).textContent).toContain("did not arrive");
-  await userEvent.click(screen.getByTestId("take-back"));
+  await userEvent.click(screen.getByTestId("withdraw-message"));
   expect((await box()).value).toBe("hello");
   await waitFor(() => expect(said()).toEqual([]));
 
@@ -137,7 +137,7 @@ test("of a long chat the newest part is shown, and what was said before when it 
   }
   show(<ChatPage id="t1" />);
   await waitFor(() => expect(said()).toEqual(["four", "five"]));
-  await userEvent.click(screen.getByTestId("show-before"));
+  await userEvent.click(screen.getByTestId("show-earlier"));
   await waitFor(() => expect(said()).toEqual(["two", "three", "four", "five"]));
   // What is read anew when something was said keeps what is shown of before.
   await write("six");
@@ -145,9 +145,9 @@ test("of a long chat the newest part is shown, and what was said before when it 
   server.end();
   await screen.findByTestId("send");
   expect(said()).toEqual(["two", "three", "four", "five", "six"]);
-  await userEvent.click(screen.getByTestId("show-before"));
+  await userEvent.click(screen.getByTestId("show-earlier"));
   await waitFor(() => expect(said()).toEqual(["one", "two", "three", "four", "five", "six"]));
-  expect(screen.queryByTestId("show-before")).toBeNull();
+  expect(screen.queryByTestId("show-earlier")).toBeNull();
 });
 
 test("what was said before does not come beside a part of the chat that begins elsewhere by now", async () => {
@@ -174,15 +174,15 @@ test("what was said before does not come beside a part of the chat that begins e
   });
   show(<ChatPage id="t1" />);
   await waitFor(() => expect(said()).toEqual(["three", "four"]));
-  await userEvent.click(screen.getByTestId("show-before"));
+  await userEvent.click(screen.getByTestId("show-earlier"));
   speak("five", "six", "seven");
   document.dispatchEvent(new Event("visibilitychange"));
   await waitFor(() => expect(said()).toEqual(["six", "seven"]));
   letGo();
   await waitFor(() => expect(told).toBe(1));
-  await waitFor(() => expect(screen.getByTestId("show-before").className).not.toContain("loading"));
+  await waitFor(() => expect(screen.getByTestId("show-earlier").className).not.toContain("loading"));
   expect(said()).toEqual(["six", "seven"]);
-  await userEvent.click(screen.getByTestId("show-before"));
+  await userEvent.click(screen.getByTestId("show-earlier"));
   await waitFor(() => expect(said()).toEqual(["four", "five", "six", "seven"]));
 });
 

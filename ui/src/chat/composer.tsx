@@ -4,58 +4,58 @@ import { createElement, type ComponentProps, type ComponentType, type KeyboardEv
 import { ChooseImages, ChosenList, DropImages } from "./image-picker";
 import type { ChosenImages } from "./use-images";
 import type { Phase } from "./use-conversation";
-import { useChatWords } from "./words";
+import { useChatStrings } from "./strings";
 
 interface ComposerProps {
   text: string;
   onText: (text: string) => void;
   phase: Phase;
   /** A question of the run is this person's to see. */
-  asks: boolean;
+  hasOpenQuestion: boolean;
   isStopping: boolean;
   chosen: ChosenImages;
   /** How much of a message with images has left, in percent. */
-  sent?: number | undefined;
+  uploadPercent?: number | undefined;
   onSend: (text: string) => void;
   onStop: () => void;
   onLeave: () => void;
-  toMessage?: () => void;
+  focusMessage?: () => void;
   takesImages?: boolean;
   placeholder?: string;
 }
 
-function useReason({ phase, asks, isStopping, sent }: ComposerProps): string {
-  const words = useChatWords();
-  if (sent !== undefined) return words.sendingImages;
+function useStatusText({ phase, hasOpenQuestion, isStopping, uploadPercent }: ComposerProps): string {
+  const words = useChatStrings();
+  if (uploadPercent !== undefined) return words.sendingImages;
   if (isStopping) return words.stopping;
-  if (phase === "waiting") return asks ? words.waitsForYou : words.waitsForOthers;
+  if (phase === "waiting") return hasOpenQuestion ? words.waitsForYou : words.waitsForOthers;
   return phase === "working" ? words.agentAnswers : words.enterSends;
 }
 
-const says = "chat-says";
+const statusId = "chat-says";
 
 /** The text area with its name; Sender would give the name to the box around it, too. */
 function MessageBox(props: ComponentProps<typeof Input.TextArea>) {
-  const { yourMessage } = useChatWords();
-  return <Input.TextArea {...props} aria-label={yourMessage} aria-describedby={says} data-testid="message-box" />;
+  const { yourMessage } = useChatStrings();
+  return <Input.TextArea {...props} aria-label={yourMessage} aria-describedby={statusId} data-testid="message-box" />;
 }
 
 const components = { input: MessageBox };
 
 /** A button that shows a sign only, with its name. */
-function named(button: ComponentType<ButtonProps>, name: string, testId: string, disabled: boolean) {
+function iconButton(button: ComponentType<ButtonProps>, name: string, testId: string, disabled: boolean) {
   const props = { "aria-label": name, title: name, disabled, "data-testid": testId };
   return createElement(button, props);
 }
 
 /** Where a person writes: always, also while the agent works; sent it can be when the agent has ended. */
 export function Composer(props: ComposerProps) {
-  const { text, onText, phase, isStopping, chosen, sent, onSend, onStop, onLeave, toMessage, takesImages, placeholder } = props;
-  const words = useChatWords();
-  const reason = useReason(props);
+  const { text, onText, phase, isStopping, chosen, uploadPercent, onSend, onStop, onLeave, focusMessage, takesImages, placeholder } = props;
+  const words = useChatStrings();
+  const statusText = useStatusText(props);
   const canStop = phase === "working" || phase === "waiting";
   const isEmpty = !text.trim() && chosen.images.length === 0;
-  const pressed = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent) => {
     // Of an input method that composes a character the key is none of ours.
     if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
     event.preventDefault();
@@ -66,19 +66,19 @@ export function Composer(props: ComposerProps) {
       <DropImages add={chosen.add}>
         <Sender
           components={components} value={text} onChange={onText} placeholder={placeholder ?? words.writeMessage} autoSize={{ minRows: 1, maxRows: 8 }}
-          loading={phase !== "ready"} onKeyDown={pressed}
+          loading={phase !== "ready"} onKeyDown={onKeyDown}
           onSubmit={(message) => isEmpty || onSend(message.trim())} onCancel={onStop}
           onPasteFile={(files) => void chosen.add(files)}
-          header={<ChosenList chosen={chosen} toMessage={toMessage} />}
+          header={<ChosenList chosen={chosen} toMessage={focusMessage} />}
           prefix={takesImages && <ChooseImages add={chosen.add} disabled={phase === "loading"} />}
           suffix={(_, { components: buttons }) => (canStop
-            ? named(buttons.LoadingButton, words.stop, "stop", isStopping)
-            : named(buttons.SendButton, words.send, "send", isEmpty || phase === "loading"))}
+            ? iconButton(buttons.LoadingButton, words.stop, "stop", isStopping)
+            : iconButton(buttons.SendButton, words.send, "send", isEmpty || phase === "loading"))}
         />
       </DropImages>
-      {sent !== undefined && <Progress percent={sent} size="small" aria-label={words.sendingImages} data-testid="sending-images" />}
+      {uploadPercent !== undefined && <Progress percent={uploadPercent} size="small" aria-label={words.sendingImages} data-testid="sending-images" />}
       {chosen.problem && <p role="alert" className="file-problem" data-testid="image-problem">{chosen.problem}</p>}
-      <p id={says} className="quiet" data-testid="composer-says">{reason}</p>
+      <p id={statusId} className="quiet" data-testid="composer-status">{statusText}</p>
     </div>
   );
 }

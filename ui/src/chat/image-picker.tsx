@@ -3,11 +3,11 @@ import type { FileUIPart } from "ai";
 import { useRef, useState, type DragEvent, type ReactNode } from "react";
 import { visible } from "../widgets/visible";
 import { imageTypes, type ChosenImages } from "./use-images";
-import { useChatWords } from "./words";
+import { useChatStrings } from "./strings";
 
 /** The images that go with the next message, each with the way to leave it out. */
 export function ChosenList({ chosen: { images, remove }, toMessage }: { chosen: ChosenImages; toMessage: (() => void) | undefined }) {
-  const words = useChatWords();
+  const words = useChatStrings();
   if (images.length === 0) return null;
   return (
     <ul className="chosen-images" aria-label={words.chosenImages} data-testid="chosen-images">
@@ -35,7 +35,7 @@ export function ChosenList({ chosen: { images, remove }, toMessage }: { chosen: 
 
 /** The button that opens the chooser of the browser. */
 export function ChooseImages({ add, disabled }: { add: ChosenImages["add"]; disabled: boolean }) {
-  const { attachImages } = useChatWords();
+  const { attachImages } = useChatStrings();
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -58,17 +58,17 @@ export function ChooseImages({ add, disabled }: { add: ChosenImages["add"]; disa
 /** Where images can be dropped. */
 export function DropImages({ add, children }: { add: ChosenImages["add"]; children: ReactNode }) {
   const [isOver, setOver] = useState(false);
-  const over = (event: DragEvent, now: boolean) => {
+  const dragOver = (event: DragEvent, now: boolean) => {
     if (!event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
     setOver(now);
   };
   const drop = (event: DragEvent) => {
-    over(event, false);
+    dragOver(event, false);
     if (event.dataTransfer.files.length > 0) void add([...event.dataTransfer.files]);
   };
   return (
-    <div className="drop-images" data-over={isOver} onDragOver={(event) => over(event, true)} onDragLeave={(event) => over(event, false)} onDrop={drop}>
+    <div className="drop-images" data-over={isOver} onDragOver={(event) => dragOver(event, true)} onDragLeave={(event) => dragOver(event, false)} onDrop={drop}>
       {children}
     </div>
   );

@@ -57,7 +57,7 @@ afterEach(() => vi.unstubAllGlobals());
 async function open(images = true) {
   const server = new FakeChat();
   const agent = { name: "chat", title: "", description: "", input_schema: { properties: { messages: {} } }, images };
-  server.also = (route) => (route === "GET /v1/agents" ? [200, { items: [agent], next: null }] : undefined);
+  server.extraReply = (route) => (route === "GET /v1/agents" ? [200, { items: [agent], next: null }] : undefined);
   show(<ChatPage id={undefined} />);
   await box();
   return server;
@@ -90,7 +90,7 @@ test("an image alone is a message, and says how much of it has left", async () =
   await waitFor(() => expect(FakeCall.last?.sent).toBeTruthy());
   fireEvent(FakeCall.last?.upload as unknown as Window, new ProgressEvent("progress", { loaded: 1, total: 4 }));
   await waitFor(() => expect(screen.getByRole("progressbar").getAttribute("aria-valuenow")).toBe("25"));
-  expect(screen.getByTestId("composer-says").textContent).toBe("The images are on their way.");
+  expect(screen.getByTestId("composer-status").textContent).toBe("The images are on their way.");
   FakeCall.last?.answer(200, `data: ${JSON.stringify({ type: "start", messageId: "r1" })}\n\ndata: ${JSON.stringify({ type: "finish" })}\n\n`);
   await waitFor(() => expect(screen.queryByRole("progressbar")).toBeNull());
 });
@@ -101,7 +101,7 @@ test("what is stopped on its way, or refused, can be changed with its images", a
   await userEvent.type(await box(), "look{Enter}");
   await waitFor(() => expect(FakeCall.last?.sent).toBeTruthy());
   await userEvent.click(await screen.findByTestId("stop"));
-  await userEvent.click(await screen.findByTestId("take-back"));
+  await userEvent.click(await screen.findByTestId("withdraw-message"));
   expect((await box()).value).toBe("look");
   expect(chosen()).toEqual(["a.png"]);
   await userEvent.type(await box(), "{Enter}");

@@ -1,12 +1,12 @@
 import type { FileUIPart } from "ai";
 import { useState } from "react";
 import { formatBytes } from "../request/files";
-import { useChatWords } from "./words";
+import { useChatStrings } from "./strings";
 
 /** What the server takes; it looks at the bytes, this page at what the browser says of them. */
 export const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const most = 4;
-const largest = 5 * 1024 * 1024;
+const maxImages = 4;
+const maxBytes = 5 * 1024 * 1024;
 
 function read(file: File): Promise<FileUIPart> {
   return new Promise((resolve, reject) => {
@@ -29,27 +29,27 @@ export interface ChosenImages {
 
 /** The images that go with the message that is being written; they are only in this tab. */
 export function useImages(takesImages: boolean): ChosenImages {
-  const words = useChatWords();
+  const words = useChatStrings();
   const [images, setImages] = useState<FileUIPart[]>([]);
   const [problem, setProblem] = useState("");
-  const why = ({ type, size }: File): string => {
+  const refusalOf = ({ type, size }: File): string => {
     if (!takesImages) return words.takesNoImages;
     if (!imageTypes.includes(type)) return words.noImage;
-    return size > 0 && size <= largest ? "" : words.imageSize(formatBytes(largest, words.language));
+    return size > 0 && size <= maxBytes ? "" : words.imageSize(formatBytes(maxBytes, words.language));
   };
   const add = async (files: Iterable<File>) => {
-    const given = [...files];
-    const refused = given.map(why).find(Boolean);
-    const fit = given.filter((file) => !why(file));
-    setProblem(refused ?? "");
-    const found = await Promise.all(fit.map(read)).catch(() => []);
-    if (found.length < fit.length) setProblem(words.imageLost);
-    if (images.length + found.length > most) setProblem(words.tooManyImages(most));
-    setImages((now) => [...now, ...found].slice(0, most));
+    const candidates = [...files];
+    const refusal = candidates.map(refusalOf).find(Boolean);
+    const accepted = candidates.filter((file) => !refusalOf(file));
+    setProblem(refusal ?? "");
+    const loaded = await Promise.all(accepted.map(read)).catch(() => []);
+    if (loaded.length < accepted.length) setProblem(words.imageLost);
+    if (images.length + loaded.length > maxImages) setProblem(words.tooManyImages(maxImages));
+    setImages((now) => [...now, ...loaded].slice(0, maxImages));
   };
-  const replace = (others: FileUIPart[]) => {
+  const replace = (replacements: FileUIPart[]) => {
     setProblem("");
-    setImages(others);
+    setImages(replacements);
   };
   return { images, problem, add, remove: (image) => replace(images.filter((one) => one !== image)), replace };
 }

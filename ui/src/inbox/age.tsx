@@ -5,9 +5,9 @@ const units = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
 
 /** How long ago, in the coarsest unit that fits: the eye compares rows, it does not count. Null below a minute. */
 export function ageOf(seconds: number, language: string): string | null {
-  const found = units.find(([, length]) => seconds >= length);
-  if (!found) return null;
-  const [unit, length] = found;
+  const unitLength = units.find(([, length]) => seconds >= length);
+  if (!unitLength) return null;
+  const [unit, length] = unitLength;
   return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "narrow" }).format(Math.floor(seconds / length));
 }
 

@@ -1,17 +1,17 @@
 import { Button } from "antd";
 import { Suspense, useState } from "react";
 import { useStrings } from "../strings";
-import { later } from "../widgets/later";
-import type { Verdict } from "./bulk";
+import { lazyWithRetry } from "../widgets/lazy";
+import type { BulkDecision } from "./bulk";
 import type { InboxState } from "./use-inbox";
 
 const loadDialog = () => import("./bulk-dialog");
-const BulkDialog = later(loadDialog);
+const BulkDialog = lazyWithRetry(loadDialog);
 
 /** What can be done with all that is selected. */
 export function BulkBar({ inbox }: { inbox: InboxState }) {
   const strings = useStrings();
-  const [verdict, setVerdict] = useState<Verdict>();
+  const [verdict, setVerdict] = useState<BulkDecision>();
   const { selected, selection } = inbox;
   if (selected.length === 0 && !verdict) return null;
   const count = String(selected.length);

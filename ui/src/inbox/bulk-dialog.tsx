@@ -8,38 +8,38 @@ import { useStrings, type Strings } from "../strings";
 import { JsonValue } from "../widgets/agent-text";
 import { useMessages } from "../widgets/messages";
 import { visible } from "../widgets/visible";
-import type { Fate, Verdict } from "./bulk";
+import type { BulkStatus, BulkDecision } from "./bulk";
 import type { InboxState } from "./use-inbox";
 
 /** What is asked for consent to, as the server has it. */
-function whatHappens({ action, context, kind, title }: Request, strings: Strings): string {
+function describeAction({ action, context, kind, title }: Request, strings: Strings): string {
   if (action) return signature(action.name, action.args);
   return kind === "finish" ? visible(String(context?.task ?? title)) : strings.kinds[kind];
 }
 
 /** What it does in one line; arguments that do not fit stand below it. */
-function What({ request }: { request: Request }) {
+function ActionSummary({ request }: { request: Request }) {
   const strings = useStrings();
-  const line = <code className="bulk-what">{whatHappens(request, strings)}</code>;
+  const line = <code className="bulk-action">{describeAction(request, strings)}</code>;
   if (!request.action || !isCut(request.action)) return line;
-  return <details className="compact bulk-rest" data-testid="bulk-rest"><summary>{line}</summary><JsonValue value={request.action.args} /></details>;
+  return <details className="compact bulk-arguments" data-testid="bulk-rest"><summary>{line}</summary><JsonValue value={request.action.args} /></details>;
 }
 
-interface LineProps {
+interface BulkLineProps {
   request: Request;
-  fate: Fate | undefined;
+  bulkStatus: BulkStatus | undefined;
   refusal: string | null;
 }
 
-function Line({ request, fate, refusal }: LineProps) {
+function BulkLine({ request, bulkStatus, refusal }: BulkLineProps) {
   const strings = useStrings();
-  const said = { sending: strings.bulk.sending, decided: outcomeOf(request, null, strings), skipped: null, unknown: null };
-  const state = fate ? (fate.why ?? said[fate.state]) : refusal;
-  const sign = fate?.state === "decided" ? "✓ " : fate?.state === "sending" ? "" : "⚠\uFE0E ";
+  const labels = { sending: strings.bulk.sending, decided: outcomeOf(request, null, strings), skipped: null, unknown: null };
+  const state = bulkStatus ? (bulkStatus.why ?? labels[bulkStatus.state]) : refusal;
+  const sign = bulkStatus?.state === "decided" ? "✓ " : bulkStatus?.state === "sending" ? "" : "⚠\uFE0E ";
   return (
-    <li data-testid="bulk-line" data-id={request.id} data-state={fate?.state ?? (refusal ? "refused" : "ready")}>
+    <li data-testid="bulk-line" data-id={request.id} data-state={bulkStatus?.state ?? (refusal ? "refused" : "ready")}>
       <span className="bulk-title">{titleOf(request, strings)}</span>
-      <What request={request} />
+      <ActionSummary request={request} />
       {state && <span className="bulk-state"><span aria-hidden="true">{sign}</span>{state}</span>}
     </li>
   );
@@ -47,19 +47,19 @@ function Line({ request, fate, refusal }: LineProps) {
 
 interface BulkDialogProps {
   inbox: InboxState;
-  verdict: Verdict;
+  verdict: BulkDecision;
   onClose: () => void;
 }
 
 /** What was on screen when the question was put, and what is known of each now. */
-function useAsked({ selected, shown, refusalOf, fateOf }: InboxState, verdict: Verdict) {
-  const [asked] = useState(selected);
-  const now = new Map(shown.rows.map(({ request }) => [request.id, request]));
-  return asked.map((request) => {
+function useBulkLines({ selected, view, refusalOf, bulkStatusOf }: InboxState, verdict: BulkDecision) {
+  const [requests] = useState(selected);
+  const now = new Map(view.rows.map(({ request }) => [request.id, request]));
+  return requests.map((request) => {
     const latest = now.get(request.id) ?? request;
-    const known = fateOf(latest);
-    const fate = latest.status === "pending" || known?.state === "decided" ? known : undefined;
-    return { request, latest, fate, refusal: refusalOf(latest, verdict) };
+    const known = bulkStatusOf(latest);
+    const bulkStatus = latest.status === "pending" || known?.state === "decided" ? known : undefined;
+    return { request, latest, bulkStatus, refusal: refusalOf(latest, verdict) };
   });
 }
 
@@ -69,9 +69,9 @@ function useBulkDecision({ inbox, verdict, onClose }: BulkDialogProps) {
   const { bulk: words } = useStrings();
   const message = useMessages();
   const [step, setStep] = useState<Step>("asking");
-  const lines = useAsked(inbox, verdict);
-  const left = lines.filter(({ fate }) => fate?.state !== "decided");
-  const ready = left.filter(({ refusal, fate }) => (step === "done" ? fate?.state === "unknown" : refusal === null));
+  const lines = useBulkLines(inbox, verdict);
+  const left = lines.filter(({ bulkStatus }) => bulkStatus?.state !== "decided");
+  const ready = left.filter(({ refusal, bulkStatus }) => (step === "done" ? bulkStatus?.state === "unknown" : refusal === null));
 
   const leaveTo = (id: string | undefined) => {
     onClose();
@@ -136,7 +136,7 @@ export default function BulkDialog(props: BulkDialogProps) {
       {!isApproval && step === "asking" && <Reason reason={reason} onReason={setReason} />}
       {step === "asking" && <p className="quiet">{isApproval ? words.approveHint : words.rejectHint}</p>}
       <ol className="bulk-lines">
-        {lines.map((line) => <Line key={line.request.id} request={line.latest} fate={line.fate} refusal={line.refusal} />)}
+        {lines.map((line) => <BulkLine key={line.request.id} request={line.latest} bulkStatus={line.bulkStatus} refusal={line.refusal} />)}
       </ol>
     </Modal>
   );

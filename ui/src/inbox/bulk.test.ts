@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { Request, Session } from "../api/types";
 import { en } from "../strings/en";
 import { aRequest, completed } from "../testing/fake-server";
-import { fateOf, itemFor, parts, whyNot } from "./bulk";
-import { between, extended, toggled } from "./selection";
+import { toBulkStatus, toBulkItem, toBatches, bulkRefusal } from "./bulk";
+import { between, extend, toggle } from "./selection";
 
 const ann = { name: "ann", role: "person", tenant: "default", groups: ["sales"] } satisfies Session;
 const form = (required: boolean): Partial<Request> => ({
@@ -26,38 +26,38 @@ test.each<[string, Partial<Request>, string | null]>([
   ["what another held may be", { claimed_by: "bob", claimed_until: past }, null],
   ["what I hold may be", { claimed_by: "ann", claimed_until: soon }, null],
 ])("%s", (_name, changes, expected) => {
-  expect(whyNot(aRequest(changes), "approve", ann, en)).toBe(expected);
+  expect(bulkRefusal(aRequest(changes), "approve", ann, en)).toBe(expected);
 });
 
 test("what ended says how", () => {
-  expect(whyNot(completed(aRequest({}), "bob"), "approve", ann, en)).toContain("approved by bob");
+  expect(bulkRefusal(completed(aRequest({}), "bob"), "approve", ann, en)).toContain("approved by bob");
 });
 
 test("an answer is bound to what was on screen; a form sends what it showed, a rejection its reason", () => {
-  expect(itemFor(aRequest(form(false)), "approve", "")).toEqual({
+  expect(toBulkItem(aRequest(form(false)), "approve", "")).toEqual({
     id: "r1", digest: "sha256:abc", decision: "approve", data: { note: "ok" },
   });
-  expect(itemFor(aRequest({}), "reject", " late ")).toEqual({ id: "r1", digest: "sha256:abc", decision: "reject", message: " late " });
-  expect(itemFor(aRequest({}), "reject", "  ")).not.toHaveProperty("message");
+  expect(toBulkItem(aRequest({}), "reject", " late ")).toEqual({ id: "r1", digest: "sha256:abc", decision: "reject", message: " late " });
+  expect(toBulkItem(aRequest({}), "reject", "  ")).not.toHaveProperty("message");
 });
 
 test("what is sent is cut by number and by size", () => {
-  const item = itemFor(aRequest({}), "reject", "");
-  expect(parts(Array.from({ length: 250 }, () => item)).map((part) => part.length)).toEqual([100, 100, 50]);
+  const item = toBulkItem(aRequest({}), "reject", "");
+  expect(toBatches(Array.from({ length: 250 }, () => item)).map((part) => part.length)).toEqual([100, 100, 50]);
   const long = { ...item, message: "あ".repeat(20_000) };
-  expect(parts([long, long, long, long]).map((part) => part.length)).toEqual([3, 1]);
-  expect(parts([])).toEqual([]);
+  expect(toBatches([long, long, long, long]).map((part) => part.length)).toEqual([3, 1]);
+  expect(toBatches([])).toEqual([]);
 });
 
 test("each refusal is said in words", () => {
   const problem = (code: string, more = {}) => ({ id: "r1", status: 409, problem: { code, detail: "it is so", ...more } as never });
   const winner = { decision: "reject", responder: "bob", at: "2026-01-02T10:00:00Z" };
-  const why = (code: string, more = {}) => fateOf(aRequest({}), problem(code, more), en).why;
+  const why = (code: string, more = {}) => toBulkStatus(aRequest({}), problem(code, more), en).why;
   expect(why("final", { winner })).toContain("rejected by bob");
   expect(why("final")).toBe("it is so");
   expect(why("digest_mismatch")).toBe(en.bulk.changed);
   expect(why("invalid", { errors: [{ field: "note", message: "too short" }] })).toBe("it is so; note: too short");
-  expect(fateOf(aRequest({}), { id: "r1", status: 200 }, en)).toEqual({ state: "decided" });
+  expect(toBulkStatus(aRequest({}), { id: "r1", status: 200 }, en)).toEqual({ state: "decided" });
 });
 
 const row = (id: string, can = true) => ({ id, can });
@@ -71,9 +71,9 @@ test("a range takes what can be selected, from either end", () => {
 });
 
 test("a range that shrinks gives back what it took, and keeps what was selected before", () => {
-  const chosen = toggled(toggled(nothing, "a"), "d");
-  const wide = extended(chosen, order, "e");
+  const chosen = toggle(toggle(nothing, "a"), "d");
+  const wide = extend(chosen, order, "e");
   expect([...wide.ids]).toEqual(["a", "d", "e"]);
-  expect([...extended(wide, order, "d").ids]).toEqual(["a", "d"]);
-  expect([...toggled(wide, "a").ids]).toEqual(["d", "e"]);
+  expect([...extend(wide, order, "d").ids]).toEqual(["a", "d"]);
+  expect([...toggle(wide, "a").ids]).toEqual(["d", "e"]);
 });

@@ -5,28 +5,28 @@ import { answerOf, fieldsOf, initialValues } from "../request/values";
 import type { Strings } from "../strings";
 import { visible } from "../widgets/visible";
 
-export type Verdict = Extract<Decision, "approve" | "reject">;
+export type BulkDecision = Extract<Decision, "approve" | "reject">;
 
 /** What became of one of several: on its way, decided, skipped for a reason, or not known. */
-export interface Fate {
+export interface BulkStatus {
   state: "sending" | "decided" | "skipped" | "unknown";
   why?: string;
   /** Of the request as it was then: what has changed since speaks for itself. */
   version?: number;
 }
 
-function heldBy(request: Request, me: string | undefined): string | null {
+function otherClaimant(request: Request, me: string | undefined): string | null {
   const { claimed_by: holder, claimed_until: until } = request;
   return holder && holder !== me && (!until || Date.parse(until) > Date.now()) ? holder : null;
 }
 
 /** Why this one has to be decided by itself, or not at all; null when it may be one of many. */
-export function whyNot(request: Request, verdict: Verdict, session: Session | null | undefined, strings: Strings): string | null {
+export function bulkRefusal(request: Request, verdict: BulkDecision, session: Session | null | undefined, strings: Strings): string | null {
   const { notInBulk } = strings;
   if (request.status !== "pending") return outcomeOf(request, null, strings);
   const refused = decisionRefusal(request, session, strings);
   if (refused) return refused;
-  const holder = heldBy(request, session?.name);
+  const holder = otherClaimant(request, session?.name);
   if (holder) return strings.claimedBy(visible(holder));
   if (request.priority === "high" || request.priority === "urgent") return notInBulk.priority;
   if (request.schema || fieldsOf(request).some((field) => field.required)) return notInBulk.form;
@@ -34,34 +34,34 @@ export function whyNot(request: Request, verdict: Verdict, session: Session | nu
 }
 
 /** The answer to one of several, bound to what was on screen. */
-export function itemFor(request: Request, verdict: Verdict, message: string): BulkItem {
+export function toBulkItem(request: Request, verdict: BulkDecision, message: string): BulkItem {
   const item: BulkItem = { id: request.id, digest: request.digest, decision: verdict };
   if (verdict === "reject") return message.trim() ? { ...item, message } : item;
   return request.form ? { ...item, data: answerOf(fieldsOf(request), initialValues(fieldsOf(request))) } : item;
 }
 
-const most = { items: 100, bytes: 200_000 };
+const limits = { items: 100, bytes: 200_000 };
 
 /** Cut what is to be sent into calls that a server takes: so many answers, so many bytes. */
-export function parts(items: readonly BulkItem[]): BulkItem[][] {
-  const cut: BulkItem[][] = [];
+export function toBatches(items: readonly BulkItem[]): BulkItem[][] {
+  const batches: BulkItem[][] = [];
   let bytes = 0;
   for (const item of items) {
     const size = new Blob([JSON.stringify(item)]).size + 1;
-    const last = cut.at(-1);
-    if (last && last.length < most.items && bytes + size <= most.bytes) {
+    const last = batches.at(-1);
+    if (last && last.length < limits.items && bytes + size <= limits.bytes) {
       last.push(item);
       bytes += size;
     } else {
-      cut.push([item]);
+      batches.push([item]);
       bytes = size;
     }
   }
-  return cut;
+  return batches;
 }
 
 /** Return what the server made of one answer, in words where it was refused. */
-export function fateOf(request: Request, { status, problem }: BulkOutcome, strings: Strings): Fate {
+export function toBulkStatus(request: Request, { status, problem }: BulkOutcome, strings: Strings): BulkStatus {
   if (status === 200) return { state: "decided" };
   const { version } = request;
   const { code, detail, winner, errors } = problem ?? {};

@@ -1,9 +1,9 @@
 import { useRef, type MouseEvent, type PointerEvent } from "react";
 
-const long = 500;
+const longPressTime = 500;
 
 /** Notice a finger that rests; a finger that moves scrolls. */
-export function useLongPress(pressed: () => void) {
+export function useLongPress(onLongPress: () => void) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const last = useRef({ touch: false, long: false });
   const stop = () => clearTimeout(timer.current);
@@ -14,8 +14,8 @@ export function useLongPress(pressed: () => void) {
       if (pointerType !== "touch") return;
       timer.current = setTimeout(() => {
         last.current.long = true;
-        pressed();
-      }, long);
+        onLongPress();
+      }, longPressTime);
     },
     onPointerUp: stop,
     onPointerCancel: stop,

@@ -2,27 +2,27 @@ import { defaultRangeExtractor, useVirtualizer, type Range, type Virtualizer } f
 import { Button } from "antd";
 import { useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
 import { useStrings } from "../strings";
-import { rowHeight, savedPlace, scrollToSee } from "./place";
-import { RequestRow, type RowActs } from "./request-row";
+import { rowHeight, readPosition, scrollTopToReveal } from "./scroll-position";
+import { RequestRow, type RowActions } from "./request-row";
 import { RowSkeleton } from "./row-skeleton";
-import type { Acts } from "./use-acts";
+import type { ListActions } from "./use-list-actions";
 import type { InboxState } from "./use-inbox";
-import { usePlace } from "./use-place";
+import { useScrollPosition } from "./use-scroll-position";
 
 interface RowsProps {
   inbox: InboxState;
-  acts: Acts;
+  actions: ListActions;
 }
 
-type Rolls = Virtualizer<HTMLDivElement, Element>;
+type RowVirtualizer = Virtualizer<HTMLDivElement, Element>;
 type Scroller = RefObject<HTMLDivElement | null>;
 
 /** Bring a row into view when it is opened, and with the focus when the keys went there. */
-function useReveal({ shown, cursor, openId }: InboxState, scroller: Scroller): void {
+function useReveal({ view, cursor, openId }: InboxState, scroller: Scroller): void {
   const reveal = useEffectEvent((id: string | undefined) => {
     const element = scroller.current;
-    const index = shown.rows.findIndex((row) => row.request.id === id);
-    if (element && index >= 0) element.scrollTo({ top: scrollToSee(index, element.scrollTop, element.clientHeight) });
+    const index = view.rows.findIndex((row) => row.request.id === id);
+    if (element && index >= 0) element.scrollTo({ top: scrollTopToReveal(index, element.scrollTop, element.clientHeight) });
   });
   const isFirst = useRef(true);
   const focus = useEffectEvent((id: string) => {
@@ -32,18 +32,18 @@ function useReveal({ shown, cursor, openId }: InboxState, scroller: Scroller): v
   });
   useLayoutEffect(() => {
     // After a reload the person finds the list as they left it, also when they had scrolled away from what is open.
-    if (!isFirst.current || !savedPlace(shown.of)) reveal(openId);
+    if (!isFirst.current || !readPosition(view.listKey)) reveal(openId);
     isFirst.current = false;
-  }, [openId, shown.of]);
-  const { wish } = cursor;
+  }, [openId, view.listKey]);
+  const { focusTarget } = cursor;
   useLayoutEffect(() => {
-    if (wish) focus(wish.id);
-  }, [wish]);
+    if (focusTarget) focus(focusTarget.id);
+  }, [focusTarget]);
 }
 
 /** Only the rows on screen are there, and the one that has the keys: a row that goes takes the focus with it. */
-function useRolls({ shown, cursor, list }: InboxState, scroller: Scroller, place: number | undefined): Rolls {
-  const { rows } = shown;
+function useRowVirtualizer({ view, cursor, list }: InboxState, scroller: Scroller, place: number | undefined): RowVirtualizer {
+  const { rows } = view;
   const extract = (range: Range) => {
     const indexes = new Set(defaultRangeExtractor(range));
     if (cursor.index < rows.length) indexes.add(cursor.index);
@@ -62,8 +62,8 @@ function useRolls({ shown, cursor, list }: InboxState, scroller: Scroller, place
 }
 
 /** Rows are drawn anew only when something of theirs changes; what they can do is always what can be done now. */
-function useRowActs({ cursor }: InboxState, acts: Acts): RowActs {
-  const now = { open: acts.open, select: acts.select, focused: cursor.at };
+function useRowActions({ cursor }: InboxState, actions: ListActions): RowActions {
+  const now = { open: actions.open, select: actions.select, onFocus: cursor.at };
   const latest = useRef(now);
   useEffect(() => {
     latest.current = now;
@@ -71,11 +71,11 @@ function useRowActs({ cursor }: InboxState, acts: Acts): RowActs {
   return useMemo(() => ({
     open: (id) => latest.current.open(id),
     select: (id, range) => latest.current.select(id, range),
-    focused: (id) => latest.current.focused(id),
+    onFocus: (id) => latest.current.onFocus(id),
   }), []);
 }
 
-function More({ list }: Pick<InboxState, "list">) {
+function LoadMoreRow({ list }: Pick<InboxState, "list">) {
   const strings = useStrings();
   if (!list.isFetchNextPageError) return <RowSkeleton />;
   return (
@@ -86,50 +86,50 @@ function More({ list }: Pick<InboxState, "list">) {
   );
 }
 
-function useMorePages({ list, shown }: InboxState, last: number): void {
+function useMorePages({ list, view }: InboxState, last: number): void {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
-  const isNear = last >= shown.rows.length - 50;
+  const isNear = last >= view.rows.length - 50;
   useEffect(() => {
     if (isNear && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
   }, [isNear, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
 }
 
 /** The arrows move where the focus is; elsewhere they belong to what has it. */
-function arrows(acts: Acts) {
+function onArrowKey(actions: ListActions) {
   const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Home: -1e6, End: 1e6 };
   return (event: KeyboardEvent) => {
     const by = steps[event.key];
     if (by === undefined || event.metaKey || event.ctrlKey || event.altKey) return;
     event.preventDefault();
-    if (event.shiftKey) acts.selectMore(by);
-    else acts.move(by);
+    if (event.shiftKey) actions.selectMore(by);
+    else actions.move(by);
   };
 }
 
 /** The list itself; it scrolls, and nothing else does. */
-export function Rows({ inbox, acts }: RowsProps) {
+export function Rows({ inbox, actions }: RowsProps) {
   const strings = useStrings();
-  const { shown, cursor, selection, openId, list } = inbox;
+  const { view, cursor, selection, openId, list } = inbox;
   const scroller = useRef<HTMLDivElement>(null);
-  const place = usePlace(inbox, scroller);
-  const virtual = useRolls(inbox, scroller, place);
+  const place = useScrollPosition(inbox, scroller);
+  const virtual = useRowVirtualizer(inbox, scroller, place);
   const items = virtual.getVirtualItems();
-  const rowActs = useRowActs(inbox, acts);
+  const rowActs = useRowActions(inbox, actions);
   useReveal(inbox, scroller);
   useMorePages(inbox, items.at(-1)?.index ?? -1);
-  const size = list.hasNextPage ? -1 : shown.rows.length;
+  const size = list.hasNextPage ? -1 : view.rows.length;
   return (
-    <div className="inbox-scroll" ref={scroller} role="presentation" data-testid="inbox-scroll" onKeyDown={arrows(acts)}>
+    <div className="inbox-scroll" ref={scroller} role="presentation" data-testid="inbox-scroll" onKeyDown={onArrowKey(actions)}>
       <ul className="inbox-rows" aria-label={strings.requests} style={{ height: virtual.getTotalSize() }} data-placed={place !== undefined} data-selecting={selection.ids.size > 0}>
         {items.map(({ index, key, start }) => {
-          const row = shown.rows[index];
-          if (!row) return <li key={key} className="inbox-row" style={{ transform: `translateY(${start}px)` }}><More list={list} /></li>;
+          const row = view.rows[index];
+          if (!row) return <li key={key} className="inbox-row" style={{ transform: `translateY(${start}px)` }}><LoadMoreRow list={list} /></li>;
           const { id } = row.request;
           return (
             <RequestRow
-              key={key} {...row} acts={rowActs} start={start} position={index + 1} size={size} current={id === openId}
-              active={id === cursor.id} selected={selection.ids.has(id)} selecting={selection.ids.size > 0}
-              refusal={row.left ? strings.leftList : inbox.refusalOf(row.request)} fate={inbox.fateOf(row.request)}
+              key={key} {...row} actions={rowActs} start={start} position={index + 1} size={size} current={id === openId}
+              active={id === cursor.id} selected={selection.ids.has(id)} isSelecting={selection.ids.size > 0}
+              refusal={row.isOutdated ? strings.leftList : inbox.refusalOf(row.request)} bulkStatus={inbox.bulkStatusOf(row.request)}
             />
           );
         })}

@@ -4,12 +4,12 @@ import Input from "antd/es/input/Input";
 import { useEffect, useRef, useState, type KeyboardEvent, type Ref } from "react";
 import type { Filters } from "../api/lists";
 import { useStrings } from "../strings";
-import { filter } from "./address";
+import { applyFilters } from "./inbox-url";
 
 const pause = 250;
 
 /** Put what was typed into the address once the hands rest; a word that an input method still composes is none. */
-function useTyped({ q = "", ...rest }: Filters): [string, (text: string, composing: boolean) => void] {
+function useSearchText({ q = "", ...rest }: Filters): [string, (text: string, composing: boolean) => void] {
   const [typed, setTyped] = useState(q);
   const [seen, setSeen] = useState(q);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -23,8 +23,8 @@ function useTyped({ q = "", ...rest }: Filters): [string, (text: string, composi
     setTyped(text);
     clearTimeout(timer.current);
     if (composing) return;
-    const wanted = text.trim();
-    timer.current = setTimeout(() => filter({ ...rest, ...(wanted && { q: wanted }) }, { replace: true }), text ? pause : 0);
+    const query = text.trim();
+    timer.current = setTimeout(() => applyFilters({ ...rest, ...(query && { q: query }) }, { replace: true }), text ? pause : 0);
   };
   return [typed, type];
 }
@@ -37,7 +37,7 @@ interface SearchBoxProps {
 
 export function SearchBox({ filters, input, onLeave }: SearchBoxProps) {
   const strings = useStrings();
-  const [typed, type] = useTyped(filters);
+  const [typed, type] = useSearchText(filters);
   const composing = useRef(false);
   const leave = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing || !["Escape", "Enter", "ArrowDown"].includes(event.key)) return;

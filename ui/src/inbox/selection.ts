@@ -29,13 +29,13 @@ export function between(rows: readonly Selectable[], one: string, other: string)
   return rows.slice(a, b + 1).filter((row) => row.can).map((row) => row.id);
 }
 
-export function toggled({ ids }: State, id: string): State {
+export function toggle({ ids }: State, id: string): State {
   const base = new Set(ids);
   if (!base.delete(id)) base.add(id);
   return { ids: base, base, anchor: id };
 }
 
-export function extended({ anchor, base }: State, rows: readonly Selectable[], id: string): State {
+export function extend({ anchor, base }: State, rows: readonly Selectable[], id: string): State {
   return { ids: new Set([...base, ...between(rows, anchor ?? id, id)]), base, anchor: anchor ?? id };
 }
 
@@ -49,8 +49,8 @@ export function useSelection(list: string): Selection {
   }
   return {
     ids: state.ids,
-    toggle: (id) => setState((old) => toggled(old, id)),
-    extend: (rows, id) => setState((old) => extended(old, rows, id)),
+    toggle: (id) => setState((old) => toggle(old, id)),
+    extend: (rows, id) => setState((old) => extend(old, rows, id)),
     set: (chosen) => setState({ ids: new Set(chosen), base: new Set(chosen) }),
   };
 }

@@ -3,19 +3,19 @@ import { Suspense, type RefObject } from "react";
 import { useCounts } from "../api/counts";
 import type { Filters, Tab } from "../api/lists";
 import { useStrings } from "../strings";
-import { later } from "../widgets/later";
-import { filter, searchOf, tabs } from "./address";
-import { savePlace } from "./place";
+import { lazyWithRetry } from "../widgets/lazy";
+import { applyFilters, searchOf, tabs } from "./inbox-url";
+import { savePosition } from "./scroll-position";
 import { SearchBox } from "./search-box";
-import type { Acts } from "./use-acts";
+import type { ListActions } from "./use-list-actions";
 import type { InboxState } from "./use-inbox";
 
-const FilterMenus = later(() => import("./filter-menus"));
+const FilterMenus = lazyWithRetry(() => import("./filter-menus"));
 
 function choose(filters: Filters): void {
   // Who chooses a list wants its newest; who comes back with Back or a reload wants the place they left.
-  savePlace(searchOf(filters), undefined);
-  filter(filters);
+  savePosition(searchOf(filters), undefined);
+  applyFilters(filters);
 }
 
 function Tabs({ filters }: { filters: Filters }) {
@@ -34,13 +34,13 @@ function Tabs({ filters }: { filters: Filters }) {
 }
 
 /** What came since; the line is there anyway, so that no row moves when it appears. */
-function News({ inbox, acts }: { inbox: InboxState; acts: Acts }) {
+function NewRequestsButton({ inbox, actions }: { inbox: InboxState; actions: ListActions }) {
   const strings = useStrings();
-  const { length } = inbox.shown.fresh;
+  const { length } = inbox.view.newRequests;
   return (
-    <output className="inbox-news">
+    <output className="inbox-new">
       {length > 0 && (
-        <Button size="small" type="primary" shape="round" onClick={acts.showNew} data-testid="show-new">↑ {strings.newOnes(String(length))}</Button>
+        <Button size="small" type="primary" shape="round" onClick={actions.showNew} data-testid="show-new">↑ {strings.newOnes(String(length))}</Button>
       )}
     </output>
   );
@@ -48,20 +48,20 @@ function News({ inbox, acts }: { inbox: InboxState; acts: Acts }) {
 
 interface ToolbarProps {
   inbox: InboxState;
-  acts: Acts;
+  actions: ListActions;
   search: RefObject<InputRef | null>;
   isIdle: boolean;
 }
 
-export function Toolbar({ inbox, acts, search, isIdle }: ToolbarProps) {
+export function Toolbar({ inbox, actions, search, isIdle }: ToolbarProps) {
   const { filters } = inbox;
   return (
     <div className="inbox-tools">
       <Tabs filters={filters} />
-      <SearchBox filters={filters} input={search} onLeave={() => acts.move(0)} />
+      <SearchBox filters={filters} input={search} onLeave={() => actions.move(0)} />
       <div className="inbox-filters">
         <Suspense fallback={null}>{isIdle && <FilterMenus filters={filters} />}</Suspense>
-        <News inbox={inbox} acts={acts} />
+        <NewRequestsButton inbox={inbox} actions={actions} />
       </div>
     </div>
   );

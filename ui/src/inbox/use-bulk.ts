@@ -1,18 +1,18 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../api/call";
-import { keep } from "../api/requests";
+import { cacheRequest } from "../api/requests";
 import type { BulkItem, BulkOutcome, Request } from "../api/types";
 import { useStrings } from "../strings";
 import { explain } from "../widgets/problem";
-import { fateOf, itemFor, parts, type Fate, type Verdict } from "./bulk";
+import { toBulkStatus, toBulkItem, toBatches, type BulkStatus, type BulkDecision } from "./bulk";
 
-export type Fates = ReadonlyMap<string, Fate>;
+export type BulkStatuses = ReadonlyMap<string, BulkStatus>;
 
-export interface Bulk {
-  fates: Fates;
-  /** Decide each on its own and return the ids of those that are decided; `fates` tells of each as soon as it is known. */
-  decide: (requests: readonly Request[], verdict: Verdict, message: string) => Promise<ReadonlySet<string>>;
+export interface BulkDecisions {
+  statuses: BulkStatuses;
+  /** Decide each on its own and return the ids of those that are decided; `statuses` tells of each as soon as it is known. */
+  decide: (requests: readonly Request[], verdict: BulkDecision, message: string) => Promise<ReadonlySet<string>>;
 }
 
 function useSend() {
@@ -21,40 +21,40 @@ function useSend() {
   });
 }
 
-export function useBulk(): Bulk {
+export function useBulk(): BulkDecisions {
   const client = useQueryClient();
   const strings = useStrings();
   const { mutateAsync } = useSend();
-  const [fates, setFates] = useState<Fates>(new Map());
-  const tell = (told: Iterable<readonly [string, Fate]>) => setFates((old) => new Map([...old, ...told]));
+  const [statuses, setStatuses] = useState<BulkStatuses>(new Map());
+  const report = (entries: Iterable<readonly [string, BulkStatus]>) => setStatuses((old) => new Map([...old, ...entries]));
 
-  const sendPart = async (items: BulkItem[], requests: ReadonlyMap<string, Request>) => {
+  const sendBatch = async (items: BulkItem[], requests: ReadonlyMap<string, Request>) => {
     const { items: results } = await mutateAsync(items);
-    for (const { request } of results) if (request) keep(client, request);
-    tell(results.flatMap((result) => {
+    for (const { request } of results) if (request) cacheRequest(client, request);
+    report(results.flatMap((result) => {
       const request = requests.get(result.id ?? "");
-      return request ? [[request.id, fateOf(request, result, strings)] as const] : [];
+      return request ? [[request.id, toBulkStatus(request, result, strings)] as const] : [];
     }));
     return results.flatMap(({ id, status }) => (status === 200 && id ? [id] : []));
   };
 
-  const decide: Bulk["decide"] = async (requests, verdict, message) => {
-    const known = new Map(requests.map((request) => [request.id, request]));
-    const waiting = parts(requests.map((request) => itemFor(request, verdict, message)));
+  const decide: BulkDecisions["decide"] = async (requests, verdict, message) => {
+    const requestsById = new Map(requests.map((request) => [request.id, request]));
+    const batches = toBatches(requests.map((request) => toBulkItem(request, verdict, message)));
     const decided = new Set<string>();
-    tell(requests.map(({ id }) => [id, { state: "sending" }] as const));
+    report(requests.map(({ id }) => [id, { state: "sending" }] as const));
     try {
       // One after the other: a server that is going under shall not get all of them at once.
-      while (waiting[0]) {
-        const done = await sendPart(waiting[0], known); // eslint-disable-line no-await-in-loop
+      while (batches[0]) {
+        const done = await sendBatch(batches[0], requestsById); // eslint-disable-line no-await-in-loop
         for (const id of done) decided.add(id);
-        waiting.shift();
+        batches.shift();
       }
     } catch (error) {
       const why = explain(error, strings);
-      tell(waiting.flat().map(({ id }) => [id, { state: "unknown", why: `${strings.bulk.unknown} ${why}` }] as const));
+      report(batches.flat().map(({ id }) => [id, { state: "unknown", why: `${strings.bulk.unknown} ${why}` }] as const));
     }
     return decided;
   };
-  return { fates, decide };
+  return { statuses, decide };
 }

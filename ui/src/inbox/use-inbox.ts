@@ -1,52 +1,52 @@
 import { useMemo } from "react";
 import type { Filters } from "../api/lists";
-import { useRequests, useSent } from "../api/requests";
+import { useRequests, usePendingAnswers } from "../api/requests";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
 import { explain } from "../widgets/problem";
-import { searchOf, useFilters } from "./address";
-import { whyNot, type Fate, type Verdict } from "./bulk";
+import { searchOf, useFilters } from "./inbox-url";
+import { bulkRefusal, type BulkStatus, type BulkDecision } from "./bulk";
 import { useSelection, type Selection } from "./selection";
-import { useBulk, type Bulk } from "./use-bulk";
-import { useCalm } from "./use-calm";
+import { useBulk, type BulkDecisions } from "./use-bulk";
+import { useListActivity } from "./use-list-activity";
 import { useCursor, type Cursor } from "./use-cursor";
-import { useSteady, type Steady } from "./use-steady";
+import { useStableRows, type StableRows } from "./use-stable-rows";
 
 /** The list and all that a person does to it. */
 export interface InboxState {
   filters: Filters;
   openId: string | undefined;
   list: ReturnType<typeof useRequests>;
-  shown: Steady;
+  view: StableRows;
   /** What is shown is still that of the filters before. */
-  isLate: boolean;
+  isStale: boolean;
   cursor: Cursor;
   selection: Selection;
   selected: Request[];
-  bulk: Bulk;
-  fateOf: (request: Request) => Fate | undefined;
-  refusalOf: (request: Request, verdict?: Verdict) => string | null;
+  bulk: BulkDecisions;
+  bulkStatusOf: (request: Request) => BulkStatus | undefined;
+  refusalOf: (request: Request, verdict?: BulkDecision) => string | null;
   /** What tells whether somebody is at the rows. */
-  watch: ReturnType<typeof useCalm>["watch"];
+  activityHandlers: ReturnType<typeof useListActivity>["handlers"];
 }
 
-function useFates({ fates }: Bulk, openId: string | undefined) {
+function useBulkStatus({ statuses }: BulkDecisions, openId: string | undefined) {
   const strings = useStrings();
-  const sent = useSent();
-  return ({ id, version }: Request): Fate | undefined => {
+  const sent = usePendingAnswers();
+  return ({ id, version }: Request): BulkStatus | undefined => {
     const one = sent.get(id);
     if (one?.state === "sending") return { state: "sending" };
     // What is open says itself what went wrong, and better.
     if (one && id !== openId) return { state: "unknown", why: explain(one.error, strings) };
-    const fate = fates.get(id);
-    return fate?.version === undefined || fate.version >= version ? fate : undefined;
+    const status = statuses.get(id);
+    return status?.version === undefined || status.version >= version ? status : undefined;
   };
 }
 
 /** What is selected and can still be decided: what has ended elsewhere is out by itself. */
-function useChosen(of: string, listed: readonly Request[] | undefined): Selection {
-  const selection = useSelection(of);
+function usePendingSelection(listKey: string, listed: readonly Request[] | undefined): Selection {
+  const selection = useSelection(listKey);
   if (!listed || selection.ids.size === 0) return selection;
   const pending = listed.filter(({ id, status }) => status === "pending" && selection.ids.has(id));
   return { ...selection, ids: new Set(pending.map(({ id }) => id)) };
@@ -59,18 +59,18 @@ export function useInbox(openId: string | undefined): InboxState {
   const list = useRequests(filters);
   const listed = useMemo(() => list.data?.pages.flatMap((page) => page.items), [list.data]);
   const bulk = useBulk();
-  const of = searchOf(filters);
-  const selection = useChosen(of, listed);
-  const { isCalm, watch } = useCalm();
-  const shown = useSteady({
-    of, listed, asOf: list.data?.pages[0]?.asOf, isCalm: isCalm && openId === undefined && selection.ids.size === 0,
+  const listKey = searchOf(filters);
+  const selection = usePendingSelection(listKey, listed);
+  const { isInactive, handlers: activityHandlers } = useListActivity();
+  const view = useStableRows({
+    listKey, listed, asOf: list.data?.pages[0]?.asOf, isInactive: isInactive && openId === undefined && selection.ids.size === 0,
   });
-  const { rows } = shown;
+  const { rows } = view;
   const cursor = useCursor(rows, openId);
   return {
-    filters, openId, list, shown, isLate: shown.of !== of, cursor, selection, bulk, watch,
+    filters, openId, list, view, isStale: view.listKey !== listKey, cursor, selection, bulk, activityHandlers,
     selected: rows.map((row) => row.request).filter(({ id }) => selection.ids.has(id)),
-    fateOf: useFates(bulk, openId),
-    refusalOf: (request, verdict = "approve") => whyNot(request, verdict, session, strings),
+    bulkStatusOf: useBulkStatus(bulk, openId),
+    refusalOf: (request, verdict = "approve") => bulkRefusal(request, verdict, session, strings),
   };
 }

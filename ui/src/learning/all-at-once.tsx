@@ -4,17 +4,17 @@ import { useId, useState } from "react";
 import { requestQuery } from "../api/requests";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
-import { whyNot, type Verdict } from "../inbox/bulk";
+import { bulkRefusal, type BulkDecision } from "../inbox/bulk";
 import { useBulk } from "../inbox/use-bulk";
 import { useKeys } from "../widgets/keys";
 import { useLearningWords } from "./words";
 
 /** Those of the open proposals that this person may decide as they stand on the page. */
-function useOpen(ids: string[], verdict: Verdict): Request[] {
+function useOpen(ids: string[], verdict: BulkDecision): Request[] {
   const words = useLearningWords();
   const session = useSession().data;
   const found = useQueries({ queries: ids.map(requestQuery), combine: (all) => all.flatMap(({ data }) => (data ? [data] : [])) });
-  return found.filter((request) => whyNot(request, verdict, session, words) === null);
+  return found.filter((request) => bulkRefusal(request, verdict, session, words) === null);
 }
 
 interface ReasonProps {
@@ -49,18 +49,18 @@ function Reason({ count, onReject, onBack }: ReasonProps) {
 /** Decide several proposals at once: each by what of it is on screen. */
 export function AllAtOnce({ ids, onDecided }: { ids: string[]; onDecided: () => void }) {
   const words = useLearningWords();
-  const { fates, decide } = useBulk();
+  const { statuses, decide } = useBulk();
   const [rejecting, setRejecting] = useState(false);
   const [sending, setSending] = useState(false);
   const open = useOpen(ids, "approve");
-  const send = async (verdict: Verdict, reason: string) => {
+  const send = async (verdict: BulkDecision, reason: string) => {
     setSending(true);
     await decide(open, verdict, reason);
     setSending(false);
     setRejecting(false);
     onDecided();
   };
-  const skipped = [...new Set([...fates.values()].flatMap(({ state, why }) => (state === "skipped" || state === "unknown" ? [why ?? ""] : [])))];
+  const skipped = [...new Set([...statuses.values()].flatMap(({ state, why }) => (state === "skipped" || state === "unknown" ? [why ?? ""] : [])))];
   return (
     <>
       {open.length > 1 && !rejecting && (

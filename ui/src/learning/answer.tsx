@@ -9,7 +9,7 @@ import { useLearningWords } from "./words";
 
 /** What the newest run of a thread has said and done so far. */
 function newestRun({ items }: StreamState): Item[] {
-  return items.slice(items.findLastIndex((item) => item.kind === "run" && item.began === "started") + 1);
+  return items.slice(items.findLastIndex((item) => item.kind === "run" && item.reason === "started") + 1);
 }
 
 /** The words that are being written: what was said before a tool was called is no answer. */

@@ -1,7 +1,7 @@
 /** Something unfolds while the agent works; it stands still for who asks for calm. */
 export function Bloom({ words, more }: { words: string; more?: string | undefined }) {
   return (
-    <output className="blooming quiet" data-testid="working">
+    <output className="blooming quiet" data-testid="activity">
       <svg className="bloom" viewBox="-16 -16 32 32" aria-hidden="true">
         {[0, 60, 120, 180, 240, 300].map((turn) => (
           <g key={turn} transform={`rotate(${turn})`}><ellipse className="petal" cx="0" cy="-8" rx="4" ry="6.5" style={{ animationDelay: `${turn * 3}ms` }} /></g>

@@ -1,6 +1,6 @@
 import { Button, Empty } from "antd";
 import { useState } from "react";
-import { Fold } from "../thread/fold";
+import { Disclosure } from "../thread/disclosure";
 import { AgentText } from "../widgets/agent-text";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
@@ -31,7 +31,7 @@ function Refused({ rejected }: { rejected: Playbook["rejected"] }) {
   const words = useLearningWords();
   if (rejected.length === 0) return null;
   return (
-    <Fold id="refused-texts" testId="refused-texts" summary={<span>{words.refusedOnce(rejected.length)}</span>}>
+    <Disclosure id="refused-texts" testId="refused-texts" summary={<span>{words.refusedOnce(rejected.length)}</span>}>
       <p className="quiet">{words.refusedHint}</p>
       <ul className="learn-list">
         {rejected.map(({ text, at, reason }) => (
@@ -40,7 +40,7 @@ function Refused({ rejected }: { rejected: Playbook["rejected"] }) {
           </li>
         ))}
       </ul>
-    </Fold>
+    </Disclosure>
   );
 }
 
@@ -63,9 +63,9 @@ export function Bullets({ playbook: { id, bullets, rejected } }: { playbook: Pla
       {adding ? <EditBullet playbook={id} onDone={() => setAdding(false)} />
         : <Button type="dashed" className="add-bullet" onClick={() => setAdding(true)} data-testid="add-bullet">{words.addBullet}</Button>}
       {retired.length > 0 && (
-        <Fold id={`retired-${id}`} testId="retired" summary={<span>{words.retired(retired.length)}</span>}>
+        <Disclosure id={`retired-${id}`} testId="retired" summary={<span>{words.retired(retired.length)}</span>}>
           <ul className="inspector-rows detail">{retired.map((bullet) => <BulletRow key={bullet.id} playbook={id} bullet={bullet} />)}</ul>
-        </Fold>
+        </Disclosure>
       )}
       <Refused rejected={rejected} />
     </div>

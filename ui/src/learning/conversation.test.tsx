@@ -72,7 +72,7 @@ test("an example in the language of the page begins a conversation, and the ques
   expect(others).toEqual([]);
   await user.click(example as HTMLElement);
   expect((await screen.findByTestId("question")).textContent).toBe("How do I glue oak?");
-  expect(screen.getByTestId("working")).toBeTruthy();
+  expect(screen.getByTestId("activity")).toBeTruthy();
   await waitFor(() => expect(window.location.pathname).toMatch(/^\/learning\/learn-/));
   expect(server.sent[0]?.body).toEqual({ query: "How do I glue oak?", agent: "engrammer" });
 });
@@ -80,7 +80,7 @@ test("an example in the language of the page begins a conversation, and the ques
 test("an answer is shown as it is written, without what was said before a note was looked up", async () => {
   server.conversation = aConversation({ status: "running", turns: [aTurn({ phase: "answering", response: null, references: [], bullets: [] })] });
   show(<LearningPage id="learn-1" />);
-  await screen.findByTestId("working");
+  await screen.findByTestId("activity");
   const stream = FakeEventSource.all.find(({ url }) => url.includes("/threads/learn-1/stream"));
   if (!stream) throw new Error("nobody follows the thread");
   let number = 0;
@@ -184,7 +184,7 @@ test("a run that failed says why, and the conversation can go on", async () => {
   server.conversation = aConversation({ status: "error", turns: [aTurn({ phase: "answering", response: null, error: "the provider is down" })] });
   show(<LearningPage id="learn-1" />);
   expect((await screen.findByTestId("turn-error")).textContent).toContain("the provider is down");
-  expect(screen.queryByTestId("working")).toBeNull();
+  expect(screen.queryByTestId("activity")).toBeNull();
   expect((screen.getByTestId("message-box") as HTMLTextAreaElement).disabled).toBe(false);
 });
 
@@ -192,6 +192,6 @@ test("a question that was stopped before its answer says so", async () => {
   server.conversation = aConversation({ status: "idle", turns: [aTurn({ phase: "done", response: null, references: [], bullets: [], feedback: null })] });
   show(<LearningPage id="learn-1" />);
   expect(await screen.findByTestId("stopped")).toBeTruthy();
-  expect(screen.queryByTestId("working")).toBeNull();
+  expect(screen.queryByTestId("activity")).toBeNull();
   expect(screen.queryByTestId("say")).toBeNull();
 });

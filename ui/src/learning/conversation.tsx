@@ -1,11 +1,11 @@
 import { Alert, Button } from "antd";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { isStatus } from "../api/call";
-import { useSteer } from "../api/threads";
+import { useRunAction } from "../api/threads";
 import type { Agent } from "../api/types";
 import { Composer } from "../chat/composer";
-import { useTyped } from "../chat/typed";
-import { Why } from "../operations/why";
+import { useMessageDraft } from "../chat/message-draft";
+import { FailureReason } from "../operations/failure-reason";
 import { useStream } from "../thread/use-stream";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
@@ -42,7 +42,7 @@ function Begin({ agent, onAsk }: { agent: Agent; onAsk: (query: string) => void 
   const words = useLearningWords();
   const examples = examplesOf(agent, words.language);
   return (
-    <div className="chat-begin" data-testid="begin">
+    <div className="chat-introduction" data-testid="begin">
       <h2>{visible(agent.title || agent.name)}</h2>
       {agent.description && <p>{visible(agent.description)}</p>}
       <p className="quiet">{words.learningHint}</p>
@@ -60,7 +60,7 @@ function Stopped({ conversation }: { conversation: Conversation | undefined }) {
   const words = useLearningWords();
   const { status, error, turns = [] } = conversation ?? {};
   if (status !== "error" || !error || turns.at(-1)?.error) return null;
-  return <Alert type="error" showIcon title={words.runFailed} description={<Why why={error} />} data-testid="talk-error" />;
+  return <Alert type="error" showIcon title={words.runFailed} description={<FailureReason why={error} />} data-testid="talk-error" />;
 }
 
 const openProposal = () => document.querySelector<HTMLElement>(".insight article[data-status=pending]");
@@ -73,11 +73,11 @@ export function Talk(props: TalkProps) {
   const { turns, conversation } = talk;
   const newest = turns.at(-1);
   const column = useShown(turns);
-  const { stream, lost } = useStream(newest?.threadId ?? id, () => conversation !== undefined);
+  const { stream, isDisconnected } = useStream(newest?.threadId ?? id, () => conversation !== undefined);
   useRefresh(id, stream);
-  const [text, type] = useTyped(`learning.${typedFor}`);
+  const [text, type] = useMessageDraft(`learning.${typedFor}`);
   const [expected, expect] = useState("");
-  const cancel = useSteer("cancel");
+  const cancel = useRunAction("cancel");
   const toQuestion = useCallback(() => document.querySelector<HTMLElement>(".chat-composer textarea")?.focus({ preventScroll: true }), []);
   // On a phone it would open the keyboard over what was just decided.
   const afterwards = () => window.matchMedia("(pointer: fine)").matches && toQuestion();
@@ -113,13 +113,13 @@ export function Talk(props: TalkProps) {
         {turns.length === 0 && conversation?.status === "running" && <Bloom words={words.blooming.answering} />}
         <Stopped conversation={conversation} />
         {!(conversation && isStatus(talk.error, 0)) && !talk.isMissing && <Problem error={talk.error} retry={() => void talk.refetch()} />}
-        {(lost || isStatus(talk.error, 0)) && <p className="quiet" data-testid="stream-lost">{words.streamLost}</p>}
+        {(isDisconnected || isStatus(talk.error, 0)) && <p className="quiet" data-testid="stream-lost">{words.streamLost}</p>}
       </section>
-      <div className="chat-bar">
+      <div className="chat-input-bar">
         <Problem error={talk.refusal} />
         <Problem error={cancel.error} />
         <Composer
-          text={text} onText={type} phase={isBusy ? "working" : "ready"} asks={false} isStopping={cancel.isPending} chosen={chosen} placeholder={words.askSomething}
+          text={text} onText={type} phase={isBusy ? "working" : "ready"} hasOpenQuestion={false} isStopping={cancel.isPending} chosen={chosen} placeholder={words.askSomething}
           onSend={send} onStop={() => newest && cancel.mutate({ thread: newest.threadId })} onLeave={toProposal}
         />
         <KnownAnswer text={expected} onText={expect} />

@@ -4,7 +4,7 @@ import { useId, useState } from "react";
 import { call } from "../api/call";
 import { threadPath, useAgents } from "../api/threads";
 import type { Agent, Thread } from "../api/types";
-import { EarlierChats } from "../chat/earlier";
+import { ChatList } from "../chat/chat-list";
 import { useKeys } from "../widgets/keys";
 import { useMedia } from "../widgets/media";
 import { Problem } from "../widgets/problem";
@@ -61,11 +61,11 @@ function Playbooks({ agents, playbooks, current }: Omit<LearnersProps, "id"> & {
 function Earlier({ agents, current }: { agents: Agent[]; current: string | undefined }) {
   const words = useLearningWords();
   const roomy = useMedia("(min-width: 900px)");
-  if (roomy) return <EarlierChats agents={agents} current={current} to={learningPath} />;
+  if (roomy) return <ChatList agents={agents} current={current} to={learningPath} />;
   return (
-    <details className="chat-earlier">
+    <details className="chat-list-panel">
       <summary>{words.earlierQuestions}</summary>
-      <EarlierChats key={current} agents={agents} current={current} to={learningPath} />
+      <ChatList key={current} agents={agents} current={current} to={learningPath} />
     </details>
   );
 }
@@ -112,7 +112,7 @@ function Learners({ agents, playbooks, id }: LearnersProps) {
   useKeys(words.learningPage, [{ key: "n", label: words.newQuestion, run: () => go("/learning") }]);
   return (
     <div className="chat learning">
-      <aside className="chat-side">
+      <aside className="chat-sidebar">
         <Button block onClick={() => go("/learning")} data-testid="new-question">{words.newQuestion}</Button>
         <div className="learning-side">
           <Playbooks agents={agents} playbooks={playbooks} current={playbook} />
@@ -134,13 +134,13 @@ export default function LearningPage({ id }: { id: string | undefined }) {
   const playbooks = usePlaybooks();
   const error = agents.error ?? playbooks.error;
   if (error && !(agents.data && playbooks.data)) {
-    return <div className="column"><Problem error={error} retry={() => void Promise.all([agents.refetch(), playbooks.refetch()])} /></div>;
+    return <div className="page-column"><Problem error={error} retry={() => void Promise.all([agents.refetch(), playbooks.refetch()])} /></div>;
   }
-  if (!agents.data || !playbooks.data) return <Loading className="column" />;
+  if (!agents.data || !playbooks.data) return <Loading className="page-column" />;
   const names = new Set(playbooks.data.items.map(({ agent }) => agent));
   const learners = agents.data.items.filter(({ name }) => names.has(name));
   if (learners.length === 0) {
-    return <Empty className="column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={words.noLearners} data-testid="no-learners" />;
+    return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={words.noLearners} data-testid="no-learners" />;
   }
   return <Learners agents={learners} playbooks={playbooks.data.items} id={id} />;
 }

@@ -1,5 +1,5 @@
 import { Alert } from "antd";
-import { Fold } from "../thread/fold";
+import { Disclosure } from "../thread/disclosure";
 import { AgentText } from "../widgets/agent-text";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
@@ -30,7 +30,7 @@ export function LookedBack({ turn: { runId, reflected } }: { turn: Turn }) {
     <>
       {reflected.failed && <Alert type="warning" showIcon title={words.reflectionFailed(visible(reflected.failed))} data-testid="reflection-failed" />}
       {hasWords(reflected) && (
-        <Fold id={`${runId}-looked-back`} testId="looked-back" summary={<span className="quiet">{words.lookedBack}</span>}><Lines reflected={reflected} /></Fold>
+        <Disclosure id={`${runId}-looked-back`} testId="looked-back" summary={<span className="quiet">{words.lookedBack}</span>}><Lines reflected={reflected} /></Disclosure>
       )}
     </>
   );
@@ -44,7 +44,7 @@ export function LeftOut({ turn: { runId, phase, reflected, insights, suppressed,
     <>
       {isEmpty && <p className="quiet" data-testid="nothing-to-learn">{words.nothingToLearn}</p>}
       {suppressed.length > 0 && (
-        <Fold id={`${runId}-suppressed`} testId="suppressed" summary={<span className="quiet">{words.suppressed(suppressed.length)}</span>}>
+        <Disclosure id={`${runId}-suppressed`} testId="suppressed" summary={<span className="quiet">{words.suppressed(suppressed.length)}</span>}>
           <ul className="learn-list">
             {suppressed.map(({ text, reason, at }) => (
               <li key={text}>
@@ -52,7 +52,7 @@ export function LeftOut({ turn: { runId, phase, reflected, insights, suppressed,
               </li>
             ))}
           </ul>
-        </Fold>
+        </Disclosure>
       )}
       {droppedQuotes > 0 && <p className="quiet" data-testid="dropped-quotes">{words.droppedQuotes(droppedQuotes)}</p>}
     </>

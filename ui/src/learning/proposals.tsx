@@ -2,7 +2,7 @@ import { Tag } from "antd";
 import { useId } from "react";
 import type { Request } from "../api/types";
 import { RequestDetail } from "../request/request-detail";
-import { Fold } from "../thread/fold";
+import { Disclosure } from "../thread/disclosure";
 import { AgentText } from "../widgets/agent-text";
 import { Link, playbookPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
@@ -28,7 +28,7 @@ function Settled({ insight, playbook }: { insight: Insight; playbook: string | u
       </div>
       <div className={status === "learned" || status === "edited" ? "" : "quiet"}><AgentText text={text} /></div>
       {reason && <div className="quiet" data-testid="insight-reason">“{visible(reason)}”</div>}
-      {request && <Fold id={`insight-${id}`} summary={<span className="quiet">{words.decisionOn}</span>}><RequestDetail id={request.id} isInThread /></Fold>}
+      {request && <Disclosure id={`insight-${id}`} summary={<span className="quiet">{words.decisionOn}</span>}><RequestDetail id={request.id} isInThread /></Disclosure>}
     </div>
   );
 }

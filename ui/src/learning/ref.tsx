@@ -1,11 +1,11 @@
 import { Button } from "antd";
 import { Suspense, useState } from "react";
-import { later } from "../widgets/later";
+import { lazyWithRetry } from "../widgets/lazy";
 import { visible } from "../widgets/visible";
 import type { Evidence, Reference } from "./types";
 import { named, useLearningWords } from "./words";
 
-const NoteModal = later(() => import("./note-modal"));
+const NoteModal = lazyWithRetry(() => import("./note-modal"));
 
 interface RefProps {
   note: Reference;

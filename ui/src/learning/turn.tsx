@@ -1,5 +1,5 @@
 import { Alert } from "antd";
-import { Why } from "../operations/why";
+import { FailureReason } from "../operations/failure-reason";
 import type { StreamState } from "../thread/stream";
 import { AgentText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
@@ -49,7 +49,7 @@ export function TurnView({ id, turn, stream, isJudged, playbook, afterwards }: T
       {!isOnAnswer && response === null && isWorking && <Answering stream={stream ?? emptyStream} />}
       {isWorking && (response !== null || isOnAnswer) && <Bloom words={words.blooming.reflecting} />}
       {phase === "done" && !isOnAnswer && response === null && error === null && <p className="quiet" data-testid="stopped">{words.stoppedEarly}</p>}
-      {error !== null && <Alert type="error" showIcon title={words.runFailed} description={<Why why={error} />} data-testid="turn-error" />}
+      {error !== null && <Alert type="error" showIcon title={words.runFailed} description={<FailureReason why={error} />} data-testid="turn-error" />}
       {!isOnAnswer && (
         <div className="turn-judged">
           {feedback && <Judged feedback={feedback} />}

@@ -57,7 +57,7 @@ export default function MemoryPage() {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useMemories();
   const memories = byCategory(data?.pages.flatMap((page) => page.items) ?? []);
   return (
-    <div className="column">
+    <div className="page-column">
       <h1>{strings.memoryPage}</h1>
       <p className="quiet">{strings.memoryHint}</p>
       {error && !data && <Problem error={error} retry={() => void refetch()} />}

@@ -4,7 +4,7 @@ import type { Json, Memory } from "../api/types";
 import { valueFormatter } from "../request/field";
 import { renderedFields } from "../request/schema-field";
 import { useRequestStrings } from "../request/strings";
-import { dayAndTime } from "../thread/when";
+import { dayAndTime } from "../thread/time-format";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { Link, requestPath } from "../widgets/router";
 import { visible } from "../widgets/visible";

@@ -1,5 +1,5 @@
 import { memory } from "../strings/en/memory";
-import { togetherWith } from "../strings/together";
+import { createSectionStrings } from "../strings/section-strings";
 
 /** All words of the page of memories: those of every page, and its own. */
-export const useMemoryWords = togetherWith("memory", memory);
+export const useMemoryWords = createSectionStrings("memory", memory);

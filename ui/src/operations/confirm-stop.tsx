@@ -1,6 +1,6 @@
 import { Button, Flex, Input } from "antd";
 import { useEffect, useId, useRef, useState } from "react";
-import { useSteer, useThread } from "../api/threads";
+import { useRunAction, useThread } from "../api/threads";
 import type { Thread } from "../api/types";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
@@ -17,7 +17,7 @@ interface ConfirmStopProps {
 }
 
 /** What ends together with the run, by name: nobody should withdraw a question that they have not seen. */
-function Ends({ thread }: { thread: string }) {
+function EndingRequests({ thread }: { thread: string }) {
   const strings = useStrings();
   const { data, error, refetch } = useThread(thread, false);
   if (error) return <Problem error={error} retry={() => void refetch()} />;
@@ -35,7 +35,7 @@ function Ends({ thread }: { thread: string }) {
 export function ConfirmStop({ thread, how, onBack, onDone }: ConfirmStopProps) {
   const strings = useStrings();
   const id = useId();
-  const steer = useSteer(how);
+  const steer = useRunAction(how);
   const [reason, setReason] = useState("");
   const words = strings.stops[how];
   const panel = useRef<HTMLElement>(null);
@@ -50,7 +50,7 @@ export function ConfirmStop({ thread, how, onBack, onDone }: ConfirmStopProps) {
       ref={panel} className="confirm-stop" aria-label={words.title} data-testid={`confirm-${how}-panel`}
     >
       <strong>{words.title}</strong>
-      <Ends thread={thread} />
+      <EndingRequests thread={thread} />
       <label htmlFor={id}>{words.reason}</label>
       <Input.TextArea
         id={id} value={reason} maxLength={500} autoSize={{ minRows: 2, maxRows: 6 }} data-testid={`${how}-reason`}

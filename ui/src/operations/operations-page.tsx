@@ -4,19 +4,19 @@ import { useTroubles } from "../api/operations";
 import { useSession } from "../api/session";
 import type { Thread } from "../api/types";
 import { useStrings } from "../strings";
-import { useHeld } from "../thread/use-held";
+import { useFrozenRows } from "../thread/use-frozen-rows";
 import { focusedIn, useListKeys } from "../thread/list-keys";
-import { Waiting } from "../thread/waiting";
+import { NewRowsButton } from "../thread/new-rows-button";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { Loading } from "../widgets/loading";
-import { canRetry, rowsOf, type Row } from "./outcomes";
+import { canRetry, rowsOf, type OutcomeRow } from "./outcomes";
 import { TroubleRow } from "./trouble-row";
 import { useOutcomes } from "./use-outcomes";
 import "./operations.css";
 
 /** Which rows are ticked; those that cannot be retried any more drop out by themselves. */
-function useSelection(rows: Row[]) {
+function useSelection(rows: OutcomeRow[]) {
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const possible = rows.filter(canRetry);
   const selected = possible.filter(({ id }) => ticked.has(id));
@@ -28,7 +28,7 @@ function useSelection(rows: Row[]) {
   };
   return {
     selected, possible, select,
-    toggle: (row: Row | undefined) => row && canRetry(row) && select(row.id, !ticked.has(row.id)),
+    toggle: (row: OutcomeRow | undefined) => row && canRetry(row) && select(row.id, !ticked.has(row.id)),
     has: (id: string) => ticked.has(id),
     all: (on: boolean) => setTicked(new Set(on ? possible.map(({ id }) => id) : [])),
   };
@@ -36,7 +36,7 @@ function useSelection(rows: Row[]) {
 
 type Selection = ReturnType<typeof useSelection>;
 
-function Bulk({ selection, onRetry }: { selection: Selection; onRetry: () => void }) {
+function BulkControls({ selection, onRetry }: { selection: Selection; onRetry: () => void }) {
   const strings = useStrings();
   const { selected, possible, all } = selection;
   if (possible.length === 0) return null;
@@ -55,7 +55,7 @@ function Bulk({ selection, onRetry }: { selection: Selection; onRetry: () => voi
   );
 }
 
-function Calm() {
+function NoTroubles() {
   const strings = useStrings();
   return (
     <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.allWell} data-testid="all-well">
@@ -83,12 +83,12 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
   const troubles = data?.pages.flatMap((page) => page.items) ?? [];
   const { outcomes, retry, abandoned, clear } = useOutcomes(troubles);
   const newest = rowsOf(troubles, outcomes);
-  const { rows, waiting, letIn, watch } = useHeld(newest);
+  const { rows, newCount, showNew, handlers } = useFrozenRows(newest);
   const selection = useSelection(rows);
   const [stopping, setStopping] = useState<string>();
   const list = useRef<HTMLUListElement>(null);
 
-  const retryChosen = (row: Row | undefined) => {
+  const retryChosen = (row: OutcomeRow | undefined) => {
     retry(selection.selected.length > 0 ? selection.selected : row && canRetry(row) ? [row] : []);
     selection.all(false);
   };
@@ -98,7 +98,7 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
   });
   if (error && !data) return <Problem error={error} retry={() => void refetch()} />;
   if (!data) return <Loading paragraph={{ rows: 6 }} />;
-  const actionsOf = (row: Row) => isAdmin ? {
+  const actionsOf = (row: OutcomeRow) => isAdmin ? {
     selected: selection.has(row.id) && canRetry(row),
     select: (on: boolean) => selection.select(row.id, on),
     retry: () => retry([row]),
@@ -112,10 +112,10 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
   } : undefined;
   return (
     <>
-      {isAdmin && <Bulk selection={selection} onRetry={() => retryChosen(undefined)} />}
-      <div className="rows-place" {...watch}>
-        <Waiting words={strings.newTroubles(waiting)} count={waiting} onClick={letIn} />
-        {rows.length === 0 ? <Calm /> : (
+      {isAdmin && <BulkControls selection={selection} onRetry={() => retryChosen(undefined)} />}
+      <div className="rows-container" {...handlers}>
+        <NewRowsButton label={strings.newTroubles(newCount)} count={newCount} onClick={showNew} />
+        {rows.length === 0 ? <NoTroubles /> : (
           <ul ref={list} className="troubles" aria-label={strings.needAttention}>
             {rows.map((row) => <TroubleRow key={row.id} row={row} actions={actionsOf(row)} />)}
           </ul>
@@ -135,7 +135,7 @@ export default function OperationsPage() {
   const { data: session } = useSession();
   const isAdmin = session?.role === "admin";
   return (
-    <div className="column">
+    <div className="page-column">
       <h1>{strings.needAttention}</h1>
       {session && !isAdmin && <Alert type="info" showIcon title={strings.onlyAdminsOperate} data-testid="read-only" />}
       <Troubles isAdmin={isAdmin} />

@@ -6,7 +6,7 @@ export type Outcome =
   | { kind: "retried" | "abandoned"; at: string }
   | { kind: "refused"; error: Error };
 
-export interface Row {
+export interface OutcomeRow {
   id: string;
   trouble: Trouble;
   outcome: Outcome | undefined;
@@ -24,7 +24,7 @@ function isAgain(trouble: Trouble, outcome: Outcome | undefined): boolean {
   return outcome !== undefined && "at" in outcome && Date.parse(trouble.since) > Date.parse(outcome.at);
 }
 
-function rowOf(trouble: Trouble, outcomes: Outcomes): Row {
+function rowOf(trouble: Trouble, outcomes: Outcomes): OutcomeRow {
   const id = idOf(trouble);
   const outcome = outcomes.get(id)?.outcome;
   const again = isAgain(trouble, outcome);
@@ -32,7 +32,7 @@ function rowOf(trouble: Trouble, outcomes: Outcomes): Row {
 }
 
 /** What the page shows: what needs somebody now, and after it what was settled here and is gone from the server's list. */
-export function rowsOf(troubles: Trouble[], outcomes: Outcomes): Row[] {
+export function rowsOf(troubles: Trouble[], outcomes: Outcomes): OutcomeRow[] {
   const listed = new Set(troubles.map(idOf));
   const settled = [...outcomes].filter(([id, { outcome }]) => !listed.has(id) && "at" in outcome);
   return [
@@ -42,5 +42,5 @@ export function rowsOf(troubles: Trouble[], outcomes: Outcomes): Row[] {
 }
 
 /** Rows that a press of "try again" would do something for. */
-export const canRetry = ({ trouble, isSettled, outcome }: Row) =>
+export const canRetry = ({ trouble, isSettled, outcome }: OutcomeRow) =>
   trouble.can_retry && !isSettled && outcome?.kind !== "retrying";

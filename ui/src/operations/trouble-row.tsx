@@ -2,15 +2,15 @@ import { Button, Checkbox, Flex, Tag } from "antd";
 import { useEffect, useRef } from "react";
 import type { Thread } from "../api/types";
 import { useStrings, type Strings } from "../strings";
-import { dayAndTime } from "../thread/when";
+import { dayAndTime } from "../thread/time-format";
 import { explain } from "../widgets/problem";
 import { Link, requestPath, threadPagePath } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { ConfirmStop } from "./confirm-stop";
-import { canRetry, type Row } from "./outcomes";
-import { Why } from "./why";
+import { canRetry, type OutcomeRow } from "./outcomes";
+import { FailureReason } from "./failure-reason";
 
-function Outcome({ row }: { row: Row }) {
+function Outcome({ row }: { row: OutcomeRow }) {
   const strings = useStrings();
   const { outcome, isAgain } = row;
   if (isAgain) return <Tag color="error">{strings.outcomeAgain}</Tag>;
@@ -28,13 +28,13 @@ function Outcome({ row }: { row: Row }) {
   }
 }
 
-function refusalOf({ trouble }: Row, strings: Strings): string | null {
+function refusalOf({ trouble }: OutcomeRow, strings: Strings): string | null {
   if (trouble.kind === "request" && trouble.agent === null) return strings.threadGone;
   return trouble.can_retry ? null : strings.cannotRetry;
 }
 
 /** When the control that had the focus has done its work and is gone, the row has it. */
-function useFocusKept(isPlain: boolean) {
+function useKeepFocus(isPlain: boolean) {
   const place = useRef<HTMLLIElement>(null);
   const before = useRef(isPlain);
   useEffect(() => {
@@ -46,10 +46,10 @@ function useFocusKept(isPlain: boolean) {
   return place;
 }
 
-export const nameOf = ({ trouble }: Row) => visible(trouble.title ?? trouble.thread_id);
+export const nameOf = ({ trouble }: OutcomeRow) => visible(trouble.title ?? trouble.thread_id);
 
 interface TroubleRowProps {
-  row: Row;
+  row: OutcomeRow;
   /** Undefined for who may only look. */
   actions: {
     selected: boolean;
@@ -87,7 +87,7 @@ export function TroubleRow({ row, actions }: TroubleRowProps) {
   const { trouble } = row;
   const refusal = row.isSettled ? null : refusalOf(row, strings);
   const thread = trouble.thread_id;
-  const place = useFocusKept(row.isSettled || !actions?.stopping);
+  const place = useKeepFocus(row.isSettled || !actions?.stopping);
   return (
     <li ref={place} className="trouble" data-testid="trouble" data-id={row.id} data-kind={trouble.kind} data-outcome={row.isAgain ? "again" : row.outcome?.kind}>
       {actions && (
@@ -96,7 +96,7 @@ export function TroubleRow({ row, actions }: TroubleRowProps) {
           onChange={(event) => actions.select(event.target.checked)}
         />
       )}
-      <div className="trouble-words">
+      <div className="trouble-body">
         <div className="trouble-head">
           <Link to={threadPagePath(thread)} className="trouble-name">{nameOf(row)}</Link>
           <Outcome row={row} />
@@ -108,7 +108,7 @@ export function TroubleRow({ row, actions }: TroubleRowProps) {
           {trouble.request_id && <Link to={requestPath(trouble.request_id)}>{strings.openRequest}</Link>}
           <span>{strings.since} <time dateTime={trouble.since}>{dayAndTime(Date.parse(trouble.since), strings.language)}</time></span>
         </div>
-        <Why why={trouble.why} />
+        <FailureReason why={trouble.why} />
         {refusal && <p className="quiet">{refusal}</p>}
         <Buttons row={row} actions={actions} />
         {actions?.stopping && (

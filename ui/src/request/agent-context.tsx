@@ -4,7 +4,7 @@ import { askedBy } from "../learning/of-request";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
 import { useKeys } from "../widgets/keys";
-import { later } from "../widgets/later";
+import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
 import { CollapsibleText, showRestKey } from "./collapsible-text";
 import { translateGateText } from "./finish-gate";
@@ -20,7 +20,7 @@ function withoutAssistantKeys(context: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(context).filter(([key, value]) => !(assistantKeys.has(key) && isName(value))));
 }
 
-const DisplayBlocks = later(() => import("./display-blocks"));
+const DisplayBlocks = lazyWithRetry(() => import("./display-blocks"));
 
 /** Return the agent's own text and context. The task of a finish request is shown as a fact elsewhere. */
 function agentTextOf(request: Request, strings: Strings): { summary?: string; rest: JsonObject } {

@@ -1,14 +1,14 @@
 import { Input, InputNumber, Radio, Skeleton, Slider, Switch } from "antd";
 import { Suspense, type ChangeEvent } from "react";
 import type { Json } from "../api/types";
-import { later } from "../widgets/later";
+import { lazyWithRetry } from "../widgets/lazy";
 import { visible } from "../widgets/visible";
 import { GroupControl, SelectControl } from "./choice-controls";
 import { groupAria, type ControlProps } from "./control-props";
 import { useRequestStrings } from "./strings";
 
-const DateControl = later(() => import("./date-control"));
-const AttachmentControl = later(() => import("./attachment-control"));
+const DateControl = lazyWithRetry(() => import("./date-control"));
+const AttachmentControl = lazyWithRetry(() => import("./attachment-control"));
 
 const textOf = (value: Json | undefined) => (typeof value === "string" ? value : "");
 const numberOf = (value: Json | undefined) => (typeof value === "number" ? value : null);

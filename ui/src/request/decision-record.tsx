@@ -2,7 +2,7 @@ import { Descriptions, Tag } from "antd";
 import { Suspense } from "react";
 import type { Request, Response } from "../api/types";
 import { AgentText, JsonValue } from "../widgets/agent-text";
-import { later } from "../widgets/later";
+import { lazyWithRetry } from "../widgets/lazy";
 import { visible } from "../widgets/visible";
 import { ValueDiff } from "./value-diff";
 import { OutcomeLines, useRequestOutcome } from "./ending";
@@ -11,7 +11,7 @@ import { renderedFields, isObject } from "./schema-field";
 import { isEqual } from "./values";
 import { useRequestStrings, type RequestStrings } from "./strings";
 
-const AttachedFile = later(() => import("./attached-file"));
+const AttachedFile = lazyWithRetry(() => import("./attached-file"));
 
 const colours = { approve: "success", edit: "processing", reject: "error", respond: "processing" } as const;
 

@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
-import { keep } from "../api/requests";
+import { cacheRequest } from "../api/requests";
 import type { Request } from "../api/types";
 import { aRequest, completed, serve, show, type Reply } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
@@ -68,7 +68,7 @@ test("a request that ends elsewhere while it is open dies in place", async () =>
   const request = aRequest({ kind: "form", form: note });
   const { user, client } = open(request);
   await user.type(await screen.findByLabelText("Note"), "mine");
-  act(() => keep(client, completed(request, "bob")));
+  act(() => cacheRequest(client, completed(request, "bob")));
   expect((await screen.findByTestId("ended")).textContent).toContain("approved by bob");
   expect((await button("decide-approve")).disabled).toBe(true);
   expect(screen.getByLabelText("Note")).toHaveProperty("value", "mine");

@@ -1,5 +1,5 @@
 import { Button, Flex, Tag } from "antd";
-import { useDeliveries, useRedeliver, type Delivery, type Try } from "../api/deliveries";
+import { useDeliveries, useRedeliver, type Delivery, type DeliveryAttempt } from "../api/deliveries";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { explain } from "../widgets/problem";
@@ -11,7 +11,7 @@ const colours: Record<Delivery["status"], string> = {
   queued: "processing", waiting: "warning", delivered: "success", failed: "error", gone: "error", disabled: "default",
 };
 
-function AttemptItem({ attempt }: { attempt: Try }) {
+function AttemptItem({ attempt }: { attempt: DeliveryAttempt }) {
   const strings = useRequestStrings();
   const { at, by, error, code, next_at: next } = attempt;
   const result = attempt.status === "queued" ? strings.redeliveredBy(visible(by ?? "")) : visible(error ?? String(code ?? ""));

@@ -28,9 +28,9 @@ function commonEnds(before: Json[], after: Json[]): [start: number, end: number]
 /** Compare two lists. An inserted item is one difference and does not shift the items after it. */
 function listDifferences(before: Json[], after: Json[], path: string): Difference[] {
   const [start, end] = commonEnds(before, after);
-  const [old, fresh] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
-  return Array.from({ length: Math.max(old.length, fresh.length) }, (_, index) =>
-    differences(old[index], fresh[index], `${path}[${start + index}]`)).flat();
+  const [old, next] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
+  return Array.from({ length: Math.max(old.length, next.length) }, (_, index) =>
+    differences(old[index], next[index], `${path}[${start + index}]`)).flat();
 }
 
 export function differences(before: Json | undefined, after: Json | undefined, path = ""): Difference[] {
@@ -107,12 +107,12 @@ function mergeSegments(pieces: TextSegment[]): TextSegment[] {
 
 /** Merge two texts into segments that show the removed and the added words. */
 export function textSegments(before: string, after: string): TextSegment[] {
-  const [old, fresh] = [splitWords(before), splitWords(after)];
-  const [start, end] = commonEnds(old, fresh);
+  const [old, next] = [splitWords(before), splitWords(after)];
+  const [start, end] = commonEnds(old, next);
   const middle = (all: string[]) => all.slice(start, all.length - end);
   return mergeSegments([
     { kind: "unchanged", text: old.slice(0, start).join("") },
-    ...middleSegments(middle(old), middle(fresh)),
+    ...middleSegments(middle(old), middle(next)),
     { kind: "unchanged", text: old.slice(old.length - end).join("") },
   ]);
 }

@@ -1,7 +1,7 @@
 import { Form } from "antd";
 import { useId } from "react";
 import type { FormField, Json } from "../api/types";
-import { HiddenIn } from "../widgets/agent-text";
+import { HiddenCharacters } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { ValueDiffLine } from "./value-diff";
 import { Control } from "./controls";
@@ -86,7 +86,7 @@ export function Field({ field, value, onChange, error, disabled, diff }: FieldPr
           }}
         />
       </Form.Item>
-      {typeof value === "string" && <HiddenIn text={value} />}
+      {typeof value === "string" && <HiddenCharacters text={value} />}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { Input } from "antd";
 import { useState, type AriaAttributes } from "react";
 import type { Json } from "../api/types";
-import { HiddenIn } from "../widgets/agent-text";
+import { HiddenCharacters } from "../widgets/agent-text";
 import { visibleSource } from "../widgets/visible";
 import { useRequestStrings } from "./strings";
 
@@ -47,7 +47,7 @@ export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria
       <div id={`${id}-json`} role="alert" className="error-text" data-testid="json-error">
         {error && strings.badJson(error)}
       </div>
-      <HiddenIn text={text} />
+      <HiddenCharacters text={text} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { Input } from "antd";
 import { useId } from "react";
-import { HiddenIn } from "../widgets/agent-text";
+import { HiddenCharacters } from "../widgets/agent-text";
 import { messageAt } from "./draft";
 import { FieldError } from "./field-error";
 import type { DecisionFormState } from "./use-decision-form";
@@ -29,7 +29,7 @@ export function MessageInput({ form, part, label, testId }: MessageInputProps) {
           decision.clearProblem("message");
         }}
       />
-      <HiddenIn text={draft[part]} />
+      <HiddenCharacters text={draft[part]} />
       <FieldError id={`${id}-error`} error={error} />
     </div>
   );

@@ -28,13 +28,13 @@ interface RefusalAlertProps {
 export function RefusalAlert({ error, retry, claimant = null }: RefusalAlertProps) {
   const strings = useRequestStrings();
   if (!error) return null;
-  const known = error instanceof ProblemError;
-  const isPlain = known && (selfExplanatory.has(error.status) || error.status === 409);
-  const isWorthRetry = !known || error.status === 0 || error.status === 429 || error.status >= 500;
+  const isProblem = error instanceof ProblemError;
+  const isPlain = isProblem && (selfExplanatory.has(error.status) || error.status === 409);
+  const isWorthRetry = !isProblem || error.status === 0 || error.status === 429 || error.status >= 500;
   return (
     <Alert
       type="error" showIcon data-testid="error" role="alert"
-      title={known ? messageOf(error, claimant, strings) : strings.refused.failed}
+      title={isProblem ? messageOf(error, claimant, strings) : strings.refused.failed}
       description={isPlain ? undefined : visible(error.message)}
       action={retry && isWorthRetry && (
         <Button size="small" onClick={retry} data-testid="retry">{strings.retry}</Button>

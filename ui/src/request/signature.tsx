@@ -36,21 +36,21 @@ function fittingParts(parts: Part[]): Part[] {
   return parts.filter((part) => fitting.has(part));
 }
 
-function partsOf(args: JsonObject, edited: Values): [shown: Part[], isWhole: boolean] {
+function partsOf(args: JsonObject, edited: Values): [fitting: Part[], isWhole: boolean] {
   const parts = Object.keys({ ...args, ...edited }).map((name) => partOf(name, args, edited));
-  const shown = fittingParts(parts);
-  return [shown, shown.length === parts.length];
+  const fitting = fittingParts(parts);
+  return [fitting, fitting.length === parts.length];
 }
 
 export function signature(name: string, args: JsonObject): string {
-  const [shown, isWhole] = partsOf(args, args);
-  return `${visible(name)}(${[...shown.map(({ text }) => text), ...(isWhole ? [] : ["…"])].join(", ")})`;
+  const [fitting, isWhole] = partsOf(args, args);
+  return `${visible(name)}(${[...fitting.map(({ text }) => text), ...(isWhole ? [] : ["…"])].join(", ")})`;
 }
 
 /** Return whether the line leaves out an argument or a part of one. */
 export function isCut({ args }: Action): boolean {
-  const [shown, isWhole] = partsOf(args, args);
-  return !isWhole || shown.some(({ name }) => brief(args[name]) === "…");
+  const [fitting, isWhole] = partsOf(args, args);
+  return !isWhole || fitting.some(({ name }) => brief(args[name]) === "…");
 }
 
 interface SignatureProps {
@@ -62,12 +62,12 @@ interface SignatureProps {
 
 /** The call in one line with a person's changes; longer values are in the rows below. */
 export function Signature({ name, args, edited = args }: SignatureProps) {
-  const [shown, isWhole] = partsOf(args, edited);
+  const [fitting, isWhole] = partsOf(args, edited);
   return (
     <code className="signature" data-testid="signature">
       {visible(name)}(
-      {shown.map((part, index) => <span key={part.name}>{index > 0 && ", "}{part.change ?? part.text}</span>)}
-      {!isWhole && (shown.length > 0 ? ", …" : "…")})
+      {fitting.map((part, index) => <span key={part.name}>{index > 0 && ", "}{part.change ?? part.text}</span>)}
+      {!isWhole && (fitting.length > 0 ? ", …" : "…")})
     </code>
   );
 }

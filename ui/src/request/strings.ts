@@ -1,8 +1,8 @@
 import type { Strings } from "../strings";
 import { detail, type Detail } from "../strings/en/detail";
-import { togetherWith } from "../strings/together";
+import { createSectionStrings } from "../strings/section-strings";
 
 export type RequestStrings = Strings & Detail;
 
 /** Return the strings of a request's page and those of every page. */
-export const useRequestStrings = togetherWith("detail", detail);
+export const useRequestStrings = createSectionStrings("detail", detail);

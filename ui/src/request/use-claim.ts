@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useSyncExternalStore } from "react";
 import { call, isStatus } from "../api/call";
-import { drop, keep } from "../api/requests";
+import { dropRequest, cacheRequest } from "../api/requests";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { maySee } from "./people";
@@ -50,8 +50,8 @@ export function useAssignment({ id }: Request, onMoved?: (changed: Request, mayS
       call<Request>("POST", `/v1/requests/${encodeURIComponent(id)}/${verb}`, body),
     onSuccess: (changed) => {
       const isSeen = !session || maySee(changed, session);
-      if (isSeen) keep(client, changed);
-      else drop(client, changed.id);
+      if (isSeen) cacheRequest(client, changed);
+      else dropRequest(client, changed.id);
       onMoved?.(changed, isSeen);
     },
     onError: (error) => {

@@ -1,6 +1,6 @@
 import { useId, useState } from "react";
 import type { FormField, Json } from "../api/types";
-import { HiddenIn } from "../widgets/agent-text";
+import { HiddenCharacters } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { ValueDiffLine } from "./value-diff";
 import { Control } from "./controls";
@@ -56,7 +56,7 @@ export function ValueEditor(props: ValueEditorProps) {
           />
         )}
       {hint && <div id={`${id}-help`} className="quiet">{hint}</div>}
-      {typeof value === "string" && <HiddenIn text={value} />}
+      {typeof value === "string" && <HiddenCharacters text={value} />}
       {(broken !== undefined || !isEqual(before, value)) && (
         <ValueDiffLine
           name={name} before={before} after={broken === undefined ? value : undefined}

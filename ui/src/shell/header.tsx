@@ -5,21 +5,21 @@ import { useInfo } from "../api/session";
 import type { Session } from "../api/types";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
-import { later } from "../widgets/later";
+import { lazyWithRetry } from "../widgets/lazy";
 import { useMedia } from "../widgets/media";
 import { go, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
-import { LanguageChoice, ThemeChoice } from "./choices";
-import { useNotices } from "./notices";
-import { useBadge, usePendingCount } from "./pending";
-import { useTroubleCount } from "./troubles";
+import { LanguageSelect, ThemeSelect } from "./preference-selects";
+import { useNotifications } from "./notifications";
+import { useBadge, usePendingCount } from "./pending-badge";
+import { useTroubleCount } from "./use-trouble-count";
 
-const Help = later(() => import("./help"));
-const Menu = later(() => import("./menu"));
+const Help = lazyWithRetry(() => import("./help"));
+const Menu = lazyWithRetry(() => import("./menu"));
 
 export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "operations" | "none";
 
-function Pages({ page, session }: { page: PageName; session: Session }) {
+function PageLinks({ page, session }: { page: PageName; session: Session }) {
   const strings = useStrings();
   const count = usePendingCount();
   const troubles = useTroubleCount(session);
@@ -39,9 +39,9 @@ function Pages({ page, session }: { page: PageName; session: Session }) {
   );
 }
 
-function State() {
+function StatusTags() {
   const strings = useStrings();
-  const connection = useFeed(useNotices());
+  const connection = useFeed(useNotifications());
   const info = useInfo().data;
   return (
     <>
@@ -70,22 +70,22 @@ function useShortcuts(session: Session, openHelp: () => void): void {
 /** What stays on top of every page: where one can go, and what one can set. */
 export function Header({ page, session }: { page: PageName; session: Session }) {
   const strings = useStrings();
-  const tight = useMedia("(max-width: 960px)");
+  const isNarrow = useMedia("(max-width: 960px)");
   const [open, setOpen] = useState<"help" | "menu">();
   const close = () => setOpen(undefined);
   useShortcuts(session, () => setOpen("help"));
   return (
-    <header className="top">
-      <Pages page={page} session={session} />
-      <div className="top-end">
-        <State />
-        {!tight && <><LanguageChoice /><ThemeChoice /></>}
+    <header className="page-header">
+      <PageLinks page={page} session={session} />
+      <div className="page-header-end">
+        <StatusTags />
+        {!isNarrow && <><LanguageSelect /><ThemeSelect /></>}
         <Button
-          type="text" size="small" className="top-name" aria-haspopup="dialog" data-testid="open-menu"
+          type="text" size="small" className="session-menu" aria-haspopup="dialog" data-testid="open-menu"
           title={visible(session.name)} onClick={() => setOpen("menu")}
         >
           <span className="visually-hidden">{strings.menu}: </span>
-          <span className="top-name-text" data-testid="session-name">{visible(session.name)}</span>
+          <span className="session-menu-name" data-testid="session-name">{visible(session.name)}</span>
           <span aria-hidden="true"> ☰</span>
         </Button>
       </div>

@@ -4,13 +4,13 @@ import { useStrings } from "../strings";
 import { shortcutGroups, type ShortcutGroup } from "../widgets/keys";
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
-const signs: Record<string, string> = {
+const keySymbols: Record<string, string> = {
   mod: isApple ? "⌘" : "Ctrl", Shift: isApple ? "⇧" : "Shift",
   Enter: "⏎", Escape: "Esc", ArrowUp: "↑", ArrowDown: "↓", " ": "␣",
 };
 
 /** `mod+k` is two caps side by side, `g i` two one after the other, and `X` is x with Shift. */
-function caps(key: string): string[] {
+function keyCaps(key: string): string[] {
   if (/^\p{Lu}$/u.test(key)) return ["Shift", key.toLowerCase()];
   return key === " " ? [key] : key.split(/ |(?<=.)\+(?=.)/u);
 }
@@ -19,7 +19,7 @@ function Keys({ keys }: { keys: string[] }) {
   return (
     <>
       {keys.map((key) => (
-        <span key={key} className="help-keys">{caps(key).map((cap) => <kbd key={cap}>{signs[cap] ?? cap}</kbd>)}</span>
+        <span key={key} className="help-keys">{keyCaps(key).map((cap) => <kbd key={cap}>{keySymbols[cap] ?? cap}</kbd>)}</span>
       ))}
     </>
   );

@@ -7,39 +7,39 @@ import { useStrings } from "../strings";
 import { useMessages } from "../widgets/messages";
 import { explain } from "../widgets/problem";
 import { visible } from "../widgets/visible";
-import { LanguageChoice, ThemeChoice } from "./choices";
-import { canNotify, useWantsNotices } from "./notices";
+import { LanguageSelect, ThemeSelect } from "./preference-selects";
+import { canNotify, useNotificationPreference } from "./notifications";
 
 /** Asks the browser only when it is switched on. */
-function NoticeSwitch() {
+function NotificationSwitch() {
   const strings = useStrings();
   const id = useId();
-  const [wanted, want] = useWantsNotices();
+  const [isEnabled, setEnabled] = useNotificationPreference();
   const [refused, setRefused] = useState(false);
-  const change = (on: boolean) => void want(on).then((answer) => setRefused(answer === "refused"));
+  const change = (on: boolean) => void setEnabled(on).then((answer) => setRefused(answer === "refused"));
   const why = canNotify() ? refused && strings.noticesRefused : strings.noticesImpossible;
   return (
     <div className="menu-row">
       <label htmlFor={id}>{strings.notices}</label>
-      <Switch id={id} checked={wanted} disabled={!canNotify()} onChange={change} data-testid="notices" />
+      <Switch id={id} checked={isEnabled} disabled={!canNotify()} onChange={change} data-testid="notifications" />
       <output className="quiet">{why}</output>
     </div>
   );
 }
 
 /** Signing out, here or everywhere; what cannot be taken back is asked once more, in place. */
-function Leave() {
+function SignOutButtons() {
   const strings = useStrings();
   const client = useQueryClient();
   const message = useMessages();
-  const [asks, setAsks] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const leave = (everywhere: boolean) =>
     void signOut(client, everywhere).catch((error: unknown) => void message.error(explain(error, strings)));
-  if (!asks) {
+  if (!isConfirming) {
     return (
       <>
         <Button block onClick={() => leave(false)} data-testid="sign-out">{strings.signOut}</Button>
-        <Button block onClick={() => setAsks(true)} data-testid="sign-out-everywhere">{strings.signOutEverywhere}</Button>
+        <Button block onClick={() => setConfirming(true)} data-testid="sign-out-everywhere">{strings.signOutEverywhere}</Button>
       </>
     );
   }
@@ -49,7 +49,7 @@ function Leave() {
       <Button block danger type="primary" onClick={() => leave(true)} data-testid="confirm-everywhere">
         {strings.signOutEverywhere}
       </Button>
-      <Button block autoFocus onClick={() => setAsks(false)} data-testid="keep-everywhere">{strings.back}</Button>
+      <Button block autoFocus onClick={() => setConfirming(false)} data-testid="keep-everywhere">{strings.back}</Button>
     </section>
   );
 }
@@ -66,11 +66,11 @@ export default function Menu({ session, onClose, onHelp }: MenuProps) {
   return (
     <Drawer open title={visible(session.name)} onClose={onClose} size={320} data-testid="menu">
       <div className="menu">
-        <div className="menu-row"><span>{strings.languageLabel}</span><LanguageChoice /></div>
-        <div className="menu-row"><span>{strings.theme}</span><ThemeChoice /></div>
-        <NoticeSwitch />
+        <div className="menu-row"><span>{strings.languageLabel}</span><LanguageSelect /></div>
+        <div className="menu-row"><span>{strings.theme}</span><ThemeSelect /></div>
+        <NotificationSwitch />
         <Button block onClick={onHelp} data-testid="open-help">{strings.keyboard}</Button>
-        <Leave />
+        <SignOutButtons />
       </div>
     </Drawer>
   );

@@ -3,18 +3,18 @@ import { Suspense, useEffect, useRef, type MouseEvent } from "react";
 import type { Session } from "../api/types";
 import { Inbox } from "../inbox/inbox";
 import { useStrings } from "../strings";
-import { later } from "../widgets/later";
+import { lazyWithRetry } from "../widgets/lazy";
 import { idIn, Link, usePath } from "../widgets/router";
 import { Loading } from "../widgets/loading";
 import { Header, type PageName } from "./header";
 import "./shell.css";
 
-const ThreadPage = later(() => import("../thread/thread-page"));
-const ThreadsPage = later(() => import("../thread/threads-page"));
-const ChatPage = later(() => import("../chat/chat-page"));
-const LearningPage = later(() => import("../learning/learning-page"));
-const MemoryPage = later(() => import("../memory/memory-page"));
-const OperationsPage = later(() => import("../operations/operations-page"));
+const ThreadPage = lazyWithRetry(() => import("../thread/thread-page"));
+const ThreadsPage = lazyWithRetry(() => import("../thread/threads-page"));
+const ChatPage = lazyWithRetry(() => import("../chat/chat-page"));
+const LearningPage = lazyWithRetry(() => import("../learning/learning-page"));
+const MemoryPage = lazyWithRetry(() => import("../memory/memory-page"));
+const OperationsPage = lazyWithRetry(() => import("../operations/operations-page"));
 
 function nameOf(path: string): PageName {
   if (path === "/" || idIn(path, "/r/") !== undefined) return "inbox";
@@ -40,11 +40,11 @@ function Route({ path }: { path: string }) {
   if (path === "/operations") return <OperationsPage />;
   const request = idIn(path, "/r/");
   if (path === "/" || request !== undefined) return <Inbox openId={request} />;
-  return <Empty className="column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.notFound} data-testid="no-page"><Link to="/">{strings.inbox}</Link></Empty>;
+  return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.notFound} data-testid="no-page"><Link to="/">{strings.inbox}</Link></Empty>;
 }
 
 /** Another page is read from its beginning: the focus goes there, not to the link that was left. */
-function useFocusOn(page: PageName) {
+function useFocusOnPage(page: PageName) {
   const main = useRef<HTMLElement>(null);
   const before = useRef(page);
   useEffect(() => {
@@ -58,7 +58,7 @@ function useFocusOn(page: PageName) {
 export function Shell({ session }: { session: Session }) {
   const strings = useStrings();
   const path = usePath();
-  const main = useFocusOn(nameOf(path));
+  const main = useFocusOnPage(nameOf(path));
   const skip = (event: MouseEvent) => {
     event.preventDefault();
     main.current?.focus();
@@ -68,7 +68,7 @@ export function Shell({ session }: { session: Session }) {
       <a className="skip" href="#main" onClick={skip}>{strings.skip}</a>
       <Header page={nameOf(path)} session={session} />
       <main className="main" id="main" ref={main} tabIndex={-1}>
-        <Suspense fallback={<Loading className="column" />}><Route path={path} /></Suspense>
+        <Suspense fallback={<Loading className="page-column" />}><Route path={path} /></Suspense>
       </main>
     </>
   );

@@ -8,19 +8,19 @@ import { en } from "./en";
 
 export type Language = "en" | "ja" | "zh";
 
-interface Words {
+interface LanguagePack {
   strings: Strings;
   locale: Locale;
 }
 
-const inEnglish: Words = { strings: en, locale: english };
+const englishPack: LanguagePack = { strings: en, locale: english };
 
 /** Each language is a file of its own, so that nobody loads three. */
-const loaders: Record<Language, () => Promise<Words>> = {
-  en: async () => inEnglish,
+const loaders: Record<Language, () => Promise<LanguagePack>> = {
+  en: async () => englishPack,
   ja: async () => {
-    const [words, locale] = await Promise.all([import("./ja"), import("antd/es/locale/ja_JP"), import("dayjs/locale/ja")]);
-    return { strings: words.ja, locale: locale.default };
+    const [pack, locale] = await Promise.all([import("./ja"), import("antd/es/locale/ja_JP"), import("dayjs/locale/ja")]);
+    return { strings: pack.ja, locale: locale.default };
   },
   zh: async () => {
     const [words, locale] = await Promise.all([import("./zh"), import("antd/es/locale/zh_CN"), import("dayjs/locale/zh-cn")]);
@@ -37,22 +37,22 @@ const isLanguage = (name: string | undefined): name is Language => languages.inc
 /** The language that this person chose, else the first of the browser's that there is. */
 export function useLanguage(): [Language, (language: Language) => void] {
   const [chosen, choose] = usePreference("language");
-  const wished = navigator.languages.map((tag) => tag.slice(0, 2)).find(isLanguage);
-  return [isLanguage(chosen) ? chosen : (wished ?? "en"), choose];
+  const preferred = navigator.languages.map((tag) => tag.slice(0, 2)).find(isLanguage);
+  return [isLanguage(chosen) ? chosen : (preferred ?? "en"), choose];
 }
 
 /** The page in this person's language; the one before stays until the next has arrived. */
-export function InLanguage({ children }: { children: ReactNode }) {
+export function LanguageProvider({ children }: { children: ReactNode }) {
   const [language] = useLanguage();
-  const [words, setWords] = useState<Words>();
+  const [words, setPack] = useState<LanguagePack>();
   useEffect(() => {
     let current = true;
-    const take = (loaded: Words) => {
+    const apply = (loaded: LanguagePack) => {
       if (!current) return;
       document.documentElement.lang = language;
-      setWords(loaded);
+      setPack(loaded);
     };
-    loaders[language]().then(take, () => take(inEnglish));
+    loaders[language]().then(apply, () => apply(englishPack));
     return () => {
       current = false;
     };

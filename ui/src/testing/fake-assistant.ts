@@ -47,14 +47,14 @@ export class FakeAssistant extends FakeChat {
   asks: string[] = [];
   runs: Run[] = [{ workflow: "planWorkflow", status: "completed", at, error: null }];
   /** What happens when something is pressed. */
-  onPress: (verb: string) => [status: number, body: unknown] | undefined = () => undefined;
+  onAction: (verb: string) => [status: number, body: unknown] | undefined = () => undefined;
 
   constructor() {
     super(["chat"]);
-    this.also = (route, body) => this.told(route, body);
+    this.extraReply = (route, body) => this.reply(route, body);
   }
 
-  get pressed(): string[] {
+  get actionCalls(): string[] {
     return this.sent.map(({ path }) => /\/actions\/(.*)$/.exec(path)?.[1]).filter((verb) => verb !== undefined).map(decodeURIComponent);
   }
 
@@ -64,7 +64,7 @@ export class FakeAssistant extends FakeChat {
     this.status = "done";
   }
 
-  private told(route: string, _body: Json): [number, unknown] | undefined {
+  private reply(route: string, _body: Json): [number, unknown] | undefined {
     const [, what = ""] = /\/v1\/assistants\/[^/]+\/(.*)$/.exec(route) ?? [];
     if (route === "GET /v1/agents") return [200, { items: [agent], next: null }];
     if (what === "") return undefined;
@@ -75,7 +75,7 @@ export class FakeAssistant extends FakeChat {
     }
     if (what === "memory") return [200, this.memory];
     if (what === "actions") return [200, { items: this.actions, next: null }];
-    const answer = this.onPress(decodeURIComponent(what.slice("actions/".length))) ?? [202, { thread_id: "t1", run_id: "r1" }];
+    const answer = this.onAction(decodeURIComponent(what.slice("actions/".length))) ?? [202, { thread_id: "t1", run_id: "r1" }];
     if (answer[0] < 400) this.move();
     return answer;
   }

@@ -1,7 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { vi } from "vitest";
 import type { Json, Request } from "../api/types";
-import type { ChatMessage } from "../chat/parts";
+import type { ChatMessage } from "../chat/message-parts";
 
 type Reader = ReadableStreamDefaultController<Uint8Array>;
 
@@ -17,11 +17,11 @@ export class FakeChat {
   readonly sent: { path: string; body: Json }[] = [];
   /** Refuse what comes next with this. */
   refusal: [status: number, body: Json] | undefined;
-  away = false;
+  isOffline = false;
   /** How many runs a page of the history has. */
   size = 50;
   /** What the server says of other things, by route. */
-  also: (route: string, body: Json) => [status: number, body: unknown] | undefined = () => undefined;
+  extraReply: (route: string, body: Json) => [status: number, body: unknown] | undefined = () => undefined;
   private readers = new Set<Reader>();
 
   constructor(readonly agents = ["chat"]) {
@@ -33,12 +33,12 @@ export class FakeChat {
     return this.readers.size;
   }
 
-  private get said(): UIMessageChunk[] {
+  private get currentParts(): UIMessageChunk[] {
     return this.history.at(-1)?.parts ?? [];
   }
 
   say(...chunks: UIMessageChunk[]): void {
-    this.said.push(...chunks);
+    this.currentParts.push(...chunks);
     for (const reader of this.readers) for (const chunk of chunks) reader.enqueue(line(chunk));
   }
 
@@ -69,7 +69,7 @@ export class FakeChat {
       start: (reader) => {
         mine = reader;
         this.readers.add(reader);
-        for (const chunk of this.said) reader.enqueue(line(chunk));
+        for (const chunk of this.currentParts) reader.enqueue(line(chunk));
       },
       cancel: () => void (mine && this.readers.delete(mine)),
     });
@@ -80,7 +80,7 @@ export class FakeChat {
   }
 
   private async answer(path: string, { method = "GET", body, signal }: RequestInit): Promise<Response> {
-    if (this.away) throw new TypeError("fetch failed");
+    if (this.isOffline) throw new TypeError("fetch failed");
     if (method !== "GET") {
       this.sent.push({ path, body: JSON.parse(String(body ?? "null")) as Json });
       const refused = this.refusal;
@@ -92,7 +92,7 @@ export class FakeChat {
     if (/^GET \/v1\/chat\/.*\/stream$/.test(route)) {
       return ["running", "interrupted"].includes(this.status) ? this.stream(signal) : new Response(null, { status: 204 });
     }
-    const [status, reply] = this.also(route, JSON.parse(String(body ?? "null")) as Json) ?? this.record(route, new URLSearchParams(path.split("?")[1]).get("cursor"));
+    const [status, reply] = this.extraReply(route, JSON.parse(String(body ?? "null")) as Json) ?? this.record(route, new URLSearchParams(path.split("?")[1]).get("cursor"));
     return Response.json(reply, { status });
   }
 

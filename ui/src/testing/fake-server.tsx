@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { vi } from "vitest";
 import type { Json, Request } from "../api/types";
 import { createClient } from "../app";
-import { WithMessages } from "../widgets/messages";
+import { MessagesProvider } from "../widgets/messages";
 
 export interface Sent {
   method: string;
@@ -32,7 +32,7 @@ export function serve(answer: (path: string, sent: Sent) => Reply): Sent[] {
 export function show(page: ReactNode, client: QueryClient = createClient()): QueryClient {
   render(
     <QueryClientProvider client={client}>
-      <ConfigProvider theme={{ token: { motion: false } }}><WithMessages>{page}</WithMessages></ConfigProvider>
+      <ConfigProvider theme={{ token: { motion: false } }}><MessagesProvider>{page}</MessagesProvider></ConfigProvider>
     </QueryClientProvider>,
   );
   return client;

@@ -5,10 +5,10 @@ export type Inline =
   | { kind: "link"; href: string; children: Inline[] };
 
 // Nobody writes by hand what is deeper or longer; a text made to be slow must not freeze the page.
-export const deepest = 6;
-const longest = 4_000;
+export const maxDepth = 6;
+const maxLength = 4_000;
 
-const span = new RegExp(
+const inlinePattern = new RegExp(
   [
     /\\(?<escaped>[!-/:-@[-`{-~])/,
     /(?<ticks>`+)(?<code>[^`](?:[^]*?[^`])?)\k<ticks>(?!`)/,
@@ -28,7 +28,7 @@ export function addressOf(target: string): string | null {
   return new URL(target).href;
 }
 
-function marked({ groups, 0: whole }: RegExpMatchArray, depth: number): Inline {
+function toInline({ groups, 0: whole }: RegExpMatchArray, depth: number): Inline {
   const { escaped, code, strong, del, star, under, text, target, bare } = groups ?? {};
   if (escaped !== undefined) return escaped;
   if (code !== undefined) return { kind: "code", text: /^ .*\S.* $/s.test(code) ? code.slice(1, -1) : code };
@@ -38,18 +38,18 @@ function marked({ groups, 0: whole }: RegExpMatchArray, depth: number): Inline {
   if (em !== undefined) return { kind: "em", children: inlines(em, depth + 1) };
   const href = addressOf(target ?? bare ?? "");
   if (href === null) return whole;
-  return { kind: "link", href, children: text === undefined ? [bare ?? ""] : inlines(text, deepest) };
+  return { kind: "link", href, children: text === undefined ? [bare ?? ""] : inlines(text, maxDepth) };
 }
 
 /** Return the marks within a paragraph; what is no mark stays text, HTML included. */
 export function inlines(text: string, depth = 0): Inline[] {
-  if (depth > deepest || text.length > longest) return [text];
-  const found: Inline[] = [];
+  if (depth > maxDepth || text.length > maxLength) return [text];
+  const result: Inline[] = [];
   let at = 0;
-  for (const match of text.matchAll(span)) {
-    if (match.index > at) found.push(text.slice(at, match.index));
-    found.push(depth === deepest ? match[0] : marked(match, depth));
+  for (const match of text.matchAll(inlinePattern)) {
+    if (match.index > at) result.push(text.slice(at, match.index));
+    result.push(depth === maxDepth ? match[0] : toInline(match, depth));
     at = match.index + match[0].length;
   }
-  return at < text.length ? [...found, text.slice(at)] : found;
+  return at < text.length ? [...result, text.slice(at)] : result;
 }

@@ -16,13 +16,13 @@ const bounds: [key: string, isFine: Check, message: (strings: Strings) => (bound
   ["exclusiveMaximum", (value, bound) => value < bound, (strings) => strings.lessThan],
 ];
 
-function wrongNumber(value: number, schema: JsonObject, strings: Strings): string | undefined {
+function numberProblem(value: number, schema: JsonObject, strings: Strings): string | undefined {
   if (schema.type === "integer" && !Number.isInteger(value)) return strings.wholeNumber;
   const broken = bounds.find(([key, isFine]) => typeof schema[key] === "number" && !isFine(value, schema[key]));
   return broken && broken[2](strings)(String(schema[broken[0]]));
 }
 
-function wrongText(value: string, schema: JsonObject, strings: Strings): string | undefined {
+function textProblem(value: string, schema: JsonObject, strings: Strings): string | undefined {
   // JSON Schema counts characters, not the halves of those beyond the first 65,536.
   const length = [...value].length;
   if (typeof schema.minLength === "number" && length < schema.minLength) return strings.shortest(schema.minLength);
@@ -39,19 +39,19 @@ function read(text: Json | undefined): Json | undefined {
   }
 }
 
-function wrong({ field, schema, isJson }: InputField, value: Json | undefined, strings: Strings): string | undefined {
+function problemWith({ field, schema, isJson }: InputField, value: Json | undefined, strings: Strings): string | undefined {
   if (isEmpty(value)) return field.required ? strings.requiredField : undefined;
-  if (isJson) return isFit(field.name, read(value)) ? undefined : strings.noJson;
-  if (typeof value === "number") return wrongNumber(value, schema, strings);
-  return typeof value === "string" ? wrongText(value, schema, strings) : undefined;
+  if (isJson) return isValid(field.name, read(value)) ? undefined : strings.noJson;
+  if (typeof value === "number") return numberProblem(value, schema, strings);
+  return typeof value === "string" ? textProblem(value, schema, strings) : undefined;
 }
 
-const isFit = (name: string, value: Json | undefined) => (name === WHOLE ? isObject(value) : value !== undefined);
+const isValid = (name: string, value: Json | undefined) => (name === WHOLE ? isObject(value) : value !== undefined);
 
 /** Return what a person must mend before starting is worth a try; all other rules are the server's. */
 export function inputProblems(fields: InputField[], values: Values, strings: Strings): FieldProblem[] {
   return fields.flatMap((one) => {
-    const message = wrong(one, values[one.field.name], strings);
+    const message = problemWith(one, values[one.field.name], strings);
     return message === undefined ? [] : [{ field: one.field.name, message }];
   });
 }

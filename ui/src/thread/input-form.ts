@@ -11,7 +11,7 @@ export interface InputField {
 export const WHOLE = "(input)";
 
 /** Where a text is long enough to want several lines. */
-const long = 200;
+const textareaLength = 200;
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -21,14 +21,14 @@ const text = (value: Json | undefined): string | null => (typeof value === "stri
 const number = (value: Json | undefined): number | null => (typeof value === "number" ? value : null);
 
 /** What a schema says after its reference, and without the "or null" that leaving a field empty means. */
-function plain(schema: JsonObject, root: JsonObject): JsonObject {
+function normalizeSchema(schema: JsonObject, root: JsonObject): JsonObject {
   const name = text(schema.$ref)?.match(/^#\/(?:\$defs|definitions)\/([^/]+)$/)?.[1];
   const named = [root.$defs, root.definitions].flatMap((defs) => (name && isObject(defs) && isObject(defs[name]) ? [defs[name]] : []))[0];
   const { $ref: _, ...own } = schema;
   if (named) return { ...named, ...own };
   const choices = Array.isArray(schema.anyOf) ? schema.anyOf.filter((one) => isObject(one) && one.type !== "null") : [];
   const [only, ...more] = choices;
-  if (isObject(only) && more.length === 0) return plain({ ...schema, anyOf: null, ...only }, root);
+  if (isObject(only) && more.length === 0) return normalizeSchema({ ...schema, anyOf: null, ...only }, root);
   if (!Array.isArray(schema.type)) return schema;
   const types = schema.type.filter((type) => type !== "null");
   return types.length === 1 ? { ...schema, type: types[0] ?? null } : schema;
@@ -55,10 +55,10 @@ function kindOf(schema: JsonObject, root: JsonObject): Partial<FormField> & Pick
       if (schema.format === "date") return { type: "date" };
       if (schema.format === "date-time") return { type: "datetime" };
       const [min_length, max_length] = [number(schema.minLength), number(schema.maxLength)];
-      return { type: (max_length ?? 0) > long ? "textarea" : "text", min_length, max_length };
+      return { type: (max_length ?? 0) > textareaLength ? "textarea" : "text", min_length, max_length };
     }
     case "array": {
-      const several = isObject(schema.items) ? optionsOf(plain(schema.items, root)) : null;
+      const several = isObject(schema.items) ? optionsOf(normalizeSchema(schema.items, root)) : null;
       return several ? { type: "multiselect", options: several } : null;
     }
     default:
@@ -66,8 +66,8 @@ function kindOf(schema: JsonObject, root: JsonObject): Partial<FormField> & Pick
   }
 }
 
-function fieldOf(name: string, given: JsonObject, required: boolean, root: JsonObject): InputField {
-  const schema = plain(given, root);
+function fieldOf(name: string, source: JsonObject, required: boolean, root: JsonObject): InputField {
+  const schema = normalizeSchema(source, root);
   const kind = kindOf(schema, root);
   const preset = schema.default ?? undefined;
   const field: FormField = {
@@ -81,9 +81,9 @@ function fieldOf(name: string, given: JsonObject, required: boolean, root: JsonO
 }
 
 /** Return the fields for an agent's input, in the schema's order; without known parts, one for the whole of it. */
-export function inputFields(given: JsonObject | null | undefined): InputField[] {
-  const root = given ?? {};
-  const schema = plain(root, root);
+export function inputFields(source: JsonObject | null | undefined): InputField[] {
+  const root = source ?? {};
+  const schema = normalizeSchema(root, root);
   if (!isObject(schema.properties)) {
     return [{ field: { name: WHOLE, label: "JSON", type: "textarea", required: true, default: "{}" }, schema, isJson: true }];
   }

@@ -1,4 +1,4 @@
-import { deepest, inlines, type Inline } from "./inlines";
+import { maxDepth, inlines, type Inline } from "./inlines";
 
 export type Block =
   | { kind: "paragraph"; children: Inline[] }
@@ -14,7 +14,7 @@ const heading = /^ {0,3}#{1,6}\s+/;
 const rule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/;
 const quoted = /^ {0,3}> ?/;
 const bullet = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s+|$)/;
-const between = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+const tableDivider = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 const isBlank = (line: string) => line.trim() === "";
 
 /** Lines that are read once, from the top. */
@@ -63,10 +63,10 @@ const isNumbered = (line: string) => /^\s*\d/.test(line);
 
 function list(lines: Lines, depth: number): Block {
   const first = lines.next ?? "";
-  const goesOn = (line: string | undefined) =>
+  const continuesList = (line: string | undefined) =>
     line !== undefined && bullet.test(line) && !rule.test(line) && isNumbered(line) === isNumbered(first);
   const items: Block[][] = [];
-  while (goesOn(lines.next)) {
+  while (continuesList(lines.next)) {
     items.push(listItem(lines, depth));
     lines.takeWhile(isBlank);
   }
@@ -78,7 +78,7 @@ function cells(line: string): Inline[][] {
   return line.trim().replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\)\|/).map((cell) => inlines(cell.trim()));
 }
 
-const beginsTable = (line: string, second: string | undefined) => line.includes("|") && second?.includes("|") === true && between.test(second);
+const beginsTable = (line: string, second: string | undefined) => line.includes("|") && second?.includes("|") === true && tableDivider.test(second);
 
 function table(lines: Lines): Block {
   const head = cells(lines.take());
@@ -112,12 +112,12 @@ function block(lines: Lines, depth: number): Block {
 
 /** Return a text as blocks of a small, safe part of Markdown: no HTML, no images. */
 export function blocks(text: string, depth = 0): Block[] {
-  if (depth > deepest) return [{ kind: "paragraph", children: [text] }];
+  if (depth > maxDepth) return [{ kind: "paragraph", children: [text] }];
   const lines = new Lines(text.split(/\r?\n/));
-  const found: Block[] = [];
+  const result: Block[] = [];
   for (;;) {
     lines.takeWhile(isBlank);
-    if (lines.next === undefined) return found;
-    found.push(block(lines, depth));
+    if (lines.next === undefined) return result;
+    result.push(block(lines, depth));
   }
 }

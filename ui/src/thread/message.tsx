@@ -1,5 +1,5 @@
 import { useStrings } from "../strings";
-import { Copy } from "./copy";
+import { CopyButton } from "./copy-button";
 import { MessageImages } from "./message-images";
 import { Prose } from "./prose";
 import type { ItemOf } from "./stream";
@@ -12,7 +12,7 @@ export function Message({ item }: { item: ItemOf<"message"> }) {
     <div className={fromUser ? "message of-user" : "message"}>
       {fromUser && <div className="quiet">{strings.userSaid}</div>}
       <div data-testid="message" data-role={item.role} aria-busy={item.open}><Prose text={item.text} /></div>
-      {!item.open && item.text !== "" && <Copy text={item.text} />}
+      {!item.open && item.text !== "" && <CopyButton text={item.text} />}
       {item.images && <MessageImages images={item.images} />}
     </div>
   );

@@ -7,31 +7,31 @@ import { blocks, type Block } from "./markdown";
 import "./prose.css";
 
 /** A text of a million characters would freeze the page on which it is one message among many. */
-const firstPart = 12_000;
+const maxLength = 12_000;
 
 /** Parts of a text have no name and never change places: as children one by one they need no keys. */
-const inRow = (parts: ReactNode[]) => createElement(Fragment, null, ...parts);
+const asChildren = (parts: ReactNode[]) => createElement(Fragment, null, ...parts);
 
-const Marks = ({ of }: { of: Inline[] }) => inRow(of.map(drawInline));
+const Inlines = ({ of }: { of: Inline[] }) => asChildren(of.map(renderInline));
 
-function drawInline(inline: Inline): ReactNode {
+function renderInline(inline: Inline): ReactNode {
   if (typeof inline === "string") return inline;
   switch (inline.kind) {
     case "strong":
-      return <strong><Marks of={inline.children} /></strong>;
+      return <strong><Inlines of={inline.children} /></strong>;
     case "em":
-      return <em><Marks of={inline.children} /></em>;
+      return <em><Inlines of={inline.children} /></em>;
     case "del":
-      return <del><Marks of={inline.children} /></del>;
+      return <del><Inlines of={inline.children} /></del>;
     case "code":
       return <code>{inline.text}</code>;
     case "link":
-      return <Target href={inline.href}><Marks of={inline.children} /></Target>;
+      return <ExternalLink href={inline.href}><Inlines of={inline.children} /></ExternalLink>;
   }
 }
 
 /** An agent's link says where it leads; what it leads to learns nothing of this page. */
-function Target({ href, children }: { href: string; children: ReactNode }) {
+function ExternalLink({ href, children }: { href: string; children: ReactNode }) {
   return (
     <>
       <a href={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a>
@@ -40,13 +40,13 @@ function Target({ href, children }: { href: string; children: ReactNode }) {
   );
 }
 
-function drawBlock(block: Block): ReactNode {
+function renderBlock(block: Block): ReactNode {
   switch (block.kind) {
     case "paragraph":
-      return <p><Marks of={block.children} /></p>;
+      return <p><Inlines of={block.children} /></p>;
     case "heading":
       // A heading of the agent's would stand in the page's own outline, which a screen reader walks through.
-      return <p className="prose-heading"><Marks of={block.children} /></p>;
+      return <p className="prose-heading"><Inlines of={block.children} /></p>;
     case "quote":
       return <blockquote><Blocks of={block.children} /></blockquote>;
     case "code":
@@ -56,35 +56,35 @@ function drawBlock(block: Block): ReactNode {
     case "table":
       return <Table head={block.head} rows={block.rows} />;
     case "list": {
-      const items = inRow(block.items.map((item) => createElement("li", null, <Blocks of={item} />)));
+      const items = asChildren(block.items.map((item) => createElement("li", null, <Blocks of={item} />)));
       return block.start === null ? <ul>{items}</ul> : <ol start={block.start}>{items}</ol>;
     }
   }
 }
 
-const cellsOf = (tag: "th" | "td", row: Inline[][]) => inRow(row.map((cell) => createElement(tag, null, <Marks of={cell} />)));
+const cellsOf = (tag: "th" | "td", row: Inline[][]) => asChildren(row.map((cell) => createElement(tag, null, <Inlines of={cell} />)));
 
 function Table({ head, rows }: { head: Inline[][]; rows: Inline[][][] }) {
   return (
     <table>
       <thead><tr>{cellsOf("th", head)}</tr></thead>
-      <tbody>{inRow(rows.map((row) => createElement("tr", null, cellsOf("td", row))))}</tbody>
+      <tbody>{asChildren(rows.map((row) => createElement("tr", null, cellsOf("td", row))))}</tbody>
     </table>
   );
 }
 
-const Blocks = ({ of }: { of: Block[] }) => inRow(of.map(drawBlock));
+const Blocks = ({ of }: { of: Block[] }) => asChildren(of.map(renderBlock));
 
 /** A text of an agent with a small, safe part of Markdown: no HTML, nothing that loads, nothing invisible. */
 export function Prose({ text }: { text: string }) {
   const strings = useStrings();
-  const [whole, setWhole] = useState(false);
-  const cut = !whole && text.length > firstPart;
-  const drawn = useMemo(() => blocks(visible(cut ? text.slice(0, firstPart) : text)), [text, cut]);
+  const [isExpanded, setExpanded] = useState(false);
+  const isCut = !isExpanded && text.length > maxLength;
+  const rendered = useMemo(() => blocks(visible(isCut ? text.slice(0, maxLength) : text)), [text, isCut]);
   return (
     <div className="prose">
-      <Blocks of={drawn} />
-      {cut && <Button size="small" onClick={() => setWhole(true)}>{strings.showAll(text.length)}</Button>}
+      <Blocks of={rendered} />
+      {isCut && <Button size="small" onClick={() => setExpanded(true)}>{strings.showAll(text.length)}</Button>}
     </div>
   );
 }

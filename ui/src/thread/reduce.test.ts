@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Json } from "../api/types";
 import { reduce } from "./reduce";
-import { emptyStream, type Numbered, type StreamEvent } from "./stream";
+import { emptyStream, type NumberedEvent, type StreamEvent } from "./stream";
 
-function numbered(first: number, ...events: StreamEvent[]): Numbered[] {
+function numbered(first: number, ...events: StreamEvent[]): NumberedEvent[] {
   return events.map((event, index) => ({ number: first + index, event }));
 }
 
@@ -24,7 +24,7 @@ const secondRun = numbered(7,
   { type: "RUN_FINISHED", outcome: { type: "success" } },
 );
 
-const numbers = (state: { events: Numbered[] }) => state.events.map(({ number }) => number);
+const numbers = (state: { events: NumberedEvent[] }) => state.events.map(({ number }) => number);
 const texts = (state: { items: { kind: string; text?: string }[] }) =>
   state.items.filter((item) => item.kind === "message").map((item) => item.text);
 
@@ -138,7 +138,7 @@ test("a stretch says whether it is new input, an answer or another try", () => {
     ...numbered(7, { type: "RUN_STARTED" }, { type: "RUN_ERROR", message: "no" }, { type: "RUN_STARTED" },
       { type: "RUN_FINISHED", outcome: { type: "success" } }, { type: "RUN_STARTED" }),
   ]);
-  expect(state.items.flatMap((item) => (item.kind === "run" ? item.began : []))).toEqual(["started", "answered", "retried", "started"]);
+  expect(state.items.flatMap((item) => (item.kind === "run" ? item.reason : []))).toEqual(["started", "answered", "retried", "started"]);
 });
 
 test("a run took as long as from its own start, pauses included", () => {

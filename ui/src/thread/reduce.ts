@@ -1,6 +1,6 @@
 import type { Json } from "../api/types";
 import { withImages } from "./sent-images";
-import type { Began, Item, ItemOf, Kind, Numbered, Phase, StreamEvent, StreamState } from "./stream";
+import type { StartReason, Item, ItemOf, Kind, NumberedEvent, Phase, StreamEvent, StreamState } from "./stream";
 
 const superseded = "ringi.superseded";
 
@@ -10,7 +10,7 @@ function object(value: Json | undefined): { [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }
 
-const stamp = (event: StreamEvent): number | null => (typeof event.timestamp === "number" ? event.timestamp : null);
+const timestampOf = (event: StreamEvent): number | null => (typeof event.timestamp === "number" ? event.timestamp : null);
 
 /** Change the newest item that fits, in place; a re-used id in a later run must not reach back into an earlier one. */
 function changeLast<K extends Kind>(
@@ -36,15 +36,15 @@ function changeTool(items: Item[], event: StreamEvent, change: ToolChange): void
 
 /** Change a call, or begin it: a result may arrive before the call that it belongs to is told whole. */
 function upsertTool(items: Item[], event: StreamEvent, key: number, isKnown: (item: ItemOf<"tool">) => boolean, change: ToolChange): void {
-  const known = items.some((item) => item.kind === "tool" && isCall(event)(item) && isKnown(item));
+  const exists = items.some((item) => item.kind === "tool" && isCall(event)(item) && isKnown(item));
   const id = text(event.toolCallId);
-  if (!known) items.push({ key, at: stamp(event), kind: "tool", id, name: "", args: "", result: null, open: true, until: null });
+  if (!exists) items.push({ key, at: timestampOf(event), kind: "tool", id, name: "", args: "", result: null, open: true, until: null });
   changeTool(items, event, change);
 }
 
 /** What has not ended with its run never will. */
-function close(items: Item[], at: number | null): void {
-  const from = items.findLastIndex((item) => item.kind === "run" && item.began === "started");
+function closeOpenItems(items: Item[], at: number | null): void {
+  const from = items.findLastIndex((item) => item.kind === "run" && item.reason === "started");
   for (let index = Math.max(0, from); index < items.length; index++) {
     const item = items[index];
     if (item?.kind === "step" && item.open) items[index] = { ...item, open: false };
@@ -52,33 +52,33 @@ function close(items: Item[], at: number | null): void {
   }
 }
 
-function beganBy(items: Item[]): Began {
+function startReason(items: Item[]): StartReason {
   const before = items.findLast(({ kind }) => kind === "pause" || kind === "error" || kind === "end");
   return before?.kind === "pause" ? "answered" : before?.kind === "error" ? "retried" : "started";
 }
 
 /** When the run began to which an end belongs: pauses and further tries are part of it. */
-function runSince(items: Item[]): number | null {
-  return items.findLast((item) => item.kind === "run" && item.began === "started")?.at ?? null;
+function runStart(items: Item[]): number | null {
+  return items.findLast((item) => item.kind === "run" && item.reason === "started")?.at ?? null;
 }
 
 /** A run that goes on with one of two answers pauses again on the other: it stands where it was asked first. */
-function newlyAsked(items: Item[], interrupts: Json | undefined): string[] {
-  const asked = new Set(items.flatMap((item) => (item.kind === "pause" ? item.requests : [])));
+function newRequests(items: Item[], interrupts: Json | undefined): string[] {
+  const knownRequests = new Set(items.flatMap((item) => (item.kind === "pause" ? item.requests : [])));
   const ids = Array.isArray(interrupts) ? interrupts.map((one) => text(object(one).id)) : [];
-  return ids.filter((id) => !asked.has(id));
+  return ids.filter((id) => !knownRequests.has(id));
 }
 
-function ended(items: Item[], key: number, event: StreamEvent): Item {
+function finishItem(items: Item[], key: number, event: StreamEvent): Item {
   const outcome = object(event.outcome);
-  const at = stamp(event);
-  if (outcome.type === "interrupt") return { key, at, kind: "pause", requests: newlyAsked(items, outcome.interrupts) };
-  close(items, at);
-  return { key, at, kind: "end", cancelled: outcome.type === "cancelled", since: runSince(items) };
+  const at = timestampOf(event);
+  if (outcome.type === "interrupt") return { key, at, kind: "pause", requests: newRequests(items, outcome.interrupts) };
+  closeOpenItems(items, at);
+  return { key, at, kind: "end", cancelled: outcome.type === "cancelled", since: runStart(items) };
 }
 
 /** The step of a dead worker ran again and says something else: its fragment is not shown, wherever it stands. */
-function custom(items: Item[], event: StreamEvent, key: number, at: number | null): void {
+function applyCustomEvent(items: Item[], event: StreamEvent, key: number, at: number | null): void {
   if (event.name !== superseded) {
     items.push({ key, at, kind: "custom", name: text(event.name), value: event.value ?? null });
     return;
@@ -88,13 +88,13 @@ function custom(items: Item[], event: StreamEvent, key: number, at: number | nul
   if (index >= 0) items.splice(index, 1);
 }
 
-type Show = (items: Item[], event: StreamEvent, key: number, at: number | null) => void;
+type EventHandler = (items: Item[], event: StreamEvent, key: number, at: number | null) => void;
 
-const shows = new Map<string, Show>(Object.entries({
-  RUN_STARTED: (items, event, key, at) => items.push({ key, at, kind: "run", began: beganBy(items) }, ...withImages(event, key)),
-  RUN_FINISHED: (items, event, key) => items.push(ended(items, key, event)),
+const handlers = new Map<string, EventHandler>(Object.entries({
+  RUN_STARTED: (items, event, key, at) => items.push({ key, at, kind: "run", reason: startReason(items) }, ...withImages(event, key)),
+  RUN_FINISHED: (items, event, key) => items.push(finishItem(items, key, event)),
   RUN_ERROR: (items, event, key, at) => {
-    close(items, at);
+    closeOpenItems(items, at);
     items.push({ key, at, kind: "error", message: text(event.message) });
   },
   TEXT_MESSAGE_START: (items, event, key, at) => items.push({
@@ -111,8 +111,8 @@ const shows = new Map<string, Show>(Object.entries({
   STEP_STARTED: (items, event, key, at) => items.push({ key, at, kind: "step", name: text(event.stepName), open: true }),
   STEP_FINISHED: (items, event) =>
     changeLast(items, "step", ({ name, open }) => open && name === event.stepName, () => ({ open: false })),
-  CUSTOM: custom,
-} satisfies { [type: string]: Show }));
+  CUSTOM: applyCustomEvent,
+} satisfies { [type: string]: EventHandler }));
 
 function phaseAfter(phase: Phase, { type, outcome }: StreamEvent): Phase {
   if (type === "RUN_STARTED") return "running";
@@ -123,8 +123,8 @@ function phaseAfter(phase: Phase, { type, outcome }: StreamEvent): Phase {
 }
 
 /** Return the state after a batch; an event whose number was seen before changes nothing. */
-export function reduce(state: StreamState, batch: readonly Numbered[]): StreamState {
-  const fresh: Numbered[] = [];
+export function reduce(state: StreamState, batch: readonly NumberedEvent[]): StreamState {
+  const newEvents: NumberedEvent[] = [];
   let { last, phase, values } = state;
   // One copy for a whole batch: a copy for each event makes a long thread's history quadratic.
   const items = [...state.items];
@@ -132,10 +132,10 @@ export function reduce(state: StreamState, batch: readonly Numbered[]): StreamSt
     const { number, event } = one;
     if (!(number > last)) continue;
     last = number;
-    shows.get(event.type)?.(items, event, number, stamp(event));
+    handlers.get(event.type)?.(items, event, number, timestampOf(event));
     phase = phaseAfter(phase, event);
     if (event.type === "STATE_SNAPSHOT") values = event.snapshot;
-    fresh.push(one);
+    newEvents.push(one);
   }
-  return fresh.length === 0 ? state : { last, phase, values, items, events: [...state.events, ...fresh] };
+  return newEvents.length === 0 ? state : { last, phase, values, items, events: [...state.events, ...newEvents] };
 }

@@ -17,15 +17,15 @@ interface NameFieldProps {
 function NameField({ name, onChange, error }: NameFieldProps) {
   const strings = useStrings();
   const id = useId();
-  const wrong = error !== undefined;
-  const told = wrong ? { help: <span id={`${id}-told`} role="alert">{visible(error)}</span> }
-    : { extra: <span id={`${id}-told`}>{strings.threadNameHelp}</span> };
+  const isInvalid = error !== undefined;
+  const hint = isInvalid ? { help: <span id={`${id}-hint`} role="alert">{visible(error)}</span> }
+    : { extra: <span id={`${id}-hint`}>{strings.threadNameHelp}</span> };
   return (
-    <div data-testid="field-thread-name" data-invalid={wrong}>
-      <Form.Item label={strings.threadName} htmlFor={id} required validateStatus={wrong ? "error" : ""} {...told}>
+    <div data-testid="field-thread-name" data-invalid={isInvalid}>
+      <Form.Item label={strings.threadName} htmlFor={id} required validateStatus={isInvalid ? "error" : ""} {...hint}>
         <Input
-          id={id} data-testid="thread-name" value={name} autoComplete="off" aria-required aria-invalid={wrong}
-          aria-describedby={`${id}-told`} onChange={(event) => onChange(event.target.value)}
+          id={id} data-testid="thread-name" value={name} autoComplete="off" aria-required aria-invalid={isInvalid}
+          aria-describedby={`${id}-hint`} onChange={(event) => onChange(event.target.value)}
         />
       </Form.Item>
     </div>

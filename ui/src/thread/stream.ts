@@ -6,17 +6,17 @@ export interface StreamEvent {
   [key: string]: Json | undefined;
 }
 
-export interface Numbered {
+export interface NumberedEvent {
   number: number;
   event: StreamEvent;
 }
 
 /** Why a stretch of output begins: new input, an answer, another try. */
-export type Began = "started" | "answered" | "retried";
+export type StartReason = "started" | "answered" | "retried";
 
 /** `at` and `until` are milliseconds, as the agent's worker stamped them; null where it did not. */
 export type Item = { key: number; at: number | null } & (
-  | { kind: "run"; began: Began }
+  | { kind: "run"; reason: StartReason }
   | { kind: "message"; id: string; role: string; text: string; open: boolean; images?: MessageImage[] }
   | { kind: "tool"; id: string; name: string; args: string; result: string | null; open: boolean; until: number | null }
   | { kind: "step"; name: string; open: boolean }
@@ -35,7 +35,7 @@ export interface StreamState {
   last: number;
   phase: Phase;
   values: Json | undefined;
-  events: Numbered[];
+  events: NumberedEvent[];
   items: Item[];
 }
 

@@ -4,9 +4,9 @@ import { useStrings } from "../strings";
 import { Link, threadPagePath } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { ThreadStatusTag } from "./status-tag";
-import { shortTime } from "./when";
+import { shortTime } from "./time-format";
 
-function At({ label, at, className }: { label: string; at: string; className?: string }) {
+function TimeCell({ label, at, className }: { label: string; at: string; className?: string }) {
   const { language } = useStrings();
   return (
     <span className={`thread-cell ${className ?? ""}`}>
@@ -17,14 +17,14 @@ function At({ label, at, className }: { label: string; at: string; className?: s
 }
 
 /** What a thread waits for, or why it stopped, else what it is about: what somebody who looks down the list wants to know. */
-function Matter({ thread, asked }: { thread: ThreadSummary; asked: Request[] | undefined }) {
+function ThreadSummaryLine({ thread, requests }: { thread: ThreadSummary; requests: Request[] | undefined }) {
   const strings = useStrings();
   const trouble = thread.status === "error" ? thread.error?.split("\n")[0] : thread.attention;
-  if (trouble) return <span className="thread-matter error-text" title={visible(trouble)}>{visible(trouble)}</span>;
-  const [first, ...more] = thread.status === "interrupted" ? (asked ?? []) : [];
-  if (!first) return thread.title && <span className="thread-matter" title={visible(thread.title)}>{visible(thread.title)}</span>;
+  if (trouble) return <span className="thread-summary error-text" title={visible(trouble)}>{visible(trouble)}</span>;
+  const [first, ...more] = thread.status === "interrupted" ? (requests ?? []) : [];
+  if (!first) return thread.title && <span className="thread-summary" title={visible(thread.title)}>{visible(thread.title)}</span>;
   return (
-    <span className="thread-matter" title={titleOf(first, strings)}>
+    <span className="thread-summary" title={titleOf(first, strings)}>
       {strings.waitsFor}: {titleOf(first, strings)}{more.length > 0 && ` +${more.length}`}
     </span>
   );
@@ -32,10 +32,10 @@ function Matter({ thread, asked }: { thread: ThreadSummary; asked: Request[] | u
 
 interface ThreadRowProps {
   thread: ThreadSummary;
-  asked: Request[] | undefined;
+  openRequests: Request[] | undefined;
 }
 
-export function ThreadRow({ thread, asked }: ThreadRowProps) {
+export function ThreadRow({ thread, openRequests }: ThreadRowProps) {
   const strings = useStrings();
   return (
     <li data-testid="thread-row" data-id={thread.id} data-status={thread.status}>
@@ -43,11 +43,11 @@ export function ThreadRow({ thread, asked }: ThreadRowProps) {
         <span className="thread-cell"><ThreadStatusTag status={thread.status} /></span>
         <span className="thread-name">
           <span className="thread-title">{visible(thread.id)}</span>
-          <Matter thread={thread} asked={asked} />
+          <ThreadSummaryLine thread={thread} requests={openRequests} />
         </span>
         <span className="thread-cell">{visible(thread.agent)}</span>
-        <At label={strings.started} at={thread.created_at} className="thread-began" />
-        <At label={strings.lastChange} at={thread.updated_at} />
+        <TimeCell label={strings.started} at={thread.created_at} className="thread-started" />
+        <TimeCell label={strings.lastChange} at={thread.updated_at} />
       </Link>
     </li>
   );

@@ -1,6 +1,6 @@
 import { Button, Empty, Segmented, Select } from "antd";
 import { useEffect, useRef, useState } from "react";
-import { useAsked, useThreads } from "../api/threads";
+import { useRequestsByThread, useThreads } from "../api/threads";
 import type { ThreadStatus } from "../api/types";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
@@ -10,8 +10,8 @@ import { go, useSearch } from "../widgets/router";
 import { Loading } from "../widgets/loading";
 import { StartAgent } from "./start-agent";
 import { ThreadRow } from "./thread-row";
-import { useHeld } from "./use-held";
-import { Waiting } from "./waiting";
+import { useFrozenRows } from "./use-frozen-rows";
+import { NewRowsButton } from "./new-rows-button";
 import { useListKeys } from "./list-keys";
 import "./thread.css";
 
@@ -19,8 +19,8 @@ type Filter = ThreadStatus | "all";
 const filters: Filter[] = ["all", "running", "interrupted", "error", "done", "idle"];
 
 function useFilter(): [Filter, (filter: Filter) => void] {
-  const given = new URLSearchParams(useSearch()).get("status");
-  const filter = filters.find((one) => one === given) ?? "all";
+  const status = new URLSearchParams(useSearch()).get("status");
+  const filter = filters.find((one) => one === status) ?? "all";
   return [filter, (chosen) => go(chosen === "all" ? "/threads" : `/threads?status=${chosen}`, { replace: true })];
 }
 
@@ -33,28 +33,28 @@ function StatusFilter({ value, onChange }: { value: Filter; onChange: (filter: F
 }
 
 /** For the eye only: each row says to a screen reader itself what its parts are. */
-function Columns() {
+function ColumnHeadings() {
   const strings = useStrings();
   const names = [strings.statusFilter, strings.threadColumn, strings.agent, strings.started, strings.lastChange];
   return <div className="thread-columns" aria-hidden="true">{names.map((name) => <span key={name}>{name}</span>)}</div>;
 }
 
 /** Where each page of the list begins; the last one is shown. */
-type Place = (string | null)[];
+type PageCursors = (string | null)[];
 
 interface PageProps {
   filter: Filter;
-  place: Place;
-  onPlace: (place: Place) => void;
+  cursors: PageCursors;
+  onCursors: (place: PageCursors) => void;
   onStart: () => void;
 }
 
-function ThreadList({ filter, place, onPlace, onStart }: PageProps) {
+function ThreadList({ filter, cursors, onCursors, onStart }: PageProps) {
   const strings = useStrings();
-  const { data, error, refetch } = useThreads(filter === "all" ? undefined : filter, place.at(-1) ?? null);
-  const asked = useAsked(data?.items ?? []).data;
+  const { data, error, refetch } = useThreads(filter === "all" ? undefined : filter, cursors.at(-1) ?? null);
+  const openRequests = useRequestsByThread(data?.items ?? []).data;
   const list = useRef<HTMLUListElement>(null);
-  const { rows, waiting, letIn, watch } = useHeld(data?.items ?? []);
+  const { rows, newCount, showNew, handlers } = useFrozenRows(data?.items ?? []);
   useKeys(strings.threads, [
     ...useListKeys(list, strings.nextThread, strings.previousThread), { key: "n", label: strings.startAgent, run: onStart },
   ]);
@@ -66,17 +66,17 @@ function ThreadList({ filter, place, onPlace, onStart }: PageProps) {
       {rows.length === 0 && (
         <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} data-testid="no-threads" description={filter === "all" ? strings.emptyThreads : strings.emptyFilter} />
       )}
-      {rows.length > 0 && <Columns />}
-      <div className="rows-place" {...watch}>
-        <Waiting words={strings.newThreads(waiting)} count={waiting} onClick={letIn} />
+      {rows.length > 0 && <ColumnHeadings />}
+      <div className="rows-container" {...handlers}>
+        <NewRowsButton label={strings.newThreads(newCount)} count={newCount} onClick={showNew} />
         <ul ref={list} className="thread-list" aria-label={strings.threads}>
-          {rows.map((thread) => <ThreadRow key={thread.id} thread={thread} asked={asked?.get(thread.id)} />)}
+          {rows.map((thread) => <ThreadRow key={thread.id} thread={thread} openRequests={openRequests?.get(thread.id)} />)}
         </ul>
       </div>
-      {(place.length > 1 || next) && (
+      {(cursors.length > 1 || next) && (
         <nav className="thread-pages" aria-label={strings.threads}>
-          <Button disabled={place.length === 1} onClick={() => onPlace(place.slice(0, -1))}>{strings.newerThreads}</Button>
-          <Button disabled={!next} onClick={() => onPlace([...place, next])} data-testid="older-threads">{strings.olderThreads}</Button>
+          <Button disabled={cursors.length === 1} onClick={() => onCursors(cursors.slice(0, -1))}>{strings.newerThreads}</Button>
+          <Button disabled={!next} onClick={() => onCursors([...cursors, next])} data-testid="older-threads">{strings.olderThreads}</Button>
         </nav>
       )}
     </>
@@ -84,27 +84,27 @@ function ThreadList({ filter, place, onPlace, onStart }: PageProps) {
 }
 
 /** Beside the list where there is room for the form; else it comes when it is wanted. */
-function useStartPlace() {
-  const roomy = useMedia("(min-width: 1100px)");
-  const [wanted, setWanted] = useState(false);
+function useStartForm() {
+  const isWide = useMedia("(min-width: 1100px)");
+  const [isOpen, setOpen] = useState(false);
   const [calls, setCalls] = useState(0);
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (calls > 0) place.current?.querySelector<HTMLElement>("input")?.focus();
   }, [calls]);
   const open = () => {
-    setWanted(true);
+    setOpen(true);
     setCalls((count) => count + 1);
   };
-  return { place, open, form: roomy || wanted, toggle: roomy ? undefined : () => (wanted ? setWanted(false) : open()) };
+  return { place, open, form: isWide || isOpen, toggle: isWide ? undefined : () => (isOpen ? setOpen(false) : open()) };
 }
 
 /** What agents do and did, and the way to start one. */
 export default function ThreadsPage() {
   const strings = useStrings();
   const [filter, setFilter] = useFilter();
-  const [place, setPlace] = useState<Place>([null]);
-  const { form, place: start, open, toggle } = useStartPlace();
+  const [place, setPlace] = useState<PageCursors>([null]);
+  const { form, place: start, open, toggle } = useStartForm();
   return (
     <div className="threads">
       <section className="threads-list">
@@ -119,7 +119,7 @@ export default function ThreadsPage() {
             }}
           />
         </div>
-        <ThreadList key={`${filter} ${place.length}`} filter={filter} place={place} onPlace={setPlace} onStart={open} />
+        <ThreadList key={`${filter} ${place.length}`} filter={filter} cursors={place} onCursors={setPlace} onStart={open} />
       </section>
       {form && <div ref={start} className="threads-start"><StartAgent /></div>}
     </div>

@@ -1,10 +1,10 @@
 import { useStrings } from "../strings";
 import { visible, visibleJson } from "../widgets/visible";
-import { Copy } from "./copy";
-import { Fold } from "./fold";
-import { Shortened } from "./shortened";
+import { CopyButton } from "./copy-button";
+import { Disclosure } from "./disclosure";
+import { TruncatedText } from "./truncated-text";
 import type { ItemOf } from "./stream";
-import { useDuration } from "./when";
+import { useDuration } from "./time-format";
 
 /** JSON as a person reads it; what is none stays the text that it is. */
 function readable(text: string): string {
@@ -23,52 +23,52 @@ function State({ item }: { item: ItemOf<"tool"> }) {
   const duration = useDuration();
   if (item.result === null && item.until !== null) return <span className="quiet">{strings.toolNoResult}</span>;
   if (item.result === null) return <span className="quiet">{item.open ? strings.toolBegins : strings.toolRuns}</span>;
-  const took = item.at !== null && item.until !== null ? duration(item.until - item.at) : strings.toolDone;
-  return <span className="quiet">{took}</span>;
+  const elapsed = item.at !== null && item.until !== null ? duration(item.until - item.at) : strings.toolDone;
+  return <span className="quiet">{elapsed}</span>;
 }
 
 function Part({ label, text }: { label: string; text: string }) {
   return (
     <section aria-label={label}>
-      <div className="quiet">{label} <Copy text={text} /></div>
-      <Shortened text={readable(text)} />
+      <div className="quiet">{label} <CopyButton text={text} /></div>
+      <TruncatedText text={readable(text)} />
     </section>
   );
 }
 
 /** A call of a tool in one line; its arguments and its result unfold. */
-export function Tool({ item }: { item: ItemOf<"tool"> }) {
+export function ToolCall({ item }: { item: ItemOf<"tool"> }) {
   const strings = useStrings();
   const summary = (
     <>
-      <span className="fold-words">
+      <span className="disclosure-summary">
         <span className="quiet">{strings.tool}</span> <code>{visible(item.name)}({inOneLine(item.args)})</code>
       </span>
       <State item={item} />
     </>
   );
   return (
-    <Fold id={`tool-${item.key}`} summary={summary} testId="tool-call">
+    <Disclosure id={`tool-${item.key}`} summary={summary} testId="tool-call">
       <Part label={strings.toolArguments} text={item.args} />
       {item.result !== null && <Part label={strings.toolResult} text={item.result} />}
-    </Fold>
+    </Disclosure>
   );
 }
 
 /** An event of the agent's own. */
-export function Custom({ item }: { item: ItemOf<"custom"> }) {
+export function CustomEvent({ item }: { item: ItemOf<"custom"> }) {
   const strings = useStrings();
   const text = JSON.stringify(item.value, null, 2);
   // Left by an erasure in place of all that stood here.
   if (item.name === "erased") return <p className="quiet" data-testid="erased-items">{strings.itemsErased}</p>;
   const summary = (
-    <span className="fold-words">
+    <span className="disclosure-summary">
       <span className="quiet">{strings.custom}</span> <code>{visible(item.name)} {inOneLine(JSON.stringify(item.value))}</code>
     </span>
   );
   return (
-    <Fold id={`custom-${item.key}`} summary={summary} testId="custom-event">
+    <Disclosure id={`custom-${item.key}`} summary={summary} testId="custom-event">
       <Part label={strings.customValue} text={text} />
-    </Fold>
+    </Disclosure>
   );
 }

@@ -1,17 +1,17 @@
 import { useCallback, useEffect, useRef, useState, type RefObject } from "react";
 
 /** So near to the end counts as being there. */
-const near = 80;
+const endTolerance = 80;
 
 /** Where the column begins to be seen below the head, which stays. */
-const belowHead = 72;
+const headerHeight = 72;
 
 /** How a reader scrolls, and for how long the page may still move from it. */
-const hands = ["wheel", "touchmove", "pointerdown", "keydown"];
+const inputEvents = ["wheel", "touchmove", "pointerdown", "keydown"];
 const upwards = new Set(["ArrowUp", "PageUp", "Home", " ", "k", "j"]);
-const handLasts = 800;
+const inputTime = 800;
 
-function isHand(event: Event): boolean {
+function isScrollInput(event: Event): boolean {
   if (event instanceof KeyboardEvent) return upwards.has(event.key);
   // A press on the page scrolls nothing; one on its scroll bar is a press on the document.
   return event.type !== "pointerdown" || event.target === document.documentElement;
@@ -26,25 +26,25 @@ function isBusyIn(column: HTMLElement): boolean {
 }
 
 /** What stands beside the talk, below all of it: once the talk goes on below, it holds nothing up. */
-function newestBeside(column: HTMLElement): Element | undefined {
-  const said = Array.from(column.querySelectorAll("[data-testid=chat-message]")).at(-1);
-  return Array.from(column.querySelectorAll("[data-beside]")).find((one) => said && said.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
+function newestAside(column: HTMLElement): Element | undefined {
+  const lastMessage = Array.from(column.querySelectorAll("[data-testid=chat-message]")).at(-1);
+  return Array.from(column.querySelectorAll("[data-beside]")).find((one) => lastMessage && lastMessage.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
 /** How far the first open question is from the top: the end must not push out of view what is asked. */
 function untilQuestion(column: HTMLElement): number {
-  const open = column.querySelector("article[data-status=pending]:not([data-beside] *)") ?? newestBeside(column);
-  return open ? open.getBoundingClientRect().top - belowHead : Infinity;
+  const open = column.querySelector("article[data-status=pending]:not([data-beside] *)") ?? newestAside(column);
+  return open ? open.getBoundingClientRect().top - headerHeight : Infinity;
 }
 
-interface Following {
+interface ScrollFollow {
   /** How many things have come since the reader left the end; 0 while they are there. */
-  behind: number;
+  newCount: number;
   toEnd: () => void;
 }
 
 /** Keep the end of what grows in view while the reader is there, and nothing moving while they are not. */
-export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<HTMLElement | null>, count: number): Following {
+export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<HTMLElement | null>, count: number): ScrollFollow {
   const following = useRef(true);
   const [isAway, setAway] = useState(false);
   const [seen, setSeen] = useState(count);
@@ -60,30 +60,30 @@ export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<
     if (!end.current) return;
     const by = isBusyIn(from) ? 0 : Math.min(distance(end.current) + 16, untilQuestion(from));
     if (by > 0) window.scrollBy({ top: by, behavior: "instant" });
-    setAway(distance(end.current) > near);
+    setAway(distance(end.current) > endTolerance);
   }, [end]);
 
   useEffect(() => {
     let before = window.scrollY;
-    let movedAt = -Infinity;
-    const moved = (event: Event) => {
-      if (isHand(event)) movedAt = event.timeStamp;
+    let inputAt = -Infinity;
+    const onInput = (event: Event) => {
+      if (isScrollInput(event)) inputAt = event.timeStamp;
     };
-    const scrolled = ({ timeStamp }: Event) => {
+    const onScroll = ({ timeStamp }: Event) => {
       if (!end.current) return;
-      const atEnd = distance(end.current) <= near;
+      const atEnd = distance(end.current) <= endTolerance;
       // A list that measures its rows corrects the position by itself: only a reader's own hand leaves the end.
-      const byHand = window.scrollY < before && timeStamp - movedAt < handLasts;
+      const byHand = window.scrollY < before && timeStamp - inputAt < inputTime;
       if (atEnd) following.current = true;
       else if (byHand) following.current = false;
       before = window.scrollY;
       setAway(!atEnd && !following.current);
     };
-    window.addEventListener("scroll", scrolled, { passive: true });
-    for (const hand of hands) window.addEventListener(hand, moved, { passive: true });
+    window.addEventListener("scroll", onScroll, { passive: true });
+    for (const hand of inputEvents) window.addEventListener(hand, onInput, { passive: true });
     return () => {
-      window.removeEventListener("scroll", scrolled);
-      for (const hand of hands) window.removeEventListener(hand, moved);
+      window.removeEventListener("scroll", onScroll);
+      for (const hand of inputEvents) window.removeEventListener(hand, onInput);
     };
   }, [end]);
 
@@ -97,5 +97,5 @@ export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<
     return () => observer.disconnect();
   }, [column, follow]);
 
-  return { behind: isAway ? Math.max(0, count - seen) : 0, toEnd };
+  return { newCount: isAway ? Math.max(0, count - seen) : 0, toEnd };
 }

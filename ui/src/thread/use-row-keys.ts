@@ -10,7 +10,7 @@ interface Rows {
 
 /** Go into a row: unfold what is folded, else begin with its first control. */
 function enter(row: HTMLElement | null): void {
-  const summary = row?.querySelector<HTMLElement>(".fold > summary");
+  const summary = row?.querySelector<HTMLElement>(".disclosure > summary");
   if (summary) summary.click();
   else row?.querySelector<HTMLElement>("input:not([disabled]), textarea:not([disabled]), button:not([disabled]), a[href]")?.focus();
 }
@@ -19,32 +19,32 @@ function enter(row: HTMLElement | null): void {
 export function useRowKeys({ list, keys, show }: Rows) {
   const strings = useStrings();
   const [at, setAt] = useState<number>();
-  const wanted = useRef<number | undefined>(undefined);
+  const pendingFocus = useRef<number | undefined>(undefined);
   const rowOf = (key: number | undefined) => list.current?.querySelector<HTMLElement>(`:scope > [data-key="${key}"]`) ?? null;
 
   useEffect(() => {
     const rows = list.current;
-    const entered = ({ target }: FocusEvent) => {
+    const onFocusIn = ({ target }: FocusEvent) => {
       const row = target instanceof Element && target.closest<HTMLElement>("[data-key]");
       if (row) setAt(Number(row.dataset.key));
     };
-    rows?.addEventListener("focusin", entered);
-    return () => rows?.removeEventListener("focusin", entered);
+    rows?.addEventListener("focusin", onFocusIn);
+    return () => rows?.removeEventListener("focusin", onFocusIn);
   }, [list]);
 
   useEffect(() => {
-    const row = wanted.current === undefined ? null : rowOf(wanted.current);
+    const row = pendingFocus.current === undefined ? null : rowOf(pendingFocus.current);
     if (!row) return;
     // An open question has keys of its own while the focus stands in it.
     const open = row.querySelector<HTMLElement>("article[data-status=pending]");
     (open ?? row).focus({ preventScroll: true });
-    wanted.current = undefined;
+    pendingFocus.current = undefined;
   });
 
   const move = (by: 1 | -1) => {
     const before = at === undefined ? -1 : keys.indexOf(at);
     const next = before < 0 ? keys.length - 1 : Math.min(keys.length - 1, Math.max(0, before + by));
-    wanted.current = keys[next];
+    pendingFocus.current = keys[next];
     setAt(keys[next]);
     show(next);
   };

@@ -3,7 +3,7 @@ import { useLayoutEffect, useState, type RefObject } from "react";
 import type { Item } from "./stream";
 
 /** So many are all in the document, for the browser's own search; of a longer thread only what is near. */
-const fewest = 150;
+const minVirtualized = 150;
 
 const heights: Record<Item["kind"], number> = {
   run: 30, end: 30, step: 24, tool: 32, custom: 32, message: 64, error: 80, pause: 320,
@@ -23,11 +23,11 @@ function useTop(list: RefObject<HTMLElement | null>): number {
 }
 
 /** The rows of a column that are in the document: those in view, and those that must not lose what was typed in them. */
-export function useRows(list: RefObject<HTMLElement | null>, items: Item[], kept: (item: Item) => boolean) {
+export function useRows(list: RefObject<HTMLElement | null>, items: Item[], isPinned: (item: Item) => boolean) {
   const within = (range: Range) => {
-    if (range.count <= fewest) return Array.from({ length: range.count }, (_, index) => index);
-    const keep = items.flatMap((item, index) => (kept(item) ? [index] : []));
-    return [...new Set([...keep, ...defaultRangeExtractor(range)])].toSorted((one, other) => one - other);
+    if (range.count <= minVirtualized) return Array.from({ length: range.count }, (_, index) => index);
+    const pinned = items.flatMap((item, index) => (isPinned(item) ? [index] : []));
+    return [...new Set([...pinned, ...defaultRangeExtractor(range)])].toSorted((one, other) => one - other);
   };
   // oxlint-disable-next-line react/incompatible-library -- nothing here is handed to what a compiler memoises
   return useWindowVirtualizer<HTMLDivElement>({

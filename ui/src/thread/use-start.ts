@@ -33,8 +33,8 @@ function useRefusals() {
     setProblems(found);
     setRefusals((count) => count + 1);
   };
-  const mend = (changed: string) => setProblems((old) => old.filter(({ field }) => field !== changed));
-  return { form, problems, setProblems, refuse, mend };
+  const clearProblem = (changed: string) => setProblems((old) => old.filter(({ field }) => field !== changed));
+  return { form, problems, setProblems, refuse, clearProblem };
 }
 
 /** All that starting an agent needs: what was typed, what is wrong with it, and the way to the new thread. */
@@ -45,9 +45,9 @@ export function useStart(agent: Agent) {
   const fields = inputs.map(({ field }) => field);
   const [values, setValues] = useState<Values>(() => initialValues(fields));
   const [name, setName] = useState(() => `${agent.name}-${randomPart()}`);
-  const { form, problems, setProblems, refuse, mend } = useRefusals();
+  const { form, problems, setProblems, refuse, clearProblem } = useRefusals();
 
-  const refused = (error: Error) => {
+  const onError = (error: Error) => {
     if (isStatus(error, 409)) refuse([{ field: NAME, message: strings.nameTaken }]);
     if (isStatus(error, 422)) refuse(atFields(error.errors));
   };
@@ -55,24 +55,24 @@ export function useStart(agent: Agent) {
     event.preventDefault();
     if (run.isPending) return;
     const thread = name.trim();
-    const found = inputProblems(inputs, values, strings);
-    if (!thread) found.push({ field: NAME, message: strings.requiredField });
-    if (found.length > 0) return refuse(found);
+    const problemsFound = inputProblems(inputs, values, strings);
+    if (!thread) problemsFound.push({ field: NAME, message: strings.requiredField });
+    if (problemsFound.length > 0) return refuse(problemsFound);
     setProblems([]);
     run.mutate({ thread, agent: agent.name, input: inputOf(inputs, values) }, {
-      onSuccess: () => go(threadPagePath(thread)), onError: refused,
+      onSuccess: () => go(threadPagePath(thread)), onError,
     });
   };
   const change = (changed: Values, which: string) => {
     setValues(changed);
-    mend(which);
+    clearProblem(which);
   };
   const rename = (typed: string) => {
     setName(typed);
-    mend(NAME);
+    clearProblem(NAME);
   };
   // What belongs to a field stands there; the rest is said below.
-  const known = [NAME, ...fields.map((field) => field.name)];
-  const isTold = problems.length > 0 && problems.every(({ field }) => known.includes(field.split(/[.[]/)[0] ?? ""));
-  return { form, fields, values, change, name, rename, problems, start, isPending: run.isPending, error: isTold ? null : run.error };
+  const knownFields = [NAME, ...fields.map((field) => field.name)];
+  const isShownAtFields = problems.length > 0 && problems.every(({ field }) => knownFields.includes(field.split(/[.[]/)[0] ?? ""));
+  return { form, fields, values, change, name, rename, problems, start, isPending: run.isPending, error: isShownAtFields ? null : run.error };
 }

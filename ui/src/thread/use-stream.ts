@@ -3,54 +3,54 @@ import { useEffect, useState } from "react";
 import { listen } from "../api/listen";
 import { threadPath } from "../api/threads";
 import { reduce } from "./reduce";
-import { emptyStream, type Numbered, type StreamEvent, type StreamState } from "./stream";
+import { emptyStream, type NumberedEvent, type StreamEvent, type StreamState } from "./stream";
 
-function take(client: QueryClient, id: string, batch: Numbered[]): void {
+function applyBatch(client: QueryClient, id: string, batch: NumberedEvent[]): void {
   client.setQueryData<StreamState>(["stream", id], (state) => reduce(state ?? emptyStream, batch));
   if (batch.some(({ event }) => event.type.startsWith("RUN_"))) {
     void client.invalidateQueries({ queryKey: ["thread", id] });
   }
 }
 
-interface Followed {
+interface ThreadStream {
   stream: StreamState;
   /** The connection is gone, and tried again. */
-  lost: boolean;
+  isDisconnected: boolean;
 }
 
 /** Follow a thread's numbered stream while `follows` it; what was seen once is kept, so that coming back goes on after it. */
-export function useStream(id: string, follows: (stream: StreamState) => boolean = () => true): Followed {
+export function useStream(id: string, shouldFollow: (stream: StreamState) => boolean = () => true): ThreadStream {
   const client = useQueryClient();
-  const [lost, setLost] = useState(false);
+  const [isDisconnected, setDisconnected] = useState(false);
   const stream = useQuery<StreamState>({
     queryKey: ["stream", id],
     queryFn: skipToken,
     // Comparing ten thousand old events with themselves at every new one is most of the work.
     structuralSharing: false,
   }).data ?? emptyStream;
-  const enabled = follows(stream);
+  const enabled = shouldFollow(stream);
   useEffect(() => {
     if (!enabled) return undefined;
-    let batch: Numbered[] = [];
+    let batch: NumberedEvent[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     const flush = () => {
       timer = undefined;
-      take(client, id, batch);
+      applyBatch(client, id, batch);
       batch = [];
     };
     const last = () => client.getQueryData<StreamState>(["stream", id])?.last ?? 0;
     const stop = listen({
       url: () => `${threadPath(id)}/stream?after=${last()}`,
       names: ["message"],
-      opened: () => {
-        setLost(false);
+      onOpen: () => {
+        setDisconnected(false);
         void client.invalidateQueries({ queryKey: ["thread", id] });
       },
-      received: (message) => {
+      onEvent: (message) => {
         batch.push({ number: Number(message.lastEventId), event: JSON.parse(message.data) as StreamEvent });
         timer ??= setTimeout(flush, 16);
       },
-      lost: () => setLost(true),
+      onLost: () => setDisconnected(true),
     });
     return () => {
       stop();
@@ -58,5 +58,5 @@ export function useStream(id: string, follows: (stream: StreamState) => boolean 
       if (batch.length > 0) flush();
     };
   }, [client, id, enabled]);
-  return { stream, lost };
+  return { stream, isDisconnected };
 }

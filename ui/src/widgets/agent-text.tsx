@@ -7,10 +7,10 @@ export function AgentText({ text }: { text: string }) {
 }
 
 /** Beside an editor, whose text cannot be escaped: the same text with what hides in it; nothing where nothing hides. */
-export function HiddenIn({ text }: { text: string }) {
+export function HiddenCharacters({ text }: { text: string }) {
   const strings = useStrings();
   if (visible(text) === text) return null;
-  return <div className="quiet" data-testid="hidden-in">{strings.hiddenCharacters} <JsonValue value={text} /></div>;
+  return <div className="quiet" data-testid="hidden-characters">{strings.hiddenCharacters} <JsonValue value={text} /></div>;
 }
 
 export function JsonValue({ value, testId }: { value: unknown; testId?: string }) {

@@ -35,13 +35,13 @@ function isClick({ key, target }: KeyboardEvent): boolean {
 
 const nameOf = (event: KeyboardEvent) => `${event.metaKey || event.ctrlKey ? "mod+" : ""}${event.key}`;
 
-let before = { name: "", at: 0 };
+let previousKey = { name: "", at: 0 };
 
 /** What was pressed: the pair with the key before, when it was quick, and the key alone. */
-function pressedNames(event: KeyboardEvent): string[] {
+function keyNames(event: KeyboardEvent): string[] {
   const name = nameOf(event);
-  const pair = event.timeStamp - before.at < 1_000 ? [`${before.name} ${name}`] : [];
-  before = { name, at: event.timeStamp };
+  const pair = event.timeStamp - previousKey.at < 1_000 ? [`${previousKey.name} ${name}`] : [];
+  previousKey = { name, at: event.timeStamp };
   return [...pair, name];
 }
 
@@ -53,16 +53,16 @@ function shortcutFor(name: string, typing: boolean): Shortcut | undefined {
 /** A dialog has the keys for itself. */
 const dialog = ".ant-modal-wrap:not([style*='display: none']), .ant-drawer-open";
 
-function pressed(event: KeyboardEvent): void {
+function onKeyDown(event: KeyboardEvent): void {
   // An input method that composes a character sends keys that are not meant for the page.
   if (event.defaultPrevented || event.isComposing || event.altKey || isClick(event)) return;
   if (document.querySelector(dialog)) return;
   const typing = isTyping(event.target);
-  const wanted = pressedNames(event).map((name) => shortcutFor(name, typing)).find(Boolean);
-  if (!wanted) return;
+  const match = keyNames(event).map((name) => shortcutFor(name, typing)).find(Boolean);
+  if (!match) return;
   event.preventDefault();
-  if (event.repeat && wanted.once) return;
-  wanted.run();
+  if (event.repeat && match.once) return;
+  match.run();
 }
 
 /** Let keys do something while mounted, and list them in the help. */
@@ -73,10 +73,10 @@ export function useKeys(title: string, shortcuts: Shortcut[]): void {
   });
   useEffect(() => {
     groups.add(group);
-    if (groups.size === 1) document.addEventListener("keydown", pressed);
+    if (groups.size === 1) document.addEventListener("keydown", onKeyDown);
     return () => {
       groups.delete(group);
-      if (groups.size === 0) document.removeEventListener("keydown", pressed);
+      if (groups.size === 0) document.removeEventListener("keydown", onKeyDown);
     };
   }, []);
 }

@@ -6,7 +6,7 @@ type Messages = ReturnType<typeof message.useMessage>[0];
 const MessagesContext = createContext<Messages | null>(null);
 
 /** Where short messages appear. Ant Design's own App does it too, but brings the code of all dialogs to the first view. */
-export function WithMessages({ children }: { children: ReactNode }) {
+export function MessagesProvider({ children }: { children: ReactNode }) {
   const [messages, holder] = message.useMessage();
   return <MessagesContext value={messages}>{holder}{children}</MessagesContext>;
 }

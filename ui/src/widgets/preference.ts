@@ -1,13 +1,13 @@
 import { useSyncExternalStore } from "react";
 
-const changed = "ringi:preference";
+const changeEvent = "ringi:preference";
 
 function subscribe(listener: () => void): () => void {
   window.addEventListener("storage", listener);
-  window.addEventListener(changed, listener);
+  window.addEventListener(changeEvent, listener);
   return () => {
     window.removeEventListener("storage", listener);
-    window.removeEventListener(changed, listener);
+    window.removeEventListener(changeEvent, listener);
   };
 }
 
@@ -28,7 +28,7 @@ export function usePreference(name: string): [string | undefined, (value: string
     } catch {
       // A browser that keeps nothing shows the default again after a reload.
     }
-    window.dispatchEvent(new Event(changed));
+    window.dispatchEvent(new Event(changeEvent));
   };
   return [value, choose];
 }

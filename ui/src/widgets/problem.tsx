@@ -4,17 +4,17 @@ import { ProblemError } from "../api/call";
 import { useStrings, type Strings } from "../strings";
 import { visible } from "./visible";
 
-type Plain = Exclude<keyof Strings["problems"], "refused">;
+type ProblemText = Exclude<keyof Strings["problems"], "refused">;
 /** Refusals that our own words say whole; of the others the server's words are shown too. */
-const plain: Record<number, Plain> = { 403: "forbidden", 404: "notFound", 429: "tooMany", 503: "busy" };
+const textByStatus: Record<number, ProblemText> = { 403: "forbidden", 404: "notFound", 429: "tooMany", 503: "busy" };
 
 export function explain(error: unknown, strings: Strings): string {
   if (!(error instanceof ProblemError)) return visible(error instanceof Error ? error.message : String(error));
   const { problems, unreachable } = strings;
   if (error.status === 0) return unreachable;
   if (error.reasons.length > 0) return [...new Set(error.reasons)].map(visible).join(" · ");
-  const known = plain[error.status] ?? (error.status >= 500 ? "failed" : undefined);
-  return known ? problems[known] : problems.refused(visible(error.message));
+  const textKey = textByStatus[error.status] ?? (error.status >= 500 ? "failed" : undefined);
+  return textKey ? problems[textKey] : problems.refused(visible(error.message));
 }
 
 interface ProblemProps {

@@ -1,19 +1,19 @@
 import { useSyncExternalStore, type MouseEvent, type ReactNode } from "react";
-import { base, here } from "./base";
+import { basePath, currentPath } from "./base-path";
 
-const moved = "ringi:moved";
+const navigationEvent = "ringi:moved";
 
 function subscribe(changed: () => void): () => void {
   window.addEventListener("popstate", changed);
-  window.addEventListener(moved, changed);
+  window.addEventListener(navigationEvent, changed);
   return () => {
     window.removeEventListener("popstate", changed);
-    window.removeEventListener(moved, changed);
+    window.removeEventListener(navigationEvent, changed);
   };
 }
 
 export function usePath(): string {
-  return useSyncExternalStore(subscribe, here);
+  return useSyncExternalStore(subscribe, currentPath);
 }
 
 /** What stands behind the "?" of the address, with it. */
@@ -23,10 +23,10 @@ export function useSearch(): string {
 
 /** Show another address of this page; with `replace`, Back does not come here again. */
 export function go(path: string, { replace = false } = {}): void {
-  if (path === here() + window.location.search) return;
-  if (replace) window.history.replaceState(null, "", base + path);
-  else window.history.pushState(null, "", base + path);
-  window.dispatchEvent(new Event(moved));
+  if (path === currentPath() + window.location.search) return;
+  if (replace) window.history.replaceState(null, "", basePath + path);
+  else window.history.pushState(null, "", basePath + path);
+  window.dispatchEvent(new Event(navigationEvent));
 }
 
 export const requestPath = (id: string) => `/r/${encodeURIComponent(id)}`;
@@ -65,7 +65,7 @@ export function Link({ to, children, className, current, testId }: LinkProps) {
     go(to);
   };
   return (
-    <a href={base + to} onClick={follow} className={className} data-testid={testId} aria-current={current ? "page" : undefined}>
+    <a href={basePath + to} onClick={follow} className={className} data-testid={testId} aria-current={current ? "page" : undefined}>
       {children}
     </a>
   );

@@ -2,7 +2,7 @@
  * Characters that a person cannot see or that reorder what they see: controls, format and bidi characters, tags,
  * fillers, lone surrogates, private and unassigned code points. Tab, line feed and the CR of a CRLF stay.
  */
-const hidden =
+const hiddenCharacters =
   /(?![\t\n]|\r\n)[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 const pictograph = /\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F]?$/u;
@@ -15,15 +15,15 @@ function belongsToEmoji(found: string, before: string, after: string): boolean {
 }
 
 /** No script stacks more marks on one letter; a tower of them would cover the lines above and below. */
-const towers = /(?<=\p{M}{4})\p{M}/gu;
+const stackedMarks = /(?<=\p{M}{4})\p{M}/gu;
 
-const written = (found: string) => `\\u{${found.codePointAt(0)?.toString(16) ?? ""}}`;
+const escapeCodePoint = (found: string) => `\\u{${found.codePointAt(0)?.toString(16) ?? ""}}`;
 
 /** Return text in which every character that is invisible, reorders others or covers them is written as \u{…}. */
 export function visible(text: string): string {
-  return text.replace(towers, written).replace(hidden, (found, at: number, whole: string) => {
+  return text.replace(stackedMarks, escapeCodePoint).replace(hiddenCharacters, (found, at: number, whole: string) => {
     const end = at + found.length;
-    return belongsToEmoji(found, whole.slice(Math.max(0, at - 4), at), whole.slice(end, end + 2)) ? found : written(found);
+    return belongsToEmoji(found, whole.slice(Math.max(0, at - 4), at), whole.slice(end, end + 2)) ? found : escapeCodePoint(found);
   });
 }
 
@@ -33,11 +33,11 @@ export function visibleJson(value: unknown): string {
   return visible(JSON.stringify(value, null, 2) ?? "");
 }
 
-const inUnits = (found: string) =>
+const escapeUnits = (found: string) =>
   Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 
 /** Return a value as JSON to edit: what would hide in it is written in JSON's own escapes, so that it stays the same. */
 export function visibleSource(value: unknown): string {
   const source = JSON.stringify(value, null, 2) ?? "null";
-  return source.replace(towers, inUnits).replace(hidden, inUnits);
+  return source.replace(stackedMarks, escapeUnits).replace(hiddenCharacters, escapeUnits);
 }

@@ -1,0 +1,47 @@
+import { Alert, Button, Flex } from "antd";
+import { useMemo } from "react";
+import { isStuck, RunControls } from "../thread/run-controls";
+import { StuckAlert, ActivityIndicator } from "../thread/thread-footer";
+import type { Item } from "../thread/stream";
+import { Problem } from "../widgets/problem";
+import { itemsOf, type ChatItem } from "./message-parts";
+import type { Conversation } from "./use-conversation";
+import { useChatStrings } from "./strings";
+
+const isItem = (item: ChatItem): item is Item => item.kind !== "thought" && item.kind !== "workflow";
+
+/** What the newest message is made of, for who says what is being done. */
+export function useNewestItems({ messages }: Conversation): Item[] {
+  const last = messages.at(-1);
+  return useMemo(() => (last?.role === "assistant" ? itemsOf(last).filter(isItem) : []), [last]);
+}
+
+/** Below the newest message: that something is being done, or what went wrong and the way on. */
+export function ChatFooter({ conversation, onWithdraw }: { conversation: Conversation; onWithdraw: () => void }) {
+  const words = useChatStrings();
+  const newest = useNewestItems(conversation);
+  const { thread, phase, isDisconnected, unsentError, sendAgain } = conversation;
+  return (
+    <div className="chat-footer">
+      {unsentError && (
+        <Problem error={unsentError} title={words.notSent}>{undefined}</Problem>
+      )}
+      {unsentError && (
+        <Flex gap="small" wrap>
+          <Button type="primary" onClick={sendAgain} data-testid="send-again">{words.sendAgain}</Button>
+          <Button onClick={onWithdraw} data-testid="withdraw-message">{words.takeBack}</Button>
+        </Flex>
+      )}
+      {isDisconnected && <Alert type="warning" showIcon title={words.connectionLost} data-testid="stream-lost" />}
+      {phase === "working" && !isDisconnected && <ActivityIndicator items={newest} />}
+      {phase === "ready" && thread?.status === "idle" && <p className="quiet" data-testid="stopped">{words.stopped}</p>}
+      {thread && isStuck(thread) && phase !== "working" && (
+        <>
+          <StuckAlert thread={thread} isErrorShown={false} />
+          {thread.status === "error" && <p className="quiet">{words.canWriteOn}</p>}
+          <RunControls thread={thread} />
+        </>
+      )}
+    </div>
+  );
+}

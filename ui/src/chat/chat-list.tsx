@@ -1,0 +1,65 @@
+import { useThreads } from "../api/threads";
+import type { Agent, ThreadSummary } from "../api/types";
+import { ThreadStatusTag } from "../thread/status-tag";
+import { shortTime } from "../thread/time-format";
+import { Problem } from "../widgets/problem";
+import { chatPath, Link } from "../widgets/router";
+import { visible } from "../widgets/visible";
+import { useChatStrings } from "./strings";
+
+/** What a chat is about, as its agent says it, or as it was begun; else whom it is with. */
+function chatTitle({ values, title, agent }: ThreadSummary, agents: Agent[]): string {
+  const chatName = [values.title, values.query].find((one) => typeof one === "string" && one !== "");
+  if (typeof chatName === "string") return chatName;
+  return title ?? (agents.find(({ name }) => name === agent)?.title || agent);
+}
+
+interface ChatListItemProps {
+  thread: ThreadSummary;
+  agents: Agent[];
+  current: boolean;
+  to: (id: string) => string;
+}
+
+function ChatListItem({ thread, agents, current, to }: ChatListItemProps) {
+  const { language } = useChatStrings();
+  const { id, status, updated_at } = thread;
+  const name = visible(chatTitle(thread, agents));
+  return (
+    <li data-testid="chat-list-item" data-id={id} data-status={status}>
+      <Link to={to(id)} className="row" current={current}>
+        <span className="row-title" title={name}>{name}</span>
+        <span className="row-facts">
+          <time dateTime={updated_at} title={updated_at}>{shortTime(updated_at, language)}</time>
+          {status !== "done" && <ThreadStatusTag status={status} />}
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+interface ChatListProps {
+  agents: Agent[];
+  current: string | undefined;
+  to?: (id: string) => string;
+}
+
+/** What goes on beside a conversation, while something in it waits, is part of that conversation. */
+const isChildThread = ({ id }: ThreadSummary) => /~q\d+$/.test(id);
+
+/** The newest threads of agents that can be written to. */
+export function ChatList({ agents, current, to = chatPath }: ChatListProps) {
+  const words = useChatStrings();
+  const { data, error, refetch } = useThreads(undefined, null);
+  const names = new Set(agents.map(({ name }) => name));
+  const chats = (data?.items ?? []).filter((thread) => names.has(thread.agent) && !isChildThread(thread));
+  return (
+    <nav aria-label={words.earlierChats}>
+      <Problem error={data ? null : error} retry={() => void refetch()} />
+      {data && chats.length === 0 && <p className="quiet">{words.noChats}</p>}
+      <ul className="rows">
+        {chats.map((thread) => <ChatListItem key={thread.id} thread={thread} agents={agents} current={thread.id === current} to={to} />)}
+      </ul>
+    </nav>
+  );
+}

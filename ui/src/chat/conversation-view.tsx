@@ -1,0 +1,136 @@
+import { useCallback, useRef, useState } from "react";
+import { useRunAction } from "../api/threads";
+import type { Agent } from "../api/types";
+import { ActionBar } from "../assistant/action-bar";
+import { CardTextsContext, type CardTexts } from "../assistant/plan-card-texts";
+import { useAssistant } from "../assistant/use-assistant";
+import { Workflows } from "../assistant/workflow";
+import { ConfirmStop } from "../operations/confirm-stop";
+import { LiveAnnouncer } from "../thread/live-announcer";
+import { useFollow } from "../thread/use-follow";
+import { useKeys, type Shortcut } from "../widgets/keys";
+import { Problem } from "../widgets/problem";
+import { visible } from "../widgets/visible";
+import { Loading } from "../widgets/loading";
+import { EarlierMessages } from "./earlier-messages";
+import { Bubbles } from "./bubbles";
+import { Composer } from "./composer";
+import { ChatFooter, useNewestItems } from "./chat-footer";
+import { requestsOf } from "./message-parts";
+import { Question } from "./question";
+import { useImages } from "./use-images";
+import { useMessageDraft } from "./message-draft";
+import { useConversation } from "./use-conversation";
+import { useChatStrings } from "./strings";
+
+const none: CardTexts = new Map();
+
+interface ConversationViewProps {
+  id: string;
+  agent: Agent;
+  isNew: boolean;
+  /** The chat that what is typed belongs to: one without an address has none of its own. */
+  draftKey: string;
+  onStart: () => void;
+}
+
+/** Open questions that stand in no message (yet): an answerable question must never be out of reach. */
+function requestsOutsideMessages({ messages, thread }: ReturnType<typeof useConversation>): string[] {
+  const placed = new Set(messages.flatMap(requestsOf));
+  return (thread?.pending ?? []).map(({ id }) => id).filter((id) => !placed.has(id));
+}
+
+function useStop(id: string, asks: boolean) {
+  const cancel = useRunAction("cancel");
+  const [isConfirming, setConfirming] = useState(false);
+  const stop = () => {
+    // A question that somebody may be answering is not withdrawn by one slip.
+    if (asks) setConfirming(true);
+    else if (!cancel.isPending) cancel.mutate({ thread: id });
+  };
+  return { stop, isConfirming, leave: () => setConfirming(false), isStopping: cancel.isPending, error: cancel.error };
+}
+
+/** Before the first message: whom one writes to, and what for. */
+function ChatIntroduction({ agent }: { agent: Agent }) {
+  const { howToBegin } = useChatStrings();
+  const name = visible(agent.title || agent.name);
+  return (
+    <div className="chat-introduction">
+      <h2>{name}</h2>
+      {agent.description && <p>{visible(agent.description)}</p>}
+      <p className="quiet">{howToBegin(name)}</p>
+    </div>
+  );
+}
+
+/** One conversation with one agent. */
+export function ConversationView({ id, agent, isNew, draftKey, onStart }: ConversationViewProps) {
+  const words = useChatStrings();
+  const messageList = useRef<HTMLElement>(null);
+  const end = useRef<HTMLDivElement>(null);
+  const conversation = useConversation(id, agent.name, isNew);
+  const { messages, phase, openRequests, thread } = conversation;
+  const [text, setText] = useMessageDraft(draftKey);
+  const images = useImages(agent.images);
+  const newest = useNewestItems(conversation);
+  const unplacedRequests = requestsOutsideMessages(conversation);
+  const hasOpenQuestion = openRequests.length > 0 || unplacedRequests.length > 0;
+  const { stop, isConfirming, leave, isStopping, error } = useStop(id, hasOpenQuestion);
+  const { toEnd } = useFollow(messageList, end, messages.length);
+
+  const toMessage = useCallback(() => messageList.current?.parentElement?.querySelector<HTMLElement>(".chat-composer textarea")?.focus(), []);
+  const assistant = useAssistant(conversation, id, agent, onStart, toMessage);
+  const toQuestion = () => messageList.current?.querySelector<HTMLElement>("article[data-status=pending]")?.focus();
+  const send = (message: string) => {
+    setText("");
+    conversation.send(message, images.images);
+    images.replace([]);
+    onStart();
+    toEnd();
+  };
+  const withdraw = () => {
+    const unsent = conversation.withdrawUnsent();
+    setText(unsent.text);
+    images.replace(unsent.images);
+  };
+  const leaveMessage = () => (hasOpenQuestion ? toQuestion() : messageList.current?.focus());
+  const keys: Shortcut[] = [
+    { key: "m", label: words.toMessage, run: toMessage },
+    { key: "q", label: words.toQuestion, run: () => toQuestion() },
+    { key: "G", label: words.toNewest, run: toEnd },
+  ];
+  useKeys(words.chats, keys);
+  if (conversation.isMissing && messages.length === 0) return <p data-testid="no-chat">{words.noSuchChat}</p>;
+  return (
+    <>
+      <section ref={messageList} className="chat-messages" tabIndex={-1} aria-label={words.messages} aria-busy={phase === "working"} data-testid="chat-messages">
+        {phase === "loading" && <Loading />}
+        {phase !== "loading" && messages.length === 0 && <ChatIntroduction agent={agent} />}
+        <EarlierMessages first={messages[0]?.id} show={conversation.showEarlier} />
+        <CardTextsContext value={assistant?.cardTexts ?? none}>
+          <Workflows value={assistant}>
+            <Bubbles messages={messages} agent={visible(agent.title || agent.name)} isUnsent={conversation.unsentError !== undefined} asides={assistant?.asides ?? []} onDecided={toMessage} />
+          </Workflows>
+        </CardTextsContext>
+        {unplacedRequests.map((request) => <Question key={request} id={request} onDecided={toMessage} />)}
+        <ChatFooter conversation={conversation} onWithdraw={withdraw} />
+      </section>
+      <LiveAnnouncer items={newest} />
+      <div className="chat-input-bar">
+        <Problem error={error} />
+        {assistant && <ActionBar assistant={assistant} id={id} />}
+        {isConfirming && thread
+          ? <ConfirmStop thread={id} how="cancel" onBack={leave} onDone={leave} />
+          : (
+            <Composer
+              text={text} onText={setText} phase={phase} hasOpenQuestion={hasOpenQuestion} isStopping={isStopping} chosen={images} uploadPercent={conversation.uploadPercent}
+              takesImages={agent.images} focusMessage={toMessage} onLeave={leaveMessage}
+              onSend={send} onStop={() => (conversation.uploadPercent === undefined ? stop() : conversation.cancelUpload(words.stopped))}
+            />
+          )}
+      </div>
+      <div ref={end} />
+    </>
+  );
+}

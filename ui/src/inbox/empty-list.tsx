@@ -1,0 +1,28 @@
+import { Button, Empty } from "antd";
+import { useCounts } from "../api/counts";
+import type { Filters } from "../api/lists";
+import { useStrings } from "../strings";
+import { applyFilters } from "./inbox-url";
+
+function DoneToday() {
+  const strings = useStrings();
+  const today = useCounts()?.today;
+  if (!today || today === "0") return null;
+  return <p data-testid="done-today">{strings.doneToday(today)}</p>;
+}
+
+/** A list without rows: calm, and it says what was done today. */
+export function EmptyList({ filters }: { filters: Filters }) {
+  const strings = useStrings();
+  const { tab, kind, priority, q } = filters;
+  const isFiltered = Boolean(kind ?? priority ?? q);
+  return (
+    <Empty
+      className="inbox-empty" image={Empty.PRESENTED_IMAGE_SIMPLE} data-testid="empty"
+      description={isFiltered ? strings.nothingFound : strings.emptyTabs[tab]}
+    >
+      {isFiltered ? <Button onClick={() => applyFilters({ tab })}>{strings.clearFilters}</Button> : <DoneToday />}
+      {tab === "pending" && !isFiltered && <p className="quiet">{strings.emptyHint}</p>}
+    </Empty>
+  );
+}

@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import type { Request } from "../api/types";
+import { aRequest, completed } from "../testing/fake-server";
+import { keepAnchor, positionAt, rowHeight, scrollTopFor, scrollTopToReveal } from "./scroll-position";
+import { mergeRows, nextPending, resetRows, dropFinished, type RowState } from "./stable-rows";
+
+const at = (number: number) => aRequest({ id: `r${number}`, created_at: `2026-01-02T10:00:${String(number).padStart(2, "0")}Z` });
+const all = (...numbers: number[]) => numbers.map(at);
+const nothingMore = () => undefined;
+const shape = ({ rows, newRequests }: RowState) => [
+  rows.map(({ request, isOutdated }) => (isOutdated ? `(${request.id})` : request.id)).join(" "), newRequests.map(({ id }) => id).join(" "),
+];
+
+test("the first answer is shown as it is", () => {
+  expect(shape(mergeRows(resetRows([]), all(3, 2, 1), nothingMore))).toEqual(["r3 r2 r1", ""]);
+});
+
+test("new ones wait beside the list, and older pages are added below it", () => {
+  const shown = mergeRows(resetRows(all(3, 2)), all(5, 4, 3, 2, 1), nothingMore);
+  expect(shape(shown)).toEqual(["r3 r2 r1", "r5 r4"]);
+});
+
+test("one that belongs in the middle waits too: it would move what stands below", () => {
+  expect(shape(mergeRows(resetRows(all(5, 1)), all(5, 3, 1), nothingMore))).toEqual(["r5 r1", "r3"]);
+});
+
+test("what ended stays where it was, with its outcome", () => {
+  const done = completed(at(2));
+  const shown = mergeRows(resetRows(all(3, 2, 1)), all(3, 1), (id) => (id === "r2" ? done : undefined));
+  expect(shape(shown)).toEqual(["r3 (r2) r1", ""]);
+  expect(shown.rows[1]?.request).toBe(done);
+});
+
+test("what came and ended before anybody looked is not offered", () => {
+  const gathered = mergeRows(resetRows(all(1)), all(2, 1), nothingMore);
+  expect(shape(mergeRows(gathered, all(1), nothingMore))).toEqual(["r1", ""]);
+});
+
+test("one that comes back takes its old place", () => {
+  const gone = mergeRows(resetRows(all(3, 2)), all(3), nothingMore);
+  expect(shape(mergeRows(gone, all(3, 2), nothingMore))).toEqual(["r3 r2", ""]);
+});
+
+test("rows that did not change stay the same objects, so that they are not drawn again", () => {
+  const before = resetRows(all(2, 1));
+  const requests = before.rows.map(({ request }) => request);
+  expect(mergeRows(before, requests, nothingMore).rows).toEqual(before.rows);
+  expect(mergeRows(before, requests, nothingMore).rows[0]).toBe(before.rows[0]);
+});
+
+test("after a decision the dead rows leave, what is new goes on waiting", () => {
+  const shown = mergeRows(resetRows(all(4, 3, 2)), all(5, 4, 2), nothingMore);
+  expect(shape(dropFinished(shown, "r4"))).toEqual(["r2", "r5"]);
+});
+
+test("the next to open is the one below, past the dead, else the one above", () => {
+  const { rows } = mergeRows(resetRows(all(4, 3, 2, 1)), all(4, 2, 1), nothingMore);
+  expect(nextPending(rows, "r4")?.id).toBe("r2");
+  expect(nextPending(rows, "r1")?.id).toBe("r2");
+  expect(nextPending(rows, "elsewhere")?.id).toBe("r4");
+  expect(nextPending(resetRows(all(1)).rows, "r1")).toBeUndefined();
+});
+
+const rows = (...requests: Request[]) => resetRows(requests).rows;
+const many = rows(...all(9, 8, 7, 6, 5, 4, 3, 2, 1));
+
+test("a place is found again by its row, wherever that stands now", () => {
+  const place = positionAt(many, 2 * rowHeight + 10);
+  expect(place).toEqual({ id: "r7", index: 2, offset: 10 });
+  expect(place && scrollTopFor(place, rows(...all(12, 11, 10, 9, 8, 7)), true)).toBe(5 * rowHeight + 10);
+});
+
+test("a place that is not loaded yet is waited for; one whose row is gone keeps its number", () => {
+  const place = { id: "gone", index: 3, offset: 10 };
+  expect(scrollTopFor(place, many, false)).toBeUndefined();
+  expect(scrollTopFor(place, many, true)).toBe(3 * rowHeight);
+});
+
+test("what stands on screen stays there when rows above it come or go", () => {
+  const scrolled = 4 * rowHeight + 20;
+  expect(keepAnchor(many, rows(...all(11, 10, 9, 8, 7, 6, 5, 4)), scrolled)).toBe(scrolled + 2 * rowHeight);
+  expect(keepAnchor(many, rows(...all(9, 7, 4, 3, 2, 1)), scrolled)).toBe(scrolled - 3 * rowHeight);
+  expect(keepAnchor(many, many.slice(1), 0)).toBe(0);
+});
+
+test("a row is scrolled into view from either side, and one that is seen moves nothing", () => {
+  const height = 3.5 * rowHeight;
+  expect(scrollTopToReveal(2, 5 * rowHeight, height)).toBe(2 * rowHeight);
+  expect(scrollTopToReveal(9, 5 * rowHeight, height)).toBe(6.5 * rowHeight);
+  expect(scrollTopToReveal(6, 5 * rowHeight, height)).toBe(5 * rowHeight);
+});

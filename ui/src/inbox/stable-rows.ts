@@ -1,0 +1,55 @@
+import { isBefore } from "../api/lists";
+import type { Request } from "../api/types";
+
+/** A row that stays where it is, also when its request no longer belongs to the list. */
+export interface InboxRow {
+  request: Request;
+  isOutdated: boolean;
+}
+
+export interface RowState {
+  rows: readonly InboxRow[];
+  /** What came since, and waits until the person wants it. */
+  newRequests: readonly Request[];
+}
+
+const toRow = (request: Request): InboxRow => ({ request, isOutdated: false });
+
+/** What is shown when nothing has to be held still. */
+export const resetRows = (listed: readonly Request[]): RowState => ({ rows: listed.map(toRow), newRequests: [] });
+
+function updateRow(row: InboxRow, listed: Request | undefined, latest: Request | undefined): InboxRow {
+  const request = listed ?? latest ?? row.request;
+  const isOutdated = listed === undefined;
+  return request === row.request && isOutdated === row.isOutdated ? row : { request, isOutdated };
+}
+
+/**
+ * Return what is shown once the list is `listed`: no row moves or goes.
+ *
+ * What is older is added below, where nobody looks yet; what is new waits in `fresh`.
+ */
+export function mergeRows(
+  { rows }: RowState, listed: readonly Request[], latest: (id: string) => Request | undefined,
+): RowState {
+  const last = rows.at(-1)?.request;
+  if (!last) return resetRows(listed);
+  const now = new Map(listed.map((request) => [request.id, request]));
+  const updated = rows.map((row) => updateRow(row, now.get(row.request.id), latest(row.request.id)));
+  const known = new Set(rows.map((row) => row.request.id));
+  const unknown = listed.filter((request) => !known.has(request.id));
+  const older = unknown.filter((request) => isBefore(last, request));
+  return { rows: [...updated, ...older.map(toRow)], newRequests: unknown.filter((request) => isBefore(request, last)) };
+}
+
+/** Let the rows go that no longer belong to the list, and the one that was just decided. */
+export function dropFinished({ rows, newRequests }: RowState, decided: string): RowState {
+  return { rows: rows.filter((row) => !row.isOutdated && row.request.id !== decided), newRequests };
+}
+
+/** The row to open after this one: the next that is still to decide, else the one before. */
+export function nextPending(rows: readonly InboxRow[], id: string): Request | undefined {
+  const at = rows.findIndex((row) => row.request.id === id);
+  const open = (row: InboxRow) => !row.isOutdated && row.request.id !== id && row.request.status === "pending";
+  return (rows.slice(at + 1).find(open) ?? rows.slice(0, Math.max(at, 0)).findLast(open))?.request;
+}

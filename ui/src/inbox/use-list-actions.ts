@@ -1,0 +1,108 @@
+import { useRef, useState } from "react";
+import { useStrings } from "../strings";
+import { useKeys, type Shortcut } from "../widgets/keys";
+import { useMessages } from "../widgets/messages";
+import { closeRequest, openRequest } from "./inbox-url";
+import type { InboxState } from "./use-inbox";
+
+const settleTime = 150;
+
+/** Whether one request follows the other so fast that none is looked at: then none is shown, and no key decides it. */
+function useFastNavigation(): [boolean, () => void] {
+  const [isSkimming, setSkimming] = useState(false);
+  const last = useRef(-settleTime);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const moved = () => {
+    const now = performance.now();
+    if (now - last.current < settleTime) setSkimming(true);
+    last.current = now;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setSkimming(false), settleTime);
+  };
+  return [isSkimming, moved];
+}
+
+export interface ListActions {
+  isSkimming: boolean;
+  /** The person walks through the list: what is opened leaves the focus there. */
+  isNavigating: boolean;
+  open: (id: string) => void;
+  move: (by: number) => void;
+  select: (id: string, range: boolean) => void;
+  selectMore: (by: number) => void;
+  showNew: () => void;
+  back: () => void;
+}
+
+export function useListActions(inbox: InboxState): ListActions {
+  const { cursor, selection, view, openId, refusalOf } = inbox;
+  const message = useMessages();
+  const [isSkimming, moved] = useFastNavigation();
+  const [isNavigating, setNavigating] = useState(false);
+
+  const move = (by: number) => {
+    const id = cursor.step(by);
+    if (id === undefined) return;
+    cursor.focus(id);
+    if (openId === undefined || id === openId) return;
+    moved();
+    setNavigating(true);
+    openRequest(id);
+  };
+  const extend = (id: string) => {
+    selection.extend(view.rows.map(({ request, isOutdated }) => ({ id: request.id, can: !isOutdated && !refusalOf(request) })), id);
+  };
+  const select = (id: string, range: boolean) => {
+    const row = view.rows.find(({ request }) => request.id === id);
+    const refusal = row && refusalOf(row.request);
+    cursor.at(id);
+    if (refusal && !selection.ids.has(id)) void message.info({ content: refusal, key: "refusal" });
+    else if (range) extend(id);
+    else selection.toggle(id);
+  };
+  return {
+    isSkimming, isNavigating, move, select,
+    open: (id) => {
+      setNavigating(false);
+      cursor.at(id);
+      openRequest(id);
+    },
+    selectMore: (by) => {
+      const id = cursor.step(by);
+      if (id === undefined) return;
+      if (selection.ids.size === 0 && cursor.id) extend(cursor.id);
+      extend(id);
+      cursor.focus(id);
+    },
+    showNew: () => {
+      view.showNew();
+      const newest = view.listed?.[0];
+      if (newest) cursor.focus(newest.id);
+    },
+    back: () => {
+      if (selection.ids.size > 0) return selection.set([]);
+      if (openId !== undefined) closeRequest();
+    },
+  };
+}
+
+/** The keys of the list; `search` puts the focus into the search. */
+export function useListKeys(inbox: InboxState, actions: ListActions, search: () => void): void {
+  const strings = useStrings();
+  const { keys } = strings;
+  const { cursor, openId, view } = inbox;
+  const onCursor = (act: (id: string) => void) => () => cursor.id !== undefined && act(cursor.id);
+  const shortcuts: (Shortcut | false)[] = [
+    { key: "j", label: keys.next, run: () => actions.move(1) },
+    { key: "k", label: keys.previous, run: () => actions.move(-1) },
+    openId === undefined && { key: "Enter", label: keys.open, run: onCursor(actions.open) },
+    { key: "x", label: keys.select, run: onCursor((id) => actions.select(id, false)), once: true },
+    { key: "X", label: keys.range, run: onCursor((id) => actions.select(id, true)), once: true },
+    view.newRequests.length > 0 && { key: "n", label: keys.showNew, run: actions.showNew },
+    view.newRequests.length > 0 && { key: ".", label: keys.showNew, run: actions.showNew },
+    { key: "/", label: keys.search, run: search },
+    { key: "mod+k", label: keys.search, run: search, whileTyping: true },
+    { key: "Escape", label: keys.back, run: actions.back },
+  ];
+  useKeys(strings.inbox, shortcuts.filter((shortcut) => shortcut !== false));
+}

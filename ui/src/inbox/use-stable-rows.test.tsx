@@ -1,0 +1,81 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act, renderHook, waitFor } from "@testing-library/react";
+import type { ReactNode } from "react";
+import { expect, test } from "vitest";
+import { requestQuery } from "../api/requests";
+import type { Request } from "../api/types";
+import { aRequest, completed, serve } from "../testing/fake-server";
+import { useStableRows } from "./use-stable-rows";
+
+const pending = aRequest({});
+
+/** Show a list; `change` shows it with other requests, from a reply of the server or from the feed. */
+function show(client: QueryClient, of: Request[]) {
+  const wrapper = ({ children }: { children: ReactNode }) => <QueryClientProvider client={client}>{children}</QueryClientProvider>;
+  let asOf = 1;
+  const { result, rerender } = renderHook((given: { listed: Request[]; asOf: number }) => useStableRows({ listKey: "all", isInactive: false, ...given }), {
+    wrapper, initialProps: { listed: of, asOf },
+  });
+  return {
+    shape: () => result.current.rows.map(({ isOutdated, request }) => [isOutdated, request.status]),
+    change: (listed: Request[], by: "server" | "feed") => {
+      if (by === "server") asOf += 1;
+      rerender({ listed, asOf });
+    },
+  };
+}
+
+/** A server on which every request has ended; return what it was asked for. */
+function allEnded(): string[] {
+  const asked: string[] = [];
+  serve((path) => {
+    asked.push(path);
+    return [200, completed(aRequest({ id: path.replace("/v1/requests/", "") }))];
+  });
+  return asked;
+}
+
+test("a row that has left the list says how its request ended, also when the list is the first to tell", () => {
+  const client = new QueryClient();
+  const { shape, change } = show(client, [pending]);
+  change([], "feed");
+  expect(shape()).toEqual([[true, "pending"]]);
+  act(() => void client.setQueryData(["request", "r1"], { ...pending, version: 2, status: "completed" }));
+  expect(shape()).toEqual([[true, "completed"]]);
+});
+
+test("the outcome of a row is asked for once when a reply of the server no longer has it, however new it is in the cache", async () => {
+  const asked = allEnded();
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: 30_000 } } });
+  client.setQueryData(["request", "r1"], pending);
+  const other = aRequest({ id: "r0" });
+  const { shape, change } = show(client, [pending, other]);
+  change([other], "server");
+  await waitFor(() => expect(shape()[0]).toEqual([true, "completed"]));
+  change([other], "server");
+  expect(asked).toEqual(["/v1/requests/r1"]);
+});
+
+test("what the feed takes out of the list is not asked for, and neither is what is known to have ended", () => {
+  const asked = allEnded();
+  const client = new QueryClient();
+  const [moved, ended] = [pending, aRequest({ id: "r0" })];
+  const { shape, change } = show(client, [moved, ended]);
+  change([ended], "feed");
+  client.setQueryData(["request", "r0"], completed(ended));
+  change([], "server");
+  expect(shape()).toEqual([[true, "pending"], [true, "completed"]]);
+  expect(asked).toEqual([]);
+});
+
+test("of many rows that leave together the first fifty are asked for, and a later reply does not ask for the rest", async () => {
+  const asked = allEnded();
+  const client = new QueryClient();
+  const many = Array.from({ length: 60 }, (_, at) => aRequest({ id: `r${99 - at}` }));
+  const { shape, change } = show(client, many);
+  change([], "server");
+  await waitFor(() => expect(shape().filter(([, status]) => status === "completed")).toHaveLength(50));
+  change([], "server");
+  await act(() => client.fetchQuery(requestQuery("last")));
+  expect(asked).toHaveLength(51);
+});

@@ -1,0 +1,17 @@
+import { useStrings, type Strings } from ".";
+
+type Section = "detail" | "chat" | "memory" | "assistant" | "learning";
+type StringsWith<P extends Section> = Strings & NonNullable<Strings[P]>;
+
+/** Return the hook that gives the words of every page and those of one part; in English these come with the part. */
+export function createSectionStrings<P extends Section>(part: P, english: NonNullable<Strings[P]>): () => StringsWith<P> {
+  const cache = new WeakMap<Strings, StringsWith<P>>();
+  return function useSectionStrings() {
+    const strings = useStrings();
+    const cached = cache.get(strings);
+    if (cached) return cached;
+    const merged: StringsWith<P> = { ...strings, ...(strings[part] ?? english) };
+    cache.set(strings, merged);
+    return merged;
+  };
+}

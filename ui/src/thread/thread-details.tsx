@@ -1,0 +1,58 @@
+import { Card, Descriptions } from "antd";
+import type { Json, Thread } from "../api/types";
+import { actorName } from "../request/people";
+import { useStrings } from "../strings";
+import { JsonValue } from "../widgets/agent-text";
+import { visible } from "../widgets/visible";
+import { RawEvents } from "./raw-events";
+import type { StreamState } from "./stream";
+import { dayAndTime } from "./time-format";
+
+function isObject(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A text reads as a text here: the quotes of JSON help nobody who looks for the outcome. */
+function Value({ value }: { value: Json }) {
+  return typeof value === "string" ? <span className="agent-text">{visible(value)}</span> : <JsonValue value={value} />;
+}
+
+function Values({ values }: { values: Json | undefined }) {
+  const strings = useStrings();
+  if (!isObject(values) || Object.keys(values).length === 0) return null;
+  const items = Object.entries(values).map(([name, value]) => ({
+    key: name, label: visible(name), children: <Value value={value} />,
+  }));
+  return (
+    <Card size="small" title={strings.values}>
+      <div data-testid="thread-values"><Descriptions size="small" column={1} items={items} /></div>
+    </Card>
+  );
+}
+
+function Timestamp({ at }: { at: string }) {
+  const { language } = useStrings();
+  return <time dateTime={at} title={at}>{dayAndTime(Date.parse(at), language)}</time>;
+}
+
+function Facts({ thread }: { thread: Thread }) {
+  const strings = useStrings();
+  const items = [
+    { key: "agent", label: strings.agent, children: visible(thread.agent) },
+    { key: "started", label: strings.started, children: <Timestamp at={thread.created_at} /> },
+    ...(thread.started_by ? [{ key: "by", label: strings.startedBy, children: actorName(thread.started_by, strings) }] : []),
+    { key: "changed", label: strings.lastChange, children: <Timestamp at={thread.updated_at} /> },
+  ];
+  return <Card size="small"><Descriptions size="small" column={1} items={items} data-testid="thread-facts" /></Card>;
+}
+
+/** What stays the same beside the stream: whose thread it is, what the agent shows of its state, and the raw events. */
+export function ThreadDetails({ thread, stream }: { thread: Thread | undefined; stream: StreamState }) {
+  return (
+    <>
+      {thread && <Facts thread={thread} />}
+      <Values values={stream.values ?? thread?.values} />
+      <RawEvents events={stream.events} />
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+import { Alert } from "antd";
+import type { Thread } from "../api/types";
+import { FailureReason } from "../operations/failure-reason";
+import { useStrings } from "../strings";
+import { useNow } from "../widgets/time";
+import { AgentText } from "../widgets/agent-text";
+import { visible } from "../widgets/visible";
+import { isStuck, RunControls } from "./run-controls";
+import type { Item } from "./stream";
+import { useDuration } from "./time-format";
+
+function activityText(items: Item[], strings: ReturnType<typeof useStrings>): string {
+  const last = items.at(-1);
+  if (last?.kind === "tool" && last.result === null) return strings.doingTool(visible(last.name));
+  if (last?.kind === "message" && last.open) return strings.doingMessage;
+  if (last?.kind === "step" && last.open) return strings.doingStep(visible(last.name));
+  return strings.doing;
+}
+
+function Elapsed({ since }: { since: number }) {
+  const now = useNow();
+  const duration = useDuration();
+  return <span className="countdown">{duration(Math.max(0, Math.floor((now - since) / 1_000)) * 1_000)}</span>;
+}
+
+/** That something is being done, what, and for how long; it moves only for who wants movement. */
+export function ActivityIndicator({ items }: { items: Item[] }) {
+  const strings = useStrings();
+  const since = items.findLast(({ kind }) => kind === "run")?.at ?? null;
+  return (
+    <div className="activity quiet" data-testid="activity">
+      <span className="activity-dot" aria-hidden="true" />
+      <span>{activityText(items, strings)}</span>
+      {since !== null && <Elapsed since={since} />}
+    </div>
+  );
+}
+
+export function StuckAlert({ thread, isErrorShown }: { thread: Thread; isErrorShown: boolean }) {
+  const strings = useStrings();
+  if (thread.status === "error") {
+    return isErrorShown ? <p className="quiet">{strings.errorHint}</p> : (
+      <Alert type="error" showIcon title={strings.runFailed} description={<FailureReason why={thread.error ?? ""} />} data-testid="error" />
+    );
+  }
+  return (
+    <Alert
+      type="warning" showIcon title={strings.stranded} data-testid="stranded"
+      description={<FailureReason why={thread.attention ?? ""} />}
+    />
+  );
+}
+
+interface ThreadFooterProps {
+  thread: Thread;
+  items: Item[];
+  isDisconnected: boolean;
+}
+
+/** Where the thread stands now, below the newest that it said, and what can be done about it. */
+export function ThreadFooter({ thread, items, isDisconnected }: ThreadFooterProps) {
+  const strings = useStrings();
+  const { status } = thread;
+  const last = items.findLast(({ kind }) => kind === "error" || kind === "run")?.kind;
+  return (
+    <div className="thread-footer">
+      {isDisconnected && <Alert type="warning" showIcon title={strings.streamLost} data-testid="stream-lost" />}
+      {status === "running" && !isDisconnected && <ActivityIndicator items={items} />}
+      {isStuck(thread) && <StuckAlert thread={thread} isErrorShown={last === "error"} />}
+      {status === "interrupted" && !thread.attention && (
+        <p className="quiet" data-testid="waiting">{thread.pending.length === 0 ? strings.waitsElsewhere : strings.waitsHere}</p>
+      )}
+      {status === "idle" && thread.error && <p className="quiet" data-testid="given-up">{strings.givenUp}</p>}
+      {status === "idle" && thread.reason && (
+        <p className="quiet" data-testid="stop-reason">{strings.stopReason}: <AgentText text={thread.reason} /></p>
+      )}
+      <RunControls thread={thread} />
+    </div>
+  );
+}

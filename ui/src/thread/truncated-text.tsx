@@ -1,0 +1,18 @@
+import { Button } from "antd";
+import { useState } from "react";
+import { useStrings } from "../strings";
+
+const maxLength = 4_000;
+
+/** Text as it is, which is readable text already; a very long one shows its beginning first. */
+export function TruncatedText({ text }: { text: string }) {
+  const strings = useStrings();
+  const [isExpanded, setExpanded] = useState(false);
+  const isCut = !isExpanded && text.length > maxLength;
+  return (
+    <>
+      <code className="json">{isCut ? `${text.slice(0, maxLength)}…` : text}</code>
+      {isCut && <Button size="small" type="link" onClick={() => setExpanded(true)}>{strings.showAll(text.length)}</Button>}
+    </>
+  );
+}

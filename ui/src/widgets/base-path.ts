@@ -1,0 +1,5 @@
+/** Where Ringi stands on its server: "", or a path such as "/ringi" where it is part of another application. */
+export const basePath = document.querySelector("meta[name=ringi-base]")?.getAttribute("content") ?? "";
+
+/** The path of this page within Ringi. */
+export const currentPath = () => window.location.pathname.slice(basePath.length) || "/";
