@@ -23,8 +23,8 @@ function useSearchText({ q = "", ...rest }: Filters): [string, (text: string, co
     setTyped(text);
     clearTimeout(timer.current);
     if (composing) return;
-    const query = text.trim();
-    timer.current = setTimeout(() => applyFilters({ ...rest, ...(query && { q: query }) }, { replace: true }), text ? pause : 0);
+    const term = text.trim();
+    timer.current = setTimeout(() => applyFilters({ ...rest, ...(term && { q: term }) }, { replace: true }), text ? pause : 0);
   };
   return [typed, type];
 }
