@@ -19,7 +19,7 @@ async def test_a_claim_keeps_others_from_deciding_and_says_who_holds_it(
     mine, theirs = [await opened(page, house, request) for page in (person, bob)]
     await press(person, "c")
     await expect(mine.get_by_test_id("claimed-by-you")).to_be_visible(timeout=WAIT)
-    await expect(theirs.get_by_test_id("blocked")).to_contain_text("holds this until", timeout=WAIT)
+    await expect(theirs.get_by_test_id("blocked")).to_contain_text("has claimed this until", timeout=WAIT)
     await expect(theirs.get_by_test_id("decide-approve")).to_be_disabled()
     await press(bob, "a", "r")
     await expect(theirs.get_by_test_id("confirm-reject")).to_have_count(0)
@@ -156,7 +156,7 @@ async def test_on_a_phone_to_claim_and_to_pass_on_take_one_button_beside_the_dec
     await page.get_by_test_id("claim").tap()
     await expect(detail.get_by_test_id("claimed-by")).to_contain_text("ann", timeout=WAIT)
     await more.tap()
-    await expect(page.get_by_role("menuitem").first).to_contain_text("You hold it until")
+    await expect(page.get_by_role("menuitem").first).to_contain_text("Claimed by you until")
     await page.get_by_test_id("reassign").tap()
     await expect(detail.get_by_test_id("reassign-person")).to_be_focused()
     await detail.get_by_test_id("back-to-decision").tap()

@@ -116,7 +116,7 @@ async def test_the_help_lists_the_keys_and_has_them_for_itself(person: Page, hou
 
 async def test_the_first_tab_leads_past_the_header(person: Page) -> None:
     await person.keyboard.press("Tab")
-    skip = person.get_by_role("link", name="To the content")
+    skip = person.get_by_role("link", name="Skip to content")
     await expect(skip).to_be_focused()
     await expect(skip).to_be_in_viewport()
     await person.keyboard.press("Enter")

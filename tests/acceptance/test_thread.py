@@ -221,7 +221,7 @@ async def test_an_error_says_what_to_do_and_another_try_goes_on_in_the_same_plac
     await page.keyboard.press("r")
     await until_status(page, "done")
     await expect(page.get_by_test_id("run-divider")).to_contain_text(
-        ["Run started", "Tried again", "Run finished"], timeout=WAIT
+        ["Run started", "Retried", "Run finished"], timeout=WAIT
     )
     await expect(page.get_by_test_id("thread-values")).to_contain_text("printed")
     await assert_once_and_in_order(page)

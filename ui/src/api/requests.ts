@@ -100,8 +100,8 @@ export function reapplyFeedUpdates(client: QueryClient): () => void {
     if (type !== "updated" || queryKey[0] !== lists[0] || !("action" in event)) return;
     if (event.action.type !== "success" || event.action.manual) return;
     const since = Math.min(...(query.state.data as Pages).pages.map((page) => page.asOf));
-    for (const query of client.getQueryCache().findAll({ queryKey: ["request"] })) {
-      if (query.state.data && query.state.dataUpdatedAt >= since) updateList(client, queryKey, query.state.data as Request);
+    for (const cached of client.getQueryCache().findAll({ queryKey: ["request"] })) {
+      if (cached.state.data && cached.state.dataUpdatedAt >= since) updateList(client, queryKey, cached.state.data as Request);
     }
   });
 }

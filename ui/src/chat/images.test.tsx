@@ -69,7 +69,7 @@ test("images are chosen, shown, left out, and sent with the words", async () => 
   await open();
   await choose(photo("a\u202Eb.png"), photo("c.png"));
   await waitFor(() => expect(chosen()).toEqual(["a\\u{202e}b.png", "c.png"]));
-  await userEvent.click(screen.getByRole("button", { name: "Leave out c.png" }));
+  await userEvent.click(screen.getByRole("button", { name: "Remove c.png" }));
   expect(chosen()).toEqual(["a\\u{202e}b.png"]);
   expect(document.activeElement).toBe(await box());
   await userEvent.type(await box(), "look{Enter}");
@@ -90,7 +90,7 @@ test("an image alone is a message, and says how much of it has left", async () =
   await waitFor(() => expect(FakeCall.last?.sent).toBeTruthy());
   fireEvent(FakeCall.last?.upload as unknown as Window, new ProgressEvent("progress", { loaded: 1, total: 4 }));
   await waitFor(() => expect(screen.getByRole("progressbar").getAttribute("aria-valuenow")).toBe("25"));
-  expect(screen.getByTestId("composer-status").textContent).toBe("The images are on their way.");
+  expect(screen.getByTestId("composer-status").textContent).toBe("Sending the images…");
   FakeCall.last?.answer(200, `data: ${JSON.stringify({ type: "start", messageId: "r1" })}\n\ndata: ${JSON.stringify({ type: "finish" })}\n\n`);
   await waitFor(() => expect(screen.queryByRole("progressbar")).toBeNull());
 });
@@ -110,9 +110,9 @@ test("what is stopped on its way, or refused, can be changed with its images", a
 });
 
 test.each([
-  [[photo("a.svg", "image/svg+xml")], "Only PNG, JPEG, GIF and WebP images are taken here."],
+  [[photo("a.svg", "image/svg+xml")], "Only PNG, JPEG, GIF and WebP images are accepted."],
   [[photo("a.png", "image/png", "")], "not empty and not over 5 MB"],
-  [Array.from({ length: 5 }, (_, n) => photo(`${n}.png`, "image/png", `${n}`)), "A message takes 4 images."],
+  [Array.from({ length: 5 }, (_, n) => photo(`${n}.png`, "image/png", `${n}`)), "A message can have up to 4 images."],
 ])("what is not taken says why", async (files, why) => {
   await open();
   await choose(...files);
@@ -124,7 +124,7 @@ test("an image is pasted or dropped; an agent that takes none says so and the wo
   expect(screen.queryByTestId("attach-images")).toBeNull();
   await userEvent.type(await box(), "words");
   fireEvent.paste(await box(), { clipboardData: { files: [photo()], getData: () => "" } });
-  expect((await screen.findByTestId("image-problem")).textContent).toBe("This agent takes no images.");
+  expect((await screen.findByTestId("image-problem")).textContent).toBe("This agent doesn't accept images.");
   expect((await box()).value).toBe("words");
 });
 

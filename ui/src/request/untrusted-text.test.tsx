@@ -58,7 +58,7 @@ test.each(["key", "button"])("words that do not fit say so, and a %s shows the r
   const user = userEvent.setup();
   open(long);
   const buttons = await screen.findAllByTestId("show-rest");
-  expect(buttons.map(({ textContent }) => textContent)).toEqual(["Show the resto", "Show the resto"]);
+  expect(buttons.map(({ textContent }) => textContent)).toEqual(["Show moreo", "Show moreo"]);
   expect(document.querySelectorAll(".collapsible-text[data-cut=true]")).toHaveLength(2);
   if (way === "key") await user.keyboard("o");
   else await user.click(buttons[0] as HTMLElement);

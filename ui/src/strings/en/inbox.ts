@@ -4,7 +4,7 @@ import type { Priority } from "../../api/types";
 const tabs: Record<Tab, string> = { pending: "Pending", mine: "Mine", done: "Done" };
 const priorities: Record<Priority, string> = { urgent: "urgent", high: "high", normal: "normal", low: "low" };
 const emptyTabs: Record<Tab, string> = {
-  pending: "You're all caught up", mine: "Nothing is yours to decide.", done: "Nothing has been decided yet.",
+  pending: "You're all caught up", mine: "Nothing is assigned to you.", done: "Nothing has been decided yet.",
 };
 const requests = (count: string) => (count === "1" ? "1 request" : `${count} requests`);
 
@@ -37,8 +37,8 @@ export const inbox = {
   selected: (count: string) => `${count} selected`,
   clearSelection: "Clear the selection",
   notInBulk: {
-    priority: "High priority: decide this one by itself.",
-    form: "It needs an answer of its own.",
+    priority: "High priority: decide it individually.",
+    form: "It needs its own answer.",
     decisions: "Can't be decided in bulk",
   },
   bulk: {
@@ -55,8 +55,8 @@ export const inbox = {
     skipped: (count: string) => `${requests(count)} skipped, still selected.`,
     sending: "Sending…",
     changed: "It changed since you saw it.",
-    unknown: "Not confirmed; sending it again is safe.",
-    again: "Try the rest again",
+    unknown: "Not confirmed. It is safe to send it again.",
+    again: "Retry the rest",
     cancel: "Cancel",
     close: "Close",
   },

@@ -25,7 +25,7 @@ export const request = {
   erasedTitle: "Erased request",
   assignedTo: (names: string) => `for ${names}`,
   groupNamed: (name: string) => `group ${name}`,
-  forOthers: (names: string) => `This is ${names}: you may read it, they decide.`,
+  forOthers: (names: string) => `This is ${names}: you can read it, they decide.`,
   agentsDoNotDecide: "You are signed in as an agent. Only people decide.",
   claimedBy: (name: string) => `claimed by ${name}`,
   requiredField: "Please fill this in.",
@@ -34,7 +34,7 @@ export const request = {
   saved: (what: string, title: string) => `${what}: ${title}`,
   expiredNobody: "expired: nobody answered in time",
   cancelledBecause: (reason: string) => `cancelled: ${reason}`,
-  superseded: "a newer question took its place",
+  superseded: "replaced by a newer question",
   threadCancelled: "the run was stopped",
   gate: {
     learn: (what: string) => `Learn: “${what}”`,

@@ -7,7 +7,7 @@ export const chat: Chat = {
   noChats: "您的对话会显示在这里。",
   chatAt: (agent: string, when: string) => `${agent}，${when}`,
   chatWith: "对象",
-  noChatAgents: "没有可以接收消息的代理。请用 `ringi demo` 启动服务器，或注册一个这样的代理。",
+  noChatAgents: "没有可以接收消息的智能体。请用 `ringi demo` 启动服务器，或注册一个这样的智能体。",
   noSuchChat: "此对话不存在，或您无权查看。",
   howToBegin: (agent: string) => `请写给 ${agent}。它想做的事和需要知道的事，都会在这里询问。`,
 
@@ -21,7 +21,7 @@ export const chat: Chat = {
   chosenImages: "消息中的图片",
   removeImage: (name: string) => `移除 ${name}`,
   sendingImages: "正在发送图片。",
-  takesNoImages: "此代理不接收图片。",
+  takesNoImages: "此智能体不接收图片。",
   noImage: "这里只接受 PNG、JPEG、GIF 和 WebP 图片。",
   imageSize: (most: string) => `请选择不为空且不超过 ${most} 的图片。`,
   imageLost: "无法读取这张图片，请重新选择。",
