@@ -12,7 +12,7 @@ import { MessagesProvider } from "./widgets/messages";
 import { Problem } from "./widgets/problem";
 import { Loading } from "./widgets/loading";
 
-// Who is signed in does not need the door.
+// A signed-in person does not need the sign-in page.
 const SignIn = lazyWithRetry(() => import("./shell/sign-in").then((module) => ({ default: module.SignIn })));
 const ReplaceSession = lazyWithRetry(() => import("./shell/replace-session").then((module) => ({ default: module.ReplaceSession })));
 
@@ -22,11 +22,11 @@ export function createClient(): QueryClient {
     mutationCache: new MutationCache({ onError: (error) => signedOut(error) }),
     defaultOptions: {
       queries: {
-        // The feed tells what changed; a refetch on every look at the page would only repeat it.
+        // The feed delivers changes, so a refetch on focus is not needed.
         staleTime: 30_000,
         // A machine without a network still reaches its own server.
         networkMode: "always",
-        // What a person waits for says within two seconds that the server is away, and comes by itself when it is back.
+        // A query reports within two seconds that the server is unreachable, and recovers by itself.
         retry: (failures, error) => failures < 2 && isDown(error),
         retryDelay: (failures) => 300 * 2 ** failures,
         refetchInterval: ({ state }) => (state.status === "error" && isDown(state.error) ? 3_000 : false),

@@ -4,7 +4,7 @@ import type { AttachedFile } from "./schema";
 
 const path = (id: string) => `${basePath}/v1/requests/${encodeURIComponent(id)}/attachments`;
 
-/** Where a file can be had: as a download, whatever it holds. */
+/** Return the download address of a file. */
 export const fileAddress = (id: string, number: number) => `${path(id)}/${number}`;
 
 function encoded(file: File): Promise<string> {
@@ -24,7 +24,7 @@ function problemIn(status: number, text: string): ProblemError {
   }
 }
 
-/** Send a file for a field of a request, telling how much of it has left; fetch could not tell. */
+/** Upload a file for a field of a request and report progress, which fetch cannot do. */
 export async function attach(
   id: string, field: string, file: File, onProgress: (percent: number) => void, signal: AbortSignal,
 ): Promise<AttachedFile> {

@@ -9,14 +9,14 @@ interface SignedIn {
   other: Session;
 }
 
-/** The server's refusal (RFC 9457); status 0 means that it could not be reached. */
+/** An error reply of the server (RFC 9457); status 0 means that it could not be reached. */
 export class ProblemError extends Error {
   readonly code: string | undefined;
   readonly errors: FieldProblem[];
   readonly winner: Winner | undefined;
-  /** Who is signed in, and whom a link would sign in. */
+  /** The current session, and the one that a link would start. */
   readonly people: SignedIn | undefined;
-  /** Why an action is not possible, in the words of the language that was asked for. */
+  /** Why an action is not possible, in the requested language. */
   readonly reasons: string[];
 
   constructor(readonly status: number, problem: Partial<ProblemDocument & Pick<NotPossible, "reasons"> & SignedIn>) {

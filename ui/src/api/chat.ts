@@ -9,7 +9,7 @@ import type { Agent, Request, Thread } from "./types";
 
 const path = (id: string) => `/v1/chat/${encodeURIComponent(id)}`;
 
-/** Whether an agent can be written to. */
+/** Return whether an agent accepts messages. */
 export function takesMessages({ input_schema }: Agent): boolean {
   const { properties } = input_schema;
   return typeof properties === "object" && properties !== null && "messages" in properties;
@@ -20,7 +20,7 @@ const ignoreNotFound = (error: unknown) => {
   throw error;
 };
 
-/** A message from its parts, by the reader that reads it while it streams: both ways it is the same. */
+/** Build a message from its parts with the same reader that reads streams. */
 async function messageOf<M extends UIMessage>(parts: UIMessageChunk[]): Promise<M[]> {
   let message: M | undefined;
   const stream = new ReadableStream<UIMessageChunk>({
@@ -35,7 +35,7 @@ async function messageOf<M extends UIMessage>(parts: UIMessageChunk[]): Promise<
 
 interface MessagePage<M> {
   messages: M[];
-  /** Where what was said before goes on; null at the beginning of the chat. */
+  /** The cursor of the earlier messages; null at the beginning of the chat. */
   earlierCursor: string | null;
 }
 
@@ -45,21 +45,21 @@ async function toMessagePage<M extends UIMessage>({ runs, next }: Chat): Promise
   return { messages: (await Promise.all(pages)).flat(), earlierCursor: next };
 }
 
-/** The newest part of what was said, and the thread as it is now; nothing where there is none (yet). */
+/** Read the newest messages and the thread; empty if the thread does not exist (yet). */
 export async function readChat<M extends UIMessage>(id: string): Promise<MessagePage<M> & { thread: Thread | undefined }> {
   const thread = await call<Thread>("GET", threadPath(id)).catch(ignoreNotFound);
   return thread ? { ...await toMessagePage<M>(await call<Chat>("GET", path(id))), thread } : { messages: [], earlierCursor: null, thread };
 }
 
-/** What was said before. */
+/** Read the page of messages before a cursor. */
 export async function readEarlier<M extends UIMessage>(id: string, before: string): Promise<MessagePage<M>> {
   return toMessagePage<M>(await call<Chat>("GET", `${path(id)}?cursor=${encodeURIComponent(before)}`));
 }
 
-/** Sends a call that has images. */
+/** Sends a request that contains images. */
 export type Send = (url: string, init: RequestInit) => Promise<globalThis.Response>;
 
-/** Within words this would have other quotation marks. */
+/** In a text the quotation marks would be escaped. */
 const hasImages = ({ body }: RequestInit) => typeof body === "string" && body.includes('"type":"file"');
 
 async function fetchStream(send: Send, input: string, init: RequestInit): Promise<globalThis.Response> {
@@ -71,16 +71,16 @@ async function fetchStream(send: Send, input: string, init: RequestInit): Promis
   return reply;
 }
 
-/** Questions are answered by their cards, not through the stream: so it stays open while they wait. */
+/** Requests are answered outside the stream, so the stream stays open while they wait. */
 const holdQuery = "?hold=true";
 
-/** The way to the agent: of all that was said only the newest is sent, the server has the rest. */
+/** Create the transport to an agent. Only the newest message is sent; the server has the others. */
 export function chatTransport<M extends UIMessage>(agent: string, send: Send): DefaultChatTransport<M> {
   return new DefaultChatTransport<M>({
     api: `${basePath}/v1/chat${holdQuery}`,
     credentials: "same-origin",
     fetch: ((input: string, init: RequestInit = {}) => fetchStream(send, input, init)) as typeof fetch,
-    // Always as a new message: sent again under its id it begins no second run.
+    // Always sent as a new message: the same id never starts a second run.
     prepareSendMessagesRequest: ({ id, messages }) => ({
       body: { id, agent, messages: messages.slice(-1), trigger: "submit-message" },
     }),
@@ -88,7 +88,7 @@ export function chatTransport<M extends UIMessage>(agent: string, send: Send): D
   });
 }
 
-/** Which of these requests are still open. */
+/** Return the requests that are still open. */
 export function useOpenRequests(ids: string[]): string[] {
   return useQueries({
     queries: ids.map((id) => requestQuery(id)),

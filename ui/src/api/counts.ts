@@ -3,7 +3,7 @@ import { useSyncExternalStore } from "react";
 import { call } from "./call";
 import type { Count, Counts } from "./types";
 
-/** "12", or "999+" where the server stopped counting. */
+/** Format a count: "12", or "999+" if the server stopped counting. */
 const formatCount = (count: Count | null | undefined) => count && `${count.count}${count.more ? "+" : ""}`;
 
 function everyMinute(look: () => void): () => void {
@@ -11,10 +11,10 @@ function everyMinute(look: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** When this day began here, as a time of the server. */
+/** Return the start of the local day as a server time. */
 const useMidnight = () => useSyncExternalStore(everyMinute, () => new Date(new Date().toDateString()).toISOString());
 
-/** How many requests wait, how many of them are mine, and how many have ended today; as text. */
+/** Return the counts of pending, own and today's ended requests, as text. */
 export function useCounts() {
   const since = useMidnight();
   const { data } = useQuery({

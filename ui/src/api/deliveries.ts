@@ -8,7 +8,7 @@ export type DeliveryAttempt = Delivery["tries"][number];
 
 const isUnderWay = ({ status }: Delivery) => status === "queued" || status === "waiting";
 
-/** What was sent to others of a request; it goes on while there is something under way. */
+/** The webhook deliveries of a request, polled while one is unfinished. */
 export function useDeliveries(request: Request) {
   return useQuery({
     queryKey: ["deliveries", request.id, request.version],

@@ -7,7 +7,7 @@ import type { FeedEvent } from "./types";
 
 export type Connection = "connecting" | "live" | "lost";
 
-/** Ask again for what may have changed unheard; a feed that goes on where it was cut off has told the rest itself. */
+/** Refetch what may have changed without an event; a resumed feed has delivered all requests. */
 function refetchAfterGap(client: QueryClient, resumed: boolean): void {
   const keysWithoutEvents = ["counts", "thread", "threads"];
   for (const key of resumed ? keysWithoutEvents : ["request", "requests", ...keysWithoutEvents]) {
@@ -16,7 +16,7 @@ function refetchAfterGap(client: QueryClient, resumed: boolean): void {
   void client.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });
 }
 
-/** Keep the cached requests equal to the server's while mounted; say whether the feed is open. */
+/** Keep the cached requests equal to the server's while mounted; return the state of the connection. */
 export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
   const client = useQueryClient();
   const [connection, setConnection] = useState<Connection>("connecting");
@@ -29,7 +29,7 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
     let last = "";
     return listen({
       url: () => {
-        // A hidden tab that takes over from another must not tell as news what that one has told.
+        // A hidden tab that takes over the feed must not notify again about old events.
         if (document.hidden) last = "";
         return last ? `/v1/events?after=${encodeURIComponent(last)}` : "/v1/events";
       },
@@ -50,7 +50,7 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
       onLost: (refused) => {
         setConnection("lost");
         if (!refused) return;
-        // The place may be one that this server does not know (any more): begin anew.
+        // The server may not know this position (any more), so start again.
         last = "";
         void client.invalidateQueries({ queryKey: ["session"] });
       },

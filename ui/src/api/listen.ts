@@ -7,16 +7,16 @@ export interface Listener {
   onOpen: () => void;
   onEvent: (event: MessageEvent<string>) => void;
   onLost: (refused: boolean) => void;
-  /** Stay open in a hidden tab, in one of all that have this name. */
+  /** Stay open in a hidden tab, but in only one of all tabs that share this name. */
   background?: string;
 }
 
 const maxPause = 15_000;
 
 /**
- * Keep one event stream open while the page is visible; return how to stop.
+ * Keep one event stream open while the page is visible; return a function that stops it.
  *
- * A browser opens six HTTP/1.1 connections to one origin: hidden tabs that kept theirs would starve the visible one.
+ * A browser opens six HTTP/1.1 connections per origin, so hidden tabs would starve the visible one.
  */
 export function listen(listener: Listener): () => void {
   let source: EventSource | undefined;
@@ -39,10 +39,10 @@ export function listen(listener: Listener): () => void {
     current.addEventListener("error", () => {
       const refused = current.readyState === EventSource.CLOSED;
       listener.onLost(refused);
-      // The browser tries again by itself after a lost connection, but never after a refusal (a proxy's 502, a 401).
+      // The browser reconnects after a lost connection, but never after a refusal (a proxy's 502, a 401).
       if (!refused || source !== current) return;
       pause = Math.min(pause * 2, maxPause);
-      // Pages that were refused together would come again together.
+      // Jitter, so that pages that were refused together do not reconnect together.
       timer = setTimeout(connect, pause * (0.5 + Math.random() / 2));
     });
     for (const name of listener.names) current.addEventListener(name, listener.onEvent);
@@ -53,7 +53,7 @@ export function listen(listener: Listener): () => void {
     releaseLock?.();
     releaseLock = undefined;
     if (!document.hidden) return source?.readyState === EventSource.OPEN ? undefined : connect();
-    // The browser knows turns only where it trusts the address: https, or this machine.
+    // The browser offers locks only on https or this machine.
     if (!background || !("locks" in navigator)) return close();
     releaseLock = acquireTabLock(background, { onAcquired: connect, onWaiting: close });
   };

@@ -3,7 +3,7 @@ import type { Kind, Page, Priority, Request } from "./types";
 
 export type Tab = "pending" | "mine" | "done";
 
-/** What a list shows; it is also the list's key in the cache. */
+/** The filters of a list; they are also its cache key. */
 export interface Filters {
   tab: Tab;
   kind?: Kind | undefined;
@@ -11,7 +11,7 @@ export interface Filters {
   q?: string | undefined;
 }
 
-/** One page of a list and when it was asked for: what the feed told since then is newer. */
+/** One page of a list with the time of its request; later events of the feed are newer. */
 export type ListPage = Page<Request> & { asOf: number };
 export type Pages = InfiniteData<ListPage, string | null>;
 
@@ -30,7 +30,7 @@ export function listPath({ tab, kind, priority, q }: Filters, cursor: string | n
   return `/v1/requests?${query.toString()}`;
 }
 
-/** Whether a request belongs to a list, for the person who looks; what a search finds only the server knows. */
+/** Return whether a request belongs to a list; only the server can decide about a search. */
 export function matchesFilters(request: Request, { tab, kind, priority, q }: Filters, me: string | undefined): boolean | "perhaps" {
   if (!statuses[tab].includes(request.status)) return false;
   if (tab === "mine" && request.claimed_by !== me && request.assignee !== me) return false;
@@ -39,13 +39,13 @@ export function matchesFilters(request: Request, { tab, kind, priority, q }: Fil
   return q ? "perhaps" : true;
 }
 
-/** A time as text that sorts: the server leaves out a fraction that is zero. */
+/** Convert a time to sortable text: the server leaves out a zero fraction. */
 function sortable(at: string): string {
   const [seconds = "", fraction = ""] = at.replace("Z", "").split(".");
   return `${seconds}.${fraction.padEnd(6, "0")}`;
 }
 
-/** Whether one stands before the other in a list: newest first, as the server sorts. */
+/** Return whether one request comes before the other: newest first, as the server sorts. */
 export function isBefore(one: Request, other: Request): boolean {
   const [a, b] = [sortable(one.created_at), sortable(other.created_at)];
   return a === b ? one.id > other.id : a > b;
@@ -63,7 +63,7 @@ function withItems(pages: Pages, at: number, items: Request[]): Pages {
   return { ...pages, pages: pages.pages.map((page, index) => (index === at ? { ...page, items } : page)) };
 }
 
-/** Put a request where it belongs; beyond the last loaded page nothing is put, because it will come with its own. */
+/** Insert or update a request; beyond the last loaded page it is left out and loaded later. */
 export function withRequest(pages: Pages, request: Request): Pages {
   const knownPage = pages.pages.findIndex((page) => page.items.some((item) => item.id === request.id));
   if (knownPage >= 0) {

@@ -8,7 +8,7 @@ function path(cursor: string | null): string {
   return `/v1/memories?${new URLSearchParams({ limit: "100", ...(cursor && { cursor }) }).toString()}`;
 }
 
-/** What is remembered of who is signed in, kept up to date while it is shown. */
+/** The memories of the signed-in person, polled while mounted. */
 export function useMemories() {
   return useInfiniteQuery({
     queryKey: ["memories"],
@@ -20,7 +20,7 @@ export function useMemories() {
   });
 }
 
-/** Change what is remembered of one answer, as long as nobody changed it since `toldAt`. */
+/** Change one memory, unless somebody changed it since `toldAt`. */
 export function useEditMemory(id: string, toldAt: string) {
   const client = useQueryClient();
   return useMutation({
@@ -29,7 +29,7 @@ export function useEditMemory(id: string, toldAt: string) {
   });
 }
 
-/** Let one answer be remembered no longer. */
+/** Delete one memory. */
 export function useDeleteMemory(id: string) {
   const client = useQueryClient();
   return useMutation({

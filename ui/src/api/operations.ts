@@ -9,7 +9,7 @@ function path(cursor: string | null): string {
   return `/v1/operations?${new URLSearchParams({ limit: "100", ...(cursor && { cursor }) }).toString()}`;
 }
 
-/** The runs that cannot go on by themselves, kept up to date while they are shown. */
+/** The runs that cannot continue by themselves, polled while mounted. */
 export function useTroubles() {
   return useInfiniteQuery({
     queryKey: ["operations"],

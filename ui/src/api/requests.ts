@@ -18,9 +18,9 @@ export function useRequests(filters: Filters) {
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next,
-    // The feed tells what changed; ten pages asked for again at each look would tell nothing else.
+    // The feed delivers changes, so a refetch on focus is not needed.
     refetchOnWindowFocus: false,
-    // Comparing a thousand requests in depth at each piece of news costs more than drawing the rows on screen anew.
+    // A deep comparison of a thousand requests costs more than rendering the visible rows.
     structuralSharing: false,
   });
 }
@@ -29,12 +29,12 @@ export const requestQuery = (id: string) => ({
   queryKey: ["request", id],
   queryFn: async ({ client }: QueryFunctionContext) => {
     const loaded = await call<Request>("GET", path(id));
-    // While it was on its way the feed went on.
+    // The feed may have delivered a newer version in the meantime.
     return newer(client.getQueryData<Request>(["request", id]), loaded);
   },
 });
 
-/** One request; what a list has of it is shown at once. */
+/** One request; the version in a list is shown at once. */
 export function useRequest(id: string) {
   const client = useQueryClient();
   return useQuery({
@@ -55,7 +55,7 @@ function findInLists(client: QueryClient, id: string): { request: Request; at: n
 
 const pendingRefreshes = new Set<string>();
 
-/** Ask for a query again, once for all that happens within a moment. */
+/** Refetch a query once for all changes within a moment. */
 export function refreshSoon(client: QueryClient, queryKey: QueryKey, moment = 1_000): void {
   const name = hashKey(queryKey);
   if (pendingRefreshes.has(name)) return;
@@ -76,7 +76,7 @@ function updateList(client: QueryClient, queryKey: QueryKey, request: Request): 
   if (changed !== pages) client.setQueryData(queryKey, changed);
 }
 
-/** Put what the server said about one request into every query that shows it; an older version changes nothing. */
+/** Put a request into every cached query that shows it, unless it is older than the cached version. */
 export function cacheRequest(client: QueryClient, request: Request): void {
   const latest = newer(client.getQueryData<Request>(["request", request.id]), request);
   client.setQueryData(["request", request.id], latest);
@@ -84,7 +84,7 @@ export function cacheRequest(client: QueryClient, request: Request): void {
   refreshSoon(client, ["counts"], 300);
 }
 
-/** Take a request that this person may not see any more out of every list; where it is open, ask the server again. */
+/** Remove a request that this person can no longer see from all lists, and refetch it where it is open. */
 export function dropRequest(client: QueryClient, id: string): void {
   for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) {
     client.setQueryData<Pages>(queryKey, (pages) => pages && withoutRequest(pages, id));
@@ -93,7 +93,7 @@ export function dropRequest(client: QueryClient, id: string): void {
   refreshSoon(client, ["counts"], 300);
 }
 
-/** While a list is on its way from the server the feed goes on: what it told since then is put in again. */
+/** Apply the feed's changes again to a list that was requested before they arrived. */
 export function reapplyFeedUpdates(client: QueryClient): () => void {
   return client.getQueryCache().subscribe(({ type, query, ...event }) => {
     const { queryKey } = query;
@@ -126,7 +126,7 @@ export interface PendingAnswer {
   at: number;
 }
 
-/** The decisions of this page that are on their way, and those that did not arrive; of each request the last. */
+/** Return the last unfinished or failed decision of each request. */
 export function usePendingAnswers(): ReadonlyMap<string, PendingAnswer> {
   const sent = useMutationState<PendingAnswer>({
     filters: { mutationKey: ["respond"], predicate: ({ state }) => state.status !== "success" },

@@ -7,7 +7,7 @@ import type { Info, Session, Ways } from "./types";
 let token: string | undefined;
 let replace = false;
 
-/** Take the token out of the address, so that neither history nor a screenshot keeps it. */
+/** Remove the token from the URL, so that neither the history nor a screenshot shows it. */
 export function takeToken(): boolean {
   const linkToken = new URLSearchParams(window.location.hash.slice(1)).get("token");
   if (!linkToken) return false;
@@ -21,7 +21,7 @@ async function readSession(): Promise<Session | null> {
   if (current) {
     const body = { token: current, ...(replace && { replace }) };
     await call("POST", "/v1/session", body).catch((error: unknown) => {
-      // A server that is only just starting must not cost the person their link, nor a question that is still open.
+      // Keep the link's token while the server is starting or a question is open.
       if (!isStatus(error, 0) && !isStatus(error, 503) && !isSignedIn(error)) forgetLink();
       throw error;
     });
@@ -43,7 +43,7 @@ export function useSession() {
   return useQuery({ queryKey: ["session"], queryFn: readSession, staleTime: Infinity, retry: false });
 }
 
-/** Whether the server asks if a link shall replace somebody else's session. */
+/** Return whether the server asks if a link should replace another person's session. */
 export function isSignedIn(error: unknown): error is ProblemError {
   return error instanceof ProblemError && error.code === "signed_in";
 }
@@ -53,7 +53,7 @@ function forgetLink() {
   replace = false;
 }
 
-/** Go on as the person whom the link names, or as the one who is signed in. */
+/** Continue as the person of the link, or as the current one. */
 export async function resolveLink(client: QueryClient, isReplaced: boolean): Promise<void> {
   if (isReplaced) replace = true;
   else forgetLink();
@@ -65,20 +65,20 @@ export async function signIn(client: QueryClient, newToken: string): Promise<voi
   await client.resetQueries({ queryKey: ["session"] });
 }
 
-/** Forget who is signed in; everywhere, also all tokens and sessions that they have until now. */
+/** Sign out here, or revoke all tokens and sessions everywhere. */
 export async function signOut(client: QueryClient, everywhere = false): Promise<void> {
   await call("DELETE", everywhere ? "/v1/session?everywhere=true" : "/v1/session");
   client.setQueryData(["session"], null);
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
 }
 
-/** Whether people can sign in at a provider; a server that does not say has none. */
+/** Return whether people can sign in with an identity provider. */
 export function useProvider(): boolean {
   const ways = useQuery({ queryKey: ["ways"], queryFn: () => call<Ways>("GET", "/v1/session/ways"), staleTime: Infinity });
   return ways.data?.oidc ?? false;
 }
 
-/** Where a person goes to sign in, to come back to the page that they are on. */
+/** Return the address of the provider's sign-in, which returns to the current page. */
 export function providerAddress(): string {
   return `${basePath}/v1/session/oidc?next=${encodeURIComponent(currentPath() + window.location.search)}`;
 }

@@ -1,12 +1,12 @@
-/** Hold a name that one tab of this browser has at a time. */
+/** A lock that one tab of this browser holds at a time. */
 export interface TabLock {
-  /** Whoever held it before has let go. */
+  /** Called when the lock was acquired from another tab. */
   onAcquired: () => void;
-  /** Another tab holds it now. */
+  /** Called when another tab holds the lock. */
   onWaiting: () => void;
 }
 
-/** Take the turn, at once or when the tab that has it lets go; return how to let go. */
+/** Acquire the lock, at once or when the other tab releases it; return the function that releases it. */
 export function acquireTabLock(name: string, { onAcquired, onWaiting }: TabLock): () => void {
   const controller = new AbortController();
   const { signal } = controller;
@@ -22,7 +22,7 @@ export function acquireTabLock(name: string, { onAcquired, onWaiting }: TabLock)
     if (lock) return untilReleased();
     if (signal.aborted) return undefined;
     onWaiting();
-    // Letting go while it waits ends the request with an error that says just that.
+    // Releasing while waiting ends the request with an expected error.
     void queue().catch(() => undefined);
     return undefined;
   });

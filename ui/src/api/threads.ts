@@ -3,19 +3,19 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tansta
 import { call } from "./call";
 import type { Agent, JsonObject, Page, Request, Thread, ThreadStatus, ThreadSummary } from "./types";
 
-/** How long a list that nothing rings for may be behind. */
+/** Polling interval of lists without events. */
 const pollInterval = 3_000;
 
 export const threadPath = (id: string) => `/v1/threads/${encodeURIComponent(id)}`;
 
-/** Where an image of a thread's messages can be had. */
+/** Return the address of an image in a thread's messages. */
 export const imageAddress = (id: string, number: number) => `${basePath}${threadPath(id)}/images/${number}`;
 
 export function useAgents() {
   return useQuery({ queryKey: ["agents"], queryFn: () => call<Page<Agent>>("GET", "/v1/agents") });
 }
 
-/** One page of the threads, newest first, kept up to date while it is shown. */
+/** One page of the threads, newest first, polled while mounted. */
 export function useThreads(status: ThreadStatus | undefined, cursor: string | null) {
   const query = new URLSearchParams({ limit: "50", ...(status && { status }), ...(cursor && { cursor }) });
   return useQuery({
@@ -26,11 +26,11 @@ export function useThreads(status: ThreadStatus | undefined, cursor: string | nu
   });
 }
 
-/** What these threads ask that this person may see, by thread; of very many open requests the newest. */
+/** The open requests of these threads that this person can see, by thread. */
 export function useRequestsByThread(threads: ThreadSummary[]) {
   const waiting = threads.filter(({ status }) => status === "interrupted");
   return useQuery({
-    // Asked again only when one of them has changed: open requests may be large.
+    // The key changes only when a thread has changed, because open requests may be large.
     queryKey: ["asked", ...waiting.map(({ id, updated_at }) => `${id} ${updated_at}`)],
     queryFn: () => call<Page<Request>>("GET", "/v1/requests?status=pending&limit=200"),
     select: ({ items }) => Map.groupBy(items, ({ thread_id }) => thread_id ?? ""),
@@ -43,7 +43,7 @@ export function useThread(id: string, streaming: boolean) {
   return useQuery({
     queryKey: ["thread", id],
     queryFn: () => call<Thread>("GET", threadPath(id)),
-    // The stream may print the end of a run a moment before the thread's record says so.
+    // The stream may show the end of a run before the thread's record does.
     refetchInterval: ({ state }) => (streaming || state.data?.status === "running" ? 2_000 : false),
   });
 }
@@ -55,7 +55,7 @@ export function useStartRun() {
   });
 }
 
-/** What a person may do to a whole run: stop it, have it try again after an error, or give it up. */
+/** An action on a whole run. */
 export type RunAction = "cancel" | "retry" | "ask-again" | "abandon";
 
 export function useRunAction(how: RunAction) {

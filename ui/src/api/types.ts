@@ -17,18 +17,18 @@ type KeyOf<F> = F extends unknown ? keyof F : never;
 type ValueOf<F, K> = F extends unknown ? (K extends keyof F ? F[K] : never) : never;
 
 export type FieldType = Field["type"];
-/** Any of the fields: what all have, and perhaps what some have. */
+/** Any field: the properties that all have, and optional ones that some have. */
 export type FormField = Pick<Field, "name" | "type">
   & { [K in Exclude<KeyOf<Field>, "default">]?: ValueOf<Field, K> }
   & { default?: api.Json };
 
-/** What an agent may leave out is always there when the server sends it. */
+/** The server always sends `args`. */
 export type Action = api.Action & { args: api.JsonObject };
 export type Request = Omit<api.Request, "action" | "form"> & {
   action: Action | null;
   form: { fields: FormField[] } | null;
 };
-/** Whether the typed data is an object is for the server to say; who sends the answer adds the digest. */
+/** An answer without its digest, which is added when it is sent. */
 export type Answer = Omit<api.Answer, "digest" | "data"> & { data?: api.Json };
 
 export type Memory = Omit<api.Memory, "form"> & { form: { fields: FormField[] } | null };

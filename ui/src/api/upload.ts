@@ -1,12 +1,12 @@
 import { ProblemError } from "./call";
 
-/** The headers of a reply that may be read here: whoever is told to come later must see when. */
+/** Return the headers of a reply, for example `Retry-After`. */
 function headersOf(call: XMLHttpRequest): Headers {
   const lines = call.getAllResponseHeaders().split("\r\n").filter((line) => line.includes(":"));
   return new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
 }
 
-/** The reply to a call whose body is so large that its way is worth telling; fetch could not tell how much has left. */
+/** Send a large request and report its upload progress, which fetch cannot do. */
 export function uploadWithProgress(url: string, init: RequestInit, onProgress: (percent: number) => void, stopSignal: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
     const call = new XMLHttpRequest();
@@ -23,7 +23,7 @@ export function uploadWithProgress(url: string, init: RequestInit, onProgress: (
       body = undefined;
     };
     call.open("POST", url);
-    // Browsers set their own name, and warn of any other.
+    // Browsers set their own user agent, and warn about any other.
     new Headers(init.headers).forEach((value, name) => name !== "user-agent" && call.setRequestHeader(name, value));
     call.upload.addEventListener("progress", ({ loaded, total }) => onProgress(total ? Math.floor((loaded / total) * 100) : 0));
     call.addEventListener("readystatechange", () => {

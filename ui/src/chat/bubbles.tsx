@@ -31,12 +31,12 @@ function MessagePart({ item, of, onDecided }: DecisionHandler & { item: ChatItem
   return <ItemBody item={item} />;
 }
 
-/** What the agent said, called and asked, in its order: one message over all its pauses. */
+/** The items of an agent's message, in order and across all its pauses. */
 function AgentMessage({ message, onDecided }: DecisionHandler & { message: ChatMessage }) {
   return (
     <div className="chat-parts" data-testid="chat-message" data-role="assistant" data-id={message.id}>
       {itemsOf(message).map((item) => (
-        // A question keeps its place on the page, and who types in it theirs, wherever it stands in the message.
+        // A stable key keeps a question mounted, and the focus in it, wherever it moves in the message.
         <MessagePart key={item.kind === "pause" ? item.requests[0] : item.key} item={item} of={message.id} onDecided={onDecided} />
       ))}
     </div>
@@ -53,10 +53,10 @@ function UserMessage({ message }: { message: ChatMessage }) {
   );
 }
 
-/** What an agent says may be a form: it has the whole width. */
+/** An agent's message may contain a form, so it has the full width. */
 const fullWidth = { root: { paddingInlineEnd: 0 } };
 
-/** Drawn anew only when the message is another one: it knows the newest way to go on by itself. */
+/** Memoized: a bubble renders again only when its message changes. */
 function useBubbleRoles(agent: string, onDecided: () => void): NonNullable<BubbleListProps["role"]> {
   const { you } = useChatStrings();
   return useMemo(() => {
@@ -76,11 +76,11 @@ interface BubblesProps extends DecisionHandler {
   messages: ChatMessage[];
   agent: string;
   isUnsent: boolean;
-  /** What stands among the messages without being one. */
+  /** Elements among the messages that are not messages. */
   asides: Aside[];
 }
 
-/** Put what stands beside the messages where it came; what came after one that is not shown stands at the end. */
+/** Insert each aside after its message; those without a visible message go to the end. */
 function withAsides(messages: BubbleItemType[], asides: Aside[]): BubbleItemType[] {
   if (asides.length === 0) return messages;
   const messageKeys = new Set(messages.map(({ key }) => key));
@@ -91,7 +91,7 @@ function withAsides(messages: BubbleItemType[], asides: Aside[]): BubbleItemType
   return [...messages.flatMap((message) => [message, ...asidesAfter(String(message.key))]), ...asidesAfter(undefined)];
 }
 
-/** The page scrolls, not the list: one bar, and the card of a question has the whole page. */
+/** The page scrolls and not the list, so that there is one scroll bar. */
 const styles = { scroll: { overflow: "visible" } };
 
 export function Bubbles({ messages, agent, isUnsent, asides, onDecided }: BubblesProps) {

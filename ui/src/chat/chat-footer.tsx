@@ -10,13 +10,13 @@ import { useChatStrings } from "./strings";
 
 const isItem = (item: ChatItem): item is Item => item.kind !== "thought" && item.kind !== "workflow";
 
-/** What the newest message is made of, for who says what is being done. */
+/** Return the items of the newest agent message, to describe the current activity. */
 export function useNewestItems({ messages }: Conversation): Item[] {
   const last = messages.at(-1);
   return useMemo(() => (last?.role === "assistant" ? itemsOf(last).filter(isItem) : []), [last]);
 }
 
-/** Below the newest message: that something is being done, or what went wrong and the way on. */
+/** The status below the newest message: activity, errors and the actions after them. */
 export function ChatFooter({ conversation, onWithdraw }: { conversation: Conversation; onWithdraw: () => void }) {
   const words = useChatStrings();
   const newest = useNewestItems(conversation);

@@ -7,7 +7,7 @@ import { chatPath, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { useChatStrings } from "./strings";
 
-/** What a chat is about, as its agent says it, or as it was begun; else whom it is with. */
+/** Return the title of a chat: from its agent, its first input, or its agent's name. */
 function chatTitle({ values, title, agent }: ThreadSummary, agents: Agent[]): string {
   const chatName = [values.title, values.query].find((one) => typeof one === "string" && one !== "");
   if (typeof chatName === "string") return chatName;
@@ -44,10 +44,10 @@ interface ChatListProps {
   to?: (id: string) => string;
 }
 
-/** What goes on beside a conversation, while something in it waits, is part of that conversation. */
+/** Return whether a thread runs beside a conversation and belongs to it. */
 const isChildThread = ({ id }: ThreadSummary) => /~q\d+$/.test(id);
 
-/** The newest threads of agents that can be written to. */
+/** The newest threads of agents that accept messages. */
 export function ChatList({ agents, current, to = chatPath }: ChatListProps) {
   const words = useChatStrings();
   const { data, error, refetch } = useThreads(undefined, null);

@@ -22,7 +22,7 @@ function newId(): string {
   return `chat-${Array.from(bytes, (byte) => (byte % 36).toString(36)).join("")}`;
 }
 
-/** The id of the chat that is open; a new one has its own from the start, and its address from its first message. */
+/** Return the id of the open chat. A new chat has an id at once, and a URL after its first message. */
 function useChatId(id: string | undefined) {
   const [newChat, setNewChat] = useState({ id: newId(), used: false });
   if (id === newChat.id && !newChat.used) setNewChat({ ...newChat, used: true });
@@ -47,7 +47,7 @@ function AgentSelect({ agents, chosen, onChoose }: { agents: Agent[]; chosen: Ag
   );
 }
 
-/** Whom this chat is with: the thread's own agent, of a new one the chosen. */
+/** Return the agent of a chat: the thread's own, or the selected one for a new chat. */
 function useAgent(agents: Agent[], id: string, isNew: boolean) {
   const [chosen, choose] = useState<string>();
   const { data: thread, error } = useQuery({
@@ -65,7 +65,7 @@ function ChatListPanel({ agents, current }: { agents: Agent[]; current: string |
   return (
     <details className="chat-list-panel">
       <summary>{words.earlierChats}</summary>
-      {/* Another chat is another list, folded again. */}
+      {/* A key per chat collapses the list when another chat opens. */}
       <ChatList key={current} agents={agents} current={current} />
     </details>
   );
@@ -92,7 +92,7 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
   );
 }
 
-/** Talk with agents; what they ask is answered in place. */
+/** The chat page; requests are answered in place. */
 export default function ChatPage({ id }: { id: string | undefined }) {
   const { data, error, refetch } = useAgents();
   if (error && !data) return <div className="page-column"><Problem error={error} retry={() => void refetch()} /></div>;

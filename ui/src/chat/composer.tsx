@@ -10,11 +10,11 @@ interface ComposerProps {
   text: string;
   onText: (text: string) => void;
   phase: Phase;
-  /** A question of the run is this person's to see. */
+  /** Whether this person can see an open question of the run. */
   hasOpenQuestion: boolean;
   isStopping: boolean;
   chosen: ChosenImages;
-  /** How much of a message with images has left, in percent. */
+  /** Upload progress of a message with images, in percent. */
   uploadPercent?: number | undefined;
   onSend: (text: string) => void;
   onStop: () => void;
@@ -34,7 +34,7 @@ function useStatusText({ phase, hasOpenQuestion, isStopping, uploadPercent }: Co
 
 const statusId = "chat-says";
 
-/** The text area with its name; Sender would give the name to the box around it, too. */
+/** The text area with its label; Sender would also label the box around it. */
 function MessageBox(props: ComponentProps<typeof Input.TextArea>) {
   const { yourMessage } = useChatStrings();
   return <Input.TextArea {...props} aria-label={yourMessage} aria-describedby={statusId} data-testid="message-box" />;
@@ -42,13 +42,13 @@ function MessageBox(props: ComponentProps<typeof Input.TextArea>) {
 
 const components = { input: MessageBox };
 
-/** A button that shows a sign only, with its name. */
+/** An icon button with an accessible name. */
 function iconButton(button: ComponentType<ButtonProps>, name: string, testId: string, disabled: boolean) {
   const props = { "aria-label": name, title: name, disabled, "data-testid": testId };
   return createElement(button, props);
 }
 
-/** Where a person writes: always, also while the agent works; sent it can be when the agent has ended. */
+/** The message input. It is always editable; sending is possible when the agent has finished. */
 export function Composer(props: ComposerProps) {
   const { text, onText, phase, isStopping, chosen, uploadPercent, onSend, onStop, onLeave, focusMessage, takesImages, placeholder } = props;
   const words = useChatStrings();
@@ -56,7 +56,7 @@ export function Composer(props: ComposerProps) {
   const canStop = phase === "working" || phase === "waiting";
   const isEmpty = !text.trim() && chosen.images.length === 0;
   const onKeyDown = (event: KeyboardEvent) => {
-    // Of an input method that composes a character the key is none of ours.
+    // Ignore keys of an input method that is composing a character.
     if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
     event.preventDefault();
     onLeave();

@@ -29,12 +29,12 @@ interface ConversationViewProps {
   id: string;
   agent: Agent;
   isNew: boolean;
-  /** The chat that what is typed belongs to: one without an address has none of its own. */
+  /** The key of the unsent message; a chat without a URL has none of its own. */
   draftKey: string;
   onStart: () => void;
 }
 
-/** Open questions that stand in no message (yet): an answerable question must never be out of reach. */
+/** Return open requests that no message contains (yet), so that they can always be answered. */
 function requestsOutsideMessages({ messages, thread }: ReturnType<typeof useConversation>): string[] {
   const placed = new Set(messages.flatMap(requestsOf));
   return (thread?.pending ?? []).map(({ id }) => id).filter((id) => !placed.has(id));
@@ -44,14 +44,14 @@ function useStop(id: string, asks: boolean) {
   const cancel = useRunAction("cancel");
   const [isConfirming, setConfirming] = useState(false);
   const stop = () => {
-    // A question that somebody may be answering is not withdrawn by one slip.
+    // Ask for confirmation before cancelling a question that somebody may be answering.
     if (asks) setConfirming(true);
     else if (!cancel.isPending) cancel.mutate({ thread: id });
   };
   return { stop, isConfirming, leave: () => setConfirming(false), isStopping: cancel.isPending, error: cancel.error };
 }
 
-/** Before the first message: whom one writes to, and what for. */
+/** The introduction before the first message: the agent and its purpose. */
 function ChatIntroduction({ agent }: { agent: Agent }) {
   const { howToBegin } = useChatStrings();
   const name = visible(agent.title || agent.name);

@@ -5,7 +5,7 @@ import { Problem } from "../widgets/problem";
 import type { Conversation } from "./use-conversation";
 import { useChatStrings } from "./strings";
 
-/** What is added above must not push away what is being read. */
+/** Keep the scroll position when messages are added above. */
 function useScrollAnchor(firstId: string | undefined) {
   const anchor = useRef<{ firstId: string | undefined; fromEnd: number }>(undefined);
   useLayoutEffect(() => {
@@ -19,12 +19,12 @@ function useScrollAnchor(firstId: string | undefined) {
 }
 
 interface EarlierMessagesProps {
-  /** The message that is shown first. */
+  /** The id of the first loaded message. */
   first: string | undefined;
   show: Conversation["showEarlier"];
 }
 
-/** The way to what was said before the part of a chat that is shown. */
+/** The button that loads earlier messages. */
 export function EarlierMessages({ first, show }: EarlierMessagesProps) {
   const words = useChatStrings();
   const saveAnchor = useScrollAnchor(first);

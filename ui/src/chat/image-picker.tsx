@@ -5,7 +5,7 @@ import { visible } from "../widgets/visible";
 import { imageTypes, type ChosenImages } from "./use-images";
 import { useChatStrings } from "./strings";
 
-/** The images that go with the next message, each with the way to leave it out. */
+/** The images of the next message, each with a button to remove it. */
 export function ChosenList({ chosen: { images, remove }, toMessage }: { chosen: ChosenImages; toMessage: (() => void) | undefined }) {
   const words = useChatStrings();
   if (images.length === 0) return null;
@@ -21,7 +21,7 @@ export function ChosenList({ chosen: { images, remove }, toMessage }: { chosen: 
             data-testid="remove-image"
             onClick={() => {
               remove(image);
-              // The button that had the keyboard is gone.
+              // The focused button was removed, so the focus moves to the message.
               toMessage?.();
             }}
           >
@@ -33,7 +33,7 @@ export function ChosenList({ chosen: { images, remove }, toMessage }: { chosen: 
   );
 }
 
-/** The button that opens the chooser of the browser. */
+/** The button that opens the browser's file chooser. */
 export function ChooseImages({ add, disabled }: { add: ChosenImages["add"]; disabled: boolean }) {
   const { attachImages } = useChatStrings();
   const input = useRef<HTMLInputElement>(null);
@@ -55,7 +55,7 @@ export function ChooseImages({ add, disabled }: { add: ChosenImages["add"]; disa
   );
 }
 
-/** Where images can be dropped. */
+/** A drop target for images. */
 export function DropImages({ add, children }: { add: ChosenImages["add"]; children: ReactNode }) {
   const [isOver, setOver] = useState(false);
   const dragOver = (event: DragEvent, now: boolean) => {

@@ -111,7 +111,7 @@ test("what is stopped on its way, or refused, can be changed with its images", a
 
 test.each([
   [[photo("a.svg", "image/svg+xml")], "Only PNG, JPEG, GIF and WebP images are accepted."],
-  [[photo("a.png", "image/png", "")], "not empty and not over 5 MB"],
+  [[photo("a.png", "image/png", "")], "not empty and at most 5 MB"],
   [Array.from({ length: 5 }, (_, n) => photo(`${n}.png`, "image/png", `${n}`)), "A message can have up to 4 images."],
 ])("what is not taken says why", async (files, why) => {
   await open();

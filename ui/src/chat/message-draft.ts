@@ -15,11 +15,11 @@ function saveDraft(chat: string, text: string): void {
     if (text) window.sessionStorage.setItem(storageKey(chat), text);
     else window.sessionStorage.removeItem(storageKey(chat));
   } catch {
-    // A browser that keeps nothing loses it with the page.
+    // Without storage the draft is lost with the page.
   }
 }
 
-/** What somebody has typed and not sent; it survives a reload. */
+/** Keep an unsent message across reloads of the tab. */
 export function useMessageDraft(chat: string): [string, (text: string) => void] {
   const [text, setText] = useState(() => readDraft(chat));
   const type = (typed: string) => {

@@ -1,10 +1,10 @@
 import type { DynamicToolUIPart, TextUIPart, ToolUIPart, UIMessage } from "ai";
 import type { Item, ItemOf } from "../thread/stream";
 
-/** The question of a run, by the id of its request: what is asked, and whether it still is, the page reads itself. */
+/** A run's question, by the id of its request. The page reads the request's content and status itself. */
 const question = "data-ringi-request";
 
-/** What an agent tells beside its words: of such, that a workflow of an assistant has begun in a thread of its own. */
+/** A custom event of an agent. One of them says that a workflow started in its own thread. */
 const custom = "data-ringi-custom";
 const workflow = "assistant.workflow";
 
@@ -15,10 +15,10 @@ export type ChatMessage = UIMessage<unknown, {
 }>;
 type Part = ChatMessage["parts"][number];
 
-/** What a message is made of, in its order; `key` is its place. */
+/** One item of a message, in order; `key` is its position. */
 export type ChatItem = Item | { key: number; kind: "thought"; text: string; open: boolean } | { key: number; kind: "workflow"; run: WorkflowRun };
 
-/** A workflow that plans or carries out, and the thread whose stream has what it says. */
+/** A planning or executing workflow, and the thread that streams its output. */
 export interface WorkflowRun {
   thread: string;
   action: string;
@@ -28,7 +28,7 @@ export interface WorkflowRun {
 
 function workflowOf(part: Part): WorkflowRun | undefined {
   if (part.type !== custom || part.data.name !== workflow) return undefined;
-  // Any agent can write an event of this name, with whatever it likes.
+  // Any agent can send an event of this name with any value.
   const { thread_id, action_id, kind, version } = Object(part.data.value) as { [key: string]: unknown };
   if (typeof thread_id !== "string" || typeof action_id !== "string" || typeof kind !== "string" || typeof version !== "number") return undefined;
   return { thread: thread_id, action: action_id, kind, version };
@@ -36,12 +36,12 @@ function workflowOf(part: Part): WorkflowRun | undefined {
 
 const isTool = (part: Part): part is ToolUIPart | DynamicToolUIPart => part.type === "dynamic-tool" || part.type.startsWith("tool-");
 
-/** The request that a part asks with. */
+/** Return the id of the request that a part asks. */
 export function requestOf(part: Part): string | undefined {
   return part.type === question ? (part.id ?? part.data.id) : undefined;
 }
 
-/** Names a text whose place another has taken: the fragment of a worker that died, or a draft. */
+/** Names a text that was replaced: a draft, or the output of a worker that died. */
 const superseded = "data-ringi-superseded";
 
 function isSuperseded({ providerMetadata }: TextUIPart, parts: readonly Part[]): boolean {
@@ -76,23 +76,23 @@ function itemOf(part: Part, key: number, { parts, role }: ChatMessage): ChatItem
   return { key, at: null, kind: "message", id: String(key), role, text: part.text, open: part.state === "streaming" };
 }
 
-/** Return what there is to show of a message; of a kind that this page does not know nothing is shown. */
+/** Return the items to show for a message; unknown kinds are left out. */
 export function itemsOf(message: ChatMessage): ChatItem[] {
   return message.parts.map((part, key) => itemOf(part, key, message)).filter((item) => item !== undefined);
 }
 
 export const textOf = ({ parts }: ChatMessage) => parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 
-/** The requests that a message asks with. */
+/** Return the ids of the requests that a message asks. */
 export const requestsOf = ({ parts }: ChatMessage) => parts.map(requestOf).filter((id) => id !== undefined);
 
-/** The newest that was written here, if the server does not have it. */
+/** Return the newest local message if the server does not have it. */
 export function unsentMessage(localMessages: ChatMessage[], serverMessages: ChatMessage[]): ChatMessage | undefined {
   const last = localMessages.at(-1);
   return last?.role === "user" && serverMessages.every(({ id }) => id !== last.id) ? last : undefined;
 }
 
-/** What is shown already of the time before the newest part. */
+/** Return the loaded messages that are older than the newest page. */
 export function messagesBefore(loaded: ChatMessage[], newest: ChatMessage[]): ChatMessage[] {
   return loaded.slice(0, Math.max(0, loaded.findIndex(({ id }) => id === newest[0]?.id)));
 }

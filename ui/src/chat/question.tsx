@@ -8,7 +8,7 @@ interface QuestionProps {
   onDecided: () => void;
 }
 
-/** A question: the same card as in the inbox, and a line of record once it is answered. */
+/** A request in a chat: the same form as in the inbox, and one line once it is answered. */
 export function Question({ id, ...place }: QuestionProps) {
   return <section className="pause" data-testid="pause"><RequestDetail id={id} isInThread {...place} /></section>;
 }

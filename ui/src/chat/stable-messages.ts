@@ -5,12 +5,12 @@ type Part = ChatMessage["parts"][number];
 
 const textOf = (part: Part) => ("text" in part && typeof part.text === "string" ? part.text : "");
 
-/** How much of a message there is. */
+/** Return the size of a message, to compare two versions of it. */
 const messageLength = ({ parts }: ChatMessage) => parts.reduce((sum, part) => sum + 1 + textOf(part).length, 0);
 
 const isComplete = (part: Part) => "state" in part && part.state === "done";
 
-/** Whether all of a message is at the beginning of another: it is not, once the words of a worker that died are said anew. */
+/** Return whether a message is the beginning of another version of it. */
 const isPrefix = (message: ChatMessage, other: ChatMessage) => message.parts.every((part, index) => {
   const same = other.parts[index];
   if (same?.type !== part.type) return false;
@@ -18,9 +18,9 @@ const isPrefix = (message: ChatMessage, other: ChatMessage) => message.parts.eve
 });
 
 /**
- * A stream that is taken up again begins its message from nothing: what was shown of it stays until it has caught up.
+ * Keep showing the longer version of a message while a resumed stream catches up.
  *
- * Without this a reload of the stream would blink, and whoever fills in a form in the message would lose their place.
+ * Otherwise a reconnect would flicker and a form in the message would lose its focus.
  */
 export function keepLonger(previous: ChatMessage | undefined, now: ChatMessage | undefined): ChatMessage | undefined {
   const isBehind = previous && now && previous.id === now.id && messageLength(now) < messageLength(previous);

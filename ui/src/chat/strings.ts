@@ -1,5 +1,5 @@
 import { chat } from "../strings/en/chat";
 import { createSectionStrings } from "../strings/section-strings";
 
-/** All words of the chat: those of every page, and its own. */
+/** Return the strings of the chat and those of every page. */
 export const useChatStrings = createSectionStrings("chat", chat);

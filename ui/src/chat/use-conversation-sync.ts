@@ -4,26 +4,26 @@ import type { Thread } from "../api/types";
 const minPause = 100;
 const maxPause = 5_000;
 
-/** What of a thread tells that there may be something new to read. */
+/** Return a stamp that changes when a thread may have something new to read. */
 const stampOf = (thread: Thread | undefined) => (thread ? `${thread.run_id} ${thread.status}` : "none");
 
 interface SyncOptions {
-  /** The thread as the page last heard of it. */
+  /** The thread in its last known state. */
   thread: Thread | undefined;
   /** A stream is being read, or there is nothing to read yet. */
   busy: boolean;
-  /** Read what was said, and take up the stream of what is being said; return the thread as it is now. */
+  /** Read the messages and resume the stream; return the current thread. */
   read: () => Promise<Thread | undefined>;
 }
 
 interface ConversationSync {
-  /** The last try to read failed; it is tried again. */
+  /** The last read failed and is retried. */
   isDisconnected: boolean;
-  /** What was being read is at its end, or cut off: see what the server has. */
+  /** Read again, because a stream ended or was cut off. */
   resync: () => void;
 }
 
-/** Keep a conversation equal to the server's: whenever nothing is being read and the thread has changed, read it. */
+/** Keep a conversation equal to the server's: read it when its thread changed and nothing is being read. */
 export function useConversationSync({ thread, busy, read }: SyncOptions): ConversationSync {
   const syncedStamp = useRef<string | null>(null);
   const failures = useRef(0);
@@ -51,7 +51,7 @@ export function useConversationSync({ thread, busy, read }: SyncOptions): Conver
       setDisconnected(true);
       resync();
     };
-    // Pages that were cut off together would come again together.
+    // Jitter, so that pages that were cut off together do not reconnect together.
     const pause = Math.min(minPause * 2 ** failures.current, maxPause) * (0.5 + Math.random() / 2);
     const timer = setTimeout(() => void latest.current().then(onSuccess, onFailure), round === 0 ? 0 : pause);
     return () => clearTimeout(timer);

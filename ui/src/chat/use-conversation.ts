@@ -13,38 +13,38 @@ import { useConversationSync } from "./use-conversation-sync";
 import { usePageVisibility } from "./use-page-visibility";
 import { useUpload } from "./use-upload";
 
-/** How long the page may be behind where nothing rings: another tab writes, a run is stopped elsewhere. */
+/** Polling interval for changes without an event, such as a message from another tab. */
 const refetchInterval = 2_000;
 
-/** So often is what streams drawn anew: faster costs more than the eye sees. */
+/** Milliseconds between two renders of a stream. */
 const throttle = 40;
 
 const isLive = (thread: Thread | undefined) => thread?.status === "running" || thread?.status === "interrupted";
 
-/** "waiting" is for an answer to a question; "working" is all else that is not at its end. */
+/** "waiting" means waiting for an answer; "working" means any other unfinished run. */
 export type Phase = "loading" | "ready" | "working" | "waiting";
 
 export interface Conversation {
   messages: ChatMessage[];
   phase: Phase;
   thread: Thread | undefined;
-  /** The open questions that stand in the messages. */
+  /** The open requests among the messages. */
   openRequests: string[];
   isDisconnected: boolean;
-  /** Why the newest message did not arrive. */
+  /** Why the newest message was not delivered. */
   unsentError: Error | undefined;
   isMissing: boolean;
   send: (text: string, images: FileUIPart[]) => void;
-  /** How much of a message with images has left, in percent; undefined when none is on its way. */
+  /** Upload progress of a message with images, in percent; undefined when nothing is uploaded. */
   uploadPercent: number | undefined;
-  /** Stop sending it; why is said where the message did not arrive. */
+  /** Cancel the upload; the reason is shown with the undelivered message. */
   cancelUpload: (why: string) => void;
-  /** Something else than a message has begun it. */
+  /** Mark the conversation as started by something other than a message. */
   start: () => void;
   sendAgain: () => void;
-  /** Show what was said before, and say so in the moment before it is there; undefined when all is shown. */
+  /** Load earlier messages and call `ready` just before they appear; undefined when all are loaded. */
   showEarlier: ((ready: () => void) => Promise<void>) | undefined;
-  /** Take the message that did not arrive out of the conversation, and return it. */
+  /** Remove the undelivered message from the conversation and return it. */
   withdrawUnsent: () => { text: string; images: FileUIPart[] };
 }
 
@@ -54,7 +54,7 @@ function phaseOf(isRead: boolean, busy: boolean, thread: Thread | undefined, ope
   return busy || thread?.status === "running" ? "working" : "ready";
 }
 
-/** One conversation, equal to the server's whatever happens to the connection, this page or the server. */
+/** One conversation, kept equal to the server's across lost connections and restarts. */
 export function useConversation(id: string, agent: string, isNew: boolean): Conversation {
   const client = useQueryClient();
   const [isStarted, setStarted] = useState(!isNew);
@@ -90,16 +90,16 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
   const openRequests = useOpenRequests(useMemo(() => [...new Set(stableMessages.flatMap(requestsOf))], [stableMessages]));
   const { data: thread, error } = useQuery({
     queryKey: ["thread", id], queryFn: () => call<Thread>("GET", threadPath(id)), refetchInterval,
-    // Until the server has answered a first message there is none.
+    // The thread exists only after the server has answered the first message.
     enabled: isStarted && status !== "submitted",
   });
 
   const read = async () => {
     const reply = await readChat<ChatMessage>(id);
-    // What was begun meanwhile is newer.
+    // A message sent in the meantime is newer than this reply.
     if (isBusy.current) return reply.thread;
     if (reply.thread) client.setQueryData(["thread", id], reply.thread);
-    // As they are now: a message that was taken back meanwhile would come again.
+    // Use the current messages: one may have been withdrawn in the meantime.
     const unsentLocal = unsentMessage(latestMessages.current, reply.messages);
     setUnsent(unsentLocal);
     const earlierMessages = messagesBefore(latestMessages.current, reply.messages);
@@ -125,13 +125,13 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
     isDisconnected: sync.isDisconnected,
     unsentError: unsent && sendError,
     isMissing: !isNew && isStatus(error, 404),
-    // By its parts, so that it stands there at once.
+    // Sent as parts, so that it appears at once.
     send: (text, images) => write(() => chat.sendMessage({ role: "user", parts: [...(text ? [{ type: "text" as const, text }] : []), ...images] })),
     uploadPercent, cancelUpload,
     start: () => setStarted(true),
     showEarlier: earlierCursor === null ? undefined : async (ready) => {
       const page = await readEarlier<ChatMessage>(id, earlierCursor);
-      // What is shown was read anew meanwhile, and begins elsewhere: there would be a gap.
+      // The messages were read again and start elsewhere, so there would be a gap.
       if (latestCursor.current !== earlierCursor) return;
       ready();
       setMessages((all) => [...page.messages, ...all]);

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { formatBytes } from "../request/files";
 import { useChatStrings } from "./strings";
 
-/** What the server takes; it looks at the bytes, this page at what the browser says of them. */
+/** Media types that the server accepts. The server checks the bytes; the page checks the type from the browser. */
 export const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const maxImages = 4;
 const maxBytes = 5 * 1024 * 1024;
@@ -19,15 +19,15 @@ function read(file: File): Promise<FileUIPart> {
 
 export interface ChosenImages {
   images: FileUIPart[];
-  /** Why the newest file was not taken. */
+  /** Why the newest file was refused. */
   problem: string;
   add: (files: Iterable<File>) => Promise<void>;
   remove: (image: FileUIPart) => void;
-  /** Put others in their place. */
+  /** Replace all images. */
   replace: (images: FileUIPart[]) => void;
 }
 
-/** The images that go with the message that is being written; they are only in this tab. */
+/** The images of the message that is being written; they exist only in this tab. */
 export function useImages(takesImages: boolean): ChosenImages {
   const words = useChatStrings();
   const [images, setImages] = useState<FileUIPart[]>([]);

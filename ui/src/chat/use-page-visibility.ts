@@ -5,7 +5,7 @@ interface VisibilityHandlers {
   onVisible: () => void;
 }
 
-/** Tell when the page goes out of sight and comes back. */
+/** Call the handlers when the page is hidden and when it becomes visible again. */
 export function usePageVisibility(handlers: VisibilityHandlers): void {
   const latest = useRef(handlers);
   useEffect(() => {

@@ -2,7 +2,7 @@ import { useCallback, useRef, useState } from "react";
 import type { Send } from "../api/chat";
 import { uploadWithProgress } from "../api/upload";
 
-/** The way of messages with images: it says how much of one has left, and can be stopped. */
+/** Send messages with images, with progress and a way to cancel. */
 export function useUpload() {
   const [uploadPercent, setUploadPercent] = useState<number>();
   const stop = useRef<AbortController>(null);

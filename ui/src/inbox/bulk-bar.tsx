@@ -8,7 +8,7 @@ import type { InboxState } from "./use-inbox";
 const loadDialog = () => import("./bulk-dialog");
 const BulkDialog = lazyWithRetry(loadDialog);
 
-/** What can be done with all that is selected. */
+/** The toolbar for the selected requests. */
 export function BulkBar({ inbox }: { inbox: InboxState }) {
   const strings = useStrings();
   const [verdict, setVerdict] = useState<BulkDecision>();

@@ -11,13 +11,13 @@ import { visible } from "../widgets/visible";
 import type { BulkStatus, BulkDecision } from "./bulk";
 import type { InboxState } from "./use-inbox";
 
-/** What is asked for consent to, as the server has it. */
+/** Return what the decision is about, from the server's data. */
 function describeAction({ action, context, kind, title }: Request, strings: Strings): string {
   if (action) return signature(action.name, action.args);
   return kind === "finish" ? visible(String(context?.task ?? title)) : strings.kinds[kind];
 }
 
-/** What it does in one line; arguments that do not fit stand below it. */
+/** The action in one line; arguments that do not fit can be opened below it. */
 function ActionSummary({ request }: { request: Request }) {
   const strings = useStrings();
   const line = <code className="bulk-action">{describeAction(request, strings)}</code>;
@@ -51,7 +51,7 @@ interface BulkDialogProps {
   onClose: () => void;
 }
 
-/** What was on screen when the question was put, and what is known of each now. */
+/** Return the requests as they were when the dialog opened, with the current status of each. */
 function useBulkLines({ selected, view, refusalOf, bulkStatusOf }: InboxState, verdict: BulkDecision) {
   const [requests] = useState(selected);
   const now = new Map(view.rows.map(({ request }) => [request.id, request]));
@@ -86,7 +86,7 @@ function useBulkDecision({ inbox, verdict, onClose }: BulkDialogProps) {
     void message.success(words.done(String(lines.length)));
     leaveTo(inbox.cursor.id);
   };
-  // Back to where one was while nothing was sent; then to what is left to do.
+  // Return to the previous row if nothing was sent, else to the first undecided one.
   const close = () => leaveTo(step === "asking" ? inbox.cursor.id : left[0]?.request.id);
   return { step, lines, ready: String(ready.length), decided: String(lines.length - left.length), left: String(left.length), send, close };
 }
@@ -105,7 +105,7 @@ function Reason({ reason, onReason }: { reason: string; onReason: (reason: strin
   );
 }
 
-/** The last look before many are decided at once, and then what became of each. */
+/** The confirmation of a bulk decision, and then its results. */
 export default function BulkDialog(props: BulkDialogProps) {
   const { bulk: words } = useStrings();
   const [reason, setReason] = useState("");

@@ -7,11 +7,11 @@ import { visible } from "../widgets/visible";
 
 export type BulkDecision = Extract<Decision, "approve" | "reject">;
 
-/** What became of one of several: on its way, decided, skipped for a reason, or not known. */
+/** The status of one request in a bulk decision. */
 export interface BulkStatus {
   state: "sending" | "decided" | "skipped" | "unknown";
   why?: string;
-  /** Of the request as it was then: what has changed since speaks for itself. */
+  /** The request's version at that time; a later version replaces this status. */
   version?: number;
 }
 
@@ -20,7 +20,7 @@ function otherClaimant(request: Request, me: string | undefined): string | null 
   return holder && holder !== me && (!until || Date.parse(until) > Date.now()) ? holder : null;
 }
 
-/** Why this one has to be decided by itself, or not at all; null when it may be one of many. */
+/** Return why a request cannot be decided in bulk; null if it can. */
 export function bulkRefusal(request: Request, verdict: BulkDecision, session: Session | null | undefined, strings: Strings): string | null {
   const { notInBulk } = strings;
   if (request.status !== "pending") return outcomeOf(request, null, strings);
@@ -33,7 +33,7 @@ export function bulkRefusal(request: Request, verdict: BulkDecision, session: Se
   return request.allowed.includes(verdict) ? null : notInBulk.decisions;
 }
 
-/** The answer to one of several, bound to what was on screen. */
+/** Return the answer to one request, bound to the digest that was on screen. */
 export function toBulkItem(request: Request, verdict: BulkDecision, message: string): BulkItem {
   const item: BulkItem = { id: request.id, digest: request.digest, decision: verdict };
   if (verdict === "reject") return message.trim() ? { ...item, message } : item;
@@ -42,7 +42,7 @@ export function toBulkItem(request: Request, verdict: BulkDecision, message: str
 
 const limits = { items: 100, bytes: 200_000 };
 
-/** Cut what is to be sent into calls that a server takes: so many answers, so many bytes. */
+/** Split answers into calls within the server's limits of count and size. */
 export function toBatches(items: readonly BulkItem[]): BulkItem[][] {
   const batches: BulkItem[][] = [];
   let bytes = 0;
@@ -60,7 +60,7 @@ export function toBatches(items: readonly BulkItem[]): BulkItem[][] {
   return batches;
 }
 
-/** Return what the server made of one answer, in words where it was refused. */
+/** Return the status for the server's reply to one answer. */
 export function toBulkStatus(request: Request, { status, problem }: BulkOutcome, strings: Strings): BulkStatus {
   if (status === 200) return { state: "decided" };
   const { version } = request;

@@ -11,7 +11,7 @@ function DoneToday() {
   return <p data-testid="done-today">{strings.doneToday(today)}</p>;
 }
 
-/** A list without rows: calm, and it says what was done today. */
+/** An empty list, with the number of requests done today. */
 export function EmptyList({ filters }: { filters: Filters }) {
   const strings = useStrings();
   const { tab, kind, priority, q } = filters;

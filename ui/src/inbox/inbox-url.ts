@@ -12,7 +12,7 @@ function oneOf<T extends string>(values: readonly T[], value: string | null): T 
   return values.find((each) => each === value);
 }
 
-/** Return the filters in an address; what nobody knows counts as none. */
+/** Return the filters in a URL; unknown values are ignored. */
 export function filtersIn(search: string): Filters {
   const query = new URLSearchParams(search);
   const filters: Filters = { tab: oneOf(tabs, query.get("tab")) ?? "pending" };
@@ -34,7 +34,7 @@ export function useFilters(): Filters {
   return useMemo(() => filtersIn(search), [search]);
 }
 
-/** Change what the list shows; what is open stays open. */
+/** Change the filters of the list; an open request stays open. */
 export function applyFilters(filters: Filters, step?: { replace: boolean }): void {
   go(currentPath() + searchOf(filters), step);
 }
@@ -43,14 +43,14 @@ export const requestUrl = (id: string) => requestPath(id) + window.location.sear
 
 const isRequestOpen = () => currentPath() !== "/";
 
-/** Open a request; from one to the next is no step of its own, so that Back leads to the list. */
+/** Open a request. Moving from one request to the next adds no history entry, so Back leads to the list. */
 export function openRequest(id: string): void {
   const state: unknown = isRequestOpen() ? window.history.state : "list";
   go(requestUrl(id), { replace: isRequestOpen() });
   window.history.replaceState(state, "");
 }
 
-/** Go back to the list, in the way in which one came if it was from there. */
+/** Return to the list, with Back if the request was opened from there. */
 export function closeRequest(): void {
   if (window.history.state === "list") window.history.back();
   else go(`/${window.location.search}`, { replace: true });

@@ -20,24 +20,24 @@ import { useInbox, type InboxState } from "./use-inbox";
 const loadDetail = () => import("../request/request-detail");
 const RequestDetail = lazyWithRetry(() => loadDetail().then((module) => ({ default: module.RequestDetail })));
 
-/** Say what was decided, let it leave the list, and open the next one. */
+/** Show the outcome, remove the request from the list and open the next one. */
 function useAfterDecision({ view }: InboxState, actions: ListActions) {
   const strings = useStrings();
   const message = useMessages();
   return (completed: Request) => {
     const outcome = outcomeOf(completed, null, strings) ?? "";
-    // One note for fifty decisions in a row, not fifty.
+    // Reuse one message for many decisions in a row.
     void message.success({ content: strings.saved(outcome, titleOf(completed, strings)), key: "decided" });
     const next = nextPending(view.rows, completed.id);
     if (!next) view.showNew();
-    // Also where the list has not heard yet that it ended.
+    // Remove it even if the list has not received its end yet.
     view.dropFinished(completed.id);
     const following = next ?? view.newRequests.find((request) => request.id !== completed.id);
     if (following) actions.open(following.id);
   };
 }
 
-/** Who comes back from a request finds the focus on its row; on a phone, where the list was away, also what came since. */
+/** Focus a request's row when the person returns to the list; on a phone, also show new requests. */
 function useFocusOnReturn({ openId, cursor, view }: InboxState, narrow: boolean): void {
   const before = useRef(openId);
   const returned = useEffectEvent((id: string) => {
@@ -69,7 +69,7 @@ interface InboxProps {
   openId: string | undefined;
 }
 
-/** The requests, and the one that is open beside them; on a phone one or the other. */
+/** The list of requests beside the open one; on a phone one or the other. */
 export function Inbox({ openId }: InboxProps) {
   const strings = useStrings();
   const narrow = useNarrow();

@@ -2,7 +2,7 @@ import { useRef, type MouseEvent, type PointerEvent } from "react";
 
 const longPressTime = 500;
 
-/** Notice a finger that rests; a finger that moves scrolls. */
+/** Detect a long press on a touch screen. */
 export function useLongPress(onLongPress: () => void) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const last = useRef({ touch: false, long: false });
@@ -19,7 +19,7 @@ export function useLongPress(onLongPress: () => void) {
     },
     onPointerUp: stop,
     onPointerCancel: stop,
-    // The menu of a link would come up over the row that was just selected.
+    // The link's context menu would cover the row that was just selected.
     onContextMenu: (event: MouseEvent) => last.current.touch && event.preventDefault(),
   };
   return { handlers, wasLong: () => last.current.long, isTouch: () => last.current.touch };

@@ -25,7 +25,7 @@ function ListSkeleton() {
 
 function Content({ inbox, actions }: RequestListProps) {
   const { list, view, isStale, filters } = inbox;
-  // While one types, what was found before stays; another tab's rows would be a lie.
+  // While one types, the previous results stay; rows of another tab would be wrong.
   const isStill = !isStale || (filtersIn(view.listKey).tab === filters.tab && view.rows.length > 0);
   if (list.error && !list.data) return <div className="inbox-error"><Problem error={list.error} retry={() => void list.refetch()} /></div>;
   if (view.listed === undefined || !isStill) return <ListSkeleton />;
@@ -33,7 +33,7 @@ function Content({ inbox, actions }: RequestListProps) {
   return <Rows key={view.listKey} inbox={inbox} actions={actions} />;
 }
 
-/** What went wrong while there is something to look at: said above it, and it stays. */
+/** A banner above the rows while the list cannot be refreshed. */
 function ListErrorBanner({ list }: Pick<InboxState, "list">) {
   const strings = useStrings();
   if (!list.error || !list.data || list.isFetchNextPageError) return null;

@@ -24,17 +24,17 @@ export interface RowProps extends InboxRow {
   actions: RowActions;
   position: number;
   size: number;
-  /** It is the one that is shown in full. */
+  /** Whether this request is open. */
   current: boolean;
-  /** The one that Tab reaches. */
+  /** Whether Tab reaches this row. */
   active: boolean;
   selected: boolean;
-  /** A tap selects, because others are selected already. */
+  /** Whether a tap selects, because other rows are selected. */
   isSelecting: boolean;
-  /** Why it cannot be selected. */
+  /** Why the row cannot be selected. */
   refusal: string | null;
   bulkStatus: BulkStatus | undefined;
-  /** How far down it stands. */
+  /** The row's offset from the top of the list, in pixels. */
   start: number;
 }
 
@@ -51,7 +51,7 @@ function Deadline({ request }: { request: Request }) {
 
 type StateProps = Pick<RowProps, "request" | "isOutdated" | "bulkStatus">;
 
-/** In words where it stands: on its way, ended by whom and when, or skipped and why; null while it just waits. */
+/** Return the row's status as text: sending, outcome or refusal; null while it is pending. */
 function statusText({ request, isOutdated, bulkStatus }: StateProps, strings: Strings): string | null {
   if (bulkStatus?.state === "sending") return strings.bulk.sending;
   return outcomeOf(request, null, strings) ?? bulkStatus?.why ?? (isOutdated ? strings.leftList : null);
@@ -97,12 +97,12 @@ function Select({ id, title, actions, active, selected, refusal }: SelectProps) 
   );
 }
 
-/** One request in a line or two: what, how urgent, since when, until when, with whom. */
+/** One request in a row: title, kind, priority, age, deadline and claimant. */
 export const RequestRow = memo(function RequestRow(props: RowProps) {
   const { request, isOutdated, actions, position, size, current, active, selected, isSelecting, bulkStatus, start } = props;
   const { id, status } = request;
   const title = titleOf(request, useStrings());
-  // A box in each row that scrolls by costs more than all the rest of the row.
+  // A checkbox in every row would make scrolling slow.
   const [pointed, setPointed] = useState(false);
   const press = useLongPress(() => actions.select(id, false));
   const follow = (event: MouseEvent) => {

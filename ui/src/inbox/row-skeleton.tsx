@@ -1,6 +1,6 @@
 import { Skeleton } from "antd";
 
-/** The shape of a row that is on its way. */
+/** A placeholder for a row that is loading. */
 export function RowSkeleton() {
   return <Skeleton className="inbox-skeleton" active title={{ width: "70%" }} paragraph={{ rows: 1, width: "40%" }} />;
 }

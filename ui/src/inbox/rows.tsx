@@ -17,7 +17,7 @@ interface RowsProps {
 type RowVirtualizer = Virtualizer<HTMLDivElement, Element>;
 type Scroller = RefObject<HTMLDivElement | null>;
 
-/** Bring a row into view when it is opened, and with the focus when the keys went there. */
+/** Scroll a row into view when it is opened, and focus it when the keys moved to it. */
 function useReveal({ view, cursor, openId }: InboxState, scroller: Scroller): void {
   const reveal = useEffectEvent((id: string | undefined) => {
     const element = scroller.current;
@@ -31,7 +31,7 @@ function useReveal({ view, cursor, openId }: InboxState, scroller: Scroller): vo
     link?.focus({ preventScroll: true });
   });
   useLayoutEffect(() => {
-    // After a reload the person finds the list as they left it, also when they had scrolled away from what is open.
+    // After a reload the scroll position wins over the open request.
     if (!isFirst.current || !readPosition(view.listKey)) reveal(openId);
     isFirst.current = false;
   }, [openId, view.listKey]);
@@ -41,7 +41,7 @@ function useReveal({ view, cursor, openId }: InboxState, scroller: Scroller): vo
   }, [focusTarget]);
 }
 
-/** Only the rows on screen are there, and the one that has the keys: a row that goes takes the focus with it. */
+/** Render only the visible rows and the one with the focus. */
 function useRowVirtualizer({ view, cursor, list }: InboxState, scroller: Scroller, place: number | undefined): RowVirtualizer {
   const { rows } = view;
   const extract = (range: Range) => {
@@ -61,7 +61,7 @@ function useRowVirtualizer({ view, cursor, list }: InboxState, scroller: Scrolle
   });
 }
 
-/** Rows are drawn anew only when something of theirs changes; what they can do is always what can be done now. */
+/** Stable callbacks, so that a row renders again only when its own data changes. */
 function useRowActions({ cursor }: InboxState, actions: ListActions): RowActions {
   const now = { open: actions.open, select: actions.select, onFocus: cursor.at };
   const latest = useRef(now);
@@ -94,7 +94,7 @@ function useMorePages({ list, view }: InboxState, last: number): void {
   }, [isNear, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
 }
 
-/** The arrows move where the focus is; elsewhere they belong to what has it. */
+/** Arrow keys move the focus within the list. */
 function onArrowKey(actions: ListActions) {
   const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Home: -1e6, End: 1e6 };
   return (event: KeyboardEvent) => {
@@ -106,7 +106,7 @@ function onArrowKey(actions: ListActions) {
   };
 }
 
-/** The list itself; it scrolls, and nothing else does. */
+/** The scrollable list of rows. */
 export function Rows({ inbox, actions }: RowsProps) {
   const strings = useStrings();
   const { view, cursor, selection, openId, list } = inbox;

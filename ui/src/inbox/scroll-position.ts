@@ -1,9 +1,9 @@
 import type { InboxRow } from "./stable-rows";
 
-/** Each row is equally high, so that a place is a number and nothing has to be measured. */
+/** All rows have the same height, so a position is a number and nothing is measured. */
 export const rowHeight = 64;
 
-/** Where a list was left: its first row on screen, and how far that one was pushed up. */
+/** A scroll position: the first visible row, and how far it was scrolled. */
 export interface ScrollPosition {
   id: string;
   index: number;
@@ -18,17 +18,17 @@ export function positionAt(rows: readonly InboxRow[], scrolled: number): ScrollP
   return row && { id: row.request.id, index, offset: scrolled - index * rowHeight };
 }
 
-/** Return how far to scroll for a place; undefined while more rows have to be loaded to know. */
+/** Return the scroll offset for a position; undefined until enough rows are loaded. */
 export function scrollTopFor(position: ScrollPosition, rows: readonly InboxRow[], isWhole: boolean): number | undefined {
   const found = rows.findIndex((row) => row.request.id === position.id);
   if (found >= 0) return found * rowHeight + position.offset;
-  // A row that is gone leaves its number: the ones around it are still there.
+  // If the row is gone, use its index: the rows around it are still there.
   return isWhole || rows.length > position.index + 50 ? position.index * rowHeight : undefined;
 }
 
-/** Return how far to scroll so that what stands on screen still does after rows came or went above it. */
+/** Return the scroll offset that keeps the visible rows in place after rows above them changed. */
 export function keepAnchor(before: readonly InboxRow[], after: readonly InboxRow[], scrolled: number): number {
-  // At the very top one wants to see what comes.
+  // At the top, new rows should be visible.
   if (scrolled === 0) return 0;
   const first = Math.floor(scrolled / rowHeight);
   const indexes = new Map(after.map((row, index) => [row.request.id, index]));
@@ -37,7 +37,7 @@ export function keepAnchor(before: readonly InboxRow[], after: readonly InboxRow
   return id === undefined ? scrolled : scrolled + ((indexes.get(id) ?? anchor) - anchor) * rowHeight;
 }
 
-/** Return how far to scroll, and no farther, so that a row is seen whole. */
+/** Return the smallest scroll that makes a row fully visible. */
 export function scrollTopToReveal(index: number, scrolled: number, height: number): number {
   return Math.max(Math.min(scrolled, index * rowHeight), (index + 1) * rowHeight - height);
 }
@@ -47,7 +47,7 @@ export function savePosition(list: string, position: ScrollPosition | undefined)
     if (position && position.index + position.offset > 0) sessionStorage.setItem(storageKey(list), JSON.stringify(position));
     else sessionStorage.removeItem(storageKey(list));
   } catch {
-    // A browser that keeps nothing begins at the top again.
+    // Without storage the list starts at the top.
   }
 }
 

@@ -1,5 +1,5 @@
 import type { InputRef } from "antd";
-// By itself: with it come text areas, passwords and codes, which no list needs.
+// Imported alone: the full Input would also load text areas and passwords.
 import Input from "antd/es/input/Input";
 import { useEffect, useRef, useState, type KeyboardEvent, type Ref } from "react";
 import type { Filters } from "../api/lists";
@@ -8,14 +8,14 @@ import { applyFilters } from "./inbox-url";
 
 const pause = 250;
 
-/** Put what was typed into the address once the hands rest; a word that an input method still composes is none. */
+/** Put the typed text into the URL after a pause, but not while an input method is composing. */
 function useSearchText({ q = "", ...rest }: Filters): [string, (text: string, composing: boolean) => void] {
   const [typed, setTyped] = useState(q);
   const [seen, setSeen] = useState(q);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   if (seen !== q) {
     setSeen(q);
-    // Back, or another list: the address leads. While one types, it follows.
+    // The URL wins after Back or another list; while one types, it follows.
     if (q !== typed.trim()) setTyped(q);
   }
   useEffect(() => () => clearTimeout(timer.current), []);

@@ -8,7 +8,7 @@ export interface Selectable {
 export interface Selection {
   ids: ReadonlySet<string>;
   toggle: (id: string) => void;
-  /** Select from the last one that was touched up to this one, and no more than that. */
+  /** Select the range from the last touched row to this one. */
   extend: (rows: readonly Selectable[], id: string) => void;
   set: (ids: Iterable<string>) => void;
 }
@@ -16,7 +16,7 @@ export interface Selection {
 interface State {
   ids: ReadonlySet<string>;
   anchor?: string;
-  /** What was selected before a range began: a range that shrinks gives the rest back. */
+  /** The selection before a range started; a smaller range restores the rest. */
   base: ReadonlySet<string>;
 }
 
@@ -39,7 +39,7 @@ export function extend({ anchor, base }: State, rows: readonly Selectable[], id:
   return { ids: new Set([...base, ...between(rows, anchor ?? id, id)]), base, anchor: anchor ?? id };
 }
 
-/** Which rows of a list are selected; in another list, none. */
+/** The selected rows of a list; another list starts with none. */
 export function useSelection(list: string): Selection {
   const [state, setState] = useState(nothing);
   const [of, setOf] = useState(list);

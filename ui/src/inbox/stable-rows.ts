@@ -1,7 +1,7 @@
 import { isBefore } from "../api/lists";
 import type { Request } from "../api/types";
 
-/** A row that stays where it is, also when its request no longer belongs to the list. */
+/** A row that keeps its place even if its request no longer belongs to the list. */
 export interface InboxRow {
   request: Request;
   isOutdated: boolean;
@@ -9,13 +9,13 @@ export interface InboxRow {
 
 export interface RowState {
   rows: readonly InboxRow[];
-  /** What came since, and waits until the person wants it. */
+  /** New requests that wait until the person shows them. */
   newRequests: readonly Request[];
 }
 
 const toRow = (request: Request): InboxRow => ({ request, isOutdated: false });
 
-/** What is shown when nothing has to be held still. */
+/** Return rows that equal the list. */
 export const resetRows = (listed: readonly Request[]): RowState => ({ rows: listed.map(toRow), newRequests: [] });
 
 function updateRow(row: InboxRow, listed: Request | undefined, latest: Request | undefined): InboxRow {
@@ -25,9 +25,9 @@ function updateRow(row: InboxRow, listed: Request | undefined, latest: Request |
 }
 
 /**
- * Return what is shown once the list is `listed`: no row moves or goes.
+ * Merge the current list into the rows without moving or removing a row.
  *
- * What is older is added below, where nobody looks yet; what is new waits in `fresh`.
+ * Older requests are appended; new ones wait in `newRequests`.
  */
 export function mergeRows(
   { rows }: RowState, listed: readonly Request[], latest: (id: string) => Request | undefined,
@@ -42,12 +42,12 @@ export function mergeRows(
   return { rows: [...updated, ...older.map(toRow)], newRequests: unknown.filter((request) => isBefore(request, last)) };
 }
 
-/** Let the rows go that no longer belong to the list, and the one that was just decided. */
+/** Remove the rows that no longer belong to the list, and the one that was just decided. */
 export function dropFinished({ rows, newRequests }: RowState, decided: string): RowState {
   return { rows: rows.filter((row) => !row.isOutdated && row.request.id !== decided), newRequests };
 }
 
-/** The row to open after this one: the next that is still to decide, else the one before. */
+/** Return the request to open next: the next pending one, else the previous one. */
 export function nextPending(rows: readonly InboxRow[], id: string): Request | undefined {
   const at = rows.findIndex((row) => row.request.id === id);
   const open = (row: InboxRow) => !row.isOutdated && row.request.id !== id && row.request.status === "pending";

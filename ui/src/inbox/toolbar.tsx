@@ -13,7 +13,7 @@ import type { InboxState } from "./use-inbox";
 const FilterMenus = lazyWithRetry(() => import("./filter-menus"));
 
 function choose(filters: Filters): void {
-  // Who chooses a list wants its newest; who comes back with Back or a reload wants the place they left.
+  // Choosing a list starts at its top; Back and reload restore the scroll position.
   savePosition(searchOf(filters), undefined);
   applyFilters(filters);
 }
@@ -33,7 +33,7 @@ function Tabs({ filters }: { filters: Filters }) {
   );
 }
 
-/** What came since; the line is there anyway, so that no row moves when it appears. */
+/** The button that shows new requests; its line is always there, so that no row moves. */
 function NewRequestsButton({ inbox, actions }: { inbox: InboxState; actions: ListActions }) {
   const strings = useStrings();
   const { length } = inbox.view.newRequests;

@@ -11,7 +11,7 @@ export type BulkStatuses = ReadonlyMap<string, BulkStatus>;
 
 export interface BulkDecisions {
   statuses: BulkStatuses;
-  /** Decide each on its own and return the ids of those that are decided; `statuses` tells of each as soon as it is known. */
+  /** Decide each request and return the ids of the decided ones; `statuses` has each result as soon as it is known. */
   decide: (requests: readonly Request[], verdict: BulkDecision, message: string) => Promise<ReadonlySet<string>>;
 }
 
@@ -44,7 +44,7 @@ export function useBulk(): BulkDecisions {
     const decided = new Set<string>();
     report(requests.map(({ id }) => [id, { state: "sending" }] as const));
     try {
-      // One after the other: a server that is going under shall not get all of them at once.
+      // One batch after the other, so that an overloaded server does not get all of them at once.
       while (batches[0]) {
         const done = await sendBatch(batches[0], requestsById); // eslint-disable-line no-await-in-loop
         for (const id of done) decided.add(id);

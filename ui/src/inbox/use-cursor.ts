@@ -2,16 +2,16 @@ import { useState } from "react";
 import type { InboxRow } from "./stable-rows";
 
 export interface Cursor {
-  /** Where Tab and the keys are; the first row until somebody has been elsewhere. */
+  /** The row that has the keyboard focus; initially the first. */
   id: string | undefined;
   index: number;
-  /** The row that shall have the focus; the count tells one wish from the next. */
+  /** The row that should get the focus; the count tells repeated targets apart. */
   focusTarget: { id: string; count: number } | undefined;
-  /** Go there with the focus. */
+  /** Move to a row and focus it. */
   focus: (id: string) => void;
-  /** Be there already. */
+  /** Record that the focus is on a row. */
   at: (id: string) => void;
-  /** The row so many steps away, at most the last. */
+  /** Return the id of the row that many steps away, within the list. */
   step: (by: number) => string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function useCursor(rows: readonly InboxRow[], openId: string | undefined)
   const find = (id: string | undefined) => rows.findIndex((row) => row.request.id === id);
   const index = [position, openId].map(find).find((found) => found >= 0) ?? 0;
   const here = rows[index]?.request.id;
-  // Before the first step nobody is anywhere: it leads to the first row, not to the second.
+  // The first step leads to the first row, not to the second.
   const isSomewhere = here !== undefined && (here === position || here === openId);
   return {
     id: here,

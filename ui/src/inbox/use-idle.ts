@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** Whether the list is there and drawn: by the time somebody has read it, the rest can be here too. */
+/** Return whether the list is rendered and the browser is idle, so that more code can be loaded. */
 export function useIdle(isShown: boolean): boolean {
   const [isIdle, setIdle] = useState(false);
   useEffect(() => {

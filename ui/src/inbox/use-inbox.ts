@@ -13,13 +13,13 @@ import { useListActivity } from "./use-list-activity";
 import { useCursor, type Cursor } from "./use-cursor";
 import { useStableRows, type StableRows } from "./use-stable-rows";
 
-/** The list and all that a person does to it. */
+/** The state of the inbox and all actions on it. */
 export interface InboxState {
   filters: Filters;
   openId: string | undefined;
   list: ReturnType<typeof useRequests>;
   view: StableRows;
-  /** What is shown is still that of the filters before. */
+  /** The rows are still those of the previous filters. */
   isStale: boolean;
   cursor: Cursor;
   selection: Selection;
@@ -27,7 +27,7 @@ export interface InboxState {
   bulk: BulkDecisions;
   bulkStatusOf: (request: Request) => BulkStatus | undefined;
   refusalOf: (request: Request, verdict?: BulkDecision) => string | null;
-  /** What tells whether somebody is at the rows. */
+  /** Event handlers that detect activity on the list. */
   activityHandlers: ReturnType<typeof useListActivity>["handlers"];
 }
 
@@ -37,14 +37,14 @@ function useBulkStatus({ statuses }: BulkDecisions, openId: string | undefined) 
   return ({ id, version }: Request): BulkStatus | undefined => {
     const one = sent.get(id);
     if (one?.state === "sending") return { state: "sending" };
-    // What is open says itself what went wrong, and better.
+    // An open request shows its own errors.
     if (one && id !== openId) return { state: "unknown", why: explain(one.error, strings) };
     const status = statuses.get(id);
     return status?.version === undefined || status.version >= version ? status : undefined;
   };
 }
 
-/** What is selected and can still be decided: what has ended elsewhere is out by itself. */
+/** Return the selection without requests that ended elsewhere. */
 function usePendingSelection(listKey: string, listed: readonly Request[] | undefined): Selection {
   const selection = useSelection(listKey);
   if (!listed || selection.ids.size === 0) return selection;

@@ -7,7 +7,7 @@ import type { InboxState } from "./use-inbox";
 
 const settleTime = 150;
 
-/** Whether one request follows the other so fast that none is looked at: then none is shown, and no key decides it. */
+/** Return whether requests are skipped so fast that none should be rendered or react to keys. */
 function useFastNavigation(): [boolean, () => void] {
   const [isSkimming, setSkimming] = useState(false);
   const last = useRef(-settleTime);
@@ -24,7 +24,7 @@ function useFastNavigation(): [boolean, () => void] {
 
 export interface ListActions {
   isSkimming: boolean;
-  /** The person walks through the list: what is opened leaves the focus there. */
+  /** The person moves through the list with keys, so an opened request must not take the focus. */
   isNavigating: boolean;
   open: (id: string) => void;
   move: (by: number) => void;
@@ -86,7 +86,7 @@ export function useListActions(inbox: InboxState): ListActions {
   };
 }
 
-/** The keys of the list; `search` puts the focus into the search. */
+/** Bind the list's keyboard shortcuts; `search` focuses the search box. */
 export function useListKeys(inbox: InboxState, actions: ListActions, search: () => void): void {
   const strings = useStrings();
   const { keys } = strings;

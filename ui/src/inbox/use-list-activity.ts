@@ -1,9 +1,9 @@
 import { useState, type FocusEvent, type PointerEvent, type UIEvent } from "react";
 import { useMedia } from "../widgets/media";
 
-/** Whether nobody's hand or eye is on the rows, so that new ones may move them; and what to watch to know it. */
+/** Return whether nobody points at, focuses or scrolls the list, so that new rows may be inserted. */
 export function useListActivity() {
-  // A finger is over no row until it touches one: there, nothing ever moves by itself.
+  // A touch screen has no hover, so rows there never move by themselves.
   const hovers = useMedia("(hover: hover)");
   const [pointed, setPointed] = useState(false);
   const [focused, setFocused] = useState(false);

@@ -5,7 +5,7 @@ import type { InboxState } from "./use-inbox";
 
 type Scroller = RefObject<HTMLDivElement | null>;
 
-/** Rows that come or go above leave what is on screen where it is. */
+/** Keep visible rows in place when rows above them change. */
 function useScrollAnchor(rows: readonly InboxRow[], scroller: Scroller): void {
   const before = useRef(rows);
   useLayoutEffect(() => {
@@ -22,7 +22,7 @@ function useSavePosition(of: string, rows: readonly InboxRow[], scroller: Scroll
     const save = () => savePosition(of, positionAt(rows, element.scrollTop));
     element.addEventListener("scroll", save, { passive: true });
     return () => {
-      // The browser tells of a scroll one frame late, when the list may be gone.
+      // The browser reports a scroll one frame late, when the list may be gone.
       save();
       element.removeEventListener("scroll", save);
     };
@@ -30,9 +30,9 @@ function useSavePosition(of: string, rows: readonly InboxRow[], scroller: Scroll
 }
 
 /**
- * Keep a list's place, over the way to a request and back and over a reload.
+ * Restore a list's scroll position after a request was open, and after a reload.
  *
- * Returns how far to scroll for it; undefined while pages are loaded that nobody looks at.
+ * Returns the scroll offset; undefined while the pages for it are loading.
  */
 export function useScrollPosition({ view, list }: InboxState, scroller: Scroller): number | undefined {
   const { listKey, rows } = view;

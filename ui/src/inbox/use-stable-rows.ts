@@ -5,12 +5,12 @@ import type { Request } from "../api/types";
 import { mergeRows, resetRows, dropFinished, type InboxRow, type RowState } from "./stable-rows";
 
 interface State extends RowState {
-  /** Of which list the rows are. */
+  /** The list that the rows belong to. */
   listKey: string;
   listed: readonly Request[] | undefined;
-  /** When the server was asked for the list: until it is asked again, only the feed changes the list. */
+  /** The time of the last reply; between replies only the feed changes the list. */
   asOf: number | undefined;
-  /** The rows that a reply of the server took out of the list without their outcome. */
+  /** Rows that a reply removed from the list without their outcome. */
   withoutOutcome: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface StableRows extends State {
 const maxRefetched = 50;
 const none: readonly string[] = [];
 
-/** The rows that have just left the list and still look pending. */
+/** Return the rows that have just left the list and still look pending. */
 function newlyOutdated(old: RowState, view: RowState): string[] {
   const before = new Set(old.rows.filter(({ isOutdated }) => isOutdated).map(({ request }) => request.id));
   const now = view.rows.filter(({ isOutdated, request }) => isOutdated && request.status === "pending" && !before.has(request.id));
@@ -30,7 +30,7 @@ function newlyOutdated(old: RowState, view: RowState): string[] {
 }
 
 interface ListSource {
-  /** Which list it is. */
+  /** The list's key. */
   listKey: string;
   listed: readonly Request[] | undefined;
   asOf: number | undefined;
@@ -44,17 +44,17 @@ function nextState(state: State, { listKey, asOf, isInactive }: ListSource, list
   return { ...view, listKey, listed, asOf, withoutOutcome: asOf === state.asOf ? none : newlyOutdated(state, view) };
 }
 
-/** The rows of a list, held still; what arrives while it is calm joins by itself. */
+/** Hold a list's rows still; new requests join by themselves only while nobody uses the list. */
 export function useStableRows(list: ListSource): StableRows {
   const { listKey, listed } = list;
   const client = useQueryClient();
   const [state, setState] = useState<State>({ rows: [], newRequests: [], listKey: "", listed: undefined, asOf: undefined, withoutOutcome: none });
   if (listed && (listed !== state.listed || listKey !== state.listKey)) setState(nextState(state, list, listed, client));
-  // The feed was away when these rows left, so it never sent their outcomes.
+  // The feed was disconnected when these rows left, so it never sent their outcomes.
   useEffect(() => {
     for (const id of state.withoutOutcome) void client.prefetchQuery({ ...requestQuery(id), staleTime: 0 });
   }, [client, state.withoutOutcome]);
-  // The list may say first that a row has left, and the feed only then how its request ended.
+  // A row may leave the list before the feed says how its request ended.
   useEffect(() => client.getQueryCache().subscribe(({ type, query: { queryKey, state: { data } } }) => {
     if (type !== "updated" || queryKey[0] !== "request" || !data) return;
     const changed = data as Request;

@@ -16,7 +16,7 @@ interface ConfirmStopProps {
   onDone: (thread: Thread) => void;
 }
 
-/** What ends together with the run, by name: nobody should withdraw a question that they have not seen. */
+/** The open requests that end with the run, by title. */
 function EndingRequests({ thread }: { thread: string }) {
   const strings = useStrings();
   const { data, error, refetch } = useThread(thread, false);
@@ -31,7 +31,7 @@ function EndingRequests({ thread }: { thread: string }) {
   );
 }
 
-/** The last step before a run is stopped for good, in place: what ends with it, and why. */
+/** The confirmation before a run is stopped: what ends with it, and the reason. */
 export function ConfirmStop({ thread, how, onBack, onDone }: ConfirmStopProps) {
   const strings = useStrings();
   const id = useId();

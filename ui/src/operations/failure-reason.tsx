@@ -2,7 +2,7 @@ import { useStrings } from "../strings";
 import { visible } from "../widgets/visible";
 import "./operations.css";
 
-/** Why a run stopped: in words, and what a programmer needs behind a fold. */
+/** Why a run failed; details for developers can be opened. */
 export function FailureReason({ why }: { why: string }) {
   const strings = useStrings();
   const [words = "", ...rest] = why.trim().split("\n");

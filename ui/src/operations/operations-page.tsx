@@ -15,7 +15,7 @@ import { TroubleRow } from "./trouble-row";
 import { useOutcomes } from "./use-outcomes";
 import "./operations.css";
 
-/** Which rows are ticked; those that cannot be retried any more drop out by themselves. */
+/** The selected rows; a row that can no longer be retried is deselected. */
 function useSelection(rows: OutcomeRow[]) {
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const possible = rows.filter(canRetry);
@@ -64,7 +64,7 @@ function NoTroubles() {
   );
 }
 
-/** What the keys do to the row that has the focus; who may only look just walks. */
+/** Bind the keys for the focused row; without admin rights they only move the focus. */
 function useTroubleKeys(list: RefObject<HTMLElement | null>, acts: false | { tick: () => void; retry: () => void; abandon: () => void }) {
   const strings = useStrings();
   useKeys(strings.operations, [
@@ -129,7 +129,7 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
   );
 }
 
-/** The runs that cannot go on by themselves, and what an admin can do about them. */
+/** The runs that cannot continue by themselves, with the actions of an admin. */
 export default function OperationsPage() {
   const strings = useStrings();
   const { data: session } = useSession();

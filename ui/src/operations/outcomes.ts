@@ -1,6 +1,6 @@
 import type { Trouble } from "../api/operations";
 
-/** What became of a row: by this person's hand, or (`elsewhere`) without it. */
+/** The result of an action on a row. */
 export type Outcome =
   | { kind: "retrying" }
   | { kind: "retried" | "abandoned"; at: string }
@@ -10,9 +10,9 @@ export interface OutcomeRow {
   id: string;
   trouble: Trouble;
   outcome: Outcome | undefined;
-  /** Nothing is left to do about it. */
+  /** Whether nothing is left to do. */
   isSettled: boolean;
-  /** It was retried here, and is in trouble again since. */
+  /** Whether it was retried here and failed again. */
   isAgain: boolean;
 }
 
@@ -31,7 +31,7 @@ function rowOf(trouble: Trouble, outcomes: Outcomes): OutcomeRow {
   return { id, trouble, outcome: again ? undefined : outcome, isSettled: !again && outcome !== undefined && "at" in outcome, isAgain: again };
 }
 
-/** What the page shows: what needs somebody now, and after it what was settled here and is gone from the server's list. */
+/** Return the rows to show: the current problems, then those that were settled here. */
 export function rowsOf(troubles: Trouble[], outcomes: Outcomes): OutcomeRow[] {
   const listed = new Set(troubles.map(idOf));
   const settled = [...outcomes].filter(([id, { outcome }]) => !listed.has(id) && "at" in outcome);
@@ -41,6 +41,6 @@ export function rowsOf(troubles: Trouble[], outcomes: Outcomes): OutcomeRow[] {
   ];
 }
 
-/** Rows that a press of "try again" would do something for. */
+/** Return whether a retry is possible. */
 export const canRetry = ({ trouble, isSettled, outcome }: OutcomeRow) =>
   trouble.can_retry && !isSettled && outcome?.kind !== "retrying";

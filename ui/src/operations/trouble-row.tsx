@@ -33,7 +33,7 @@ function refusalOf({ trouble }: OutcomeRow, strings: Strings): string | null {
   return trouble.can_retry ? null : strings.cannotRetry;
 }
 
-/** When the control that had the focus has done its work and is gone, the row has it. */
+/** Focus the row when its focused control disappears. */
 function useKeepFocus(isPlain: boolean) {
   const place = useRef<HTMLLIElement>(null);
   const before = useRef(isPlain);
@@ -50,7 +50,7 @@ export const nameOf = ({ trouble }: OutcomeRow) => visible(trouble.title ?? trou
 
 interface TroubleRowProps {
   row: OutcomeRow;
-  /** Undefined for who may only look. */
+  /** Undefined without admin rights. */
   actions: {
     selected: boolean;
     select: (selected: boolean) => void;
@@ -81,7 +81,7 @@ function Buttons({ row, actions }: TroubleRowProps) {
   );
 }
 
-/** One run that cannot go on by itself: what, since when, why, and what can be done. */
+/** One run that cannot continue: its name, time, reason and actions. */
 export function TroubleRow({ row, actions }: TroubleRowProps) {
   const strings = useStrings();
   const { trouble } = row;

@@ -4,7 +4,7 @@ import type { Trouble } from "../api/operations";
 import type { Thread } from "../api/types";
 import { idOf, type Outcome, type Outcomes, type OutcomeRow } from "./outcomes";
 
-/** Retry rows, once for each of their threads, and keep what became of each row: what is done to a thread settles all of its rows. */
+/** Retry rows, once per thread, and record the result on all rows of that thread. */
 export function useOutcomes(troubles: Trouble[]) {
   const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
   const actions = { retry: useRunAction("retry").mutateAsync, "ask-again": useRunAction("ask-again").mutateAsync };

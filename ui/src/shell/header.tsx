@@ -67,7 +67,7 @@ function useShortcuts(session: Session, openHelp: () => void): void {
   ]);
 }
 
-/** What stays on top of every page: where one can go, and what one can set. */
+/** The header of every page: navigation and settings. */
 export function Header({ page, session }: { page: PageName; session: Session }) {
   const strings = useStrings();
   const isNarrow = useMedia("(max-width: 960px)");

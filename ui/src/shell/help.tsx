@@ -9,7 +9,7 @@ const keySymbols: Record<string, string> = {
   Enter: "⏎", Escape: "Esc", ArrowUp: "↑", ArrowDown: "↓", " ": "␣",
 };
 
-/** `mod+k` is two caps side by side, `g i` two one after the other, and `X` is x with Shift. */
+/** Return the key caps of a shortcut: `mod+k` is a combination, `g i` a sequence, `X` is Shift and x. */
 function keyCaps(key: string): string[] {
   if (/^\p{Lu}$/u.test(key)) return ["Shift", key.toLowerCase()];
   return key === " " ? [key] : key.split(/ |(?<=.)\+(?=.)/u);
@@ -27,7 +27,7 @@ function Keys({ keys }: { keys: string[] }) {
 
 type Lines = Map<string, string[]>;
 
-/** Under each title what can be done, and by which keys; several parts of a page may have one title. */
+/** Group the shortcuts by title; several parts of a page may share a title. */
 function linesByTitle(last: string): [string, Lines][] {
   const titles = new Map<string, Lines>();
   const isLast = ({ title }: ShortcutGroup) => Number(title === last);
@@ -39,7 +39,7 @@ function linesByTitle(last: string): [string, Lines][] {
   return [...titles];
 }
 
-/** What each key does here and now; what keys do everywhere comes last. */
+/** The keyboard help: the current page's shortcuts first, the global ones last. */
 export default function Help({ onClose }: { onClose: () => void }) {
   const strings = useStrings();
   return (

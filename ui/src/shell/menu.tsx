@@ -10,7 +10,7 @@ import { visible } from "../widgets/visible";
 import { LanguageSelect, ThemeSelect } from "./preference-selects";
 import { canNotify, useNotificationPreference } from "./notifications";
 
-/** Asks the browser only when it is switched on. */
+/** The notification setting; the browser is asked for permission only when it is switched on. */
 function NotificationSwitch() {
   const strings = useStrings();
   const id = useId();
@@ -27,7 +27,7 @@ function NotificationSwitch() {
   );
 }
 
-/** Signing out, here or everywhere; what cannot be taken back is asked once more, in place. */
+/** Sign out here or everywhere; the latter asks for confirmation in place. */
 function SignOutButtons() {
   const strings = useStrings();
   const client = useQueryClient();
@@ -60,7 +60,7 @@ interface MenuProps {
   onHelp: () => void;
 }
 
-/** Who is signed in, and what they may set for themselves. */
+/** The menu of the signed-in person. */
 export default function Menu({ session, onClose, onHelp }: MenuProps) {
   const strings = useStrings();
   return (

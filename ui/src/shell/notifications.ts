@@ -5,10 +5,10 @@ import { useStrings } from "../strings";
 import { usePreference } from "../widgets/preference";
 import { go, requestPath } from "../widgets/router";
 
-/** Whether this browser can show notices for this page: it must trust the address, https or this machine. */
+/** Return whether the browser can show notifications; that needs https or this machine. */
 export const canNotify = () => window.isSecureContext && "Notification" in window;
 
-/** Whether this person wants notices; asking for them asks the browser too, and "refused" says what it answered. */
+/** The notification preference. Switching it on asks the browser, which may answer "refused". */
 export function useNotificationPreference(): [boolean, (wanted: boolean) => Promise<"done" | "refused">] {
   const [chosen, choose] = usePreference("notices");
   const setWanted = async (wanted: boolean) => {
@@ -20,7 +20,7 @@ export function useNotificationPreference(): [boolean, (wanted: boolean) => Prom
 }
 
 function show(request: Request, says: string, title: string): Notification {
-  // The tag keeps two tabs from saying the same twice.
+  // The tag keeps two tabs from showing the same notification.
   const notification = new Notification(says, { body: title, tag: request.id, icon: "/stamp.svg" });
   notification.addEventListener("click", () => {
     window.focus();
@@ -30,7 +30,7 @@ function show(request: Request, says: string, title: string): Notification {
   return notification;
 }
 
-/** What to do with each event: say on the desktop that a request came while nobody looks, and take it back once it ended. */
+/** Return an event handler that shows a notification for a new request while the page is hidden, and closes it when the request ends. */
 export function useNotifications(): (event: FeedEvent) => void {
   const strings = useStrings();
   const [isEnabled] = useNotificationPreference();

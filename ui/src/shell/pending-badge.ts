@@ -1,13 +1,13 @@
 import { useEffect } from "react";
 import { useCounts } from "../api/counts";
 
-/** How many requests wait; nothing when none does. */
+/** Return the number of pending requests as text; empty for none. */
 export function usePendingCount(): string {
   const count = useCounts()?.pending;
   return count === "0" ? "" : (count ?? "");
 }
 
-/** Say in the tab how many requests wait. */
+/** Show the number of pending requests in the browser tab. */
 export function useBadge(count: string): void {
   useEffect(() => {
     document.title = count ? `(${count}) Ringi` : "Ringi";

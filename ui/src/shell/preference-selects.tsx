@@ -7,7 +7,7 @@ import { themes, useTheme, type Theme } from "./theme";
 const glyphs: Record<Theme, string> = { system: "◐", light: "☼", dark: "☾" };
 const shortNames: Record<Language, string> = { en: "EN", ja: "日", zh: "中" };
 
-/** A sign for the eye with its name for a screen reader. */
+/** An icon with its name for screen readers. */
 function Icon({ sign, name, lang }: { sign: ReactNode; name: string; lang?: string }) {
   return <><span aria-hidden="true">{sign}</span><span className="visually-hidden" lang={lang}>{name}</span></>;
 }

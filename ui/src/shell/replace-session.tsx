@@ -7,7 +7,7 @@ import type { Session } from "../api/types";
 import { useStrings } from "../strings";
 import { visible } from "../widgets/visible";
 
-/** Asks before a link signs in somebody else: it may come from another site. The safe answer has the focus. */
+/** Ask before a link replaces the session, because it may come from another site. The safe answer has the focus. */
 export function ReplaceSession({ error }: { error: ProblemError }) {
   const strings = useStrings();
   const client = useQueryClient();

@@ -32,7 +32,7 @@ function Route({ path }: { path: string }) {
   if (thread !== undefined) return <ThreadPage key={thread} id={thread} />;
   if (path === "/threads") return <ThreadsPage />;
   const chat = idIn(path, "/chat/");
-  // Not by its id: the first message of a new chat gives it one, and the page stays as it is.
+  // No key by id: the first message of a new chat changes the id, and the page must stay mounted.
   if (path === "/chat" || chat !== undefined) return <ChatPage id={chat} />;
   const learning = idIn(path, "/learning/");
   if (path === "/learning" || learning !== undefined) return <LearningPage id={learning} />;
@@ -43,7 +43,7 @@ function Route({ path }: { path: string }) {
   return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.notFound} data-testid="no-page"><Link to="/">{strings.inbox}</Link></Empty>;
 }
 
-/** Another page is read from its beginning: the focus goes there, not to the link that was left. */
+/** Move the focus to the main content when the page changes. */
 function useFocusOnPage(page: PageName) {
   const main = useRef<HTMLElement>(null);
   const before = useRef(page);
@@ -54,7 +54,7 @@ function useFocusOnPage(page: PageName) {
   return main;
 }
 
-/** The page of somebody who is signed in. */
+/** The page of a signed-in person. */
 export function Shell({ session }: { session: Session }) {
   const strings = useStrings();
   const path = usePath();

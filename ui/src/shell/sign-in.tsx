@@ -6,7 +6,7 @@ import { providerAddress, signIn, useProvider } from "../api/session";
 import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
 
-/** The calm page of somebody who has no session (any more). */
+/** The sign-in page. */
 export function SignIn({ error }: { error: Error | null }) {
   const strings = useStrings();
   const client = useQueryClient();

@@ -7,13 +7,13 @@ export type Theme = (typeof themes)[number];
 
 const isTheme = (name: string | undefined): name is Theme => themes.includes(name as Theme);
 
-/** The theme that this person chose; the system's until they did. */
+/** The chosen theme; the system's by default. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
   const [chosen, choose] = usePreference("theme");
   return [isTheme(chosen) ? chosen : "system", choose];
 }
 
-/** Whether the page is dark now. What the browser draws by itself (scroll bars, the canvas) follows the same choice. */
+/** Return whether the page is dark, and apply the choice to the browser's own controls. */
 export function useDark(): boolean {
   const [theme] = useTheme();
   const preferred = useMedia("(prefers-color-scheme: dark)");

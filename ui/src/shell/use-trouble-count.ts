@@ -5,13 +5,13 @@ import type { Session } from "../api/types";
 
 const maxCount = 100;
 
-/** How many runs need an operator, for who may look; nothing when none does. */
+/** Return the number of runs that need an operator as text; empty for none. */
 export function useTroubleCount({ role }: Session): string {
   const { data } = useQuery({
     queryKey: ["operations", "count"],
     queryFn: () => call<TroublePage>("GET", `/v1/operations?limit=${maxCount}`),
     enabled: role !== "agent",
-    // No event of the feed tells of a run that fails.
+    // The feed has no event for a failed run.
     refetchInterval: 15_000,
   });
   const count = data?.items.length ?? 0;

@@ -15,7 +15,7 @@ interface LanguagePack {
 
 const englishPack: LanguagePack = { strings: en, locale: english };
 
-/** Each language is a file of its own, so that nobody loads three. */
+/** Each language is a separate file, so that only one is loaded. */
 const loaders: Record<Language, () => Promise<LanguagePack>> = {
   en: async () => englishPack,
   ja: async () => {
@@ -34,14 +34,14 @@ export const languages = Object.keys(loaders) as Language[];
 
 const isLanguage = (name: string | undefined): name is Language => languages.includes(name as Language);
 
-/** The language that this person chose, else the first of the browser's that there is. */
+/** The chosen language, or the first supported one of the browser. */
 export function useLanguage(): [Language, (language: Language) => void] {
   const [chosen, choose] = usePreference("language");
   const preferred = navigator.languages.map((tag) => tag.slice(0, 2)).find(isLanguage);
   return [isLanguage(chosen) ? chosen : (preferred ?? "en"), choose];
 }
 
-/** The page in this person's language; the one before stays until the next has arrived. */
+/** Provide the page's language; the previous one stays until the next is loaded. */
 export function LanguageProvider({ children }: { children: ReactNode }) {
   const [language] = useLanguage();
   const [words, setPack] = useState<LanguagePack>();

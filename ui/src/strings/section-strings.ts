@@ -3,7 +3,7 @@ import { useStrings, type Strings } from ".";
 type Section = "detail" | "chat" | "memory" | "assistant" | "learning";
 type StringsWith<P extends Section> = Strings & NonNullable<Strings[P]>;
 
-/** Return the hook that gives the words of every page and those of one part; in English these come with the part. */
+/** Create a hook that returns the strings of every page and of one section. */
 export function createSectionStrings<P extends Section>(part: P, english: NonNullable<Strings[P]>): () => StringsWith<P> {
   const cache = new WeakMap<Strings, StringsWith<P>>();
   return function useSectionStrings() {

@@ -37,16 +37,16 @@ export function anApproval(plan: Plan, id = "approve-1"): Request {
   });
 }
 
-/** A conversation with an assistant, its memory in the hands of a test. */
+/** A conversation with an assistant whose memory a test controls. */
 export class FakeAssistant extends FakeChat {
   actions: AssistantAction[] = [anAction({})];
   items: MemoryItem[] = [];
   plans: Plan[] = [];
   changes: Change[] = [];
-  /** Which questions the conversation asks, by the ids of their requests. */
+  /** The ids of the requests that the conversation asks. */
   asks: string[] = [];
   runs: Run[] = [{ workflow: "planWorkflow", status: "completed", at, error: null }];
-  /** What happens when something is pressed. */
+  /** Returns the reply to an action. */
   onAction: (verb: string) => [status: number, body: unknown] | undefined = () => undefined;
 
   constructor() {
@@ -58,7 +58,7 @@ export class FakeAssistant extends FakeChat {
     return this.sent.map(({ path }) => /\/actions\/(.*)$/.exec(path)?.[1]).filter((verb) => verb !== undefined).map(decodeURIComponent);
   }
 
-  /** The conversation has moved on: pages see it by its thread. */
+  /** Continue the conversation; pages see it by its thread. */
   move(): void {
     this.run += 1;
     this.status = "done";

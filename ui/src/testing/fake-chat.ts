@@ -7,20 +7,20 @@ type Reader = ReadableStreamDefaultController<Uint8Array>;
 
 const line = (chunk: UIMessageChunk) => new TextEncoder().encode(`data: ${JSON.stringify(chunk)}\n\n`);
 
-/** The server's side of one conversation, in the hands of a test: what is said is kept, and told again to who comes back. */
+/** A fake server for one conversation that a test controls; it keeps the messages and sends them again. */
 export class FakeChat {
   status = "idle";
   run = 0;
   readonly history: { id: string; messages: ChatMessage[]; parts: UIMessageChunk[] }[] = [];
   readonly requests = new Map<string, Request>();
-  /** What the page wrote and did, in order. */
+  /** The requests of the page, in order. */
   readonly sent: { path: string; body: Json }[] = [];
-  /** Refuse what comes next with this. */
+  /** The refusal of the next request. */
   refusal: [status: number, body: Json] | undefined;
   isOffline = false;
-  /** How many runs a page of the history has. */
+  /** Number of runs on a page of the history. */
   size = 50;
-  /** What the server says of other things, by route. */
+  /** Returns the reply to other routes. */
   extraReply: (route: string, body: Json) => [status: number, body: unknown] | undefined = () => undefined;
   private readers = new Set<Reader>();
 
@@ -28,7 +28,7 @@ export class FakeChat {
     vi.stubGlobal("fetch", (path: string, init: RequestInit = {}) => this.answer(path, init));
   }
 
-  /** How many streams of the page are open. */
+  /** The number of open streams. */
   get listeners(): number {
     return this.readers.size;
   }
@@ -42,7 +42,7 @@ export class FakeChat {
     for (const reader of this.readers) for (const chunk of chunks) reader.enqueue(line(chunk));
   }
 
-  /** Begin to answer, as a server does at once. */
+  /** Start to answer. */
   begin(...messages: ChatMessage[]): void {
     this.run += 1;
     this.status = "running";
@@ -57,7 +57,7 @@ export class FakeChat {
     this.readers.clear();
   }
 
-  /** The connection breaks, as when the server is killed. */
+  /** Break the connection, as if the server was killed. */
   cut(): void {
     for (const reader of this.readers) reader.error(new TypeError("network error"));
     this.readers.clear();

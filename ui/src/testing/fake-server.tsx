@@ -15,13 +15,13 @@ export interface Sent {
 
 export type Reply = [status: number, body: unknown] | Promise<[status: number, body: unknown]>;
 
-/** Answer the page's calls; return the list of the writes that it sends. */
+/** Answer the page's requests; return the list of its writes. */
 export function serve(answer: (path: string, sent: Sent) => Reply): Sent[] {
   const sent: Sent[] = [];
   vi.stubGlobal("fetch", async (path: string, init: RequestInit) => {
     const call = { method: init.method ?? "GET", path, body: JSON.parse(String(init.body ?? "null")) as Json };
     if (call.method !== "GET") sent.push(call);
-    // Nothing was sent anywhere: the page of a request asks by itself.
+    // There are no deliveries: the page of a request asks for them by itself.
     const isOfDeliveries = call.method === "GET" && path.startsWith("/v1/deliveries");
     const [status, body] = isOfDeliveries ? [200, { items: [], next: null }] as const : await answer(path, call);
     return new Response(status === 204 ? null : JSON.stringify(body), { status });
@@ -56,7 +56,7 @@ export function completed(request: Request, responder = "ann"): Request {
   };
 }
 
-/** A browser's EventSource whose other end the test holds. */
+/** A fake EventSource that a test controls. */
 export class FakeEventSource extends EventTarget {
   static readonly OPEN = 1;
   static readonly CLOSED = 2;

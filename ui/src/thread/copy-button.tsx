@@ -2,7 +2,7 @@ import { Typography } from "antd";
 import { useStrings } from "../strings";
 import { visible } from "../widgets/visible";
 
-/** Copies what is shown: a character that hides on the page must not hide in the clipboard either. */
+/** Copy the visible text, with hidden characters escaped. */
 export function CopyButton({ text }: { text: string }) {
   const strings = useStrings();
   return (

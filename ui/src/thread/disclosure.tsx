@@ -1,6 +1,6 @@
 import { createContext, useContext, useState, type ReactNode, type SyntheticEvent } from "react";
 
-/** What the reader has unfolded; a line that leaves the view of a long thread comes back as it was left. */
+/** The ids of open disclosures, so that a row that scrolls out of view keeps its state. */
 export const OpenDisclosures = createContext<Set<string>>(new Set());
 
 interface DisclosureProps {
@@ -10,7 +10,7 @@ interface DisclosureProps {
   testId?: string;
 }
 
-/** A line that opens; what it hides is not even made before. */
+/** A line that can be opened; its content is rendered only then. */
 export function Disclosure({ id, summary, children, testId }: DisclosureProps) {
   const openIds = useContext(OpenDisclosures);
   const [open, setOpen] = useState(() => openIds.has(id));

@@ -4,7 +4,7 @@ export type Inline =
   | { kind: "code"; text: string }
   | { kind: "link"; href: string; children: Inline[] };
 
-// Nobody writes by hand what is deeper or longer; a text made to be slow must not freeze the page.
+// Limits that keep a hostile text from freezing the page.
 export const maxDepth = 6;
 const maxLength = 4_000;
 
@@ -22,7 +22,7 @@ const inlinePattern = new RegExp(
   "gu",
 );
 
-/** The address as the browser would open it, with a name in other scripts written out; null for what is no web address. */
+/** Return the address as the browser would open it; null if it is not a web address. */
 export function addressOf(target: string): string | null {
   if (!/^(https?:\/\/|mailto:)/i.test(target) || !URL.canParse(target)) return null;
   return new URL(target).href;
@@ -41,7 +41,7 @@ function toInline({ groups, 0: whole }: RegExpMatchArray, depth: number): Inline
   return { kind: "link", href, children: text === undefined ? [bare ?? ""] : inlines(text, maxDepth) };
 }
 
-/** Return the marks within a paragraph; what is no mark stays text, HTML included. */
+/** Parse the inline marks of a paragraph; anything else, including HTML, stays text. */
 export function inlines(text: string, depth = 0): Inline[] {
   if (depth > maxDepth || text.length > maxLength) return [text];
   const result: Inline[] = [];

@@ -30,7 +30,7 @@ function textProblem(value: string, schema: JsonObject, strings: Strings): strin
   return undefined;
 }
 
-/** Return the value that a JSON text stands for; undefined where it stands for none. */
+/** Return the value of a JSON text; undefined if it is not valid. */
 function read(text: Json | undefined): Json | undefined {
   try {
     return JSON.parse(String(text)) as Json;
@@ -48,7 +48,7 @@ function problemWith({ field, schema, isJson }: InputField, value: Json | undefi
 
 const isValid = (name: string, value: Json | undefined) => (name === WHOLE ? isObject(value) : value !== undefined);
 
-/** Return what a person must mend before starting is worth a try; all other rules are the server's. */
+/** Return the problems that the page can find before starting; the server checks all other rules. */
 export function inputProblems(fields: InputField[], values: Values, strings: Strings): FieldProblem[] {
   return fields.flatMap((one) => {
     const message = problemWith(one, values[one.field.name], strings);
@@ -56,7 +56,7 @@ export function inputProblems(fields: InputField[], values: Values, strings: Str
   });
 }
 
-/** Return the input as it is sent: without what was left empty. */
+/** Return the input to send, without empty values. */
 export function inputOf(fields: InputField[], values: Values): JsonObject {
   const whole = fields.find(({ field, isJson }) => isJson && field.name === WHOLE) && read(values[WHOLE]);
   if (isObject(whole)) return whole;

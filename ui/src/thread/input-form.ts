@@ -1,16 +1,16 @@
 import type { FormField, Json, JsonObject } from "../api/types";
 
-/** One part of an agent's input: a field as in any form; where none fits, a text that is read as JSON. */
+/** One field of an agent's input; a value without a matching control is typed as JSON. */
 export interface InputField {
   field: FormField;
   schema: JsonObject;
   isJson: boolean;
 }
 
-/** The name under which an input is asked for that is no object of known parts; no part is called so. */
+/** The field name of an input whose schema has no known properties. */
 export const WHOLE = "(input)";
 
-/** Where a text is long enough to want several lines. */
+/** A text that may be longer than this gets a text area. */
 const textareaLength = 200;
 
 export function isObject(value: Json | undefined): value is JsonObject {
@@ -20,7 +20,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
 const text = (value: Json | undefined): string | null => (typeof value === "string" ? value : null);
 const number = (value: Json | undefined): number | null => (typeof value === "number" ? value : null);
 
-/** What a schema says after its reference, and without the "or null" that leaving a field empty means. */
+/** Resolve a schema's reference and remove the "or null" of an optional value. */
 function normalizeSchema(schema: JsonObject, root: JsonObject): JsonObject {
   const name = text(schema.$ref)?.match(/^#\/(?:\$defs|definitions)\/([^/]+)$/)?.[1];
   const named = [root.$defs, root.definitions].flatMap((defs) => (name && isObject(defs) && isObject(defs[name]) ? [defs[name]] : []))[0];
@@ -80,7 +80,7 @@ function fieldOf(name: string, source: JsonObject, required: boolean, root: Json
   return { field, schema, isJson: kind === null };
 }
 
-/** Return the fields for an agent's input, in the schema's order; without known parts, one for the whole of it. */
+/** Return the fields of an agent's input in the schema's order, or one JSON field for the whole input. */
 export function inputFields(source: JsonObject | null | undefined): InputField[] {
   const root = source ?? {};
   const schema = normalizeSchema(root, root);

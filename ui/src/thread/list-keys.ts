@@ -5,12 +5,12 @@ type List = RefObject<HTMLElement | null>;
 
 const rowsIn = (list: List) => [...(list.current?.children ?? [])].filter((row) => row instanceof HTMLElement);
 
-/** The row of a list in which the focus stands. */
+/** Return the row of a list that contains the focus. */
 export function focusedIn(list: List): HTMLElement | undefined {
   return rowsIn(list).find((row) => row.contains(document.activeElement));
 }
 
-/** Let j and k go from row to row of a list, to the link of each; Enter on a link is the browser's own. */
+/** Return shortcuts that move between the links of a list's rows. */
 export function useListKeys(list: List, next: string, previous: string): Shortcut[] {
   const move = (by: 1 | -1) => {
     const rows = rowsIn(list);

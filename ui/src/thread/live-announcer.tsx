@@ -3,7 +3,7 @@ import { useStrings, type Strings } from "../strings";
 import { visible } from "../widgets/visible";
 import type { Item } from "./stream";
 
-/** After so long without anything new, what came last is worth saying. */
+/** Announce the newest item after this many milliseconds without a new one. */
 const debounceTime = 400;
 const maxLength = 300;
 
@@ -25,7 +25,7 @@ function announcementFor(items: Item[], strings: Strings): string {
   }
 }
 
-/** Says to a screen reader what came last, once and in its own time: the column itself changes with every word. */
+/** Announce the newest item to screen readers, once and with a delay. */
 export function LiveAnnouncer({ items }: { items: Item[] }) {
   const strings = useStrings();
   const [announcement, setAnnouncement] = useState("");

@@ -17,7 +17,7 @@ const bullet = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s+|$)/;
 const tableDivider = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 const isBlank = (line: string) => line.trim() === "";
 
-/** Lines that are read once, from the top. */
+/** A cursor over lines. */
 class Lines {
   private at = 0;
 
@@ -73,7 +73,7 @@ function list(lines: Lines, depth: number): Block {
   return { kind: "list", start: isNumbered(first) ? Number.parseInt(first, 10) : null, items };
 }
 
-/** Return the cells of a line; a pipe that is escaped is none of its borders. */
+/** Return the cells of a table row; an escaped pipe does not separate cells. */
 function cells(line: string): Inline[][] {
   return line.trim().replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\)\|/).map((cell) => inlines(cell.trim()));
 }
@@ -110,7 +110,7 @@ function block(lines: Lines, depth: number): Block {
   return { kind: "paragraph", children: inlines([first, ...rest].join("\n")) };
 }
 
-/** Return a text as blocks of a small, safe part of Markdown: no HTML, no images. */
+/** Parse a small, safe subset of Markdown: no HTML, no images. */
 export function blocks(text: string, depth = 0): Block[] {
   if (depth > maxDepth) return [{ kind: "paragraph", children: [text] }];
   const lines = new Lines(text.split(/\r?\n/));

@@ -6,7 +6,7 @@ export interface MessageImage {
   name: string;
 }
 
-/** The images of a message: bytes of this page, or of its server. */
+/** The images of a message, from this page or from its server. */
 export function MessageImages({ images }: { images: MessageImage[] }) {
   return (
     <div className="message-images">

@@ -4,7 +4,7 @@ import { MessageImages } from "./message-images";
 import { Prose } from "./prose";
 import type { ItemOf } from "./stream";
 
-/** Words of the agent, or what it was told. */
+/** A message of the agent or of a person. */
 export function Message({ item }: { item: ItemOf<"message"> }) {
   const strings = useStrings();
   const fromUser = item.role === "user";

@@ -7,7 +7,7 @@ interface NewRowsButtonProps {
   onClick: () => void;
 }
 
-/** Over the head of a list, so that nothing moves when it comes: new rows wait until the reader lets them in. */
+/** A button over a list that shows how many new rows wait; it moves nothing when it appears. */
 export function NewRowsButton({ label, count, onClick }: NewRowsButtonProps) {
   return (
     <output className="new-rows">

@@ -6,10 +6,10 @@ import type { Inline } from "./inlines";
 import { blocks, type Block } from "./markdown";
 import "./prose.css";
 
-/** A text of a million characters would freeze the page on which it is one message among many. */
+/** Show only the start of a very long text, which would freeze the page. */
 const maxLength = 12_000;
 
-/** Parts of a text have no name and never change places: as children one by one they need no keys. */
+/** Render parts as positional children, which need no keys. */
 const asChildren = (parts: ReactNode[]) => createElement(Fragment, null, ...parts);
 
 const Inlines = ({ of }: { of: Inline[] }) => asChildren(of.map(renderInline));
@@ -30,7 +30,7 @@ function renderInline(inline: Inline): ReactNode {
   }
 }
 
-/** An agent's link says where it leads; what it leads to learns nothing of this page. */
+/** An agent's link shows its address, and its target learns nothing about this page. */
 function ExternalLink({ href, children }: { href: string; children: ReactNode }) {
   return (
     <>
@@ -45,7 +45,7 @@ function renderBlock(block: Block): ReactNode {
     case "paragraph":
       return <p><Inlines of={block.children} /></p>;
     case "heading":
-      // A heading of the agent's would stand in the page's own outline, which a screen reader walks through.
+      // An agent's heading must not appear in the page's own outline.
       return <p className="prose-heading"><Inlines of={block.children} /></p>;
     case "quote":
       return <blockquote><Blocks of={block.children} /></blockquote>;
@@ -75,7 +75,7 @@ function Table({ head, rows }: { head: Inline[][]; rows: Inline[][][] }) {
 
 const Blocks = ({ of }: { of: Block[] }) => asChildren(of.map(renderBlock));
 
-/** A text of an agent with a small, safe part of Markdown: no HTML, nothing that loads, nothing invisible. */
+/** An agent's text as safe Markdown: no HTML, no external content, no hidden characters. */
 export function Prose({ text }: { text: string }) {
   const strings = useStrings();
   const [isExpanded, setExpanded] = useState(false);

@@ -4,14 +4,14 @@ import { useStrings } from "../strings";
 import { visibleJson } from "../widgets/visible";
 import type { NumberedEvent, StreamEvent } from "./stream";
 
-/** Ten thousand lines that nobody looks at would make every new one slow. */
+/** Number of events rendered at first; more would slow down each update. */
 const pageSize = 500;
 
 const RawEvent = memo(function RawEvent({ number, event }: { number: number; event: StreamEvent }) {
   return <li data-number={number} data-type={event.type} value={number}><code className="json">{visibleJson(event)}</code></li>;
 });
 
-/** Every event as it came, once and in order; folded away, and of a long thread its end. */
+/** Every event of the stream as received, collapsed at first. */
 export function RawEvents({ events }: { events: NumberedEvent[] }) {
   const strings = useStrings();
   const [limit, setLimit] = useState(pageSize);

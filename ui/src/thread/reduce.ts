@@ -12,7 +12,7 @@ function object(value: Json | undefined): { [key: string]: Json } {
 
 const timestampOf = (event: StreamEvent): number | null => (typeof event.timestamp === "number" ? event.timestamp : null);
 
-/** Change the newest item that fits, in place; a re-used id in a later run must not reach back into an earlier one. */
+/** Change the newest matching item in place; a reused id of a later run must not change an earlier item. */
 function changeLast<K extends Kind>(
   items: Item[], kind: K, fits: (item: ItemOf<K>) => boolean, change: (item: ItemOf<K>) => Partial<ItemOf<K>>,
 ): void {
@@ -34,7 +34,7 @@ function changeTool(items: Item[], event: StreamEvent, change: ToolChange): void
   changeLast(items, "tool", isCall(event), change);
 }
 
-/** Change a call, or begin it: a result may arrive before the call that it belongs to is told whole. */
+/** Change a tool call or add it; its result may arrive before its full arguments. */
 function upsertTool(items: Item[], event: StreamEvent, key: number, isKnown: (item: ItemOf<"tool">) => boolean, change: ToolChange): void {
   const exists = items.some((item) => item.kind === "tool" && isCall(event)(item) && isKnown(item));
   const id = text(event.toolCallId);
@@ -42,7 +42,7 @@ function upsertTool(items: Item[], event: StreamEvent, key: number, isKnown: (it
   changeTool(items, event, change);
 }
 
-/** What has not ended with its run never will. */
+/** Close the items that were still open when their run ended. */
 function closeOpenItems(items: Item[], at: number | null): void {
   const from = items.findLastIndex((item) => item.kind === "run" && item.reason === "started");
   for (let index = Math.max(0, from); index < items.length; index++) {
@@ -57,12 +57,12 @@ function startReason(items: Item[]): StartReason {
   return before?.kind === "pause" ? "answered" : before?.kind === "error" ? "retried" : "started";
 }
 
-/** When the run began to which an end belongs: pauses and further tries are part of it. */
+/** Return when a run started; pauses and retries belong to it. */
 function runStart(items: Item[]): number | null {
   return items.findLast((item) => item.kind === "run" && item.reason === "started")?.at ?? null;
 }
 
-/** A run that goes on with one of two answers pauses again on the other: it stands where it was asked first. */
+/** Return the requests that are new. A run that pauses again repeats those that are still open. */
 function newRequests(items: Item[], interrupts: Json | undefined): string[] {
   const knownRequests = new Set(items.flatMap((item) => (item.kind === "pause" ? item.requests : [])));
   const ids = Array.isArray(interrupts) ? interrupts.map((one) => text(object(one).id)) : [];
@@ -77,7 +77,7 @@ function finishItem(items: Item[], key: number, event: StreamEvent): Item {
   return { key, at, kind: "end", cancelled: outcome.type === "cancelled", since: runStart(items) };
 }
 
-/** The step of a dead worker ran again and says something else: its fragment is not shown, wherever it stands. */
+/** Apply a custom event; a superseded message, such as the output of a worker that died, is removed. */
 function applyCustomEvent(items: Item[], event: StreamEvent, key: number, at: number | null): void {
   if (event.name !== superseded) {
     items.push({ key, at, kind: "custom", name: text(event.name), value: event.value ?? null });
@@ -122,7 +122,7 @@ function phaseAfter(phase: Phase, { type, outcome }: StreamEvent): Phase {
   return how === "interrupt" ? "interrupted" : how === "cancelled" ? "idle" : "done";
 }
 
-/** Return the state after a batch; an event whose number was seen before changes nothing. */
+/** Apply a batch of events; an event whose number was seen before changes nothing. */
 export function reduce(state: StreamState, batch: readonly NumberedEvent[]): StreamState {
   const newEvents: NumberedEvent[] = [];
   let { last, phase, values } = state;

@@ -13,13 +13,13 @@ import { visible } from "../widgets/visible";
 
 const isLive = ({ status }: Thread) => status === "running" || status === "interrupted";
 
-/** Whether the run cannot go on by itself. */
+/** Return whether the run cannot continue by itself. */
 export const isStuck = ({ status, attention }: Thread) => status === "error" || (status === "interrupted" && attention !== null);
 
 interface AllowedActions {
   retry: boolean;
   stop: "cancel" | "abandon" | undefined;
-  /** Why something that could be done is not for this person. */
+  /** Why this person cannot use an action. */
   refusal: string | undefined;
 }
 
@@ -36,7 +36,7 @@ function useAllowedActions(thread: Thread): AllowedActions {
   return { ...nothing, refusal: strings.onlyStarterCancels(thread.started_by ? actorName(thread.started_by, strings) : "") };
 }
 
-/** What this person may do to the whole run: have it try again, give it up, or cancel it. */
+/** The actions on a run that this person may use: retry, give up or cancel. */
 export function RunControls({ thread }: { thread: Thread }) {
   const strings = useStrings();
   const allowed = useAllowedActions(thread);
@@ -44,7 +44,7 @@ export function RunControls({ thread }: { thread: Thread }) {
   const askAgain = useRunAction("ask-again");
   const [isConfirming, setConfirming] = useState(false);
   const place = useRef<HTMLDivElement>(null);
-  // The button that was pressed is gone when it has done its work; the focus stays near.
+  // The pressed button is gone, so the focus moves to the controls.
   const done = () => {
     setConfirming(false);
     place.current?.focus();
@@ -52,7 +52,7 @@ export function RunControls({ thread }: { thread: Thread }) {
   const retryRun = () => !retry.isPending && retry.mutate({ thread: thread.id }, { onSuccess: done });
   const { stop } = allowed;
   const keys: Shortcut[] = [
-    // While questions are open, r rejects the one that has the focus.
+    // While questions are open, r rejects the focused one.
     ...(allowed.retry && thread.status === "error" ? [{ key: "r", label: strings.retryRun, run: retryRun, once: true }] : []),
     ...(stop ? [{ key: "x", label: strings.stops[stop].open, run: () => setConfirming(true), once: true }] : []),
   ];

@@ -6,7 +6,7 @@ import type { Item, StreamEvent } from "./stream";
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 const list = (value: Json | undefined) => (Array.isArray(value) ? value.filter(isObject) : []);
 
-/** What a person sent with images: they stand nowhere else on the page of a thread. */
+/** Return the messages of a person that have images; the stream shows them nowhere else. */
 export function withImages({ threadId, input }: StreamEvent, key: number): Item[] {
   return list(isObject(input) ? input.messages : undefined).flatMap(({ id, content, metadata }, index) => {
     const images = list(isObject(metadata) ? metadata.ringi_images : undefined)

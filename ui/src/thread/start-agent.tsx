@@ -51,7 +51,7 @@ function AgentForm({ agent }: { agent: Agent }) {
   );
 }
 
-/** Choose an agent, say what it shall do, and go to what it does. */
+/** The form that starts an agent and opens its thread. */
 export function StartAgent() {
   const strings = useStrings();
   const id = useId();

@@ -11,10 +11,10 @@ export interface NumberedEvent {
   event: StreamEvent;
 }
 
-/** Why a stretch of output begins: new input, an answer, another try. */
+/** Why a part of the output starts: new input, an answer or a retry. */
 export type StartReason = "started" | "answered" | "retried";
 
-/** `at` and `until` are milliseconds, as the agent's worker stamped them; null where it did not. */
+/** `at` and `until` are milliseconds from the worker's clock; null if it sent none. */
 export type Item = { key: number; at: number | null } & (
   | { kind: "run"; reason: StartReason }
   | { kind: "message"; id: string; role: string; text: string; open: boolean; images?: MessageImage[] }

@@ -12,7 +12,7 @@ function isObject(value: Json | undefined): value is { [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A text reads as a text here: the quotes of JSON help nobody who looks for the outcome. */
+/** Show a text without the quotes of JSON. */
 function Value({ value }: { value: Json }) {
   return typeof value === "string" ? <span className="agent-text">{visible(value)}</span> : <JsonValue value={value} />;
 }
@@ -46,7 +46,7 @@ function Facts({ thread }: { thread: Thread }) {
   return <Card size="small"><Descriptions size="small" column={1} items={items} data-testid="thread-facts" /></Card>;
 }
 
-/** What stays the same beside the stream: whose thread it is, what the agent shows of its state, and the raw events. */
+/** The details beside the stream: facts of the thread, the agent's result and the raw events. */
 export function ThreadDetails({ thread, stream }: { thread: Thread | undefined; stream: StreamState }) {
   return (
     <>

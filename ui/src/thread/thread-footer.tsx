@@ -23,7 +23,7 @@ function Elapsed({ since }: { since: number }) {
   return <span className="countdown">{duration(Math.max(0, Math.floor((now - since) / 1_000)) * 1_000)}</span>;
 }
 
-/** That something is being done, what, and for how long; it moves only for who wants movement. */
+/** The current activity and its duration. */
 export function ActivityIndicator({ items }: { items: Item[] }) {
   const strings = useStrings();
   const since = items.findLast(({ kind }) => kind === "run")?.at ?? null;
@@ -57,7 +57,7 @@ interface ThreadFooterProps {
   isDisconnected: boolean;
 }
 
-/** Where the thread stands now, below the newest that it said, and what can be done about it. */
+/** The status below the newest item, with the possible actions. */
 export function ThreadFooter({ thread, items, isDisconnected }: ThreadFooterProps) {
   const strings = useStrings();
   const { status } = thread;

@@ -20,13 +20,13 @@ import type { Item } from "./stream";
 import { useStream } from "./use-stream";
 import "./thread.css";
 
-/** Pending requests that the stream has not shown (yet): an answerable question must never be out of reach. */
+/** Return pending requests that the stream does not contain (yet), so that they can always be answered. */
 function requestsOutsideStream(thread: Thread | undefined, items: Item[]): string[] {
   const placed = new Set(items.flatMap((item) => (item.kind === "pause" ? item.requests : [])));
   return (thread?.pending ?? []).map((request) => request.id).filter((id) => !placed.has(id));
 }
 
-/** Beside the stream where there is room, else folded above it. */
+/** A panel beside the stream, or collapsed above it on a narrow screen. */
 function DetailsPanel({ children }: { children: ReactNode }) {
   const strings = useStrings();
   const isWide = useMedia("(min-width: 1100px)");
@@ -52,7 +52,7 @@ function ThreadHeader({ id, thread }: { id: string; thread: Thread | undefined }
   );
 }
 
-/** One thread, live: what the agent says and does, its questions in place, and how it ended. */
+/** One thread, live: the agent's output, its questions in place, and the outcome. */
 export default function ThreadPage({ id }: { id: string }) {
   const strings = useStrings();
   const { stream, isDisconnected } = useStream(id);

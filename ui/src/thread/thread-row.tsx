@@ -16,7 +16,7 @@ function TimeCell({ label, at, className }: { label: string; at: string; classNa
   );
 }
 
-/** What a thread waits for, or why it stopped, else what it is about: what somebody who looks down the list wants to know. */
+/** The most useful line about a thread: its problem, its open question or its title. */
 function ThreadSummaryLine({ thread, requests }: { thread: ThreadSummary; requests: Request[] | undefined }) {
   const strings = useStrings();
   const trouble = thread.status === "error" ? thread.error?.split("\n")[0] : thread.attention;

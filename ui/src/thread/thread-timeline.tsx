@@ -11,19 +11,19 @@ import { useRows } from "./use-rows";
 
 interface ThreadTimelineProps {
   items: Item[];
-  /** Requests that are still open: what somebody types into them is kept while they are out of view. */
+  /** Open requests; they stay mounted out of view so that typed text is kept. */
   openRequests: ReadonlySet<string>;
-  /** What stands below the newest item. */
+  /** Content below the newest item. */
   children: ReactNode;
 }
 
-/** The time that stands last above a row; a border's does not stand in the same column. */
+/** Return the time shown above a row; dividers have their own time. */
 function timeBefore(items: Item[], index: number): number | null {
   const before = items[index - 1];
   return before && !["run", "end", "pause"].includes(before.kind) ? before.at : null;
 }
 
-/** All that a thread has said and done, its end in view while the reader is there. */
+/** The items of a thread; the end stays in view while the reader is there. */
 export function ThreadTimeline({ items, openRequests, children }: ThreadTimelineProps) {
   const strings = useStrings();
   const list = useRef<HTMLDivElement>(null);

@@ -32,14 +32,14 @@ function StatusFilter({ value, onChange }: { value: Filter; onChange: (filter: F
   return narrow ? <Select {...common} className="wide" /> : <Segmented<Filter> {...common} />;
 }
 
-/** For the eye only: each row says to a screen reader itself what its parts are. */
+/** Visual column headings; each row has its own labels for screen readers. */
 function ColumnHeadings() {
   const strings = useStrings();
   const names = [strings.statusFilter, strings.threadColumn, strings.agent, strings.started, strings.lastChange];
   return <div className="thread-columns" aria-hidden="true">{names.map((name) => <span key={name}>{name}</span>)}</div>;
 }
 
-/** Where each page of the list begins; the last one is shown. */
+/** The cursor of each page up to the current one. */
 type PageCursors = (string | null)[];
 
 interface PageProps {
@@ -83,7 +83,7 @@ function ThreadList({ filter, cursors, onCursors, onStart }: PageProps) {
   );
 }
 
-/** Beside the list where there is room for the form; else it comes when it is wanted. */
+/** The start form: always shown on a wide screen, else opened by a button. */
 function useStartForm() {
   const isWide = useMedia("(min-width: 1100px)");
   const [isOpen, setOpen] = useState(false);
@@ -99,7 +99,7 @@ function useStartForm() {
   return { place, open, form: isWide || isOpen, toggle: isWide ? undefined : () => (isOpen ? setOpen(false) : open()) };
 }
 
-/** What agents do and did, and the way to start one. */
+/** The list of threads, and the form that starts one. */
 export default function ThreadsPage() {
   const strings = useStrings();
   const [filter, setFilter] = useFilter();

@@ -2,7 +2,7 @@ import { useStrings } from "../strings";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Making a format is slow, and a long thread needs one for each of its lines. */
+/** Return a cached format; creating one is slow. */
 function format(language: string, withDay: boolean): Intl.DateTimeFormat {
   const key = `${language} ${withDay}`;
   const cached = formats.get(key);
@@ -17,14 +17,14 @@ export function timeOfDay(at: number, language: string): string {
   return format(language, false).format(at);
 }
 
-/** The time, with its day unless that is today. */
+/** Format a time, with its date unless that is today. */
 export function dayAndTime(at: number, language: string): string {
   return format(language, new Date(at).toDateString() !== new Date().toDateString()).format(at);
 }
 
 const shortFormats = new Map<string, Intl.DateTimeFormat>();
 
-/** The time of today, else the day: as much as a list needs. */
+/** Format a time of today, or else a date. */
 export function shortTime(at: string, language: string): string {
   const date = new Date(at);
   const now = new Date();
@@ -40,7 +40,7 @@ export function shortTime(at: string, language: string): string {
   return created.format(date);
 }
 
-/** How long something took, in the two units that matter. */
+/** Return a function that formats a duration in its two largest units. */
 export function useDuration(): (milliseconds: number) => string {
   const { duration } = useStrings();
   return (milliseconds) => {

@@ -57,10 +57,10 @@ export function ItemBody({ item }: { item: Item }) {
   }
 }
 
-/** Borders say their time themselves, and a question says when it was asked. */
+/** Kinds that show their own time. */
 const kindsWithTime = new Set<Item["kind"]>(["run", "end", "pause"]);
 
-/** One thing in a thread's column, and when it came: where that is when the one before it came, the eye is not told again. */
+/** One item of the timeline; its time is visible only if it differs from the previous one. */
 export const TimelineItem = memo(function ThreadItem({ item, before }: { item: Item; before: number | null }) {
   const { language } = useStrings();
   const time = item.at === null || kindsWithTime.has(item.kind) ? null : timeOfDay(item.at, language);

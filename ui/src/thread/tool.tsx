@@ -6,7 +6,7 @@ import { TruncatedText } from "./truncated-text";
 import type { ItemOf } from "./stream";
 import { useDuration } from "./time-format";
 
-/** JSON as a person reads it; what is none stays the text that it is. */
+/** Return JSON in readable form; any other text is returned unchanged. */
 function readable(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
@@ -36,7 +36,7 @@ function Part({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** A call of a tool in one line; its arguments and its result unfold. */
+/** A tool call in one line; its arguments and its result can be opened. */
 export function ToolCall({ item }: { item: ItemOf<"tool"> }) {
   const strings = useStrings();
   const summary = (
@@ -55,11 +55,11 @@ export function ToolCall({ item }: { item: ItemOf<"tool"> }) {
   );
 }
 
-/** An event of the agent's own. */
+/** A custom event of the agent. */
 export function CustomEvent({ item }: { item: ItemOf<"custom"> }) {
   const strings = useStrings();
   const text = JSON.stringify(item.value, null, 2);
-  // Left by an erasure in place of all that stood here.
+  // The item that an erasure left in place of the content.
   if (item.name === "erased") return <p className="quiet" data-testid="erased-items">{strings.itemsErased}</p>;
   const summary = (
     <span className="disclosure-summary">

@@ -4,7 +4,7 @@ import { useStrings } from "../strings";
 
 const maxLength = 4_000;
 
-/** Text as it is, which is readable text already; a very long one shows its beginning first. */
+/** A readable text; a very long one shows its beginning first. */
 export function TruncatedText({ text }: { text: string }) {
   const strings = useStrings();
   const [isExpanded, setExpanded] = useState(false);

@@ -1,49 +1,49 @@
 import { useCallback, useEffect, useRef, useState, type RefObject } from "react";
 
-/** So near to the end counts as being there. */
+/** Distance from the end, in pixels, that still counts as the end. */
 const endTolerance = 80;
 
-/** Where the column begins to be seen below the head, which stays. */
+/** Height of the sticky header, in pixels. */
 const headerHeight = 72;
 
-/** How a reader scrolls, and for how long the page may still move from it. */
+/** Events with which a reader scrolls, and how long they explain a scroll, in milliseconds. */
 const inputEvents = ["wheel", "touchmove", "pointerdown", "keydown"];
 const upwards = new Set(["ArrowUp", "PageUp", "Home", " ", "k", "j"]);
 const inputTime = 800;
 
 function isScrollInput(event: Event): boolean {
   if (event instanceof KeyboardEvent) return upwards.has(event.key);
-  // A press on the page scrolls nothing; one on its scroll bar is a press on the document.
+  // A pointer press scrolls only on the scroll bar, where its target is the document.
   return event.type !== "pointerdown" || event.target === document.documentElement;
 }
 
 const distance = (end: HTMLElement) => end.getBoundingClientRect().bottom - window.innerHeight;
 
-/** Whoever types, or is about to press a key on a control, must not see it move away. */
+/** Return whether the reader uses a control in the list, which must not move. */
 function isBusyIn(column: HTMLElement): boolean {
   const active = document.activeElement;
   return active !== null && column.contains(active) && active.matches("input, textarea, select, button, [contenteditable]");
 }
 
-/** What stands beside the talk, below all of it: once the talk goes on below, it holds nothing up. */
+/** Return the aside below the newest message, if there is one. */
 function newestAside(column: HTMLElement): Element | undefined {
   const lastMessage = Array.from(column.querySelectorAll("[data-testid=chat-message]")).at(-1);
   return Array.from(column.querySelectorAll("[data-beside]")).find((one) => lastMessage && lastMessage.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
-/** How far the first open question is from the top: the end must not push out of view what is asked. */
+/** Return the distance of the first open question from the top, so that scrolling does not hide it. */
 function untilQuestion(column: HTMLElement): number {
   const open = column.querySelector("article[data-status=pending]:not([data-beside] *)") ?? newestAside(column);
   return open ? open.getBoundingClientRect().top - headerHeight : Infinity;
 }
 
 interface ScrollFollow {
-  /** How many things have come since the reader left the end; 0 while they are there. */
+  /** Number of new items since the reader left the end; 0 while they are there. */
   newCount: number;
   toEnd: () => void;
 }
 
-/** Keep the end of what grows in view while the reader is there, and nothing moving while they are not. */
+/** Keep the end in view while the reader is there, and never move the page otherwise. */
 export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<HTMLElement | null>, count: number): ScrollFollow {
   const following = useRef(true);
   const [isAway, setAway] = useState(false);
@@ -72,7 +72,7 @@ export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<
     const onScroll = ({ timeStamp }: Event) => {
       if (!end.current) return;
       const atEnd = distance(end.current) <= endTolerance;
-      // A list that measures its rows corrects the position by itself: only a reader's own hand leaves the end.
+      // A virtual list corrects the position by itself; only the reader's own scroll leaves the end.
       const byHand = window.scrollY < before && timeStamp - inputAt < inputTime;
       if (atEnd) following.current = true;
       else if (byHand) following.current = false;

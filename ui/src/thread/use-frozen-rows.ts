@@ -6,14 +6,14 @@ interface Row {
 
 interface FrozenRows<T extends Row> {
   rows: T[];
-  /** How many new ones wait until the reader lets them in. */
+  /** Number of new rows that wait to be shown. */
   newCount: number;
   showNew: () => void;
-  /** For the element that must not move under the reader's pointer or focus. */
+  /** Handlers for the element that must not move under the pointer or the focus. */
   handlers: Pick<DOMAttributes<HTMLElement>, "onPointerEnter" | "onPointerLeave" | "onFocus" | "onBlur">;
 }
 
-/** While somebody points at a list or stands in it, rows change where they are: none comes, none goes. */
+/** Freeze a list while somebody points at it or has the focus in it: rows update, but none is added or removed. */
 export function useFrozenRows<T extends Row>(newest: T[]): FrozenRows<T> {
   const [frozen, setFrozen] = useState<T[]>();
   const freeze = () => setFrozen((before) => before ?? newest);

@@ -8,14 +8,14 @@ interface Rows {
   show: (index: number) => void;
 }
 
-/** Go into a row: unfold what is folded, else begin with its first control. */
+/** Open a row's disclosure, or focus its first control. */
 function enter(row: HTMLElement | null): void {
   const summary = row?.querySelector<HTMLElement>(".disclosure > summary");
   if (summary) summary.click();
   else row?.querySelector<HTMLElement>("input:not([disabled]), textarea:not([disabled]), button:not([disabled]), a[href]")?.focus();
 }
 
-/** Let keys go from row to row; say at which row the reader is, wherever in it the focus stands. */
+/** Bind keys that move between rows, and return the row that has the focus. */
 export function useRowKeys({ list, keys, show }: Rows) {
   const strings = useStrings();
   const [at, setAt] = useState<number>();
@@ -35,7 +35,7 @@ export function useRowKeys({ list, keys, show }: Rows) {
   useEffect(() => {
     const row = pendingFocus.current === undefined ? null : rowOf(pendingFocus.current);
     if (!row) return;
-    // An open question has keys of its own while the focus stands in it.
+    // An open question has its own keys while it has the focus.
     const open = row.querySelector<HTMLElement>("article[data-status=pending]");
     (open ?? row).focus({ preventScroll: true });
     pendingFocus.current = undefined;

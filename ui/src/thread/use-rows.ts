@@ -2,14 +2,14 @@ import { defaultRangeExtractor, useWindowVirtualizer, type Range } from "@tansta
 import { useLayoutEffect, useState, type RefObject } from "react";
 import type { Item } from "./stream";
 
-/** So many are all in the document, for the browser's own search; of a longer thread only what is near. */
+/** Up to this many rows are all in the document, so that the browser's search finds them. */
 const minVirtualized = 150;
 
 const heights: Record<Item["kind"], number> = {
   run: 30, end: 30, step: 24, tool: 32, custom: 32, message: 64, error: 80, pause: 320,
 };
 
-/** Where the list begins on the page; what stands above it may grow. */
+/** Return the list's offset on the page; content above it may grow. */
 function useTop(list: RefObject<HTMLElement | null>): number {
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
@@ -22,7 +22,7 @@ function useTop(list: RefObject<HTMLElement | null>): number {
   return top;
 }
 
-/** The rows of a column that are in the document: those in view, and those that must not lose what was typed in them. */
+/** Render the visible rows and the pinned ones, which may contain typed text. */
 export function useRows(list: RefObject<HTMLElement | null>, items: Item[], isPinned: (item: Item) => boolean) {
   const within = (range: Range) => {
     if (range.count <= minVirtualized) return Array.from({ length: range.count }, (_, index) => index);

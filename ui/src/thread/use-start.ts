@@ -8,7 +8,7 @@ import { go, threadPagePath } from "../widgets/router";
 import { inputOf, inputProblems } from "./input-checks";
 import { inputFields, WHOLE } from "./input-form";
 
-/** The name of the thread among the fields, as the server calls it. */
+/** The server's name for the thread's name field. */
 export const NAME = "thread_id";
 
 function randomPart(): string {
@@ -16,12 +16,12 @@ function randomPart(): string {
   return Array.from(bytes, (byte) => (byte % 36).toString(36)).join("");
 }
 
-/** The server names a part of the input by its path from the body. */
+/** Map the server's field paths to the form's fields. */
 function atFields(problems: FieldProblem[]): FieldProblem[] {
   return problems.map(({ field, message }) => ({ field: field === "input" ? WHOLE : field.replace(/^input\./, ""), message }));
 }
 
-/** Each time that something was refused, the first field that is wrong gets the focus. */
+/** Focus the first invalid field after each refusal. */
 function useRefusals() {
   const form = useRef<HTMLFormElement>(null);
   const [problems, setProblems] = useState<FieldProblem[]>([]);
@@ -37,7 +37,7 @@ function useRefusals() {
   return { form, problems, setProblems, refuse, clearProblem };
 }
 
-/** All that starting an agent needs: what was typed, what is wrong with it, and the way to the new thread. */
+/** The state of the form that starts an agent. */
 export function useStart(agent: Agent) {
   const strings = useStrings();
   const run = useStartRun();
@@ -71,7 +71,7 @@ export function useStart(agent: Agent) {
     setName(typed);
     clearProblem(NAME);
   };
-  // What belongs to a field stands there; the rest is said below.
+  // Errors of a field are shown at the field; all others below the form.
   const knownFields = [NAME, ...fields.map((field) => field.name)];
   const isShownAtFields = problems.length > 0 && problems.every(({ field }) => knownFields.includes(field.split(/[.[]/)[0] ?? ""));
   return { form, fields, values, change, name, rename, problems, start, isPending: run.isPending, error: isShownAtFields ? null : run.error };

@@ -14,18 +14,18 @@ function applyBatch(client: QueryClient, id: string, batch: NumberedEvent[]): vo
 
 interface ThreadStream {
   stream: StreamState;
-  /** The connection is gone, and tried again. */
+  /** The connection is lost and is being retried. */
   isDisconnected: boolean;
 }
 
-/** Follow a thread's numbered stream while `follows` it; what was seen once is kept, so that coming back goes on after it. */
+/** Follow a thread's stream while `shouldFollow` returns true; events already received are kept. */
 export function useStream(id: string, shouldFollow: (stream: StreamState) => boolean = () => true): ThreadStream {
   const client = useQueryClient();
   const [isDisconnected, setDisconnected] = useState(false);
   const stream = useQuery<StreamState>({
     queryKey: ["stream", id],
     queryFn: skipToken,
-    // Comparing ten thousand old events with themselves at every new one is most of the work.
+    // Without structural sharing: comparing thousands of old events at each new one is slow.
     structuralSharing: false,
   }).data ?? emptyStream;
   const enabled = shouldFollow(stream);

@@ -1,12 +1,12 @@
 import { useStrings } from "../strings";
 import { visible, visibleJson } from "./visible";
 
-/** Text that an agent wrote: never HTML, never a link or an image, and nothing in it is invisible. */
+/** An agent's text: never HTML, links or images, and with hidden characters escaped. */
 export function AgentText({ text }: { text: string }) {
   return <span className="agent-text">{visible(text)}</span>;
 }
 
-/** Beside an editor, whose text cannot be escaped: the same text with what hides in it; nothing where nothing hides. */
+/** Show a text with its hidden characters escaped beside its editor; nothing if there are none. */
 export function HiddenCharacters({ text }: { text: string }) {
   const strings = useStrings();
   if (visible(text) === text) return null;

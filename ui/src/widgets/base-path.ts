@@ -1,4 +1,4 @@
-/** Where Ringi stands on its server: "", or a path such as "/ringi" where it is part of another application. */
+/** The path of Ringi on its server: "", or a path such as "/ringi" inside another application. */
 export const basePath = document.querySelector("meta[name=ringi-base]")?.getAttribute("content") ?? "";
 
 /** The path of this page within Ringi. */

@@ -5,9 +5,9 @@ export interface Shortcut {
   key: string;
   label: string;
   run: () => void;
-  /** Also while a text is typed, or only then. */
+  /** Whether the shortcut also works while typing, or only then. */
   whileTyping?: boolean | "only";
-  /** Not again while the key is held down. */
+  /** Ignore repeats while the key is held down. */
   once?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface ShortcutGroup {
 
 const groups = new Set<{ current: ShortcutGroup }>();
 
-/** What the keys do now, for the help; the newest group wins a key that two of them want. */
+/** Return the active shortcuts; the newest group wins a shared key. */
 export const shortcutGroups = (): ShortcutGroup[] => [...groups].map((group) => group.current);
 
 function isTyping(target: EventTarget | null): boolean {
@@ -28,7 +28,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable;
 }
 
-/** Enter and Space on a button or a link are its own click. */
+/** Return whether a button or a link handles this key as its own click. */
 function isClick({ key, target }: KeyboardEvent): boolean {
   return (key === "Enter" || key === " ") && target instanceof Element && target.closest("button, a[href], summary") !== null;
 }
@@ -37,7 +37,7 @@ const nameOf = (event: KeyboardEvent) => `${event.metaKey || event.ctrlKey ? "mo
 
 let previousKey = { name: "", at: 0 };
 
-/** What was pressed: the pair with the key before, when it was quick, and the key alone. */
+/** Return the names to look up: the sequence with the previous key if it was quick, then the key alone. */
 function keyNames(event: KeyboardEvent): string[] {
   const name = nameOf(event);
   const pair = event.timeStamp - previousKey.at < 1_000 ? [`${previousKey.name} ${name}`] : [];
@@ -50,11 +50,11 @@ function shortcutFor(name: string, typing: boolean): Shortcut | undefined {
     .find((shortcut) => shortcut.key === name && (typing ? shortcut.whileTyping : shortcut.whileTyping !== "only"));
 }
 
-/** A dialog has the keys for itself. */
+/** An open dialog handles all keys itself. */
 const dialog = ".ant-modal-wrap:not([style*='display: none']), .ant-drawer-open";
 
 function onKeyDown(event: KeyboardEvent): void {
-  // An input method that composes a character sends keys that are not meant for the page.
+  // Ignore keys of an input method that is composing a character.
   if (event.defaultPrevented || event.isComposing || event.altKey || isClick(event)) return;
   if (document.querySelector(dialog)) return;
   const typing = isTyping(event.target);
@@ -65,7 +65,7 @@ function onKeyDown(event: KeyboardEvent): void {
   match.run();
 }
 
-/** Let keys do something while mounted, and list them in the help. */
+/** Bind shortcuts while mounted, and list them in the help. */
 export function useKeys(title: string, shortcuts: Shortcut[]): void {
   const group = useRef({ title, shortcuts });
   useEffect(() => {

@@ -10,12 +10,12 @@ async function loadWithRetry<T>(load: () => Promise<T>, pause: number): Promise<
     return await load();
   } catch {
     await sleep(pause);
-    // A server that answers, again and again without this file, is a newer one: its page knows the new names.
+    // If the server answers but the file stays missing, the page was updated: reload it.
     if (pause > 4_000 && (await isUp())) window.location.reload();
     return loadWithRetry(load, Math.min(pause * 2, 15_000));
   }
 }
 
-/** A part of the page that is loaded when it is first shown; while the server is away it is waited for. */
+/** Load a component on first use, and retry while the server is unreachable. */
 // oxlint-disable-next-line typescript/no-explicit-any -- React's own type for a component with any properties
 export const lazyWithRetry = <T extends ComponentType<any>>(load: () => Promise<{ default: T }>) => lazy(() => loadWithRetry(load, 500));

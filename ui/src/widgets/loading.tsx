@@ -4,7 +4,7 @@ import { useStrings } from "../strings";
 
 const slowAfter = 1_500;
 
-/** Nothing at first; when what is waited for does not come soon, words that say so and what to do. */
+/** Show nothing at first, and an explanation if loading takes long. */
 export function SlowNotice() {
   const { notYet } = useStrings();
   const [isLate, setLate] = useState(false);
@@ -15,7 +15,7 @@ export function SlowNotice() {
   return <output className="quiet slow-notice" data-testid={isLate ? "slow-notice" : undefined}>{isLate && notYet}</output>;
 }
 
-/** The shape of what comes. */
+/** A placeholder while content is loading. */
 export function Loading({ className, ...shape }: SkeletonProps) {
   return <div className={className}><SlowNotice /><Skeleton active {...shape} /></div>;
 }

@@ -5,13 +5,13 @@ type Messages = ReturnType<typeof message.useMessage>[0];
 
 const MessagesContext = createContext<Messages | null>(null);
 
-/** Where short messages appear. Ant Design's own App does it too, but brings the code of all dialogs to the first view. */
+/** Provide short messages. Ant Design's App would add the code of all dialogs to the first page load. */
 export function MessagesProvider({ children }: { children: ReactNode }) {
   const [messages, holder] = message.useMessage();
   return <MessagesContext value={messages}>{holder}{children}</MessagesContext>;
 }
 
-/** Say something in passing: it goes by itself. */
+/** Return the function that shows short messages, which disappear by themselves. */
 export function useMessages(): Messages {
   const messages = useContext(MessagesContext);
   if (!messages) throw new Error("a component that says something stands outside WithMessages");

@@ -19,14 +19,14 @@ function read(name: string): string | undefined {
   }
 }
 
-/** What this person chose in this browser, in all its tabs; undefined until they chose. */
+/** A preference of this person in this browser, shared by all tabs; undefined until it is set. */
 export function usePreference(name: string): [string | undefined, (value: string) => void] {
   const value = useSyncExternalStore(subscribe, () => read(name));
   const choose = (chosen: string) => {
     try {
       window.localStorage.setItem(`ringi.${name}`, chosen);
     } catch {
-      // A browser that keeps nothing shows the default again after a reload.
+      // Without storage the default returns after a reload.
     }
     window.dispatchEvent(new Event(changeEvent));
   };

@@ -5,7 +5,7 @@ import { useStrings, type Strings } from "../strings";
 import { visible } from "./visible";
 
 type ProblemText = Exclude<keyof Strings["problems"], "refused">;
-/** Refusals that our own words say whole; of the others the server's words are shown too. */
+/** Statuses that our own text explains fully; for others the server's text is shown too. */
 const textByStatus: Record<number, ProblemText> = { 403: "forbidden", 404: "notFound", 429: "tooMany", 503: "busy" };
 
 export function explain(error: unknown, strings: Strings): string {
@@ -25,7 +25,7 @@ interface ProblemProps {
   children?: ReactNode;
 }
 
-/** What went wrong and what to do; nothing when nothing went wrong. */
+/** Show what went wrong and what to do; nothing without an error. */
 export function Problem({ error, title, retry, closable, children }: ProblemProps) {
   const strings = useStrings();
   if (!error) return null;

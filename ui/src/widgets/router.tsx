@@ -16,12 +16,12 @@ export function usePath(): string {
   return useSyncExternalStore(subscribe, currentPath);
 }
 
-/** What stands behind the "?" of the address, with it. */
+/** Return the URL's query string, with its "?". */
 export function useSearch(): string {
   return useSyncExternalStore(subscribe, () => window.location.search);
 }
 
-/** Show another address of this page; with `replace`, Back does not come here again. */
+/** Navigate to another page; with `replace`, without a new history entry. */
 export function go(path: string, { replace = false } = {}): void {
   if (path === currentPath() + window.location.search) return;
   if (replace) window.history.replaceState(null, "", basePath + path);
@@ -32,7 +32,7 @@ export function go(path: string, { replace = false } = {}): void {
 export const requestPath = (id: string) => `/r/${encodeURIComponent(id)}`;
 export const threadPagePath = (id: string) => `/t/${encodeURIComponent(id)}`;
 export const learningPath = (id: string) => `/learning/${encodeURIComponent(id)}`;
-/** Where a run of an agent that learns is told: as part of its conversation, or by itself where it has none. */
+/** Return the page of a learning agent's run: its conversation, or its own thread. */
 export const learnedInPath = (thread: string) =>
   (thread.startsWith("tidy-") ? threadPagePath(thread) : learningPath(thread.replace(/~q\d+$/, "")));
 export const playbookPath = (id: string, bullet?: string) =>
@@ -57,7 +57,7 @@ interface LinkProps {
   testId?: string;
 }
 
-/** An ordinary link that changes the page in place; with a modifier key it opens a tab as links do. */
+/** A link that navigates in place; with a modifier key it opens a tab as usual. */
 export function Link({ to, children, className, current, testId }: LinkProps) {
   const follow = (event: MouseEvent) => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

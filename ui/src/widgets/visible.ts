@@ -8,18 +8,18 @@ const hiddenCharacters =
 const pictograph = /\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F]?$/u;
 const beginsWithPictograph = /^\p{Extended_Pictographic}/u;
 
-/** An emoji's own joiner or colour selector draws what it says; anywhere else the same character hides something. */
+/** Return whether a joiner or a variation selector is part of an emoji. */
 function belongsToEmoji(found: string, before: string, after: string): boolean {
   if (found === "\uFE0F") return /\p{Extended_Pictographic}$/u.test(before);
   return found === "\u200D" && pictograph.test(before) && beginsWithPictograph.test(after);
 }
 
-/** No script stacks more marks on one letter; a tower of them would cover the lines above and below. */
+/** More than four marks on one letter would cover the lines above and below. */
 const stackedMarks = /(?<=\p{M}{4})\p{M}/gu;
 
 const escapeCodePoint = (found: string) => `\\u{${found.codePointAt(0)?.toString(16) ?? ""}}`;
 
-/** Return text in which every character that is invisible, reorders others or covers them is written as \u{…}. */
+/** Escape every character that is invisible, reorders others or covers them as \u{…}. */
 export function visible(text: string): string {
   return text.replace(stackedMarks, escapeCodePoint).replace(hiddenCharacters, (found, at: number, whole: string) => {
     const end = at + found.length;
@@ -27,7 +27,7 @@ export function visible(text: string): string {
   });
 }
 
-/** Return a JSON value as a person reads it: quotes keep "5" apart from 5, and nothing hides. */
+/** Format a JSON value for reading: quotes distinguish "5" from 5, and hidden characters are escaped. */
 export function visibleJson(value: unknown): string {
   if (typeof value === "string") return `"${visible(value)}"`;
   return visible(JSON.stringify(value, null, 2) ?? "");
@@ -36,7 +36,7 @@ export function visibleJson(value: unknown): string {
 const escapeUnits = (found: string) =>
   Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 
-/** Return a value as JSON to edit: what would hide in it is written in JSON's own escapes, so that it stays the same. */
+/** Format a value as JSON for editing, with hidden characters as JSON escapes, so that the value stays equal. */
 export function visibleSource(value: unknown): string {
   const source = JSON.stringify(value, null, 2) ?? "null";
   return source.replace(stackedMarks, escapeUnits).replace(hiddenCharacters, escapeUnits);
