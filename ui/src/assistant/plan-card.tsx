@@ -112,7 +112,7 @@ export const PlanCard = memo(function PlanCard({ id, plan, title, pendingCommand
       {isNewest && status === "failed" && <PlanFailedAlert plan={plan} pendingCommand={pendingCommand} runCommand={runCommand} />}
       {isNewest && status === "planned" && !request && plan.threadId === null && <NoRequestAlert plan={plan} pendingCommand={pendingCommand} runCommand={runCommand} />}
       {isNewest && pinned && status !== "planning" && <Alert type="warning" showIcon title={words.pinnedOver(pinned)} data-testid="plan-pinned" />}
-      {isNewest && status === "planning" ? <p className="working quiet" aria-live="polite">{words.beingPlanned}</p>
+      {isNewest && status === "planning" ? <p className="activity quiet" aria-live="polite">{words.beingPlanned}</p>
         : <PlanContentView content={content} runs={isNewest && status === "executing"} isStopped={isNewest && status === "failed" && approval !== null} />}
       {before && !(isNewest && status === "planning") && <VersionDiff id={id} before={before} after={content} />}
       <PlanFeedback id={id} feedback={plan.feedback} />
