@@ -98,7 +98,7 @@ test("a message that did not arrive says so, and is sent again or changed", asyn
   show(<ChatPage id={undefined} />);
   server.refusal = [503, { title: "busy" }];
   await write("hello");
-  expect((await screen.findByTestId("error")).textContent).toContain("did not arrive");
+  expect((await screen.findByTestId("error")).textContent).toContain("was not delivered");
   await userEvent.click(screen.getByTestId("withdraw-message"));
   expect((await box()).value).toBe("hello");
   await waitFor(() => expect(said()).toEqual([]));

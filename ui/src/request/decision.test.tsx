@@ -116,7 +116,7 @@ test("a nested argument that is no JSON is explained and not sent; reset brings 
   await user.click(await button("decide-edit"));
   await user.clear(screen.getByLabelText("lines"));
   await user.type(screen.getByLabelText("lines"), "[[1,");
-  expect(screen.getAllByTestId("json-error").map((one) => one.textContent).join("")).toContain("no valid JSON");
+  expect(screen.getAllByTestId("json-error").map((one) => one.textContent).join("")).toContain("not valid JSON");
   await user.click(await button("confirm-edit"));
   expect(sent).toEqual([]);
   await user.click(within(screen.getByTestId("change-lines")).getByText("reset"));

@@ -32,7 +32,7 @@ test("an erased request says who erased it and how it had ended, in place of wha
 
 test("where one person's part was erased the question stays", async () => {
   open({ ...completed(question, "erased:person"), erased: { at, by: "root", rule: "person" } });
-  expect((await screen.findByTestId("erased")).textContent).toContain("What one person said");
+  expect((await screen.findByTestId("erased")).textContent).toContain("One person's name and answer");
   expect(screen.getByRole("heading", { level: 2 }).textContent).toBe(question.title);
 });
 

@@ -23,7 +23,7 @@ test("who wants to sign out everywhere is asked once more, and then it is done",
   const user = userEvent.setup();
   const client = open();
   await user.click(await screen.findByTestId("sign-out-everywhere"));
-  expect(screen.getByTestId("confirm-everywhere-panel").textContent).toContain("on all devices");
+  expect(screen.getByTestId("confirm-everywhere-panel").textContent).toContain("on every device");
   expect(sent).toEqual([]);
   await user.click(screen.getByTestId("confirm-everywhere"));
   await waitFor(() => expect(client.getQueryData(["session"])).toBeNull());
