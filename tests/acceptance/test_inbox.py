@@ -341,7 +341,7 @@ async def test_what_needs_a_look_of_its_own_cannot_be_selected_and_says_why(desk
     office.ask("question", action=None)
     office.ask("routine")
     await show(desk, office)
-    for id, why in (("costly", "High priority"), ("form", "an answer of its own"), ("question", "in bulk")):
+    for id, why in (("costly", "High priority"), ("form", "its own answer"), ("question", "in bulk")):
         await link(desk, id).focus()
         await desk.keyboard.press("x")
         await expect(desk.get_by_text(why)).to_be_visible()

@@ -208,7 +208,7 @@ async def test_a_browser_that_refuses_notices_is_explained(aside: Page, house: D
     await aside.evaluate("window.answer = 'denied'")
     await aside.get_by_test_id("open-menu").click()
     await aside.get_by_test_id("notifications").click()
-    await expect(aside.get_by_test_id("menu")).to_contain_text("does not allow notices")
+    await expect(aside.get_by_test_id("menu")).to_contain_text("does not allow notifications")
     await expect(aside.get_by_test_id("notifications")).not_to_be_checked()
 
 
