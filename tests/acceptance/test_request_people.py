@@ -40,14 +40,14 @@ async def test_who_passes_a_request_on_does_not_see_it_any_more_and_the_other_do
     await press(person, "Tab")
     await person.keyboard.type("finance,")
     await person.get_by_test_id("confirm-reassign").click()
-    await expect(person.get_by_test_id("request-unavailable")).to_contain_text("Reassigned to group finance", timeout=WAIT)
+    await expect(person.get_by_test_id("unavailable")).to_contain_text("Reassigned to group finance", timeout=WAIT)
     carol = await somebody(browser, house, "carol", groups=("finance",))
     detail = await opened(carol, house, request)
     await expect(detail.get_by_test_id("assigned-to")).to_contain_text("finance")
     await carol.get_by_test_id("reassign").click()
     await carol.keyboard.type("dave")
     await press(carol, "Enter")
-    await expect(carol.get_by_test_id("request-unavailable")).to_contain_text("Reassigned to dave", timeout=WAIT)
+    await expect(carol.get_by_test_id("unavailable")).to_contain_text("Reassigned to dave", timeout=WAIT)
     assert stored(house, request)["assignee"] == "dave"
     await carol.context.close()
 

@@ -122,7 +122,7 @@ function Panel({ request, onDecided, onReassigned, initialDecision, collapsesFac
 function UnavailableRequest({ id, title, more }: { id: string; title: string; more?: string }) {
   const strings = useRequestStrings();
   return (
-    <article className="detail" data-testid="request-unavailable">
+    <article className="detail" data-testid="unavailable">
       <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={<><p>{title}</p>{more && <p>{more}</p>}</>}>
         <Link to="/">{strings.toInbox}</Link>
       </Empty>
