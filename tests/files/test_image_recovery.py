@@ -88,8 +88,8 @@ async def test_a_run_whose_image_was_erased_says_only_that(
         await here.backend.jobs.submit(start_job(await here.backend.store.get(Thread, *KEY)))
         ended = await here.ended()
         assert ended.error
-        assert ended.error.message == "NotFoundError: image 1 was erased: send it again"
-        assert f"run {ended.run_id} failed: image 1 was erased: send it again" in caplog.messages
+        assert ended.error.message == "NotFoundError: image 1 was erased; send it again"
+        assert f"run {ended.run_id} failed: image 1 was erased; send it again" in caplog.messages
 
 
 async def test_a_run_that_was_saved_although_the_store_failed_keeps_its_images(monkeypatch: pytest.MonkeyPatch) -> None:

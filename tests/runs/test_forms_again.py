@@ -254,12 +254,12 @@ async def test_an_answer_in_which_only_the_last_braces_are_missing_is_asked(file
     [
         (
             '{"response": "Sure.", "hitl_request": {"title": "T", "fields": [{"name": "a", "type": "text"}',
-            "it is no JSON",
+            "it is not valid JSON",
         ),
-        ('{"response": "Sure.", "hitl_request": {"title": "T", "fields": [{"name": "a"', "it is no JSON"),
+        ('{"response": "Sure.", "hitl_request": {"title": "T", "fields": [{"name": "a"', "it is not valid JSON"),
         ('{"response": "Sure.", "hitl_request": {"title": "T"', "form.fields"),
-        (UNCLOSED[1] + " Bye.", "it is no JSON"),
-        ('"hitl_request": {"title": "T", "fields": []}', "it is in no object"),
+        (UNCLOSED[1] + " Bye.", "it is not valid JSON"),
+        ('"hitl_request": {"title": "T", "fields": []}', "it is outside an object"),
     ],
 )
 async def test_what_else_is_missing_is_told_to_the_model_by_its_first_fault(file: str, text: str, why: str) -> None:

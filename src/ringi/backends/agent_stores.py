@@ -121,7 +121,9 @@ class MemoryAgentStores:
         """Execute all operations."""
         if not self._has_warned and any(isinstance(op, PutOp) for op in ops):
             self._has_warned = True
-            log.warning("an agent writes to its store in memory: it ends with this process, as all at memory:// does")
+            log.warning(
+                "an agent writes to its store in memory, which is lost when this process ends, like all data at memory://"
+            )
         # The inner store returns its own items: a change to a result would change the stored item.
         return [copy_items(result) for result in self._inner.batch(ops)]
 

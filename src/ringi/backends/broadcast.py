@@ -90,7 +90,7 @@ class BroadcastNotifier(Notifier):
                 self.lost += len(batch)
                 # Logged once: during an outage of an hour every request would write a line.
                 level = logging.WARNING if self._is_sending else logging.DEBUG
-                log.log(level, "%d wake-ups are lost, their waiters wake by polling: %s", len(batch), error)
+                log.log(level, "%d wake-ups were lost, their waiters wake by polling: %s", len(batch), error)
                 self._is_sending = False
 
     def _receive(self, message: str) -> None:
@@ -118,7 +118,7 @@ class BroadcastNotifier(Notifier):
                     return ready.set_exception(error)
                 if not ready.done():
                     ready.set_result(None)
-                log.warning("nothing is heard from other processes, trying again: %s", error)
+                log.warning("no connection for wake-ups from other processes, trying again: %s", error)
             await asyncio.sleep(RETRY_SECONDS[min(attempts, len(RETRY_SECONDS) - 1)])
             attempts += 1
 

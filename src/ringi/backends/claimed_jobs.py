@@ -90,7 +90,7 @@ class ClaimedJobs(Jobs):
             try:
                 await self._finish(job)
             except UnavailableError as error:
-                log.warning("job %s is done again after its claim: %s", job.key, error)
+                log.warning("job %s will run again when its claim expires: %s", job.key, error)
         finally:
             renewing.cancel()
 
@@ -106,4 +106,4 @@ class ClaimedJobs(Jobs):
         try:
             await self._free(job, seconds)
         except UnavailableError as error:
-            log.warning("job %s keeps its claim until that ends: %s", job.key, error)
+            log.warning("job %s stays claimed until its claim expires: %s", job.key, error)

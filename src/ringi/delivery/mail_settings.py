@@ -63,7 +63,17 @@ class MailSettings(StrictModel):
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> MailSettings | None:
-        """Return the settings in the environment variables, None without `RINGI_SMTP_URL`; or raise `SettingError`."""
+        """Return the settings in the environment variables.
+
+        Args:
+            variables: The environment, such as `os.environ`.
+
+        Returns:
+            The settings; None without `RINGI_SMTP_URL`.
+
+        Raises:
+            SettingError: A setting is missing or invalid; the error names it.
+        """
         server = variables.get("RINGI_SMTP_URL")
         if not server:
             return None

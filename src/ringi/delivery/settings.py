@@ -66,7 +66,14 @@ class DeliverySettings(StrictModel):
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> DeliverySettings:
-        """Return the settings in the environment variables, or raise `SettingError`."""
+        """Return the settings in the environment variables.
+
+        Args:
+            variables: The environment, such as `os.environ`.
+
+        Raises:
+            SettingError: A setting is invalid; the error names it.
+        """
         values = {name: value for name, value in variables.items() if name.startswith(PREFIXES) and value}
         settings: dict[str, Any] = {"endpoints": _endpoints(values.get("RINGI_WEBHOOKS", "[]"))}
         if text := values.get("RINGI_WEBHOOK_SCHEDULE"):
@@ -84,7 +91,15 @@ class DeliverySettings(StrictModel):
         return not (self.endpoints or self.mail)
 
     def check(self, webhooks: Sequence[Webhook], tenant: str) -> None:
-        """Raise `InvalidError` for receivers of an ask to which delivery is impossible."""
+        """Check the receivers that an ask names.
+
+        Args:
+            webhooks: The receivers.
+            tenant: The tenant of the ask.
+
+        Raises:
+            InvalidError: Delivery to a receiver is impossible; there is one error for each field.
+        """
         errors = [
             FieldError(f"webhooks.{number}.{field}", why)
             for number, webhook in enumerate(webhooks)

@@ -23,7 +23,14 @@ def new_secret() -> str:
 
 
 def checked_secret(secret: str) -> str:
-    """Return the secret, or raise `SettingError` if it is invalid; the message does not contain it."""
+    """Return a valid secret unchanged.
+
+    Args:
+        secret: `whsec_` and the base64 of 24 to 64 bytes.
+
+    Raises:
+        SettingError: The secret is invalid; the message does not contain it.
+    """
     try:
         size = len(base64.b64decode(secret.removeprefix(PREFIX), validate=True)) if secret.startswith(PREFIX) else 0
     except binascii.Error:

@@ -15,7 +15,7 @@ EVERY_NODE = ""
 """The key of the schema that applies to every node."""
 CONSTRAINTS = {"type", "enum", "const", "properties", "anyOf", "oneOf", "allOf", "not", "if", "$ref"}
 """A JSON Schema has at least one of these keywords, unless it allows any value."""
-REMEDY = "give a JSON Schema or a type, or one for each node"
+REMEDY = "use a JSON Schema or a type, or one for each node"
 Schema: TypeAlias = dict[str, Any]
 
 
@@ -38,7 +38,7 @@ def answer_schemas(answers: Any, nodes: Collection[str]) -> dict[str, Schema]:
     if not isinstance(answers, dict) or not set(nodes) & set(answers):
         return {EVERY_NODE: declared_schema("answers", answers)}
     if unknown := ", ".join(sorted(map(str, set(answers) - set(nodes)))):
-        raise SettingError("answers", unknown, f"the graph has no such node, but {', '.join(sorted(nodes))}")
+        raise SettingError("answers", unknown, f"the graph has no such node; its nodes are {', '.join(sorted(nodes))}")
     return {node: declared_schema(f"answers.{node}", each) for node, each in answers.items()}
 
 

@@ -24,12 +24,22 @@ FAILED = "the run failed"
 
 
 async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
-    """Return the requests that a thread's runs wait for."""
+    """Return the requests that a thread's runs wait for.
+
+    Args:
+        backend: The services of the store.
+        thread: The thread.
+    """
     return await _find_requests(backend, thread, statuses=("pending",))
 
 
 async def requests_of_run(backend: Backend, thread: Thread) -> list[Request]:
-    """Return all requests of a thread's newest run, answered or not."""
+    """Return all requests of a thread's newest run, answered or not.
+
+    Args:
+        backend: The services of the store.
+        thread: The thread.
+    """
     return [request for request in await _find_requests(backend, thread) if request.run_id == thread.run_id]
 
 
@@ -44,7 +54,14 @@ async def ended_requests(backend: Backend, thread: Thread) -> list[Request]:
 
 
 def is_asked_by(thread: Thread, request: Request) -> bool:
-    """Return True if a run of the thread resumes after the request: anyone may post a request that names the thread."""
+    """Return True if a run of the thread resumes after the request.
+
+    A request may name a thread without that: anyone may post one with the thread's id.
+
+    Args:
+        thread: The thread.
+        request: A request that names the thread.
+    """
     return resumes_run(request) and request.continuation is not None and request.continuation.key == thread.id
 
 
@@ -105,7 +122,7 @@ async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, rea
         await emitter.take_over()
         await emitter.cancel()
     except FenceError:
-        log.info("thread %s has begun anew: its next worker ends the stretch", thread.id)
+        log.info("thread %s has started again: its next worker closes the stream", thread.id)
     await notify_watchers(backend, thread)
 
 

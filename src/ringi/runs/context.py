@@ -147,7 +147,14 @@ class NoRunContextError(RingiError):
 
 
 def run_context(config: Any) -> RunContext:
-    """Return the RunContext in the configuration of a run, or raise `NoRunContextError`."""
+    """Return the RunContext in the configuration of a run.
+
+    Args:
+        config: The `RunnableConfig` of a node.
+
+    Raises:
+        NoRunContextError: Ringi does not run the graph.
+    """
     context = find_run_context(config)
     if context is None:
         raise NoRunContextError

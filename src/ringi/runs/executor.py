@@ -52,18 +52,16 @@ MAX_OUTAGES = 50
 """The number of store outages allowed in one stretch: the run itself may cause them."""
 AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
 SWALLOWED = (
-    "the agent's own code caught the pause of {titles}: nobody was asked, and what it gates was not done. "
+    "the agent's own code caught the pause of {titles}: nobody was asked, and the gated call did not run. "
     "Let GraphBubbleUp through where it catches exceptions"
 )
 MAX_SWALLOWED = 10
 MAX_TRACEBACK = 16_000
 """The number of characters stored of a traceback: its beginning and its end."""
 NO_MESSAGE = "no message; its traceback is in the log and, for admins, on the page of the thread"
-ANSWER_FAILED = (
-    "the agent failed on an answer ({why}). Ask again, or correct its code and retry: it gets the same answer once more"
-)
+ANSWER_FAILED = "the agent failed on an answer ({why}). Ask again, or correct its code and retry with the same answer"
 ANSWER_REFUSED = (
-    "the agent does not take this answer, or its own code caught a pause before it: it asks again. "
+    "the agent refused this answer, or its own code caught an earlier pause: it asks again. "
     "Let GraphBubbleUp through where it catches exceptions"
 )
 
@@ -173,7 +171,7 @@ class RunExecutor:
         except ValidationError as error:
             if not is_invalid_resume(error):
                 raise
-            log.warning("run %s does not take an answer to %s: asking again", self._run.id, ", ".join(answers))
+            log.warning("run %s refused an answer to %s: asking again", self._run.id, ", ".join(answers))
         self._delivered -= answers.keys()
         for request in [request for question, requests in ended if question.may_refuse_answers for request in requests]:
             await self._inbox.mark_attention(request.id, ANSWER_REFUSED)
@@ -305,7 +303,7 @@ async def advance(
             await leased_run.give_up(f"its worker died {MAX_ATTEMPTS} times")
         elif (thread.outages or 0) > MAX_OUTAGES:
             await leased_run.give_up(
-                f"its store was away {MAX_OUTAGES} times while it ran: see what its workers logged"
+                f"its store was unavailable {MAX_OUTAGES} times while it ran; see the logs of its workers"
             )
         else:
             inbox.metrics.retried.inc(thread.tries > 1)

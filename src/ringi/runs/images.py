@@ -209,7 +209,7 @@ class RunImages:
             return message
         erased = next((file["number"] for file in files if file["sha256"] not in self._texts), None)
         if erased:
-            raise NotFoundError("image", str(erased), f"image {erased} was erased: send it again")
+            raise NotFoundError("image", str(erased), f"image {erased} was erased; send it again")
         text = [{"type": "text", "text": message["content"]}] if message["content"] else []
         blocks = [
             {"type": "image", "base64": self._texts[file["sha256"]].decode(), "mime_type": file["media_type"]}

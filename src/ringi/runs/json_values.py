@@ -20,7 +20,11 @@ def json_text(value: Any) -> str:
 
 
 def clean_json(value: Any) -> Any:
-    """Return JSON data without characters that a store refuses."""
+    """Return JSON data without characters that a store refuses.
+
+    Args:
+        value: Text, a number, a list or an object; nested values are cleaned too. Infinite numbers become None.
+    """
     if isinstance(value, dict):
         return {clean_text(name): clean_json(each) for name, each in value.items()}
     if isinstance(value, list):

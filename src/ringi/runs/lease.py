@@ -27,9 +27,9 @@ class Lease:
         self._store, self._clock = store, clock
         self.thread = thread
         self.valid_until = valid_until
-        """Until when, by `time.monotonic`, nobody else may take the thread."""
+        """The time by `time.monotonic` until which no other worker may take the thread."""
         self.is_cut_off = False
-        """Whether the store was away when it was last asked to renew the lease, or to take the thread back."""
+        """True if the store was unavailable at the last renewal or release of the lease."""
 
     @property
     def key(self) -> Key:

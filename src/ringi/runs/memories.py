@@ -72,7 +72,7 @@ class Memories(BaseStore):
     async def _search(self, op: SearchOp) -> Result:
         wanted, size = op.filter or {}, len(op.namespace_prefix)
         if any(isinstance(value, dict) for value in wanted.values()):
-            raise InvalidError.of("filter", "memories are found by equal values: compare what was found yourself")
+            raise InvalidError.of("filter", "only equal values are supported; compare the results in your code")
         found: list[SearchItem] = []
         async for memory, namespace in self._all():
             item = SearchItem(**self._item(memory))

@@ -26,7 +26,7 @@ MAX_STARTS = 20
 """Maximum number of places in one answer that are parsed as an object: each may span the rest of the answer."""
 NO_OBJECT = "no object begins before it"
 """The error when a form's name appears in prose."""
-IN_NO_OBJECT = 'it is in no object: send {"response": …, "hitl_request": {…}}'
+IN_NO_OBJECT = 'it is outside an object: send {"response": …, "hitl_request": {…}}'
 MAX_BLANKS = 200
 """Maximum consecutive blanks at the start of an object: a model that writes only blanks is held back no longer."""
 
@@ -84,7 +84,7 @@ def extract_form(text: str) -> ExtractedForm | None:
         except (ValueError, RecursionError) as error:
             if why in (NO_OBJECT, IN_NO_OBJECT) and (whole := _closed(text[start.start() :])):
                 return _read(whole, text[: start.start()], "")
-            why, at = f"it is no JSON ({error}): send one whole object", start.end()
+            why, at = f"it is not valid JSON ({error}): send one complete object", start.end()
             continue
         if KEY in answer and FORM_NAME.search(text, start.start(), at):
             return _read(answer, text[: start.start()], text[at:])
@@ -119,7 +119,7 @@ def _unread(text: str, why: str) -> ExtractedForm:
 
 
 def clean_text(text: str) -> str:
-    """Return text without characters that a store refuses."""
+    """Return text without characters that a store refuses: NUL and lone surrogates."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
@@ -167,12 +167,12 @@ def allowed_context(context: object) -> dict[str, str]:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise FieldValidationError("", "a name stands twice in one object")
+        raise FieldValidationError("", "a name occurs twice in one object")
     return values
 
 
 def _refuse_number(text: str) -> None:
-    raise FieldValidationError("", f"{text} is no number")
+    raise FieldValidationError("", f"{text} is not a number")
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_number, strict=False)

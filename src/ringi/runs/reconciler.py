@@ -88,9 +88,9 @@ class Reconciler:
                 try:
                     await self._check()
                 except RingiError as error:
-                    log.warning("cannot look for runs that should go on, trying again: %s", error)
+                    log.warning("cannot check for runs to continue, trying again: %s", error)
                 except Exception:
-                    log.exception("looking for runs that should go on failed, trying again")
+                    log.exception("checking for runs to continue failed, trying again")
                 await self._wakeup.wait(self._due - asyncio.get_running_loop().time())
 
     def _collect(self, events: Sequence[Event]) -> None:
@@ -130,7 +130,13 @@ def resumes_run(request: Request) -> bool:
 
 
 async def record_pages(store: Store, kind: type[R], query: Query) -> AsyncIterator[list[R]]:
-    """Yield all matches: stuck items must not hide those that can continue."""
+    """Yield all matching records in pages, so that stuck ones do not hide those that can continue.
+
+    Args:
+        store: The store.
+        kind: The class of the records.
+        query: The conditions, and the size of a page as `limit`.
+    """
     while found := await store.find(kind, query):
         yield found
         if len(found) < query.limit:

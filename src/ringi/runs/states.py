@@ -10,7 +10,15 @@ from ringi.runs.images import saver_of
 
 
 async def graph_state(backend: Backend, thread: Thread) -> dict[str, Any]:
-    """Return the state of a thread's graph as of its newest step; empty if the thread was erased."""
+    """Return the state of a thread's graph as of its newest step.
+
+    Args:
+        backend: The services of the store.
+        thread: The thread.
+
+    Returns:
+        The values by channel; empty if the thread was erased.
+    """
     config = {"thread_id": checkpoint_thread(thread.key), "checkpoint_ns": ""}
     saver = await saver_of(backend, thread)
     saved = await saver.aget_tuple({"configurable": config})

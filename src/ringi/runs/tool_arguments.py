@@ -19,7 +19,7 @@ from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_un
 
 Args = dict[str, Any]
 ADDITIONAL = "additionalProperties"
-REFUSED_CALL = "the call does not fit the schema of its tool ({error}). Nobody was asked; correct it and call again"
+REFUSED_CALL = "the call does not match the schema of its tool ({error}). Nobody was asked; correct it and call again"
 
 
 def injected(tool: BaseTool) -> frozenset[str]:

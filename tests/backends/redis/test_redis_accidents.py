@@ -314,7 +314,7 @@ async def test_a_store_opens_without_the_redis_that_wakes_it(
             await other.cancel(asked.id, "ann")
 
             assert (await waiting).status == "cancelled"
-    assert "nothing is heard from other processes" in caplog.text
+    assert "no connection for wake-ups from other processes" in caplog.text
     with pytest.raises(UnavailableError):
         async with ringi.open(url, notify="pubsub"):
             pass
@@ -328,7 +328,7 @@ async def test_a_redis_that_is_away_is_warned_of_once(caplog: pytest.LogCaptureF
                     await notifier.publish(f"topic-{n}")
                     await until(has_lost(notifier, n))
 
-    assert caplog.text.count("wake-ups are lost") == 1
+    assert caplog.text.count("wake-ups were lost") == 1
 
 
 def has_lost(notifier: RedisNotifier, number: int) -> Callable[[], Awaitable[bool]]:

@@ -9,11 +9,11 @@ from ringi.errors import SettingError
 
 ALWAYS, EVERYSEC = "always", "everysec"
 UNSAFE = (
-    "set `appendonly yes` and `appendfsync always`, or say ?durability=everysec in the URL: then the last second of"
+    "set `appendonly yes` and `appendfsync always`, or use ?durability=everysec in the URL: then the last second of"
 )
 REMEDY = f"{UNSAFE} answers may be lost when the server dies"
-STATE_DURABILITY = "say what it is set to with ?durability=always or ?durability=everysec in the URL"
-NO_EVICTION = "set `maxmemory-policy noeviction`: this one deletes requests when memory is short"
+STATE_DURABILITY = "state its setting with ?durability=always or ?durability=everysec in the URL"
+NO_EVICTION = "set `maxmemory-policy noeviction`: the current policy deletes requests when memory is short"
 
 
 async def checked_durability(server: Server) -> str:
@@ -32,7 +32,7 @@ async def checked_durability(server: Server) -> str:
     configured = await _configured(server)
     if configured is None:
         if promised is None:
-            raise SettingError("durability", "unknown: the server does not tell its settings", STATE_DURABILITY)
+            raise SettingError("durability", "unknown: the server hides its settings", STATE_DURABILITY)
         return f"{promised}, as the URL says"
     if configured != ALWAYS and (configured, promised) != (EVERYSEC, EVERYSEC):
         raise SettingError("durability", configured, REMEDY)
