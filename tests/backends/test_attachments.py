@@ -59,8 +59,8 @@ async def test_two_processes_keep_no_more_than_the_limits_together(url: str) -> 
         # Each replaces those before it, and is refused if one behind it replaced it first.
         files = [file for file in await asyncio.gather(*small, return_exceptions=True) if isinstance(file, dict)]
         reads = [here.attachment(many.id, file["number"]) for file in files]
-        kept = [each for each in await asyncio.gather(*reads, return_exceptions=True) if each == b"x"]
-        assert 0 < len(kept) <= MAX_FILES
+        stored = [each for each in await asyncio.gather(*reads, return_exceptions=True) if each == b"x"]
+        assert 0 < len(stored) <= MAX_FILES
         homes = (here, there, here, there)
         full = [each.attach(large.id, f"f{n}", "a", b"x" * MAX_FILE, by="ann") for n, each in enumerate(homes)]
         numbers = [file["number"] for file in await asyncio.gather(*full)]

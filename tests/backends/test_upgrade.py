@@ -45,7 +45,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("schema_url"))
 
 
-async def told(code: Path, url: str, *words: str) -> str:
+async def run_command(code: Path, url: str, *words: str) -> str:
     """Return what the Ringi in that folder says on the command line."""
     command = [sys.executable, "-c", ENTRY, *words, "--url", url]
     process = await asyncio.create_subprocess_exec(
@@ -59,7 +59,7 @@ async def told(code: Path, url: str, *words: str) -> str:
 async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(url: str, newer: Path) -> None:
     async with open_backend(url) as backend:
         await store_request(backend.store, "before")
-        await told(newer, url, "migrate")
+        await run_command(newer, url, "migrate")
         await store_request(backend.store, "after")
         await backend.store.move_cursor("me", "", "1")
     async with open_backend(url) as again, inbox_on(again, tenant="tenant-1") as inbox:
@@ -70,19 +70,19 @@ async def test_an_old_version_works_on_when_a_newer_one_has_added_to_its_tables(
 
 
 async def test_what_a_newer_version_wrote_is_kept_through_an_older_ones_change(url: str, newer: Path) -> None:
-    asked = json.loads(await told(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
+    asked = json.loads(await run_command(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
         done = await inbox.respond(asked["id"], "approve", digest=asked["digest"], responder="ann")
         assert (done.model_extra or {})[MARK] == "asked"
         assert MARK not in json.loads(request_json(done))
         assert (await verify(backend.store))[1] == []
-    shown = json.loads(await told(newer, url, "show", asked["id"], "--json"))
-    assert (shown["status"], shown[MARK]) == ("completed", "asked")
-    await told(newer, url, "verify")
+    request = json.loads(await run_command(newer, url, "show", asked["id"], "--json"))
+    assert (request["status"], request[MARK]) == ("completed", "asked")
+    await run_command(newer, url, "verify")
 
 
 async def test_an_older_version_leaves_a_persons_part_to_the_newer_one_that_wrote_more(url: str, newer: Path) -> None:
-    asked = json.loads(await told(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
+    asked = json.loads(await run_command(newer, url, "ask", "Ship it?", "--action", "ship", "--json"))
     async with open_backend(url) as backend, inbox_on(backend) as inbox:
         done = await inbox.respond(asked["id"], "approve", digest=asked["digest"], responder="ann")
 
@@ -91,14 +91,14 @@ async def test_an_older_version_leaves_a_persons_part_to_the_newer_one_that_wrot
         assert MARK in left[asked["id"]]
         assert await inbox.get(asked["id"]) == done
         assert (await verify(backend.store))[1] == []
-    await told(newer, url, "erase", "--person", "ann", "--name", "root", "--yes")
-    shown = json.loads(await told(newer, url, "show", asked["id"], "--json"))
-    assert (shown["response"]["responder"], shown[MARK]) == (ERASED_PERSON, "asked")
-    await told(newer, url, "verify")
+    await run_command(newer, url, "erase", "--person", "ann", "--name", "root", "--yes")
+    request = json.loads(await run_command(newer, url, "show", asked["id"], "--json"))
+    assert (request["response"]["responder"], request[MARK]) == (ERASED_PERSON, "asked")
+    await run_command(newer, url, "verify")
 
 
 async def test_tables_that_a_newer_version_has_changed_are_refused(url: str, tmp_path: Path) -> None:
-    await told(next_version(tmp_path / "breaking", breaking=True), url, "migrate")
+    await run_command(next_version(tmp_path / "breaking", breaking=True), url, "migrate")
 
     with pytest.raises(SettingError, match="a newer Ringi has changed this store"):
         async with open_backend(url):
@@ -107,7 +107,7 @@ async def test_tables_that_a_newer_version_has_changed_are_refused(url: str, tmp
 
 async def test_of_newer_versions_that_start_at_once_one_changes_the_tables(url: str, newer: Path) -> None:
     async with open_backend(url) as backend:
-        await asyncio.gather(*(told(newer, url, "migrate") for _ in range(3)))
+        await asyncio.gather(*(run_command(newer, url, "migrate") for _ in range(3)))
         await store_request(backend.store)
 
 
@@ -121,7 +121,7 @@ async def test_old_servers_write_on_while_a_foreign_transaction_keeps_the_tables
         held = foreign.transaction()
         await held.start()
         await foreign.execute(f'SELECT FROM "{schema}".requests')
-        migrating = asyncio.create_task(told(newer, schema_url, "migrate"))
+        migrating = asyncio.create_task(run_command(newer, schema_url, "migrate"))
         tries, number = set[Any](), 0
         async with asyncio.timeout(SECONDS):
             while len(tries) < 3:

@@ -145,10 +145,10 @@ async def test_everybody_hears_what_they_may_see(tmp_path: Path) -> None:
         async with ringi.Client(world.url, world.token("person", "ann")) as ann, aclosing(ann.follow("")) as events:
             heard = await taken(events, 3)
             hidden = await world.asked(assignee="bob")
-            shown = await world.asked(assignee="ann")
+            visible = await world.asked(assignee="ann")
             heard += await taken(events, 1)
 
-        assert heard[-1].record_id == shown.id
+        assert heard[-1].record_id == visible.id
         assert hidden.id not in {event.record_id for event in heard}
 
 

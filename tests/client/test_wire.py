@@ -294,9 +294,9 @@ def test_an_error_comes_back_as_it_was(error: RingiError) -> None:
     reply = httpx.Response(sent.status_code, headers=dict(sent.headers), content=bytes(sent.body))
     call = ApiCall("POST", "/v1/requests/r1/respond", "r1", {"digest": "sha256:0"})
 
-    told = error_of("http://ringi", call, reply, reply.json())
+    raised = error_of("http://ringi", call, reply, reply.json())
 
-    assert (type(told), str(told), vars(told)) == (type(error), str(error), vars(error))
+    assert (type(raised), str(raised), vars(raised)) == (type(error), str(error), vars(error))
 
 
 def test_every_error_of_the_verbs_has_its_code() -> None:

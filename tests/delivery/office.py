@@ -63,11 +63,13 @@ class Office:
 
 
 @asynccontextmanager
-async def office(store: str | Backend, given: DeliverySettings, clock: Clock = utc_now) -> AsyncIterator[Office]:
+async def office(
+    store: str | Backend, configuration: DeliverySettings, clock: Clock = utc_now
+) -> AsyncIterator[Office]:
     """Deliver from a store, opened for it if need be."""
     opened = open_backend(store, poll_interval=0.1) if isinstance(store, str) else nullcontext(store)
     async with opened as backend, inbox_on(backend, clock=clock) as inbox:
-        deliveries, stop = Deliveries(backend, inbox, given), asyncio.Event()
+        deliveries, stop = Deliveries(backend, inbox, configuration), asyncio.Event()
         working = asyncio.create_task(deliveries.work(stop))
         try:
             yield Office(backend, inbox, deliveries)

@@ -93,7 +93,7 @@ async def test_that_nobody_at_all_is_told_stands_in_the_log(
     async with office(store_url, mailing(post, ANN, EVE)) as here:
         lost = await here.asked(assignee="zoe", candidate_groups=["none"])
         await here.settled(await here.asked(), "delivered")
-        assert f"is told of request {lost.id}, for zoe, none: add them, or an admin" in caplog.text
+        assert f"may answer request {lost.id}, for zoe, none; add them or an admin" in caplog.text
         assert post.to == ["ann@example.com"]
 
 
@@ -186,8 +186,8 @@ async def scanner() -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def test_a_scanner_that_opens_every_link_changes_nothing(post: PostOffice) -> None:
-    given = mailing(post, ANN)
-    async with open_world("memory://", serves=True, delivery=given) as world, scanner() as client:
+    configuration = mailing(post, ANN)
+    async with open_world("memory://", serves=True, delivery=configuration) as world, scanner() as client:
         request = await world.asked(assignee="ann", action={"name": "refund", "args": {}})
         await until(lambda: len(post.mails) == 1)
         (mail,) = post.mails

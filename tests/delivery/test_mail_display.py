@@ -29,16 +29,16 @@ async def mailed(blocks: list[Block], language: Any = "en") -> tuple[str, str]:
 
 @pytest.mark.parametrize(("language", "word"), [("en", "Table"), ("ja", "表"), ("zh", "表格")])
 async def test_rows_code_changes_and_links_are_shown_and_images_named(language: Any, word: str) -> None:
-    for said in await mailed(BLOCKS, language):
-        lines = said.splitlines()
+    for text in await mailed(BLOCKS, language):
+        lines = text.splitlines()
         assert f"{word} 2 × 2: Overdue" in lines
         for line in ("  customer | amount", "  c-77 | 4000", "  c-78 |", "  DELETE FROM orders", "  WHERE id = 1182;"):
             assert line in lines, line
         for line in ("  - 30 days", "  + 14 days"):
             assert line in lines, line
-        assert "free" not in said
-        assert "The damaged parcel" in said
-        assert "https: //example.com/t/1?a=b" in said.replace("&amp;", "&")
+        assert "free" not in text
+        assert "The damaged parcel" in text
+        assert "https: //example.com/t/1?a=b" in text.replace("&amp;", "&")
 
 
 async def test_what_is_long_is_cut_and_says_how_much_is_left() -> None:
@@ -60,10 +60,10 @@ async def test_nothing_in_it_is_a_link_a_header_or_markup() -> None:
         Diff(before=evil, after="x"),
         Link(url="https://evil.example/"),
     ]
-    for said in await mailed(blocks):
-        assert "://evil" not in said
-        assert "\nBcc" not in said
-        assert "\u202e" not in said
+    for text in await mailed(blocks):
+        assert "://evil" not in text
+        assert "\nBcc" not in text
+        assert "\u202e" not in text
     assert "<img" not in (await mailed(blocks))[1]
     assert "<b>" not in (await mailed(blocks))[1]
 

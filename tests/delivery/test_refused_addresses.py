@@ -49,25 +49,27 @@ async def test_an_agent_cannot_tell_a_name_of_the_internal_network_from_none(
     names: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with open_world("memory://", delivery=settings(allow=())) as world:
-        told = []
+        attempts = []
         for id, host in (("q1", INTERNAL), ("q2", NOWHERE)):
             body = {"title": "Go?", "id": id, "webhooks": [{"url": f"https://{host}/hook"}]}
             assert (await world.client("agent", "bot").post("/v1/requests", json=body)).status_code == 201
             (delivery,) = await ended(world, id)
-            told.append([(each["status"], each["code"], each["error"], each["next_at"]) for each in delivery["tries"]])
+            attempts.append(
+                [(each["status"], each["code"], each["error"], each["next_at"]) for each in delivery["tries"]]
+            )
 
-    assert told == [[("failed", None, NO_ADDRESS, None)]] * 2
+    assert attempts == [[("failed", None, NO_ADDRESS, None)]] * 2
     # Who runs the server reads why.
     assert f"{INTERNAL} is 10.20.30.40, which is not public" in caplog.text
 
 
 async def test_an_endpoint_of_the_servers_own_whose_name_is_not_known_yet_is_tried_again(names: None) -> None:
-    given = settings(endpoint(f"https://{NOWHERE}/hook"), allow=())
-    async with office("memory://", given) as here:
+    configuration = settings(endpoint(f"https://{NOWHERE}/hook"), allow=())
+    async with office("memory://", configuration) as here:
         request = await here.asked()
         (delivery,) = await here.settled(request, "failed")
 
-    assert [each.error for each in delivery.tries] == [NO_ADDRESS] * len(given.schedule)
+    assert [each.error for each in delivery.tries] == [NO_ADDRESS] * len(configuration.schedule)
 
 
 @pytest.mark.parametrize("host", [*LITERALS, "LOCALHOST", "localhost.", "a.localhost", "0177.0.0.1", "10.1"])
@@ -86,10 +88,10 @@ def test_an_ask_may_name_an_address_of_a_network_that_is_allowed() -> None:
     assert fields(settings(), "https://10.0.0.1/hook") == ["webhooks.0.url"]
 
 
-def fields(given: DeliverySettings, url: str) -> list[str]:
+def fields(configuration: DeliverySettings, url: str) -> list[str]:
     """Return the fields in which an ask with this webhook is refused."""
     try:
-        given.check([Webhook(url=url)], "default")
+        configuration.check([Webhook(url=url)], "default")
     except InvalidError as error:
         return [each.field for each in error.errors]
     return []
@@ -101,15 +103,15 @@ async def test_the_refusal_is_a_422_that_names_the_field() -> None:
         reply = await world.client("agent", "bot").post("/v1/requests", json=body)
         (error,) = reply.json()["errors"]
         assert (reply.status_code, error["field"]) == (422, "webhooks.1.url")
-        assert "name one, or have its network allowed in RINGI_WEBHOOK_ALLOW" in error["message"]
+        assert "use one, or have its network allowed in RINGI_WEBHOOK_ALLOW" in error["message"]
 
 
 async def test_an_agent_reads_no_host_of_the_servers_own_endpoints() -> None:
     async with receiving() as crm, open_world("memory://", delivery=settings(endpoint(crm.url))) as world:
         body = {"title": "Go?", "id": "q1", "webhooks": [{"url": crm.url}]}
         assert (await world.client("agent", "bot").post("/v1/requests", json=body)).status_code == 201
-        shown = {each["endpoint"]: each["host"] for each in await ended(world, "q1", count=2)}
+        hosts = {each["endpoint"]: each["host"] for each in await ended(world, "q1", count=2)}
         known = {each["endpoint"]: each["host"] for each in await ended(world, "q1", "admin", "root", 2)}
 
     host = crm.url.removesuffix("/hook")
-    assert (shown, known) == ({"crm": "", "ask-0": host}, {"crm": host, "ask-0": host})
+    assert (hosts, known) == ({"crm": "", "ask-0": host}, {"crm": host, "ask-0": host})

@@ -15,8 +15,8 @@ from ringi.contracts.jobs import Job
 
 async def test_who_may_answer_is_reminded_once_by_however_many_servers(store_url: str) -> None:
     async with receiving() as crm, open_backend(store_url, poll_interval=0.1) as backend:
-        given = settings(endpoint(crm.url))
-        async with office(backend, given) as here, office(backend, given):
+        configuration = settings(endpoint(crm.url))
+        async with office(backend, configuration) as here, office(backend, configuration):
             request = await here.asked(due_at=(utc_now() + timedelta(seconds=2)).isoformat())
             await until(lambda: "request.reminded" in crm.types)
             job = Job(key="again", kind="remind", lane="again", payload={"tenant": "default", "request": request.id})

@@ -128,8 +128,8 @@ async def test_the_reply_of_a_receiver_is_not_read_on_for_ever(store_url: str) -
 
 async def test_a_receiver_that_never_answers_delays_nobody_else(store_url: str) -> None:
     async with receiving(hangs) as dead, receiving() as crm:
-        given = settings(endpoint(dead.url, "dead"), endpoint(crm.url), timeout=60.0)
-        async with office(store_url, given) as here:
+        configuration = settings(endpoint(dead.url, "dead"), endpoint(crm.url), timeout=60.0)
+        async with office(store_url, configuration) as here:
             for _ in range(10):
                 await here.asked()
             await crm.calls(10)
@@ -183,10 +183,10 @@ async def test_a_name_that_means_something_else_a_moment_later_leads_nowhere_els
 
 async def test_an_endpoint_hears_what_it_asked_for_of_its_own_tenant(store_url: str) -> None:
     async with receiving() as some, receiving() as others:
-        given = settings(
+        configuration = settings(
             endpoint(some.url, "some", events=("request.completed",)), endpoint(others.url, "others", tenant="other")
         )
-        async with office(store_url, given) as here:
+        async with office(store_url, configuration) as here:
             request = await here.asked()
             await here.answered(request)
             await here.inbox.of("other").ask("Elsewhere?")
@@ -247,10 +247,10 @@ async def test_a_redelivery_is_sent_though_it_was_delivered_before(store_url: st
 
 
 async def test_a_redelivery_takes_the_place_of_the_tries_that_were_still_to_come(store_url: str) -> None:
-    given = settings(schedule=(0.0, 0.5, 0.5))
+    configuration = settings(schedule=(0.0, 0.5, 0.5))
     async with receiving(answers(500), OK) as crm:
-        given = given.model_copy(update={"endpoints": (endpoint(crm.url),)})
-        async with office(store_url, given) as here:
+        configuration = configuration.model_copy(update={"endpoints": (endpoint(crm.url),)})
+        async with office(store_url, configuration) as here:
             request = await here.asked()
             (delivery,) = await here.settled(request, "waiting")
             await here.deliveries.redeliver("default", delivery.id, by="olga")
@@ -281,20 +281,20 @@ async def test_a_process_that_knows_no_receivers_takes_nothing_from_one_that_doe
 
 async def test_what_is_configured_elsewhere_only_is_left_to_the_next_try(store_url: str) -> None:
     async with receiving() as crm, open_backend(store_url, poll_interval=0.1) as backend:
-        given = settings(endpoint(crm.url), schedule=(0.0, 0.5, 0.5))
-        async with office(backend, given) as here:
+        configuration = settings(endpoint(crm.url), schedule=(0.0, 0.5, 0.5))
+        async with office(backend, configuration) as here:
             request = await here.asked()
             (delivery,) = await here.settled(request, "delivered")
 
         async def stands(status: str) -> bool:
             return next(each for each in await here.of(request) if each.endpoint == "crm").status == status
 
-        elsewhere = given.model_copy(update={"endpoints": (endpoint(crm.url, name="other"),)})
+        elsewhere = configuration.model_copy(update={"endpoints": (endpoint(crm.url, name="other"),)})
         async with office(backend, elsewhere) as other:
             await other.deliveries.redeliver("default", delivery.id, by="ann")
             await until(lambda: stands("waiting"))
         tried = next(each for each in await here.of(request) if each.endpoint == "crm").tries[-1]
-        async with office(backend, given):
+        async with office(backend, configuration):
             await until(lambda: stands("delivered"))
 
     assert "same receivers to all servers and workers" in str(tried.error)

@@ -115,7 +115,7 @@ async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recov
     mortal: servers.MortalPostgres,
 ) -> None:
     async with Database(f"{mortal.url}?schema=killed") as database:
-        store, kept = PostgresStore(database), list[str]()
+        store, stored_ids = PostgresStore(database), list[str]()
         stop = asyncio.Event()
 
         async def writer(name: int) -> None:
@@ -124,7 +124,7 @@ async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recov
                 n += 1
                 await rest.wait(0.01)
                 try:
-                    kept.append((await store_request(store, f"request-{name}-{n}")).id)
+                    stored_ids.append((await store_request(store, f"request-{name}-{n}")).id)
                 except UnavailableError:
                     await rest.wait(0.01)
 
@@ -133,7 +133,7 @@ async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recov
                 for task in writers:
                     if task.done():
                         task.result()
-                return len(kept) >= wanted
+                return len(stored_ids) >= wanted
 
             await until(is_enough)
 
@@ -142,12 +142,12 @@ async def test_what_was_acknowledged_survives_a_killed_server_and_the_pool_recov
             await has_kept(wanted)
             await asyncio.to_thread(mortal.kill)
             await asyncio.to_thread(mortal.start)
-            await has_kept(len(kept) + 10)
+            await has_kept(len(stored_ids) + 10)
         stop.set()
         await asyncio.gather(*writers)
 
-        found = await store.get_many(Request, [Key("tenant-1", id) for id in kept])
-        assert {request.id for request in found} == set(kept)
+        found = await store.get_many(Request, [Key("tenant-1", id) for id in stored_ids])
+        assert {request.id for request in found} == set(stored_ids)
         assert (await verify(store))[1] == []
 
 

@@ -30,7 +30,7 @@ from ringi.testing.factories import a_request, answer_to
 LIMIT = 20.0
 MANY = 40
 ODD = 'Ann "the {wise}, \\ one" 田中'
-KEPT = (
+QUERIES = (
     "SELECT * FROM requests ORDER BY id",
     "SELECT * FROM shown ORDER BY id, audience",
     f"SELECT {', '.join(EVENT_COLUMNS)} FROM unsealed ORDER BY record_id, version",
@@ -122,7 +122,7 @@ async def test_changes_made_together_leave_what_they_leave_one_by_one(database: 
             await store.put(after, why)
         assert all(await change_all(other, [change(after, why) for after, why in changed if why]))
 
-        for sql in KEPT:
+        for sql in QUERIES:
             assert await database.fetch(sql) == await other.fetch(sql)
 
 

@@ -29,7 +29,7 @@ LIMIT = 50.0
 CHANNEL = db_settings().channel
 LISTENING = "SELECT pid FROM pg_stat_activity WHERE application_name = 'ringi' AND query LIKE 'LISTEN%pgqueuer%'"
 
-KEPT = "SELECT pid FROM pg_stat_activity WHERE application_name = 'ringi' AND query = 'SELECT 1'"
+LISTENERS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'ringi' AND query = 'SELECT 1'"
 
 
 async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had_begun_goes_on(
@@ -67,7 +67,7 @@ async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had
         stop.set()
         await work
     assert handled == ["next", "long"]
-    assert [said for said in caplog.messages if "lost" in said] == [
+    assert [message for message in caplog.messages if "lost" in message] == [
         "the connection for notifications of jobs was lost: opening another"
     ]
 
@@ -80,7 +80,7 @@ PROBE = timedelta(seconds=20)
 async def overheard(database: Database) -> AsyncIterator[asyncio.Queue[str]]:
     """Collect all notifications of jobs."""
     heard, connection = asyncio.Queue[str](), await database.connect()
-    await connection.add_listener(CHANNEL, lambda *said: heard.put_nowait(said[-1]))
+    await connection.add_listener(CHANNEL, lambda *message: heard.put_nowait(message[-1]))
     yield heard
     await connection.close()
 
@@ -131,16 +131,16 @@ async def test_lanes_keep_their_connection_alive_again_after_one_was_refused(
 ) -> None:
     monkeypatch.setattr(jobs, "HEARTBEAT", timedelta(seconds=1))
 
-    async def kept() -> set[int]:
-        return {row["pid"] for row in await database.pool.fetch(KEPT)}
+    async def listeners() -> set[int]:
+        return {row["pid"] for row in await database.pool.fetch(LISTENERS)}
 
     async with jobs.PartitionLocks(behind), asyncio.timeout(LIMIT):
-        while not (before := await kept()):
+        while not (before := await listeners()):
             await Wakeup().wait(0.01)
         proxy.is_blocked = True
         proxy.cut()
         while proxy.refused < 2:
             await Wakeup().wait(0.01)
         proxy.is_blocked = False
-        while not await kept() - before:
+        while not await listeners() - before:
             await Wakeup().wait(0.01)

@@ -69,8 +69,8 @@ class Explained(Database):
     blocks = 0
 
     async def fetch(self, sql: str, *values: Any) -> list[asyncpg.Record]:
-        ((told,),) = await super().fetch(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", *values)
-        plan = json.loads(told)[0]["Plan"]
+        ((explained,),) = await super().fetch(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", *values)
+        plan = json.loads(explained)[0]["Plan"]
         self.blocks += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
         return await super().fetch(sql, *values)
 

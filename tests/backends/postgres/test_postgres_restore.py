@@ -119,12 +119,12 @@ async def test_seals_that_were_kept_name_what_is_missing_and_readers_that_know_m
     await asyncio.to_thread(servers.restored, target, tmp_path / "copy")
     async with open_backend(target) as backend:
         assert await verify(backend.store) == (1, [])
-        told = await compare(backend.store, read_seals(tmp_path / "seals"), KEY)
+        report = await compare(backend.store, read_seals(tmp_path / "seals"), KEY)
         hub = EventHub(backend.store, backend.notifier, None)  # type: ignore[arg-type]
         with pytest.raises(InvalidError, match="past the end of the events"):
             await hub.check("tenant-1", last)
 
-    assert "over 2 events finds only 1: the others are missing" in told.findings[0]
+    assert "over 2 events finds only 1: the others are missing" in report.findings[0]
 
 
 @pytest.fixture
