@@ -104,7 +104,7 @@ def test_without_settings_nobody_is_told_and_the_schedule_is_that_of_standard_we
         ({"RINGI_WEBHOOKS": json.dumps([{**CRM, "secrets": ["whsec_secret"]}])}, "random bytes"),
         ({"RINGI_WEBHOOKS": json.dumps([{**CRM, "name": "ask-0"}])}, "reserved prefix"),
         ({"RINGI_WEBHOOKS": json.dumps([{**CRM, "events": ["request.lost"]}])}, "request.created"),
-        ({"RINGI_WEBHOOKS": json.dumps([{**CRM, "headers": {"Host": "a"}}])}, "drop it"),
+        ({"RINGI_WEBHOOKS": json.dumps([{**CRM, "headers": {"Host": "a"}}])}, "remove it"),
         ({"RINGI_WEBHOOKS": json.dumps([{**CRM, "headers": {"a": "b\r\nc: d"}}])}, "one line"),
         ({"RINGI_WEBHOOK_SCHEDULE": "0,soon"}, "numbers"),
         ({"RINGI_WEBHOOK_JITTER": "-1"}, "numbers"),
