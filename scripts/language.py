@@ -24,12 +24,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BANNED = {
-    "given": 84,
-    "kept": 36,
-    "said": 111,
-    "shown": 72,
-    "soonest": 3,
-    "told": 149,
+    "given": 55,
+    "kept": 25,
+    "said": 92,
+    "shown": 61,
+    "soonest": 0,
+    "told": 122,
 }
 """Banned names, each with its number of definitions today. Lower a number when one goes; never raise one."""
 PARTS = ("src", "tests", "benchmarks", "scripts")
