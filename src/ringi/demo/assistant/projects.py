@@ -9,18 +9,17 @@ from ringi.assistant import (
     Assistant,
     CallJob,
     Choices,
-    Definitions,
     Info,
-    InfoHandler,
     Needs,
     Text,
     WorkflowNeeds,
     in_language,
 )
 from ringi.demo.assistant.ledger import PlanExecutor
-from ringi.demo.assistant.lookups import Lookups, info_handlers
+from ringi.demo.assistant.lookups import Lookups
 from ringi.demo.assistant.office import Office, Row
 from ringi.demo.assistant.planner import Planner
+from ringi.demo.assistant.shared import START_OVER_ACTION, definitions, table
 from ringi.demo.assistant.speaker import (
     ALL_RIGHT,
     FEEDBACK,
@@ -151,12 +150,7 @@ ACTIONS = (
         workflow="resourceCheckWorkflow",
         requires=("project_list",),
     ),
-    Action(
-        "cancel",
-        "cancel",
-        label={"en": "Start over", "ja": "最初からやり直す", "zh": "重新开始"},
-        description={"en": "Clears what was gathered", "ja": "集めた情報を消去", "zh": "清除已收集的信息"},
-    ),
+    START_OVER_ACTION,
 )
 NO_GOAL = (
     r"(?:(?:still|rather|quite|very|not) )*(?:(?:un)?clear|unknown|missing|vague|wrong|open)\b|not (?!to\b)"
@@ -300,7 +294,7 @@ def assistant(model: BaseChatModel, office: Office, name: str = "assistant") -> 
     planner = Planner(model, "projects", action="add_milestone", about="project", in_turn=True)
     return Assistant(
         name,
-        definitions(list(info_handlers(lookups).values())),
+        definitions(INFOS, ACTIONS, HANDLERS, lookups),
         model,
         workflows={
             "projectPlanWorkflow": planner.plan,
@@ -318,11 +312,6 @@ def assistant(model: BaseChatModel, office: Office, name: str = "assistant") -> 
     )
 
 
-def definitions(handlers: list[InfoHandler]) -> Definitions:
-    """Return what the assistant knows and does."""
-    return Definitions(INFOS, ACTIONS, tuple(each for each in handlers if each.name in HANDLERS))
-
-
 class ProjectReports:
     """The workflows of the immediate actions."""
 
@@ -333,7 +322,7 @@ class ProjectReports:
         """Return the status of the projects as a table."""
         projects = await self._lookups.projects({})
         lines = [row(each, job) for each in projects]
-        return "\n".join([in_language(STATUS_HEAD, job.language), "|---" * 5 + "|", *lines])
+        return table(in_language(STATUS_HEAD, job.language), lines)
 
     async def free(self, job: CallJob) -> str:
         """Return the free hours of people as a table."""
@@ -343,7 +332,7 @@ class ProjectReports:
             f"| {each['free_hours']} |"
             for each in people
         ]
-        return "\n".join([in_language(FREE_HEAD, job.language), "|---" * 3 + "|", *lines])
+        return table(in_language(FREE_HEAD, job.language), lines)
 
 
 def row(project: Row, job: CallJob) -> str:

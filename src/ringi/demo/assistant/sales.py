@@ -9,18 +9,17 @@ from ringi.assistant import (
     Assistant,
     CallJob,
     Choices,
-    Definitions,
     Info,
-    InfoHandler,
     Needs,
     Text,
     WorkflowNeeds,
     in_language,
 )
 from ringi.demo.assistant.ledger import PlanExecutor
-from ringi.demo.assistant.lookups import INDUSTRY_NAMES, Lookups, info_handlers
+from ringi.demo.assistant.lookups import INDUSTRY_NAMES, Lookups
 from ringi.demo.assistant.office import Office
 from ringi.demo.assistant.planner import Planner
+from ringi.demo.assistant.shared import START_OVER_ACTION, definitions
 from ringi.demo.assistant.speaker import (
     ALL_RIGHT,
     FEEDBACK,
@@ -159,12 +158,7 @@ ACTIONS = (
         workflow="performanceReportWorkflow",
         requires=("sales_performance", "customer_feedback"),
     ),
-    Action(
-        "cancel",
-        "cancel",
-        label={"en": "Start over", "ja": "最初からやり直す", "zh": "重新开始"},
-        description={"en": "Clears what was gathered", "ja": "集めた情報を消去", "zh": "清除已收集的信息"},
-    ),
+    START_OVER_ACTION,
 )
 FOCUS = tuple(
     ReplyRule(
@@ -285,7 +279,7 @@ def assistant(model: BaseChatModel, office: Office, name: str = "sales") -> Assi
     planner = Planner(model, "sales", action="add_task", about="lead", in_turn=False)
     return Assistant(
         name,
-        definitions(list(info_handlers(Lookups(office)).values())),
+        definitions(INFOS, ACTIONS, HANDLERS, Lookups(office)),
         model,
         workflows={
             "salesStrategyWorkflow": planner.plan,
@@ -301,11 +295,6 @@ def assistant(model: BaseChatModel, office: Office, name: str = "sales") -> Assi
         },
         prompt=PROMPT,
     )
-
-
-def definitions(handlers: list[InfoHandler]) -> Definitions:
-    """Return what the assistant knows and does."""
-    return Definitions(INFOS, ACTIONS, tuple(each for each in handlers if each.name in HANDLERS))
 
 
 async def leads(job: CallJob) -> str:
