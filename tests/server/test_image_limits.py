@@ -42,7 +42,7 @@ async def test_of_too_many_images_none_is_read_or_decoded(
     await answer(world)
     touched: list[Any] = []
     monkeypatch.setattr(Images, "content", lambda *args: touched.append(args))
-    monkeypatch.setattr(message_parts, "decoded", touched.append)
+    monkeypatch.setattr(message_parts, "decode_image", touched.append)
     reply = await send(ann, [part] * 40)
     message = f"a message accepts at most {MAX_IMAGES} images: send the others in the next message"
     assert (reply.status_code, reply.json()["errors"]) == (422, [{"field": "messages", "message": message}])
