@@ -84,7 +84,7 @@ export interface Resume {
   metadata?: JsonObject | null;
 }
 /**
- * What a person sends back: the decision, what goes with it, and the digest they saw.
+ * A person's answer: the decision, its data, and the digest of the request that the person saw.
  */
 export interface Answer {
   decision: "approve" | "edit" | "reject" | "respond";
@@ -94,7 +94,7 @@ export interface Answer {
   message?: string | null;
 }
 /**
- * What an agent says when it asks; everything but the title has a default.
+ * A question of an agent; all fields except the title have defaults.
  */
 export interface Ask {
   title: string;
@@ -191,7 +191,7 @@ export interface Option {
   label?: string;
 }
 /**
- * Any of several options, in a list that opens.
+ * Any number of several options, in a list that opens.
  */
 export interface MultiSelect {
   name: string;
@@ -208,7 +208,7 @@ export interface MultiSelect {
   type: "multiselect";
 }
 /**
- * One of several options, all in sight.
+ * One of several options, all visible.
  */
 export interface Radio {
   name: string;
@@ -225,7 +225,7 @@ export interface Radio {
   type: "radio";
 }
 /**
- * Any of several options, all in sight.
+ * Any number of several options, all visible.
  */
 export interface Checkbox {
   name: string;
@@ -286,7 +286,7 @@ export interface Date {
   default?: string | null;
 }
 /**
- * A moment, as RFC 3339 with its offset from UTC; bounds are compared as moments, whatever their offsets.
+ * A time, as RFC 3339 with its offset from UTC; bounds with other offsets are compared correctly.
  */
 export interface DateTime {
   name: string;
@@ -300,7 +300,7 @@ export interface DateTime {
   default?: string | null;
 }
 /**
- * Yes or no; where it is required, no is an answer too.
+ * Yes or no; for a required field, no is an answer too.
  */
 export interface Boolean {
   name: string;
@@ -850,7 +850,7 @@ export interface InsightEvidence {
   runId: string;
 }
 /**
- * How one decision is offered on the page.
+ * The label, style and value of one decision on the page.
  */
 export interface Button {
   label?: string | null;
@@ -1150,7 +1150,7 @@ export interface EngrammerStateQuery {
   threadId: string;
 }
 /**
- * What was erased, or would be.
+ * The result of an erasure, or of a dry run.
  */
 export interface Erasure {
   requests?: string[];
@@ -1517,7 +1517,7 @@ export interface SignIn {
   replace?: boolean;
 }
 /**
- * What to erase: all that is one person's, or all that ended before a time.
+ * The selection of an erasure: all data of one person, or all data that ended before a time.
  */
 export interface Sweep {
   person?: string | null;
