@@ -112,19 +112,19 @@ class Office:
 
     def say(self, messages: Sequence[BaseMessage]) -> AIMessage | str:
         self.heard += 1
-        said = messages[-1].text
-        if said.startswith("goal: "):
-            op = {"op": "set", "key": "goals", "value": said.removeprefix("goal: "), "quote": said}
+        text = messages[-1].text
+        if text.startswith("goal: "):
+            op = {"op": "set", "key": "goals", "value": text.removeprefix("goal: "), "quote": text}
             return calls(DECLARE, ops=[op]).model_copy(update={"content": "I see."})
-        if said.startswith("feedback: "):
-            return calls(DECLARE, ops=[{"op": "feedback", "text": said.removeprefix("feedback: ")}])
-        if said.startswith("do: "):
-            return calls(DECLARE, required_actions=[{"type": said.removeprefix("do: ")}])
-        if said.startswith("say: "):
-            return said.removeprefix("say: ")
-        if said.startswith("route: "):
-            return calls(ROUTE, agent=said.removeprefix("route: "))
-        return f"You said {said}"
+        if text.startswith("feedback: "):
+            return calls(DECLARE, ops=[{"op": "feedback", "text": text.removeprefix("feedback: ")}])
+        if text.startswith("do: "):
+            return calls(DECLARE, required_actions=[{"type": text.removeprefix("do: ")}])
+        if text.startswith("say: "):
+            return text.removeprefix("say: ")
+        if text.startswith("route: "):
+            return calls(ROUTE, agent=text.removeprefix("route: "))
+        return f"You said {text}"
 
 
 class ChatDriver:

@@ -331,13 +331,13 @@ async def test_what_a_schema_refers_to_is_found_in_what_is_asked(office: Office,
 async def test_what_a_person_told_once_is_as_old_as_it_is(office: Office, file: str) -> None:
     async with talking(office, file) as talk:
         await talk.send("ask", info="style")
-        told = await talk.answer("approve", by="ann", data={"value": "brief"})
+        messages = await talk.answer("approve", by="ann", data={"value": "brief"})
         await talk.item("style")
         talk.chat = "another"
         memory = await talk.say("hello")
 
-    assert told.response is not None
-    assert memory.items["style"].observed_at == told.response.at
+    assert messages.response is not None
+    assert memory.items["style"].observed_at == messages.response.at
 
 
 @pytest.mark.parametrize("part", ["plan", "approve", "execute"])

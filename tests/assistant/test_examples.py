@@ -34,7 +34,7 @@ class ChatDriver:
         self.person = ScriptedPerson()
         self.desk, self._front = TestHarness(self.person, agents=served.values()), served[name]
         self.office, self.asked_of_model = office, 0
-        self._shown = 0
+        self._displayed = 0
 
     def _say(self, messages: Any) -> Any:
         self.asked_of_model += 1
@@ -79,7 +79,7 @@ class ChatDriver:
     async def heard(self) -> str:
         """Return what was said since this was last asked."""
         messages = (await self.desk.resume(CHAT)).state["messages"]
-        new, self._shown = messages[self._shown :], len(messages)
+        new, self._displayed = messages[self._displayed :], len(messages)
         return "\n".join(message.text for message in new if isinstance(message, AIMessage))
 
     async def _start(self, input: dict[str, Any]) -> ContextMemory:
@@ -434,11 +434,11 @@ def test_steps_follow_each_other_from_the_next_monday_on() -> None:
 
 @pytest.mark.parametrize("module", [projects, sales, helper])
 def test_everything_that_is_shown_is_worded_in_three_languages(module: Any, tmp_path: Path) -> None:
-    shown = module.assistant(ScriptedModel(script=say), Office(tmp_path / "office.db"))
-    definitions = shown.definitions
+    assistants = module.assistant(ScriptedModel(script=say), Office(tmp_path / "office.db"))
+    definitions = assistants.definitions
     titled = [text for each in (*definitions.infos, *definitions.handlers) for text in (each.title, each.description)]
     labelled = [text for each in definitions.actions for text in (each.label, each.description)]
-    for text in (*titled, *labelled, shown.title, shown.description):
+    for text in (*titled, *labelled, assistants.title, assistants.description):
         assert isinstance(text, dict)
         assert set(text) == {"en", "ja", "zh"}
 
@@ -578,9 +578,9 @@ async def test_who_wants_to_start_over_is_told_of_that_button(
 ) -> None:
     one = talk("assistant")
     await one.say(words)
-    told = await one.heard()
-    assert answer in told
-    assert "approve" not in told
+    text = await one.heard()
+    assert answer in text
+    assert "approve" not in text
 
 
 @pytest.mark.parametrize(("message", "is_told"), [("too dear", True), (None, False)])
@@ -594,9 +594,9 @@ async def test_a_rejection_with_a_reason_says_how_to_go_on(
     await one.heard()
     one.person.rejects(message, kind="approval", times=1)
     await one.desk.resume(str(plan.thread_id))
-    told = await one.heard()
-    assert "rejected version 1" in told
-    assert ("To plan again with this feedback, press “Create a plan”" in told) == is_told
+    text = await one.heard()
+    assert "rejected version 1" in text
+    assert ("To plan again with this feedback, press “Create a plan”" in text) == is_told
 
 
 @pytest.mark.parametrize(
@@ -609,6 +609,6 @@ async def test_a_report_names_all_that_customers_like_least_and_the_currency(
     sold = {"amount": 1200, "target": 2000, "rate": 60, "start": "2026-01-01", "end": "2026-10-31"}
     feedback = {"by_topic": {"delivery": 3.0, "price": 3.0, "support": 4.2}, "average_score": 3.6}
     known = {"sales_performance": {**sold, "top_performers": []}, "customer_feedback": feedback}
-    told = await sales.report(CallJob({}, known, language))
-    assert topics in told
-    assert all(amount in told for amount in amounts)
+    text = await sales.report(CallJob({}, known, language))
+    assert topics in text
+    assert all(amount in text for amount in amounts)

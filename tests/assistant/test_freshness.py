@@ -42,11 +42,11 @@ class Ahead:
 class Forgetting(Office):
     """An office where what is looked up counts as fresh for a while only, and may be kept for longer."""
 
-    kept: float | None = None
+    cache_seconds: float | None = None
 
     def assistant(self, **more: Any) -> Assistant:
         made = super().assistant(**more)
-        handlers = tuple(replace(each, cache_duration=self.kept) for each in made.definitions.handlers)
+        handlers = tuple(replace(each, cache_duration=self.cache_seconds) for each in made.definitions.handlers)
         infos = tuple(replace(each, ttl=FRESH) if each.handler else each for each in made.definitions.infos)
         return replace(made, definitions=replace(made.definitions, handlers=handlers, infos=infos))
 
@@ -65,7 +65,7 @@ async def talking(office: Office, url: str, clock: Ahead) -> AsyncIterator[ChatD
 
 
 async def test_whoever_asks_to_see_it_anew_is_not_shown_what_was_kept(office: Forgetting, file: str) -> None:
-    office.kept = FRESH * 2
+    office.cache_seconds = FRESH * 2
     async with talking(office, file, Ahead()) as talk:
         first = await talk.say("goal: grow")
         again = await talk.send("refresh", info="projects")
@@ -225,11 +225,11 @@ async def test_plans_and_questions_that_a_deployment_no_longer_defines_go_and_th
         await talk.send("action", action="make")
         asked = (await talk.plan("planned"), await talk.send("ask", info="style"))[1].asks["style"]
         pending = await talk.inbox.find(Query(statuses=("pending",)))
-    given = office.assistant()
-    plan, do, *others = given.definitions.actions
+    assistant = office.assistant()
+    plan, do, *others = assistant.definitions.actions
     actions = (replace(plan, id="other"), replace(do, depends_on=("other",)), *others)
-    infos = tuple(each for each in given.definitions.infos if each.key != "style")
-    deployed = replace(given, definitions=replace(given.definitions, actions=actions, infos=infos))
+    infos = tuple(each for each in assistant.definitions.infos if each.key != "style")
+    deployed = replace(assistant, definitions=replace(assistant.definitions, actions=actions, infos=infos))
 
     async with at_work(file, deployed.agents()) as world:
         talk = ChatDriver(world)
@@ -248,9 +248,9 @@ def test_what_is_carried_out_stays_as_long_as_something_defined_carries_it_out(l
     deployed = replace(definitions, actions=tuple(definitions.action(id) for id in left))
     plan = Plan(id="p", workflow="planWorkflow", action_id="make", version=1, status="executing", hash="h")
     memory = set_workflow_status(ContextMemory().with_plan(plan), "executeWorkflow", "executing", NOON)
-    kept = drop_undefined(memory, deployed, NOON)
-    assert (kept == memory, bool(kept.plans), bool(kept.runs)) == (is_kept, is_kept, is_kept)
-    assert drop_undefined(kept, deployed, NOON) == kept
+    cache_seconds = drop_undefined(memory, deployed, NOON)
+    assert (cache_seconds == memory, bool(cache_seconds.plans), bool(cache_seconds.runs)) == (is_kept, is_kept, is_kept)
+    assert drop_undefined(cache_seconds, deployed, NOON) == cache_seconds
 
 
 def test_a_handler_may_take_one_info_for_two_parameters() -> None:

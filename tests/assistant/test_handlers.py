@@ -245,9 +245,9 @@ async def test_a_call_is_tried_again_and_its_last_error_is_told_to_all_and_not_k
     assert await value(asked) == "well"
     assert len(source.calls) == 3
     clock.advance(1)
-    told = {str(each) for each in await asyncio.gather(*asking(asked, 5), return_exceptions=True)}
-    assert len(told) == 1
-    assert told.pop().startswith(
+    errors = {str(each) for each in await asyncio.gather(*asking(asked, 5), return_exceptions=True)}
+    assert len(errors) == 1
+    assert errors.pop().startswith(
         "handler fetch_projects failed 3 times (ConnectionError: postgresql://ann:…@db/crm does not answer)"
     )
     assert await value(asked) == "well again"
@@ -331,7 +331,7 @@ async def test_at_most_so_many_results_are_kept_and_the_longest_unused_goes_firs
     assert await value(asked, number=2) == MAX_CACHED + 3
 
 
-def shown(options: Any) -> list[tuple[Any, str]]:
+def value_labels(options: Any) -> list[tuple[Any, str]]:
     return [(option.value, option.label) for option in options]
 
 
@@ -353,7 +353,7 @@ async def test_options_are_live_data_filtered_distinct_and_not_too_many(
 ) -> None:
     asked = handlers(clock, FakeSource(PROJECTS))
 
-    assert shown(await asked.options(Choices("fetch_projects", **choices), ANN)) == expected
+    assert value_labels(await asked.options(Choices("fetch_projects", **choices), ANN)) == expected
 
 
 @pytest.mark.parametrize(("language", "label"), [("en", "Website"), ("ja", "ウェブサイト"), ("zh", "Website")])
@@ -362,18 +362,18 @@ async def test_labels_by_language_are_shown_in_that_of_the_conversation(
 ) -> None:
     asked = handlers(clock, FakeSource([{"id": "p1", "name": {"en": "Website", "ja": "ウェブサイト"}}]))
 
-    assert shown(await asked.options(Choices("fetch_projects"), ANN, language)) == [("p1", label)]
+    assert value_labels(await asked.options(Choices("fetch_projects"), ANN, language)) == [("p1", label)]
 
 
 async def test_texts_and_numbers_are_options_as_they_are(clock: Clock) -> None:
     asked = handlers(clock, FakeSource(["late", "damaged", 3, "late"]))
 
-    assert shown(await asked.options(Choices("fetch_projects"), ANN)) == [
+    assert value_labels(await asked.options(Choices("fetch_projects"), ANN)) == [
         ("late", "late"),
         ("damaged", "damaged"),
         (3, "3"),
     ]
-    assert shown(await asked.options(Choices("fetch_projects", filters={"status": "active"}), ANN)) == []
+    assert value_labels(await asked.options(Choices("fetch_projects", filters={"status": "active"}), ANN)) == []
 
 
 @pytest.mark.parametrize(

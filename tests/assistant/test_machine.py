@@ -271,7 +271,7 @@ class Conversation(RuleBasedStateMachine):
         plan = self.plan_of(side)
         assert plan
         assert plan.status in ("planned", "failed")
-        assert plan.hash == shown(side.job)
+        assert plan.hash == content_text(side.job)
         if event["type"] == "unchanged" and (plan.id, plan.version) not in self.stands_on:
             assert plan.status == "planned"
             self.stands_on[plan.id, plan.version] = self.values_of(plan)
@@ -325,8 +325,8 @@ class Conversation(RuleBasedStateMachine):
     def cancel(self) -> None:
         before = self.memory
         self.take({"type": "cancel"})
-        kept = {name: plan for name, plan in before.plans.items() if plan.status == "executing"}
-        assert self.memory.plans == kept, "cancel takes what is being carried out, or leaves what is not"
+        running = {name: plan for name, plan in before.plans.items() if plan.status == "executing"}
+        assert self.memory.plans == running, "cancel takes what is being carried out, or leaves what is not"
         for key, item in before.items.items():
             if DEFINITIONS.info(key).scope == "user" or item.source.kind == "static":
                 assert self.memory.items[key] == item, "cancel takes what is not of this conversation"
@@ -389,10 +389,10 @@ class Conversation(RuleBasedStateMachine):
 
     def somebody_answers(self, side: Side, data: st.DataObject) -> dict[str, Any]:
         side.is_over = True
-        told = {"type": "answered", "info": side.job["info"], "request": f"r-{side.begin.thread}"}
+        event = {"type": "answered", "info": side.job["info"], "request": f"r-{side.begin.thread}"}
         if data.draw(st.integers(0, 3)) == 0:
-            return told | {"status": "unanswered"}
-        return told | {"status": "answered", "value": data.draw(VALUES), "by": "ben"}
+            return event | {"status": "unanswered"}
+        return event | {"status": "answered", "value": data.draw(VALUES), "by": "ben"}
 
     def somebody_decides(self, side: Side, data: st.DataObject) -> dict[str, Any]:
         side.is_over = True
@@ -401,7 +401,7 @@ class Conversation(RuleBasedStateMachine):
         if decision in ("rejected", "lapsed"):
             return {"type": decision, **about}
         edited = {"plan": "mine", "steps": [{"id": "c", "title": "C"}]} if decision == "edited" else None
-        return {"type": "approved", **about, "hash": shown(side.job), "edited": edited}
+        return {"type": "approved", **about, "hash": content_text(side.job), "edited": edited}
 
     def a_step_is_carried_out(self, side: Side, data: st.DataObject) -> dict[str, Any]:
         steps = side.job["steps"]
@@ -537,11 +537,11 @@ def awaited_of(side: Side) -> dict[str, Any]:
     if side.begin.kind == "plan":
         return {"type": "planned", **side.about, "draft": {"plan": "eve's"}}
     if side.begin.kind == "approve":
-        return {"type": "approved", **side.about, "request": "r", "by": "eve", "hash": shown(side.job)}
+        return {"type": "approved", **side.about, "request": "r", "by": "eve", "hash": content_text(side.job)}
     return {"type": "executed", **side.about}
 
 
-def shown(job: Mapping[str, Any]) -> str:
+def content_text(job: Mapping[str, Any]) -> str:
     steps = [Step.model_validate(each) for each in job["steps"]]
     return content_hash(job["plan"], job["version"], job["content"], steps)
 

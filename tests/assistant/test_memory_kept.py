@@ -140,8 +140,8 @@ def test_the_history_keeps_the_newest_of_each_key_and_no_more_than_that(keys: li
     memory = ContextMemory()
     for number, key in enumerate(keys):
         memory = memories.set_workflow_status(memory, f"w{key}", f"{number}", NOON)
-    kept = memory.history
-    newest = {change.key: change.number for change in kept}
+    history = memory.history
+    newest = {change.key: change.number for change in history}
     assert newest == {f"w{key}": number for number, key in enumerate(keys, 1)}
-    assert len(kept) == min(len(keys), max(MAX_HISTORY, len(newest)))
-    assert [change.number for change in kept] == sorted(change.number for change in kept)
+    assert len(history) == min(len(keys), max(MAX_HISTORY, len(newest)))
+    assert [change.number for change in history] == sorted(change.number for change in history)

@@ -190,9 +190,9 @@ async def test_what_is_not_possible_says_why_and_what_helps_in_the_callers_langu
         assert reasons["goals"]["fix"]["kind"] == "ask"
         assert title in reasons["goals"]["text"]
         assert title in problem["detail"]
-        shown = {each["id"]: each for each in (await ann.get(f"{AT}/actions?agent=office")).json()["items"]}
-        assert shown["plan-1"]["reasons"] == problem["reasons"]
-        assert not shown["plan-1"]["enabled"]
+        view = {each["id"]: each for each in (await ann.get(f"{AT}/actions?agent=office")).json()["items"]}
+        assert view["plan-1"]["reasons"] == problem["reasons"]
+        assert not view["plan-1"]["enabled"]
     assert await world.runner.find("default", 10) == []
 
 
@@ -247,10 +247,10 @@ async def test_what_lacks_only_what_a_handler_can_fetch_is_let_through_and_fetch
     world: World, office: Office
 ) -> None:
     ann = world.client()
-    (shown,) = [
+    (view,) = [
         each for each in (await ann.get(f"{AT}/actions?agent=office")).json()["items"] if each["id"] == "count-1"
     ]
-    assert (shown["enabled"], [each["fix"]["kind"] for each in shown["reasons"]]) == (False, ["run_handler"])
+    assert (view["enabled"], [each["fix"]["kind"] for each in view["reasons"]]) == (False, ["run_handler"])
     await pressed(ann, "count-1")
     await once(ann, lambda memory: memory["runs"])
     assert office.counted == [2]
@@ -382,8 +382,8 @@ async def test_nothing_is_left_to_show_of_a_conversation_that_was_erased(world: 
     await until(partial(is_at_rest, world))
     reply = await world.client("admin", "root").post("/v1/erasures", json={"person": "ann"})
     assert "c1" in reply.json()["threads"]
-    shown = await world.client().get(f"{AT}/memory")
-    assert (shown.status_code, GOALS in shown.text) == (200, False)
+    view = await world.client().get(f"{AT}/memory")
+    assert (view.status_code, GOALS in view.text) == (200, False)
     assert (await world.client().get(f"{AT}/memory/history")).json()["items"] == []
 
 
@@ -438,8 +438,8 @@ async def test_all_that_is_shown_fits_its_description(world: World) -> None:
         ("/v1/assistants/c2/memory?agent=office", "AssistantMemory"),
         ("/v1/assistants/c2/actions?agent=office", "AssistantActionPage"),
     ):
-        shown = (await ann.get(path)).json()
-        assert_fits(document, shape, shown)
+        view = (await ann.get(path)).json()
+        assert_fits(document, shape, view)
     assert_fits(document, "NotPossible", (await press(ann, "plan-1", at="/v1/assistants/c2")).json())
 
 
@@ -457,26 +457,26 @@ async def test_a_reader_of_the_first_design_finds_its_own_shapes(world: World) -
     assert memory["hitlState"] == {"status": "waiting", "waitingFor": "apply-1"}
 
 
-def assert_fits(document: Json, shape: str, shown: Json) -> None:
+def assert_fits(document: Json, shape: str, view: Json) -> None:
     schema = {"$ref": f"#/components/schemas/{shape}", "components": document["components"]}
-    jsonschema_rs.validate(schema, shown)
-    assert undescribed(document["components"]["schemas"], {"$ref": f"/{shape}"}, shown) == set()
+    jsonschema_rs.validate(schema, view)
+    assert undescribed(document["components"]["schemas"], {"$ref": f"/{shape}"}, view) == set()
 
 
-def undescribed(schemas: Json, schema: Json, shown: Any) -> set[str]:
+def undescribed(schemas: Json, schema: Json, view: Any) -> set[str]:
     """Return the names that are shown and that no shape describes."""
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
     for option in schema.get("anyOf", ()):
-        if "$ref" in option and isinstance(shown, dict):
-            return undescribed(schemas, option, shown)
-    if isinstance(shown, list):
-        return set().union(*(undescribed(schemas, schema.get("items", {}), each) for each in shown))
-    if not isinstance(shown, dict) or "properties" not in schema:
+        if "$ref" in option and isinstance(view, dict):
+            return undescribed(schemas, option, view)
+    if isinstance(view, list):
+        return set().union(*(undescribed(schemas, schema.get("items", {}), each) for each in view))
+    if not isinstance(view, dict) or "properties" not in schema:
         return set()
     known = schema["properties"]
-    nested = [undescribed(schemas, known[name], value) for name, value in shown.items() if name in known]
-    return (set(shown) - set(known)).union(*nested)
+    nested = [undescribed(schemas, known[name], value) for name, value in view.items() if name in known]
+    return (set(view) - set(known)).union(*nested)
 
 
 async def test_an_agent_that_is_overtaken_begins_nothing_in_the_conversation_of_another(

@@ -29,8 +29,8 @@ async def test_a_planner_is_told_all_feedback_of_all_versions_oldest_first(offic
         for version, text in enumerate(("too tight", "too dear", "no weekends"), 2):
             await talk.say(f"feedback: {text}")
             await talk.plan("planned", version)
-    told = [(job.feedback, job.new_feedback) for job in office.plans]
-    assert told == [
+    feedback = [(job.feedback, job.new_feedback) for job in office.plans]
+    assert feedback == [
         ((), ()),
         (("too tight",), ("too tight",)),
         (("too tight", "too dear"), ("too dear",)),
