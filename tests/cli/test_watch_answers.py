@@ -228,7 +228,7 @@ def test_a_finish_is_decided_or_answered_in_words(
         screen.until("write a haiku", "five, seven, five", "Finish task?")
         screen.press(keys)
         if decision != "approve":
-            screen.until("esc back to the decision")
+            screen.until("tab next field · esc back")
             screen.type(words)
             screen.until(words)
             screen.press("enter")
@@ -343,7 +343,7 @@ def test_what_is_typed_survives_a_look_at_another_request(desk: Desk) -> None:
         screen.press("esc")
         screen.until("Inbox ·")
         screen.press("q")
-        screen.until("typed what is not sent")
+        screen.until("unsent text")
         screen.press("q")
         assert screen.end() == 0
 
