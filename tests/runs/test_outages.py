@@ -90,7 +90,7 @@ async def test_all_of_an_agents_code_fails_its_run(agent: Agent, code: str) -> N
 def away(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let that many of the next checkpoints find their store away."""
     left, write = [0], FencedMemorySaver._write
-    monkeypatch.setattr(jobs, "LATER", (0.01,))
+    monkeypatch.setattr(jobs, "RETRY_SECONDS", (0.01,))
 
     async def shaky(saver: FencedMemorySaver, method: str, *args: Any) -> Any:
         if left[0]:
