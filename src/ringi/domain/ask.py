@@ -274,7 +274,7 @@ def error_if(is_wrong: object, field: str, message: str) -> FieldError | None:
 class Answer(StrictModel):
     """A person's answer: the decision, its data, and the digest of the request that the person saw."""
 
-    decision: Annotated[Decision, BeforeValidator(lambda given: "reject" if given == IGNORE else given)]
+    decision: Annotated[Decision, BeforeValidator(lambda value: "reject" if value == IGNORE else value)]
     digest: str
     data: dict[str, Any] | None = None
     args: dict[str, Any] | None = None
