@@ -1,7 +1,7 @@
 import { useStrings } from "../strings";
 import { Prose } from "../thread/prose";
 import type { Item, StreamState } from "../thread/stream";
-import { Bloom } from "./bloom";
+import { WorkingSpinner } from "./working-spinner";
 import { visible } from "../widgets/visible";
 import { BulletRef, Ref } from "./ref";
 import type { Turn } from "./types";
@@ -33,7 +33,7 @@ export function Answering({ stream }: { stream: StreamState }) {
   return (
     <>
       {said && <div data-testid="answer" aria-busy="true"><Prose text={said} /></div>}
-      <Bloom words={words.blooming.answering} more={tool && strings.doingTool(visible(tool))} />
+      <WorkingSpinner words={words.blooming.answering} more={tool && strings.doingTool(visible(tool))} />
     </>
   );
 }

@@ -72,7 +72,7 @@ export interface Word {
 }
 
 /** Say of an answer whether it was right. */
-export const useSay = (id: string) => useSending(id, (word: Word) => call<EngrammerRun>("POST", `${path(id)}/feedback`, word));
+export const useFeedback = (id: string) => useSending(id, (word: Word) => call<EngrammerRun>("POST", `${path(id)}/feedback`, word));
 
 /** A note as its source has it; one that is not there is not asked for again by itself. */
 export function useNote({ source, noteId }: Reference) {

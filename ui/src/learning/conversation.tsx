@@ -12,13 +12,13 @@ import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
 import { useRefresh } from "./api";
-import { Bloom } from "./bloom";
+import { WorkingSpinner } from "./working-spinner";
 import { examplesOf } from "./examples";
 import { useImages } from "../chat/use-images";
 import { KnownAnswer } from "./known-answer";
 import { TurnView } from "./turn";
 import type { Conversation, Turn } from "./types";
-import { useTalk, type TalkProps } from "./use-talk";
+import { useConversationTurns, type ConversationProps } from "./use-conversation-turns";
 import { useLearningWords } from "./words";
 
 /** Whether a turn takes all attention: until it is answered nothing else can be asked. */
@@ -66,10 +66,10 @@ function Stopped({ conversation }: { conversation: Conversation | undefined }) {
 const openProposal = () => document.querySelector<HTMLElement>(".insight article[data-status=pending]");
 
 /** One conversation with an agent that learns: questions, answers, and what shall be learned from them. */
-export function Talk(props: TalkProps) {
+export function Talk(props: ConversationProps) {
   const { id, agent, isNew, playbook, typedFor } = props;
   const words = useLearningWords();
-  const talk = useTalk(props);
+  const talk = useConversationTurns(props);
   const { turns, conversation } = talk;
   const newest = turns.at(-1);
   const column = useShown(turns);
@@ -110,7 +110,7 @@ export function Talk(props: TalkProps) {
             playbook={playbook} afterwards={afterwards}
           />
         ))}
-        {turns.length === 0 && conversation?.status === "running" && <Bloom words={words.blooming.answering} />}
+        {turns.length === 0 && conversation?.status === "running" && <WorkingSpinner words={words.blooming.answering} />}
         <Stopped conversation={conversation} />
         {!(conversation && isStatus(talk.error, 0)) && !talk.isMissing && <Problem error={talk.error} retry={() => void talk.refetch()} />}
         {(isDisconnected || isStatus(talk.error, 0)) && <p className="quiet" data-testid="stream-lost">{words.streamLost}</p>}

@@ -6,10 +6,10 @@ import { isObject } from "../request/schema-field";
 import { isEqual } from "../request/values";
 import { Prose } from "../thread/prose";
 import { visible } from "../widgets/visible";
-import { Neighbours, Proof, Run, Tried } from "./grounds";
-import { Judged } from "./judged";
+import { SimilarBullets, EvidenceList, Run, TrialResult } from "./evidence";
+import { Judgement } from "./judgement";
 import type { Asked } from "./of-request";
-import type { Shown } from "./types";
+import type { ProposalContext } from "./types";
 import { named, useLearningWords } from "./words";
 import "./learning.css";
 
@@ -28,7 +28,7 @@ function About({ operation: { op, bullet, sources } }: Pick<Asked, "operation">)
   return null;
 }
 
-function Cost({ shown: { tokens, room } }: { shown: Shown }) {
+function Cost({ shown: { tokens, room } }: { shown: ProposalContext }) {
   const words = useLearningWords();
   if (room < 0) return <span className="error-text" data-testid="no-room">{words.noRoom(-room)}</span>;
   return <span className="quiet" data-testid="token-cost">{words.costs(tokens, room)}</span>;
@@ -82,10 +82,10 @@ export function LearningFacts({ request, shown, operation, learned, editing }: L
       {!editing && isOtherText && (
         <div className="quiet" data-testid="proposed-text">{words.proposedText} <del className="agent-text">{visible(operation.text)}</del></div>
       )}
-      <div className="learn-what"><Judged feedback={feedback} /><Cost shown={shown} /></div>
-      <Tried trial={shown.trial} />
-      <Neighbours shown={shown} />
-      <Proof shown={shown} />
+      <div className="learn-what"><Judgement feedback={feedback} /><Cost shown={shown} /></div>
+      <TrialResult trial={shown.trial} />
+      <SimilarBullets shown={shown} />
+      <EvidenceList shown={shown} />
       {why && (
         <aside className="agent-context" data-testid="why-learn" aria-label={words.whyLearn}>
           <div className="quiet">{words.whyLearn}</div>

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Request } from "../api/types";
 import { isObject } from "../request/schema-field";
-import type { Feedback, Like, Operation, Shown, Trial } from "./types";
+import type { Feedback, Like, Operation, ProposalContext, Trial } from "./types";
 
 const text = (value: Json | undefined) => (typeof value === "string" ? value : "");
 const textOrNull = (value: Json | undefined) => (typeof value === "string" ? value : null);
@@ -21,13 +21,13 @@ function trialOf(value: Json | undefined): Trial | null {
   return { cases: number(cases), rightBefore: number(before), rightAfter: number(after), wins: texts(wins), losses: texts(losses), failed: textOrNull(failed) };
 }
 
-function shownOf(context: JsonObject): Shown {
+function shownOf(context: JsonObject): ProposalContext {
   const evidence = objects(context.evidence).map(({ where, ref, quote }) => (
-    { where: text(where) as Shown["evidence"][number]["where"], ref: textOrNull(ref), quote: text(quote) }));
+    { where: text(where) as ProposalContext["evidence"][number]["where"], ref: textOrNull(ref), quote: text(quote) }));
   const similar = objects(context.similar).map(({ bullet, text: words, score, flags }) => (
     { bullet: text(bullet), text: text(words), score: number(score), flags: texts(flags) as Like["flags"] }));
   return {
-    type: text(context.type) as Shown["type"], why: text(context.why), source_bullet_id: textOrNull(context.source_bullet_id), evidence, similar,
+    type: text(context.type) as ProposalContext["type"], why: text(context.why), source_bullet_id: textOrNull(context.source_bullet_id), evidence, similar,
     feedback: feedbackOf(context.feedback), tokens: number(context.tokens), room: number(context.room), before: textOrNull(context.before),
     playbook: text(context.playbook), version: number(context.version), renewed: textOrNull(context.renewed), question: text(context.question),
     answer: text(context.answer), thread_id: text(context.thread_id), run_id: text(context.run_id), trial: trialOf(context.trial),
@@ -35,7 +35,7 @@ function shownOf(context: JsonObject): Shown {
 }
 
 export interface Asked {
-  shown: Shown;
+  shown: ProposalContext;
   operation: Pick<Operation, "op" | "section" | "text" | "bullet" | "sources">;
   /** The text and the section as they were learned, or will be: a person may have changed what was proposed. */
   learned: Pick<Operation, "section" | "text">;

@@ -6,7 +6,7 @@ import { Disclosure } from "../thread/disclosure";
 import { AgentText } from "../widgets/agent-text";
 import { Link, playbookPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
-import { AllAtOnce } from "./all-at-once";
+import { DecideAll } from "./decide-all";
 import type { Insight } from "./types";
 import { named, useLearningWords } from "./words";
 
@@ -63,7 +63,7 @@ export function Proposals({ insights, playbook, afterwards }: ProposalsProps) {
       <header className="proposals-head">
         <h3 id={title}>{words.learnThis}</h3>
         <span className="quiet">{waiting === 0 ? words.allDecided : words.openOf(waiting, insights.length)}</span>
-        <AllAtOnce ids={open.flatMap(({ request }) => (request ? [request.id] : []))} onDecided={afterwards} />
+        <DecideAll ids={open.flatMap(({ request }) => (request ? [request.id] : []))} onDecided={afterwards} />
       </header>
       {insights.map((insight) => {
         const { id, request, status } = insight;

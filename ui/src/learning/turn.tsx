@@ -4,11 +4,11 @@ import type { StreamState } from "../thread/stream";
 import { AgentText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { Answer, Answering } from "./answer";
-import { Bloom } from "./bloom";
-import { Judged } from "./judged";
-import { LeftOut, LookedBack } from "./looked-back";
+import { WorkingSpinner } from "./working-spinner";
+import { Judgement } from "./judgement";
+import { SkippedProposals, ReflectionDetails } from "./reflection";
 import { Proposals } from "./proposals";
-import { Say } from "./say";
+import { FeedbackForm } from "./feedback-form";
 import type { Turn } from "./types";
 import { useLearningWords } from "./words";
 
@@ -47,18 +47,18 @@ export function TurnView({ id, turn, stream, isJudged, playbook, afterwards }: T
       <Asked turn={turn} />
       {!isOnAnswer && response !== null && <Answer turn={turn} />}
       {!isOnAnswer && response === null && isWorking && <Answering stream={stream ?? emptyStream} />}
-      {isWorking && (response !== null || isOnAnswer) && <Bloom words={words.blooming.reflecting} />}
+      {isWorking && (response !== null || isOnAnswer) && <WorkingSpinner words={words.blooming.reflecting} />}
       {phase === "done" && !isOnAnswer && response === null && error === null && <p className="quiet" data-testid="stopped">{words.stoppedEarly}</p>}
       {error !== null && <Alert type="error" showIcon title={words.runFailed} description={<FailureReason why={error} />} data-testid="turn-error" />}
       {!isOnAnswer && (
         <div className="turn-judged">
-          {feedback && <Judged feedback={feedback} />}
-          {!isWorking && response !== null && !isJudged && feedback?.source !== "user" && <Say id={id} turn={runId} />}
+          {feedback && <Judgement feedback={feedback} />}
+          {!isWorking && response !== null && !isJudged && feedback?.source !== "user" && <FeedbackForm id={id} turn={runId} />}
         </div>
       )}
-      <LookedBack turn={turn} />
+      <ReflectionDetails turn={turn} />
       <Proposals insights={insights} playbook={playbook} afterwards={afterwards} />
-      <LeftOut turn={turn} />
+      <SkippedProposals turn={turn} />
     </article>
   );
 }

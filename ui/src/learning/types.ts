@@ -25,4 +25,4 @@ export interface Trial {
   failed: string | null;
 }
 /** What of a proposal the page shows. */
-export type Shown = Omit<LearningContext, "insight" | "evidence" | "trial"> & { evidence: Pick<Evidence, "where" | "ref" | "quote">[]; trial: Trial | null };
+export type ProposalContext = Omit<LearningContext, "insight" | "evidence" | "trial"> & { evidence: Pick<Evidence, "where" | "ref" | "quote">[]; trial: Trial | null };

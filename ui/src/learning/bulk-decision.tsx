@@ -9,7 +9,7 @@ import { useBulk } from "../inbox/use-bulk";
 import { useKeys } from "../widgets/keys";
 import { useLearningWords } from "./words";
 
-/** Those of the open proposals that this person may decide as they stand on the page. */
+/** The open proposals that this person may decide. */
 function useOpen(ids: string[], verdict: BulkDecision): Request[] {
   const words = useLearningWords();
   const session = useSession().data;
@@ -46,8 +46,8 @@ function Reason({ count, onReject, onBack }: ReasonProps) {
   );
 }
 
-/** Decide several proposals at once: each by what of it is on screen. */
-export function AllAtOnce({ ids, onDecided }: { ids: string[]; onDecided: () => void }) {
+/** Decide several proposals at once, each as shown. */
+export function DecideAll({ ids, onDecided }: { ids: string[]; onDecided: () => void }) {
   const words = useLearningWords();
   const { statuses, decide } = useBulk();
   const [rejecting, setRejecting] = useState(false);

@@ -1,5 +1,5 @@
-/** Something unfolds while the agent works; it stands still for who asks for calm. */
-export function Bloom({ words, more }: { words: string; more?: string | undefined }) {
+/** Animation while the agent works; it respects the setting for reduced motion. */
+export function WorkingSpinner({ words, more }: { words: string; more?: string | undefined }) {
   return (
     <output className="blooming quiet" data-testid="activity">
       <svg className="bloom" viewBox="-16 -16 32 32" aria-hidden="true">

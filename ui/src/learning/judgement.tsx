@@ -4,8 +4,8 @@ import { visible } from "../widgets/visible";
 import type { Feedback } from "./types";
 import { useLearningWords } from "./words";
 
-/** By what an answer was judged: what is only the agent's own opinion is told apart at a glance, and in words. */
-export function Judged({ feedback: { source, verdict, text, by } }: { feedback: Feedback }) {
+/** Who judged an answer; the agent's own opinion is marked. */
+export function Judgement({ feedback: { source, verdict, text, by } }: { feedback: Feedback }) {
   const words = useLearningWords();
   const isOpinion = source === "self";
   return (

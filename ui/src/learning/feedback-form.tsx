@@ -2,7 +2,7 @@ import { Button, Input } from "antd";
 import { useId, useState } from "react";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
-import { useSay, type Word } from "./api";
+import { useFeedback, type Word } from "./api";
 import { useLearningWords } from "./words";
 
 function Thumb({ up }: { up: boolean }) {
@@ -44,11 +44,11 @@ function Words({ verdict, isSending, onSend, onBack }: WordsProps) {
   );
 }
 
-/** A person's word on an answer: it is feedback that the agent looks back with. */
-export function Say({ id, turn }: { id: string; turn: string }) {
+/** Form for feedback on an answer; the agent then reflects again. */
+export function FeedbackForm({ id, turn }: { id: string; turn: string }) {
   const words = useLearningWords();
   const [verdict, choose] = useState<Word["verdict"]>();
-  const { mutate, isPending, isSuccess, error } = useSay(id);
+  const { mutate, isPending, isSuccess, error } = useFeedback(id);
   if (isSuccess) return <p className="quiet" data-testid="feedback-sent">{words.saySent}</p>;
   const send = (text: string) => verdict && mutate({ verdict, turn, ...(text && { text }) });
   return (

@@ -4,7 +4,7 @@ import type { Agent } from "../api/types";
 import { useAsk, useConversation } from "./api";
 import type { Turn } from "./types";
 
-export interface TalkProps {
+export interface ConversationProps {
   id: string;
   agent: Agent;
   isNew: boolean;
@@ -23,7 +23,7 @@ function asTurn(query: string, run: string, thread: string): Turn {
 }
 
 /** The conversation, with the question that was just asked in it. */
-export function useTalk({ id, agent, isNew, onBegin }: TalkProps) {
+export function useConversationTurns({ id, agent, isNew, onBegin }: ConversationProps) {
   const [begun, setBegun] = useState(!isNew);
   const [startedAt, setStartedAt] = useState(Infinity);
   const ask = useAsk(id);

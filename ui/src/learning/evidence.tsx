@@ -4,7 +4,7 @@ import { AgentText } from "../widgets/agent-text";
 import { learnedInPath, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { BulletRef, EvidenceRef } from "./ref";
-import type { Like, Shown, Trial } from "./types";
+import type { Like, ProposalContext, Trial } from "./types";
 import { named, useLearningWords } from "./words";
 
 interface PartProps {
@@ -25,8 +25,8 @@ function Part({ title, testId, children, warns = false }: PartProps) {
 
 const contradicts = ({ flags }: Like) => flags.some((flag) => flag !== "same");
 
-/** What the playbook says already about the same, first what it may contradict. */
-export function Neighbours({ shown: { similar } }: { shown: Shown }) {
+/** Similar bullets of the playbook, possible contradictions first. */
+export function SimilarBullets({ shown: { similar } }: { shown: ProposalContext }) {
   const words = useLearningWords();
   const groups = [{ warns: true, of: similar.filter(contradicts) }, { warns: false, of: similar.filter((one) => !contradicts(one)) }];
   return groups.filter(({ of }) => of.length > 0).map(({ warns, of }) => (
@@ -45,8 +45,8 @@ export function Neighbours({ shown: { similar } }: { shown: Shown }) {
   ));
 }
 
-/** The words that it rests on: each stands where it is said to stand. */
-export function Proof({ shown: { evidence } }: { shown: Shown }) {
+/** The verified quotes of a proposal. */
+export function EvidenceList({ shown: { evidence } }: { shown: ProposalContext }) {
   const words = useLearningWords();
   if (evidence.length === 0) return <p className="quiet" data-testid="no-evidence">{words.noEvidence}</p>;
   return (
@@ -62,8 +62,8 @@ export function Proof({ shown: { evidence } }: { shown: Shown }) {
   );
 }
 
-/** What it did to questions whose right answers are known; a question that it spoils comes before what it helps. */
-export function Tried({ trial }: { trial: Trial | null }) {
+/** Results of the test questions, losses before wins. */
+export function TrialResult({ trial }: { trial: Trial | null }) {
   const words = useLearningWords();
   if (!trial) return null;
   if (trial.failed !== null) return <p className="quiet" data-testid="trial">{words.trialFailed(visible(trial.failed))}</p>;
@@ -79,8 +79,8 @@ export function Tried({ trial }: { trial: Trial | null }) {
   );
 }
 
-/** The run that taught it, for who has not just read it. */
-export function Run({ shown: { question, answer, thread_id: thread } }: { shown: Shown }) {
+/** The question and answer that the proposal comes from. */
+export function Run({ shown: { question, answer, thread_id: thread } }: { shown: ProposalContext }) {
   const words = useLearningWords();
   if (!question) return null;
   return (

@@ -22,8 +22,8 @@ function Lines({ reflected }: { reflected: ReflectionSummary }) {
 const hasWords = (reflected: ReflectionSummary) =>
   Boolean(reflected.error || reflected.rootCause || reflected.correctApproach || reflected.keyInsight);
 
-/** What the agent made of its own answer, in its words. */
-export function LookedBack({ turn: { runId, reflected } }: { turn: Turn }) {
+/** The agent's reflection on its answer. */
+export function ReflectionDetails({ turn: { runId, reflected } }: { turn: Turn }) {
   const words = useLearningWords();
   if (!reflected) return null;
   return (
@@ -36,8 +36,8 @@ export function LookedBack({ turn: { runId, reflected } }: { turn: Turn }) {
   );
 }
 
-/** What it would have proposed, and why that is not asked. */
-export function LeftOut({ turn: { runId, phase, reflected, insights, suppressed, droppedQuotes } }: { turn: Turn }) {
+/** Proposals that were skipped, with the reasons. */
+export function SkippedProposals({ turn: { runId, phase, reflected, insights, suppressed, droppedQuotes } }: { turn: Turn }) {
   const words = useLearningWords();
   const isEmpty = phase === "done" && reflected !== null && !reflected.failed && insights.length + suppressed.length === 0;
   return (
