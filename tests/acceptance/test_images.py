@@ -83,7 +83,7 @@ async def test_images_are_pasted_and_dropped_and_sent_without_words(person: Page
     await is_drawn(composer.get_by_role("img", name="dropped.png"))
     await composer.get_by_test_id("send").click()
     messages = person.get_by_test_id("chat-message")
-    await expect(messages.nth(1)).to_contain_text("What shall I do with it?", timeout=WAIT)
+    await expect(messages.nth(1)).to_contain_text("What should I do with it?", timeout=WAIT)
     await is_drawn(messages.first.get_by_role("img", name="dropped.png"))
 
 
