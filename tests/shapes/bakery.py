@@ -167,7 +167,7 @@ SHAPES = (
         ),
         {"cake": "tart"},
         {"answers": {"type": "string"}},
-        '`answers={"type": "string"}`, or a button would put `True` into the state',
+        '`answers={"type": "string"}`, because a button would put `True` into the state',
     ),
     Shape(
         "validation-loop",

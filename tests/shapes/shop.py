@@ -198,7 +198,7 @@ SHAPES = (
         ),
         HELLO,
         {"answers": LETTER},
-        "`answers=SCHEMA`, as the code takes an object only",
+        "`answers=SCHEMA`, because the code accepts only an object",
     ),
     Shape(
         "tool-node-loop",
