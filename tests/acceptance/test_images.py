@@ -95,7 +95,7 @@ async def test_what_is_no_image_is_refused_and_the_message_is_not_lost(person: P
     await expect(composer.get_by_role("img", name="a.png")).to_have_count(1, timeout=WAIT)
     await composer.get_by_test_id("message-box").fill("look")
     await person.keyboard.press("Enter")
-    await expect(person.get_by_text("is text/plain by its bytes")).to_be_visible(timeout=WAIT)
+    await expect(person.get_by_text("is text/plain by its content")).to_be_visible(timeout=WAIT)
     await person.get_by_test_id("withdraw-message").click()
     await expect(composer.get_by_test_id("message-box")).to_have_value("look")
     await composer.get_by_role("button", name="Remove a.png").click()
