@@ -24,12 +24,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BANNED = {
-    "given": 44,
-    "kept": 25,
-    "said": 92,
-    "shown": 61,
+    "given": 17,
+    "kept": 6,
+    "said": 57,
+    "shown": 19,
     "soonest": 0,
-    "told": 122,
+    "told": 47,
 }
 """Banned names, each with its number of definitions today. Lower a number when one goes; never raise one."""
 PARTS = ("src", "tests", "benchmarks", "scripts")

@@ -72,7 +72,7 @@ def after(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
 
-def told(memory: ContextMemory, now: datetime = NOON, /, **values: Any) -> ContextMemory:
+def with_values(memory: ContextMemory, now: datetime = NOON, /, **values: Any) -> ContextMemory:
     """Return the memory after Anna has said these values."""
     ops = [MemoryOp(op="set", key=key, value=value) for key, value in values.items()]
     memory, refused = memories.apply_ops(memory, ops, OFFICE, ANNA, now)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.assistant.office import NOON, OFFICE, told
+from tests.assistant.office import NOON, OFFICE, with_values
 
 from ringi.assistant.declarations import Action
 from ringi.assistant.definitions import Definitions
@@ -21,7 +21,7 @@ from ringi.errors import DefinitionError
 LIMIT = {"properties": {"limit": {"type": "integer", "maximum": 50}}}
 REFERRED = {"$ref": "#/$defs/limit", "$defs": {"limit": LIMIT}}
 EITHER = {"anyOf": [LIMIT, {"properties": {"all": {"type": "boolean"}}}]}
-READY = told(ContextMemory(), topic="lamps")
+READY = with_values(ContextMemory(), topic="lamps")
 
 
 def taking(**action: Any) -> Definitions:

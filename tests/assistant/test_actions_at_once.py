@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph import MessagesState
 from tests.assistant.talk import ChatDriver
-from tests.assistant.test_streaming_workflows import URL, counting, graph_of, shown
+from tests.assistant.test_streaming_workflows import URL, counting, graph_of, visible_texts
 from tests.runs.test_told_at_once import Interrupted
 from tests.runs.world import at_work
 
@@ -49,7 +49,7 @@ async def test_a_streamed_answer_and_a_ready_one_are_both_whole(ready: str) -> N
     assistant = Assistant("assistant", Definitions((), actions), ScriptedModel(script=front), workflows)
     async with at_work(URL, assistant.agents()) as world:
         await ChatDriver(world).say("count")
-        assert (await shown(world))[1:] == ["I look.", STREAMED, ready]
+        assert (await visible_texts(world))[1:] == ["I look.", STREAMED, ready]
 
 
 async def test_an_answer_that_a_graph_says_without_a_model_is_told_once() -> None:
@@ -58,4 +58,4 @@ async def test_an_answer_that_a_graph_says_without_a_model_is_told_once() -> Non
 
     async with at_work(URL, counting(graph_of(chairs)).agents()) as world:
         await ChatDriver(world).say("count")
-        assert (await shown(world))[1:] == ["I look.", "One chair is broken."]
+        assert (await visible_texts(world))[1:] == ["I look.", "One chair is broken."]

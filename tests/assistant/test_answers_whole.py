@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph import MessagesState
 from tests.assistant.talk import ChatDriver
-from tests.assistant.test_streaming_workflows import URL, counting, graph_of, shown
+from tests.assistant.test_streaming_workflows import URL, counting, graph_of, visible_texts
 from tests.runs.world import at_work
 
 from ringi.assistant import Assistant, CallJob
@@ -21,12 +21,12 @@ REMARK = "I do not know “sing”. This is what I can do here: Count."
 
 
 @pytest.mark.parametrize(
-    ("said", "answer"),
+    ("text", "answer"),
     [("2", "25 lamps are left."), ("No", "Nothing is left."), ("ランプ", "ランプは二個あります。")],
 )
-async def test_an_answer_that_begins_with_a_part_of_the_same_word_is_told_whole(said: str, answer: str) -> None:
+async def test_an_answer_that_begins_with_a_part_of_the_same_word_is_told_whole(text: str, answer: str) -> None:
     async def sort(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [await ScriptedModel(script=lambda messages: said).ainvoke("sort")]}
+        return {"messages": [await ScriptedModel(script=lambda messages: text).ainvoke("sort")]}
 
     async def workflow(job: CallJob) -> str:
         await graph_of(sort)(job)
@@ -34,7 +34,7 @@ async def test_an_answer_that_begins_with_a_part_of_the_same_word_is_told_whole(
 
     async with at_work(URL, counting(workflow).agents()) as world:
         await ChatDriver(world).say("count")
-        assert (await shown(world))[1:] == ["I look.", said, answer]
+        assert (await visible_texts(world))[1:] == ["I look.", text, answer]
 
 
 def remarking(workflow: Any) -> Assistant:
@@ -52,7 +52,7 @@ async def test_an_answer_is_the_front_models_own_also_behind_a_word_of_the_conve
 
     async with at_work(URL, remarking(known).agents()) as world:
         await ChatDriver(world).say("count")
-        assert await shown(world) == ["count", "I look.", REMARK]
+        assert await visible_texts(world) == ["count", "I look.", REMARK]
 
 
 async def test_an_answer_that_equals_a_word_of_the_conversation_is_told() -> None:
@@ -61,4 +61,4 @@ async def test_an_answer_that_equals_a_word_of_the_conversation_is_told() -> Non
 
     async with at_work(URL, remarking(same).agents()) as world:
         await ChatDriver(world).say("count")
-        assert await shown(world) == ["count", "I look.", REMARK, REMARK]
+        assert await visible_texts(world) == ["count", "I look.", REMARK, REMARK]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
+from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, with_values
 
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
@@ -20,7 +20,7 @@ from ringi.base.canonical_json import digest
 
 EMPTY = ContextMemory()
 DERIVED = Provenance(kind="derived")
-READY = told(fetched(EMPTY, [1]), goal="g")
+READY = with_values(fetched(EMPTY, [1]), goal="g")
 
 
 def found(memory: ContextMemory, id: str, seconds: float = 0) -> Availability:
@@ -54,7 +54,7 @@ def test_an_action_waits_for_what_it_requires_and_says_what_helps() -> None:
 
 def test_an_action_is_possible_once_what_it_requires_is_there() -> None:
     assert found(READY, "plan") == Availability("plan", True, [], 2, 2)
-    assert found(told(EMPTY, topic="t"), "search").enabled
+    assert found(with_values(EMPTY, topic="t"), "search").enabled
     assert found(EMPTY, "cancel").enabled
 
 
@@ -88,7 +88,7 @@ def test_what_was_left_out_is_not_there() -> None:
 
 
 def derived_from(projects: Any, goal: str) -> ContextMemory:
-    memory = told(fetched(EMPTY, projects), goal=goal)
+    memory = with_values(fetched(EMPTY, projects), goal=goal)
     inputs = {key: memory.items[key].hash for key in ("projects", "goal")}
     memory = memories.record_value(memory, "count", 1, DERIVED, NOON, OFFICE, {"projects": inputs["projects"]})
     return memories.record_value(memory, "echo", goal * 2, DERIVED, NOON, OFFICE, {"goal": inputs["goal"]})
@@ -97,8 +97,8 @@ def derived_from(projects: Any, goal: str) -> ContextMemory:
 def test_a_derived_value_counts_only_for_the_inputs_it_was_made_from() -> None:
     memory = derived_from([1], "g")
     assert found(memory, "count").enabled
-    assert reasons(told(memory, goal="h"), "count") == [("STALE_INFO", "echo", "ask", "goal")]
-    assert found(told(told(memory, goal="h"), goal="g"), "count").enabled
+    assert reasons(with_values(memory, goal="h"), "count") == [("STALE_INFO", "echo", "ask", "goal")]
+    assert found(with_values(with_values(memory, goal="h"), goal="g"), "count").enabled
 
 
 def test_what_helps_a_derived_value_is_what_it_lacks() -> None:
@@ -115,7 +115,9 @@ def test_the_same_value_fetched_again_leaves_what_was_made_from_it_fresh() -> No
 
 
 def test_a_fetched_value_counts_only_for_the_parameters_it_was_fetched_with() -> None:
-    memory = memories.record_value(told(EMPTY, goal="g"), "projects", [1], API, NOON, OFFICE, {"region": digest("us")})
+    memory = memories.record_value(
+        with_values(EMPTY, goal="g"), "projects", [1], API, NOON, OFFICE, {"region": digest("us")}
+    )
     assert reasons(memory, "plan") == [("STALE_INFO", "projects", "run_handler", "projects")]
 
 
@@ -139,18 +141,18 @@ def test_a_plan_is_made_and_applied_once_at_a_time() -> None:
 
 def test_a_plan_whose_input_changed_cannot_be_applied_and_says_which() -> None:
     planned = plan_of(READY)
-    assert reasons(told(planned, goal="h"), "apply") == [("PLAN_OBSOLETE", "goal", "run_action", "plan")]
-    assert reasons(told(planned, budget=5), "apply") == [("PLAN_OBSOLETE", "budget", "run_action", "plan")]
-    assert found(told(told(planned, goal="h"), goal="g"), "apply").enabled
-    assert found(told(planned, topic="t"), "apply").enabled
+    assert reasons(with_values(planned, goal="h"), "apply") == [("PLAN_OBSOLETE", "goal", "run_action", "plan")]
+    assert reasons(with_values(planned, budget=5), "apply") == [("PLAN_OBSOLETE", "budget", "run_action", "plan")]
+    assert found(with_values(with_values(planned, goal="h"), goal="g"), "apply").enabled
+    assert found(with_values(planned, topic="t"), "apply").enabled
 
 
 def test_a_plan_that_was_found_out_of_date_stays_so_until_it_is_checked_anew() -> None:
     planned = plan_of(READY)
-    changed = told(planned, goal="h")
+    changed = with_values(planned, goal="h")
     action, plan = OFFICE.action("plan"), planned.plans["planning"]
     obsolete = plans.check_inputs(plan, Freshness(OFFICE, changed, NOON).inputs(action), NOON)
-    back = told(changed.with_plan(obsolete), goal="g")
+    back = with_values(changed.with_plan(obsolete), goal="g")
     assert reasons(back, "apply") == [("PLAN_OBSOLETE", "goal", "run_action", "plan")]
     anew = plans.check_inputs(obsolete, Freshness(OFFICE, back, NOON).inputs(action), NOON)
     assert found(back.with_plan(anew), "apply").enabled

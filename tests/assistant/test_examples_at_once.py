@@ -216,9 +216,9 @@ async def test_a_calculation_is_answered_with_its_result(office: Office) -> None
     ],
 )
 async def test_arithmetic_that_would_leave_something_over_is_refused_in_words(office: Office, query: str) -> None:
-    told = [await Answers(office).calculate(asked(query, language)) for language in ("en", "ja")]
-    assert "I did not calculate it" in told[0]
-    assert "計算しません" in told[1]
+    answers = [await Answers(office).calculate(asked(query, language)) for language in ("en", "ja")]
+    assert "I did not calculate it" in answers[0]
+    assert "計算しません" in answers[1]
 
 
 async def test_a_sum_without_a_result_is_told_in_the_language_of_the_question(office: Office) -> None:

@@ -112,11 +112,11 @@ async def test_a_parameter_that_means_nothing_is_named(
 
 def test_the_four_handlers_are_kept_and_called_as_they_were_asked_for(lookups: Lookups) -> None:
     handlers = info_handlers(lookups)
-    told = {
+    declarations = {
         name: (handlers[name].cache_duration, handlers[name].required_params)
         for name in ("fetch_projects", "fetch_user_info", "fetch_sales_performance", "fetch_market_trends")
     }
-    assert told == {
+    assert declarations == {
         "fetch_projects": (300, ()),
         "fetch_user_info": (600, ("userId",)),
         "fetch_sales_performance": (1800, ("startDate", "endDate")),

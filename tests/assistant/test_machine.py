@@ -304,13 +304,13 @@ class Conversation(RuleBasedStateMachine):
 
     @initialize(left_out=st.sets(st.sampled_from(ASKED)))
     def begin_with_what_was_said(self, left_out: set[str]) -> None:
-        self.said(ops=[{"op": "set", "key": key, "value": 1} for key in ASKED if key not in left_out])
+        self.declare(ops=[{"op": "set", "key": key, "value": 1} for key in ASKED if key not in left_out])
 
     @rule(declared=CONVERSATION_SOURCE)
     def say(self, declared: dict[str, Any]) -> None:
-        self.said(**declared)
+        self.declare(**declared)
 
-    def said(self, **declared: Any) -> None:
+    def declare(self, **declared: Any) -> None:
         self.messages += 1
         outcome = self.take({"type": "said", "message": f"m{self.messages}", **declared})
         assert not [begin for begin in outcome.begin if begin.kind == "execute"], "words approved a plan"
@@ -355,7 +355,7 @@ class Conversation(RuleBasedStateMachine):
     @rule(data=st.data(), action=st.sampled_from(tuple(PLANS.values())))
     def a_plan_comes_to_its_approval(self, data: st.DataObject, action: str) -> None:
         """Do what takes too many right steps to come about by chance."""
-        self.said(ops=[{"op": "set", "key": key, "value": 1} for key in ASKED if key not in self.memory.items])
+        self.declare(ops=[{"op": "set", "key": key, "value": 1} for key in ASKED if key not in self.memory.items])
         self.press({"type": "action", "action": action})
         for thread, side in list(self.sides.items()):
             if side.is_live and side.begin.kind == "plan":

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
+from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, with_values
 
 from ringi.assistant import memory as memories
 from ringi.assistant.declarations import Action, Info
@@ -61,7 +61,7 @@ def test_an_unknown_info_is_refused_and_the_known_ones_are_named() -> None:
 )
 @pytest.mark.parametrize("verb", ["set", "correct", "clear", "not_needed"])
 def test_nobody_can_say_what_is_fetched_derived_static_or_planned(verb: Any, key: str, maker: str) -> None:
-    code, why = refusal(told(fetched(EMPTY, [1]), goal="x"), MemoryOp(op=verb, key=key, value=1))
+    code, why = refusal(with_values(fetched(EMPTY, [1]), goal="x"), MemoryOp(op=verb, key=key, value=1))
     assert code == "NOT_ASKED"
     assert maker in why
 
@@ -83,8 +83,8 @@ def test_nobody_can_say_what_an_action_establishes_unless_another_lets_them_choo
     assert [(each.op.key, each.code) for each in refused] == [("cleared", "NOT_ASKED")]
     assert "action 'check'" in refused[0].reason
     assert after_it.items["cleared"].value is False
-    told = json.loads(prompt_view(CHECKED, memory, NOON))["infos"]
-    assert [each["key"] for each in told if each.get("can_be_told")] == ["project"]
+    infos = json.loads(prompt_view(CHECKED, memory, NOON))["infos"]
+    assert [each["key"] for each in infos if each.get("can_be_told")] == ["project"]
 
 
 @pytest.mark.parametrize("value", [5, "", None, ["x"]])
@@ -100,8 +100,8 @@ def test_a_value_that_is_no_json_or_too_large_is_refused_without_a_schema_too(va
 
 
 def test_what_its_sender_has_not_seen_is_not_changed() -> None:
-    seen = told(EMPTY, goal="first")
-    newer = told(seen, goal="second")
+    seen = with_values(EMPTY, goal="first")
+    newer = with_values(seen, goal="second")
     assert refusal(newer, MemoryOp(op="set", key="goal", value="third", expected_version=seen.version))[0] == "NEWER"
     assert not apply_ops(
         newer, [MemoryOp(op="set", key="goal", value="x", expected_version=newer.version)], OFFICE, ANNA, NOON
@@ -109,8 +109,8 @@ def test_what_its_sender_has_not_seen_is_not_changed() -> None:
 
 
 def test_what_changed_elsewhere_does_not_stand_against_a_change_here() -> None:
-    seen = told(EMPTY, goal="first")
-    newer = told(seen, topic="other")
+    seen = with_values(EMPTY, goal="first")
+    newer = with_values(seen, topic="other")
     ops = [MemoryOp(op=op, key="goal", value=op, expected_version=seen.version) for op in ("set", "correct")]
     memory, refused = apply_ops(newer, ops, OFFICE, ANNA, NOON)
     assert not refused
@@ -118,8 +118,8 @@ def test_what_changed_elsewhere_does_not_stand_against_a_change_here() -> None:
 
 
 def test_the_same_again_is_no_change_of_the_value() -> None:
-    memory = told(EMPTY, goal="x")
-    again = told(memory, after(5), goal="x")
+    memory = with_values(EMPTY, goal="x")
+    again = with_values(memory, after(5), goal="x")
     assert again.history == memory.history
     assert again.items["goal"].version == memory.items["goal"].version
     assert apply_ops(EMPTY, [MemoryOp(op="clear", key="goal")], OFFICE, ANNA, NOON) == (EMPTY, [])
@@ -143,7 +143,7 @@ def test_what_a_model_quotes_and_what_people_say_of_a_plan_is_kept_so_far() -> N
 
 
 def test_what_is_cleared_is_gone_but_for_the_history() -> None:
-    memory, _ = apply_ops(told(EMPTY, goal="x"), [MemoryOp(op="clear", key="goal")], OFFICE, ANNA, NOON)
+    memory, _ = apply_ops(with_values(EMPTY, goal="x"), [MemoryOp(op="clear", key="goal")], OFFICE, ANNA, NOON)
     assert memory.items == {}
     assert (memory.history[-1].op, memory.history[-1].before, memory.history[-1].after) == ("clear", "x", None)
 
@@ -153,7 +153,7 @@ def test_only_what_no_action_insists_on_can_be_not_needed() -> None:
     memory, refused = apply_ops(EMPTY, [MemoryOp(op="not_needed", key="style")], OFFICE, ANNA, NOON)
     assert not refused
     assert memory.items["style"].status == "not_needed"
-    assert told(memory, style="brief").items["style"].status == "collected"
+    assert with_values(memory, style="brief").items["style"].status == "collected"
 
 
 def test_the_same_value_found_again_is_fresh_again_and_no_change() -> None:
@@ -205,7 +205,7 @@ def test_how_far_a_workflow_has_come_is_told_once() -> None:
 
 def busy() -> ContextMemory:
     """Return a memory in which several workflows are at work."""
-    memory = told(fetched(EMPTY, [1]), goal="g", topic="t", style="s", budget=5)
+    memory = with_values(fetched(EMPTY, [1]), goal="g", topic="t", style="s", budget=5)
     memory = record_value(memory, "draft", {"steps": 2}, API, NOON, OFFICE)
     plan = Plan(id="p", workflow="planning", action_id="plan", version=1, status="planned", updated_at=NOON)
     memory = memory.with_plan(plan).with_open_question("topic", "side-1").with_open_question("budget", "side-2")
@@ -251,9 +251,9 @@ def test_cancel_leaves_what_is_being_executed() -> None:
 
 
 def test_the_history_keeps_the_newest_and_the_newest_of_each_key() -> None:
-    memory = told(EMPTY, topic="early")
+    memory = with_values(EMPTY, topic="early")
     for number in range(3 * MAX_HISTORY):
-        memory = told(memory, after(number), goal=f"goal {number}")
+        memory = with_values(memory, after(number), goal=f"goal {number}")
     assert len(memory.history) == MAX_HISTORY
     assert memory.changes == 3 * MAX_HISTORY + 1
     assert (memory.history[0].key, memory.history[0].number) == ("topic", 1)
@@ -263,7 +263,7 @@ def test_the_history_keeps_the_newest_and_the_newest_of_each_key() -> None:
 
 
 def test_the_history_shortens_what_is_long() -> None:
-    memory = told(EMPTY, topic="語" * 5_000)
+    memory = with_values(EMPTY, topic="語" * 5_000)
     assert memory.items["topic"].value == "語" * 5_000
     assert len(memory.history[-1].after) < 300
     assert memory.history[-1].after.endswith("…")
@@ -272,7 +272,7 @@ def test_the_history_shortens_what_is_long() -> None:
 def test_five_hundred_turns_grow_the_memory_with_the_facts_not_with_the_turns() -> None:
     memory, sizes = EMPTY, []
     for turn in range(500):
-        memory = told(memory, after(turn), goal=f"goal {turn % 7}", topic=f"topic {turn % 11}", budget=turn % 5)
+        memory = with_values(memory, after(turn), goal=f"goal {turn % 7}", topic=f"topic {turn % 11}", budget=turn % 5)
         memory = fetched(memory, [{"id": turn % 3}] * 20, after(turn))
         sizes.append(len(memory.model_dump_json()))
     full = sizes[100]
@@ -308,7 +308,7 @@ def test_an_older_memory_is_brought_up_one_schema_after_the_other(monkeypatch: p
         return {**data, "changes": 7}
 
     monkeypatch.setattr(memories, "MIGRATIONS", (renamed, counted))
-    old = told(EMPTY, goal="x").model_dump(mode="json")
+    old = with_values(EMPTY, goal="x").model_dump(mode="json")
     old["items"] = {"target": old["items"]["goal"]}
     memory = memory_from_json(old)
     assert (memory.schema_version, memory.items["goal"].value, memory.changes) == (3, "x", 7)

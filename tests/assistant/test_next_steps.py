@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.assistant.office import NOON, OFFICE, fetched, told
+from tests.assistant.office import NOON, OFFICE, fetched, with_values
 from tests.assistant.talk import Office, talking
 
 from ringi.assistant.event_context import TurnResult
@@ -33,7 +33,7 @@ def needing(name: str) -> dict[str, Any]:
     return {"required": [{"type": name}]}
 
 
-READY = fetched(told(EMPTY, goal="grow"), [1])
+READY = fetched(with_values(EMPTY, goal="grow"), [1])
 PLANNING = TURN.apply(READY, {"type": "action", "action": "plan"}).memory
 REFUSED: dict[str, tuple[ContextMemory, dict[str, Any], str, str]] = {
     "a value of the wrong type": (
@@ -209,5 +209,5 @@ def test_an_assistant_that_only_answers_names_its_actions() -> None:
         OFFICE, actions=OFFICE.actions[2:4], infos=tuple(each for each in OFFICE.infos if each.key != "draft")
     )
     turn = ConversationReducer(plain, "chat", NOON, "ann", "run")
-    said = {"type": "said", "message": "m1", "ops": [{"op": "feedback", "text": "too tight"}]}
-    assert "This is what I can do here: Count, Search." in render_sentences(turn.apply(EMPTY, said).sentences, "en")
+    message = {"type": "said", "message": "m1", "ops": [{"op": "feedback", "text": "too tight"}]}
+    assert "This is what I can do here: Count, Search." in render_sentences(turn.apply(EMPTY, message).sentences, "en")

@@ -58,7 +58,7 @@ def refusal(change: Callable[[], Plan]) -> PlanError:
     return caught.value
 
 
-def said(id: str, text: str = "the schedule is too tight") -> Feedback:
+def make_feedback(id: str, text: str = "the schedule is too tight") -> Feedback:
     return Feedback(id=id, text=text, by="ann", at=NOON)
 
 
@@ -78,7 +78,7 @@ def test_a_plan_is_made_approved_and_completed() -> None:
 
 
 def test_a_stored_plan_loads_again_as_it_was() -> None:
-    plan = plans.add_feedback(executing(planned(planned())), said("f1"))
+    plan = plans.add_feedback(executing(planned(planned())), make_feedback("f1"))
 
     assert Plan.model_validate_json(plan.model_dump_json()) == plan
     assert Plan.model_validate(plan.model_dump(mode="json")) == plan
@@ -88,7 +88,7 @@ def test_the_hash_covers_id_version_plan_and_steps_and_nothing_else() -> None:
     made = planned()
     other_steps = [STEPS[0], {**STEPS[1], "args": {"weeks": 7}}]
 
-    assert made.hash == planned().hash == plans.add_feedback(made, said("f1")).hash
+    assert made.hash == planned().hash == plans.add_feedback(made, make_feedback("f1")).hash
     assert made.hash == planned(inputs={"projects": "sha256:p2"}).hash
     hashes = {
         made.hash,
@@ -176,9 +176,9 @@ def test_an_approval_that_arrives_twice_counts_once() -> None:
 
 
 def test_feedback_is_addressed_by_the_version_that_takes_it_up() -> None:
-    plan = plans.add_feedback(planned(), said("f1"))
+    plan = plans.add_feedback(planned(), make_feedback("f1"))
     again = planned(plan)
-    late = plans.add_feedback(plans.add_feedback(planning(again), said("f2")), said("f2"))
+    late = plans.add_feedback(plans.add_feedback(planning(again), make_feedback("f2")), make_feedback("f2"))
 
     assert addressed(plan) == {"f1": None}
     assert addressed(again) == {"f1": 2}
@@ -198,7 +198,7 @@ def test_feedback_is_addressed_by_the_version_that_takes_it_up() -> None:
 def test_feedback_is_open_again_when_the_version_that_took_it_up_came_to_nothing(
     ended: Callable[[Plan], Plan],
 ) -> None:
-    begun = planning(plans.add_feedback(planned(), said("f1")))
+    begun = planning(plans.add_feedback(planned(), make_feedback("f1")))
 
     assert addressed(ended(begun)) == {"f1": None}
     assert addressed(planned(ended(begun))) == {"f1": 3}
@@ -321,7 +321,7 @@ class Planning(RuleBasedStateMachine):
         """What the world is now."""
         self.contents: dict[int, tuple[Any, tuple[Step, ...], str]] = {}
         """What each version that had content was, and its hash."""
-        self.said = 0
+        self.feedback_count = 0
 
     def became(self, plan: Plan) -> None:
         assert plan.version >= self.plan.version
@@ -354,8 +354,8 @@ class Planning(RuleBasedStateMachine):
 
     @rule()
     def somebody_criticises(self) -> None:
-        self.said += 1
-        self.became(plans.add_feedback(self.plan, said(f"f{self.said}")))
+        self.feedback_count += 1
+        self.became(plans.add_feedback(self.plan, make_feedback(f"f{self.feedback_count}")))
 
     @rule()
     def look(self) -> None:
@@ -384,22 +384,26 @@ class Planning(RuleBasedStateMachine):
         before = self.plan
         known = st.sampled_from(sorted(self.contents)[-3:])
         newest = max(self.contents)
-        version, shown = (newest, newest) if is_right else (data.draw(known), data.draw(known))
-        plan_hash = self.contents[shown][2]
+        version, shown_version = (newest, newest) if is_right else (data.draw(known), data.draw(known))
+        plan_hash = self.contents[shown_version][2]
         try:
             self.became(plans.approve_plan(before, version, plan_hash, "ann", request_id, self.inputs, NOON))
         except PlanError as error:
-            self.is_refused_rightly(error, version, shown)
+            self.is_refused_rightly(error, version, shown_version)
             return
-        assert version == shown == self.plan.version
+        assert version == shown_version == self.plan.version
         if self.plan is not before:
             assert self.plan.inputs == self.inputs
             assert before.status in ("planned", "obsolete", "failed")
 
-    def is_refused_rightly(self, error: PlanError, version: int, shown: int) -> None:
+    def is_refused_rightly(self, error: PlanError, version: int, shown_version: int) -> None:
         plan, differs = self.plan, plans.changed_inputs(self.plan.inputs, self.inputs)
         assert error.changed == (differs if error.code == "OBSOLETE" else ())
-        assert differs or plan.status not in ("planned", "obsolete") or (version, shown) != (plan.version, plan.version)
+        assert (
+            differs
+            or plan.status not in ("planned", "obsolete")
+            or (version, shown_version) != (plan.version, plan.version)
+        )
 
     @rule(back=LATE, step=STEP_IDS)
     def a_step_is_done(self, back: int, step: str) -> None:
@@ -435,10 +439,10 @@ class Planning(RuleBasedStateMachine):
 
     @invariant()
     def feedback_is_taken_up_by_one_version_that_came_or_comes_to_content(self) -> None:
-        said = self.plan.feedback
-        assert len({each.id for each in said}) == len(said)
+        feedback = self.plan.feedback
+        assert len({each.id for each in feedback}) == len(feedback)
         coming = {self.plan.version} if self.plan.status == "planning" else set()
-        assert {each.addressed_in for each in said} - {None} <= set(self.contents) | coming
+        assert {each.addressed_in for each in feedback} - {None} <= set(self.contents) | coming
 
     @invariant()
     def it_stays_small_and_loads_again(self) -> None:

@@ -133,8 +133,8 @@ async def test_the_front_model_is_told_the_answer_once_too() -> None:
         talk = ChatDriver(world)
         await talk.say("count")
         await talk.say("what did you say?")
-        told = (await texts_of(world))[-1].splitlines()
-        assert told == ["human: count", "ai: I look.", f"ai: {ANSWER}", "human: what did you say?"]
+        lines = (await texts_of(world))[-1].splitlines()
+        assert lines == ["human: count", "ai: I look.", f"ai: {ANSWER}", "human: what did you say?"]
 
 
 async def test_what_a_workflow_adds_to_its_models_words_is_said_after_them() -> None:
@@ -146,7 +146,7 @@ async def test_what_a_workflow_adds_to_its_models_words_is_said_after_them() -> 
         assert await texts_of(world) == ["I look.", f"{ANSWER}\n\nSource: the stock list."]
 
 
-async def shown(world: World) -> list[str]:
+async def visible_texts(world: World) -> list[str]:
     """Return the texts of the conversation that a view shows."""
     return [
         str(message["content"]) for message in messages_of(runs_in(await world.items(CHAT)), ImageLocation("", CHAT))
@@ -154,7 +154,7 @@ async def shown(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("said", "answer"),
+    ("draft", "answer"),
     [
         (ANSWER, f"**Stock**\n\n{ANSWER}"),
         (ANSWER, f"I looked.  {ANSWER} That is all."),
@@ -162,15 +162,15 @@ async def shown(world: World) -> list[str]:
         (json.dumps({"rows": [{"text": ANSWER}]}, indent=2), f"So: {ANSWER}"),
     ],
 )
-async def test_a_draft_that_the_answer_repeats_is_taken_back(said: str, answer: str) -> None:
+async def test_a_draft_that_the_answer_repeats_is_taken_back(draft: str, answer: str) -> None:
     async def reworded(job: CallJob) -> str:
-        await ScriptedModel(script=lambda messages: said).ainvoke("count")
+        await ScriptedModel(script=lambda messages: draft).ainvoke("count")
         return answer
 
     async with at_work(URL, counting(reworded).agents()) as world:
         await ChatDriver(world).say("count")
-        assert (await shown(world))[1:] == ["I look.", answer]
-        assert said in await texts_of(world)
+        assert (await visible_texts(world))[1:] == ["I look.", answer]
+        assert draft in await texts_of(world)
 
 
 async def test_also_one_of_a_graph_that_the_workflow_calls() -> None:
@@ -179,7 +179,7 @@ async def test_also_one_of_a_graph_that_the_workflow_calls() -> None:
 
     async with at_work(URL, counting(titled).agents()) as world:
         await ChatDriver(world).say("count")
-        assert (await shown(world))[1:] == ["I look.", f"**Stock**\n\n{ANSWER}"]
+        assert (await visible_texts(world))[1:] == ["I look.", f"**Stock**\n\n{ANSWER}"]
 
 
 async def test_a_workflow_that_returns_nothing_has_said_all_by_its_model() -> None:
@@ -199,7 +199,7 @@ async def test_what_a_model_says_on_the_way_stays() -> None:
 
     async with at_work(URL, counting(sorting).agents()) as world:
         await ChatDriver(world).say("count")
-        assert (await shown(world))[1:] == ["I look.", '{"kind": "stock"}', "{not JSON", ANSWER]
+        assert (await visible_texts(world))[1:] == ["I look.", '{"kind": "stock"}', "{not JSON", ANSWER]
 
 
 async def test_two_answers_with_the_same_words_are_two() -> None:
@@ -277,12 +277,12 @@ def planning(may_go_on: asyncio.Event) -> Assistant:
 async def begun(world: World, kind: str) -> dict[str, Any]:
     """Return what the conversation's stream says of the only workflow of a kind, once it does."""
 
-    async def told() -> list[dict[str, Any]]:
+    async def workflows() -> list[dict[str, Any]]:
         events = [item.event for item in await world.items(CHAT)]
         values = [event["value"] for event in events if event.get("name") == "assistant.workflow"]
         return [value for value in values if value["kind"] == kind]
 
-    (value,) = await until(told, f"the workflow {kind} is in the stream")
+    (value,) = await until(workflows, f"the workflow {kind} is in the stream")
     return value
 
 
@@ -302,21 +302,21 @@ async def test_the_talk_names_the_stream_in_which_a_plan_and_its_steps_are_told_
     async with at_work(URL, planning(may_go_on).agents()) as world:
         talk = ChatDriver(world)
         await talk.send("action", action="plan")
-        told = await begun(world, "plan")
-        assert (told["action_id"], told["version"]) == ("plan", 1)
-        await until_said(world, told["thread_id"], "first the")
+        workflow = await begun(world, "plan")
+        assert (workflow["action_id"], workflow["version"]) == ("plan", 1)
+        await until_said(world, workflow["thread_id"], "first the")
         assert (await talk.memory()).plans["plan"].status == "planning"
         may_go_on.set()
         await talk.request()
-        await until_said(world, told["thread_id"], "first the lamps")
+        await until_said(world, workflow["thread_id"], "first the lamps")
         may_go_on.clear()
         await talk.answer("approve")
-        told = await begun(world, "apply")
-        assert (told["action_id"], told["version"]) == ("do", 1)
-        await until_said(world, told["thread_id"], "two lamps")
+        workflow = await begun(world, "apply")
+        assert (workflow["action_id"], workflow["version"]) == ("do", 1)
+        await until_said(world, workflow["thread_id"], "two lamps")
         may_go_on.set()
-        await talk.thread(told["thread_id"], "done")
-        assert await said_in(world, told["thread_id"]) == ["two lamps ordered"]
+        await talk.thread(workflow["thread_id"], "done")
+        assert await said_in(world, workflow["thread_id"]) == ["two lamps ordered"]
         await talk.thread(CHAT, "done")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, told
+from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, with_values
 
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
@@ -16,7 +16,7 @@ from ringi.assistant.plans import Feedback
 from ringi.assistant.views import actions_view, history_view, memory_view
 
 EMPTY = ContextMemory()
-READY = told(fetched(EMPTY, [{"id": 1}]), goal="g")
+READY = with_values(fetched(EMPTY, [{"id": 1}]), goal="g")
 
 
 def planned() -> ContextMemory:
@@ -96,7 +96,7 @@ def test_a_plan_is_shown_with_what_was_said_of_it_and_that_it_waits() -> None:
 
 
 def test_a_plan_that_is_out_of_date_names_what_changed() -> None:
-    memory = told(planned(), goal="h")
+    memory = with_values(planned(), goal="h")
     plan = memory.plans["planning"]
     inputs = Freshness(OFFICE, memory, NOON).inputs(OFFICE.action("plan"))
     view = memory_view(OFFICE, memory.with_plan(plans.check_inputs(plan, inputs, NOON)), NOON, "ja")
@@ -112,14 +112,14 @@ def test_an_open_question_is_what_the_conversation_waits_for() -> None:
 
 def test_the_history_is_shown_with_titles_and_sources() -> None:
     memory = memories.set_workflow_status(READY, "planning", "planning", after(9))
-    shown = history_view(OFFICE, memory.history, "ja")
-    assert [(each["number"], each["op"], each["title"]) for each in shown] == [
+    entries = history_view(OFFICE, memory.history, "ja")
+    assert [(each["number"], each["op"], each["title"]) for each in entries] == [
         (1, "observe", "案件"),
         (2, "set", "目標"),
         (3, "run", "計画を作成"),
     ]
-    assert shown[1]["source"]["quote"] == "as I said"
-    assert (shown[2]["before"], shown[2]["after"], shown[2]["at"]) == (None, "planning", "2026-01-15T12:00:09Z")
+    assert entries[1]["source"]["quote"] == "as I said"
+    assert (entries[2]["before"], entries[2]["after"], entries[2]["at"]) == (None, "planning", "2026-01-15T12:00:09Z")
 
 
 def test_the_model_is_told_what_is_known_missing_and_possible_in_little_space() -> None:
@@ -128,12 +128,12 @@ def test_the_model_is_told_what_is_known_missing_and_possible_in_little_space() 
     )
     memory = memories.record_failure(memory, "budget", "no route", API, NOON)
     text = prompt_view(OFFICE, memory, NOON, "ja")
-    told = json.loads(text)
-    infos = {each["key"]: each for each in told["infos"]}
+    view = json.loads(text)
+    infos = {each["key"]: each for each in view["infos"]}
     assert len(text) < 5_000
     assert infos["goal"]["value"] == "g"
     assert infos["goal"]["schema"] == {"type": "string", "minLength": 1}
     assert "can_be_told" not in infos["projects"]
     assert (infos["style"]["state"], infos["budget"]["error"]) == ("missing", "no route")
-    assert [each["id"] for each in told["actions"] if each["enabled"]] == ["plan", "apply", "search", "pick", "cancel"]
-    assert told["plans"][0]["steps"] == ["Write"]
+    assert [each["id"] for each in view["actions"] if each["enabled"]] == ["plan", "apply", "search", "pick", "cancel"]
+    assert view["plans"][0]["steps"] == ["Write"]

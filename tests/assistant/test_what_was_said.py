@@ -76,7 +76,7 @@ async def test_a_model_may_narrow_the_choices_and_not_widen_them(file: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("said", "quote", "shown"),
+    ("message", "quote", "expected_quote"),
     [
         ("Sales must rise by 20 %.", "Sales must rise", "Sales must rise"),
         ("Sales   must\nrise by 20 %.", "sales must rise", "sales must rise"),
@@ -88,11 +88,11 @@ async def test_a_model_may_narrow_the_choices_and_not_widen_them(file: str) -> N
     ],
 )
 async def test_a_quote_that_nobody_said_is_not_shown_as_said(
-    file: str, said: str, quote: str | None, shown: str | None
+    file: str, message: str, quote: str | None, expected_quote: str | None
 ) -> None:
     async with talking(claiming(op="set", key="goals", value="grow", quote=quote), file) as talk:
-        memory = await talk.say(said)
-        assert memory.items["goals"].source.quote == shown
+        memory = await talk.say(message)
+        assert memory.items["goals"].source.quote == expected_quote
 
 
 async def test_what_the_assistant_said_is_no_quote_of_a_person(file: str) -> None:

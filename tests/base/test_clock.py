@@ -34,9 +34,9 @@ async def test_it_follows_a_store_whose_time_jumps() -> None:
 
 async def test_it_is_never_ahead_of_the_store_when_the_way_there_is_long() -> None:
     async def slow() -> datetime:
-        told = utc_now()
+        moment = utc_now()
         await Wakeup().wait(0.05)
-        return told
+        return moment
 
     clock = SharedClock(slow)
     for _ in range(3):

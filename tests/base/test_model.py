@@ -74,7 +74,7 @@ def test_an_event_of_a_newer_version_keeps_its_hash() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "question",
     [
         {"title": "Go?", **NEW},
         {"title": "Go?", "action": {"name": "go", **NEW}},
@@ -82,9 +82,9 @@ def test_an_event_of_a_newer_version_keeps_its_hash() -> None:
         {"title": "Go?", "webhooks": [{"url": "https://example.com", **NEW}]},
     ],
 )
-def test_what_comes_from_outside_is_refused_when_it_is_unknown(given: dict[str, Any]) -> None:
+def test_what_comes_from_outside_is_refused_when_it_is_unknown(question: dict[str, Any]) -> None:
     with pytest.raises(InvalidError, match="of_next"):
-        Ask.parse(given)
+        Ask.parse(question)
 
 
 def test_what_is_made_with_an_unknown_field_is_refused() -> None:

@@ -84,8 +84,8 @@ def assert_answered(request: Request, decision: str, **answer: Any) -> None:
     response = request.response
     assert response
     assert (request.status, response.responder, response.channel) == ("completed", "ann", "watch")
-    given = {name: getattr(response, name) for name in ("data", "args", "message")}
-    assert (response.decision, given) == (decision, {"data": None, "args": None, "message": None} | answer)
+    values = {name: getattr(response, name) for name in ("data", "args", "message")}
+    assert (response.decision, values) == (decision, {"data": None, "args": None, "message": None} | answer)
     assert response.authorised_digest == request.authorised_digest(response.decision, response.data, response.args)
 
 

@@ -149,8 +149,8 @@ def terminal(
     folder: Path, *arguments: str, columns: int = 80, lines: int = 24, entry: str = ENTRY, **settings: str
 ) -> Iterator[Terminal]:
     """Run one `ringi` command in a terminal whose Ringi lives in this folder."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RINGI_", "NO_COLOR"))}
-    env = kept | {"RINGI_HOME": str(folder), "TERM": "xterm-256color", "COLORTERM": "truecolor"} | settings
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("RINGI_", "NO_COLOR"))}
+    env = environment | {"RINGI_HOME": str(folder), "TERM": "xterm-256color", "COLORTERM": "truecolor"} | settings
     for name in ("COLUMNS", "LINES"):
         env.pop(name, None)
     opened = Terminal([sys.executable, "-c", entry, *arguments], folder, env, columns, lines)

@@ -53,8 +53,8 @@ def ringi(desk: Desk, *arguments: str) -> Done:
 
 def command(desk: Desk, *arguments: str, **settings: str) -> tuple[list[str], dict[str, str]]:
     """Return a command for a process of its own, and its environment."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
-    return [sys.executable, "-c", ENTRY, *arguments], kept | {"RINGI_HOME": str(desk.folder)} | settings
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
+    return [sys.executable, "-c", ENTRY, *arguments], environment | {"RINGI_HOME": str(desk.folder)} | settings
 
 
 def printed(desk: Desk, *arguments: str) -> Any:
@@ -65,7 +65,7 @@ def printed(desk: Desk, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def told(desk: Desk, *arguments: str) -> str:
+def output_of(desk: Desk, *arguments: str) -> str:
     """Return what a command printed for people; it must have gone well."""
     done = ringi(desk, *arguments)
     assert done.returncode == 0, done.stderr
@@ -109,7 +109,7 @@ def test_a_request_is_claimed_released_given_away_and_withdrawn(desk: Desk) -> N
     assert "--to" in refused(desk, 2, "reassign", asked.id)
     assert printed(desk, "reassign", asked.id, "--to", "bob")["assignee"] == "bob"
     assert printed(desk, "reassign", asked.id, "--groups", "a, b")["candidate_groups"] == ["a", "b"]
-    assert told(desk, "cancel", asked.id, "--reason", "no need", "--name", "ann") == f"{asked.id}  cancelled\n"
+    assert output_of(desk, "cancel", asked.id, "--reason", "no need", "--name", "ann") == f"{asked.id}  cancelled\n"
     ended = desk.get(asked)
     assert (ended.status, ended.reason, desk.events(asked)[-1].actor) == ("cancelled", "no need", "ann")
     assert "already cancelled" in refused(desk, 1, "cancel", asked.id)
@@ -149,7 +149,7 @@ def test_a_question_is_asked_with_a_table_beside_it(desk: Desk, tmp_path: Path) 
     file.write_text('[{"type": "table", "columns": ["customer", "amount"], "rows": [["c-77", 4000]]}]')
     asked = printed(desk, "ask", "Remind?", "--display", str(file))
     assert asked["display"][0]["rows"] == [["c-77", 4000]]
-    assert "c-77 | 4000" in told(desk, "show", asked["id"])
+    assert "c-77 | 4000" in output_of(desk, "show", asked["id"])
     file.write_text('[{"type": "link", "url": "javascript:alert(1)"}]')
     assert "display.0.url" in refused(desk, 2, "ask", "Remind?", "--display", str(file))
     assert "display: cannot read" in refused(desk, 2, "ask", "Remind?", "--display", str(tmp_path / "none.json"))
@@ -168,20 +168,20 @@ def test_a_list_is_narrowed_down_and_goes_on_at_its_cursor(desk: Desk) -> None:
     first = printed(desk, "list", "--limit", "2")
     assert [item["title"] for item in first["items"]] == ["Third?", "Which?"]
     assert titles("--cursor", first["next"]) == ["注文を返金しますか"]
-    assert f"more: --cursor '{first['next']}'" in told(desk, "list", "--limit", "2")
+    assert f"more: --cursor '{first['next']}'" in output_of(desk, "list", "--limit", "2")
     assert "cursor" in refused(desk, 2, "list", "--cursor", "x")
     assert titles("--status", "completed") == []
-    assert told(desk, "list", "--status", "expired") == "no requests\n"
+    assert output_of(desk, "list", "--status", "expired") == "no requests\n"
 
 
 def test_a_request_is_shown_with_the_facts_before_the_prose_and_its_history(desk: Desk) -> None:
     asked = desk.ask("Refund?", description="It was late", action=Action("refund", {"amount": 40}), expires_in=300)
     desk.respond(asked, "edit", by="bob", args={"amount": 30}, message=None)
-    shown = told(desk, "show", asked.id)
+    output = output_of(desk, "show", asked.id)
     order = ["Refund?", "approved with changes by bob", asked.digest, "refund", "amount: 40", "Answer", "amount: 30"]
     order += ["Description by the agent (unverified)", "It was late", "History"]
     order += ["created by system", "completed by bob"]
-    places = [shown.index(words) for words in order]
+    places = [output.index(words) for words in order]
     assert places == sorted(places)
 
 
@@ -195,9 +195,9 @@ def test_nothing_that_an_agent_writes_hides_in_what_is_printed(desk: Desk) -> No
     )
     failed_thread(desk, "t1")
     outputs = [
-        told(desk, "list"),
-        told(desk, "show", asked.id),
-        told(desk, "runs"),
+        output_of(desk, "list"),
+        output_of(desk, "show", asked.id),
+        output_of(desk, "runs"),
         *(ringi(desk, *command, "--json").stdout for command in (("list",), ("show", asked.id), ("runs",))),
     ]
     for output in outputs:
@@ -211,11 +211,11 @@ def test_a_run_that_failed_is_found_and_retried(desk: Desk) -> None:
     failed_thread(desk, "t1")
     found = printed(desk, "runs")["items"]
     assert [(item["thread_id"], item["agent"], item["can_retry"]) for item in found] == [("t1", "printer", True)]
-    assert "no paper" in told(desk, "runs")
+    assert "no paper" in output_of(desk, "runs")
     assert printed(desk, "retry", "t1", "--reason", "paper is in", "--name", "ann")["status"] == "running"
     assert printed(desk, "runs")["items"] == []
-    assert told(desk, "runs") == "no run needs attention\n"
-    assert told(desk, "retry", "t1") == "t1  running\n"
+    assert output_of(desk, "runs") == "no run needs attention\n"
+    assert output_of(desk, "retry", "t1") == "t1  running\n"
 
 
 def test_a_run_that_failed_is_abandoned(desk: Desk) -> None:
@@ -348,9 +348,9 @@ def test_what_has_ended_is_erased_by_its_id_and_the_trail_still_proves_it(desk: 
     done = ringi(desk, "erase", id, "--name", "root")
 
     assert (done.returncode, done.stdout) == (0, "erased 1 request\n")
-    shown = ringi(desk, "show", id).stdout
-    assert "by root" in shown
-    assert "Zwetschge" not in shown
+    output = ringi(desk, "show", id).stdout
+    assert "by root" in output
+    assert "Zwetschge" not in output
     assert "0 findings" in ringi(desk, "verify").stdout
     assert ringi(desk, "erase", id).returncode == 0
 
@@ -360,9 +360,9 @@ def test_what_is_open_is_left_with_the_remedy_and_exit_code_1(desk: Desk) -> Non
 
     done = ringi(desk, "erase", open_, closed, "--json")
 
-    said = json.loads(done.stdout)
-    assert (done.returncode, said["requests"], said["erased"]) == (1, [closed], True)
-    assert "cancel it" in said["left"][open_]
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["requests"], report["erased"]) == (1, [closed], True)
+    assert "cancel it" in report["left"][open_]
 
 
 @pytest.mark.parametrize("rule", [("--person", "ann"), ("--before", "2999-01-01")])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.desk import Desk
-from tests.cli.test_commands import printed, refused, ringi, told
+from tests.cli.test_commands import output_of, printed, refused, ringi
 
 import ringi as public
 from ringi.errors import UnavailableError
@@ -35,7 +35,7 @@ def titles(path: Path) -> list[str]:
 def test_a_copy_is_verified_whole_and_private(filled: Desk, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
 
-    assert told(filled, "backup", str(copy)) == f"{copy}: 1 events, verified\n"
+    assert output_of(filled, "backup", str(copy)) == f"{copy}: 1 events, verified\n"
 
     assert [path.name for path in tmp_path.iterdir()] == ["home", "copy.db"] or copy.exists()
     assert not [path for path in tmp_path.iterdir() if "partial" in path.name]
@@ -54,14 +54,14 @@ def test_a_file_that_is_there_is_replaced_only_when_told(filled: Desk, tmp_path:
 
 def test_the_log_of_a_damaged_store_is_not_added_to_the_copy(filled: Desk, tmp_path: Path) -> None:
     copy, store = tmp_path / "copy.db", filled.folder / "ringi.db"
-    told(filled, "backup", str(copy))
+    output_of(filled, "backup", str(copy))
     store.write_bytes(b"no database" * 1000)
     log = store.with_name("ringi.db-wal")
     log.write_bytes(b"an old log")
 
-    kept = Path(printed(filled, "restore", str(copy), "--force")["kept"])
+    old_store = Path(printed(filled, "restore", str(copy), "--force")["kept"])
 
-    assert kept.with_name(f"{kept.name}-wal").read_bytes() == b"an old log"
+    assert old_store.with_name(f"{old_store.name}-wal").read_bytes() == b"an old log"
     assert not log.exists() or log.read_bytes() != b"an old log"
     assert titles(store) == ["Shall we keep a copy?"]
 
@@ -103,10 +103,10 @@ def test_copies_beside_a_busy_writer_are_whole(filled: Desk, tmp_path: Path) -> 
 
 
 def test_a_copy_is_restored_where_nothing_is(filled: Desk, tmp_path: Path) -> None:
-    told(filled, "backup", str(tmp_path / "copy.db"))
+    output_of(filled, "backup", str(tmp_path / "copy.db"))
     new = tmp_path / "new" / "ringi.db"
 
-    told(filled, "restore", str(tmp_path / "copy.db"), "--url", f"sqlite:///{new}")
+    output_of(filled, "restore", str(tmp_path / "copy.db"), "--url", f"sqlite:///{new}")
 
     assert titles(new) == ["Shall we keep a copy?"]
     assert (tmp_path / "copy.db").exists()
@@ -114,28 +114,28 @@ def test_a_copy_is_restored_where_nothing_is(filled: Desk, tmp_path: Path) -> No
 
 def test_a_store_that_holds_something_is_replaced_only_when_told_and_is_kept(filled: Desk, tmp_path: Path) -> None:
     copy = str(tmp_path / "copy.db")
-    told(filled, "backup", copy)
+    output_of(filled, "backup", copy)
     printed(filled, "ask", "And this one?")
 
     assert "the store is not empty" in refused(filled, 1, "restore", copy)
-    kept = Path(printed(filled, "restore", copy, "--force")["kept"])
+    old_store = Path(printed(filled, "restore", copy, "--force")["kept"])
 
     assert titles(filled.folder / "ringi.db") == ["Shall we keep a copy?"]
-    assert titles(kept) == ["And this one?", "Shall we keep a copy?"]
-    assert told(filled, "verify") == "1 events, 0 findings\n"
+    assert titles(old_store) == ["And this one?", "Shall we keep a copy?"]
+    assert output_of(filled, "verify") == "1 events, 0 findings\n"
 
 
 def test_an_empty_store_is_replaced_and_not_kept(filled: Desk, tmp_path: Path) -> None:
     copy, empty = str(tmp_path / "copy.db"), f"sqlite:///{tmp_path}/empty.db"
-    told(filled, "backup", copy)
-    told(filled, "migrate", "--url", empty)
+    output_of(filled, "backup", copy)
+    output_of(filled, "migrate", "--url", empty)
 
-    assert json.loads(told(filled, "restore", copy, "--url", empty, "--json"))["kept"] is None
+    assert json.loads(output_of(filled, "restore", copy, "--url", empty, "--json"))["kept"] is None
 
 
 def test_a_store_that_a_process_has_open_is_never_replaced(filled: Desk, tmp_path: Path) -> None:
     copy = str(tmp_path / "copy.db")
-    told(filled, "backup", copy)
+    output_of(filled, "backup", copy)
 
     with public.sync.open(f"sqlite:///{filled.folder}/ringi.db") as inbox:
         assert "a process has it open" in refused(filled, 1, "restore", copy, "--force")
@@ -147,7 +147,7 @@ def test_a_store_that_a_process_has_open_is_never_replaced(filled: Desk, tmp_pat
 
 def test_a_copy_that_is_damaged_is_not_restored(filled: Desk, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    told(filled, "backup", str(copy))
+    output_of(filled, "backup", str(copy))
     with closing(sqlite3.connect(copy)) as connection, connection:
         connection.execute("DELETE FROM events")
 
@@ -159,21 +159,21 @@ def test_a_copy_that_is_damaged_is_not_restored(filled: Desk, tmp_path: Path) ->
 
 def test_the_log_of_a_store_that_is_gone_is_not_added_to_the_copy(filled: Desk, tmp_path: Path) -> None:
     copy = str(tmp_path / "copy.db")
-    told(filled, "backup", copy)
+    output_of(filled, "backup", copy)
     new = tmp_path / "new.db"
     with closing(sqlite3.connect(filled.folder / "ringi.db", isolation_level=None)) as other:
         other.execute("UPDATE requests SET version = 7")
         shutil.copy(f"{filled.folder}/ringi.db-wal", f"{new}-wal")
 
     assert "--force" in refused(filled, 1, "restore", copy, "--url", f"sqlite:///{new}")
-    told(filled, "restore", copy, "--url", f"sqlite:///{new}", "--force")
+    output_of(filled, "restore", copy, "--url", f"sqlite:///{new}", "--force")
 
     assert ringi(filled, "verify", "--url", f"sqlite:///{new}").stdout == "1 events, 0 findings\n"
 
 
 def test_a_process_from_before_is_refused_after_a_file_was_replaced(filled: Desk, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    told(filled, "backup", str(copy))
+    output_of(filled, "backup", str(copy))
 
     with public.sync.open(f"sqlite:///{filled.folder}/ringi.db") as inbox:
         copy.replace(filled.folder / "ringi.db")

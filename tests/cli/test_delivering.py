@@ -6,7 +6,7 @@ import asyncio
 import re
 
 from tests.cli.desk import Desk
-from tests.cli.test_commands import printed, refused, told
+from tests.cli.test_commands import output_of, printed, refused
 from tests.delivery.office import endpoint, office, settings
 from tests.delivery.receivers import OK, Receiver, answers, receiving
 
@@ -29,17 +29,17 @@ def sent(desk: Desk, waiting_for: int) -> Receiver:
 
 
 def test_a_delivery_is_found_and_sent_again(desk: Desk) -> None:
-    assert told(desk, "deliveries") == "no deliveries\n"
+    assert output_of(desk, "deliveries") == "no deliveries\n"
     sent(desk, 1)
 
     (item,) = printed(desk, "deliveries", "q1")["items"]
     assert (item["id"], item["status"], item["tries"][0]["code"]) == ("crm.1.q1", "failed", 404)
     assert re.search(
-        r"crm\.1\.q1 +request\.created +http://127\.0\.0\.1:\d+ +failed after 1 try: 404", told(desk, "deliveries")
+        r"crm\.1\.q1 +request\.created +http://127\.0\.0\.1:\d+ +failed after 1 try: 404", output_of(desk, "deliveries")
     )
 
     assert printed(desk, "redeliver", "crm.1.q1", "--name", "olga")["status"] == "queued"
-    assert "queued after 1 try" in told(desk, "deliveries", "q1")
+    assert "queued after 1 try" in output_of(desk, "deliveries", "q1")
     assert len(sent(desk, 2).got) == 1
     assert [each["by"] for each in printed(desk, "deliveries", "q1")["items"][0]["tries"]] == [None, "olga", None]
 
@@ -52,4 +52,4 @@ def test_a_delivery_that_does_not_exist_is_told_by_its_name(desk: Desk) -> None:
 def test_a_secret_is_made_that_signs(desk: Desk) -> None:
     secret = printed(desk, "secret", "create")["secret"]
 
-    assert checked_secret(secret) == secret != told(desk, "secret", "create").strip()
+    assert checked_secret(secret) == secret != output_of(desk, "secret", "create").strip()

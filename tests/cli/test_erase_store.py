@@ -20,14 +20,14 @@ def url(tmp_path: Path) -> str:
     """A store in which three agents have kept two notes each."""
     url = f"sqlite:///{tmp_path}/ringi.db"
 
-    async def kept() -> None:
+    async def fill() -> None:
         async with open_backend(url) as backend:
             assert backend.agent_stores is not None
             for place in PLACES:
                 for person in ("ann", "bob"):
                     await backend.agent_stores(*place).aput(("notes", person), "n1", {"said": "Zwetschge"})
 
-    asyncio.run(kept())
+    asyncio.run(fill())
     return url
 
 
@@ -47,7 +47,7 @@ def test_nothing_is_erased_without_yes(url: str, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    ("given", "items", "rest"),
+    ("options", "items", "rest"),
     [
         ({"agent": "shop", "namespace": "notes/ann"}, 1, [1, 2, 2]),
         ({"agent": "shop"}, 2, [0, 2, 2]),
@@ -57,9 +57,9 @@ def test_nothing_is_erased_without_yes(url: str, capsys: pytest.CaptureFixture[s
     ],
 )
 def test_a_namespace_an_agent_or_a_tenant_is_erased(
-    url: str, capsys: pytest.CaptureFixture[str], given: dict[str, str], items: int, rest: list[int]
+    url: str, capsys: pytest.CaptureFixture[str], options: dict[str, str], items: int, rest: list[int]
 ) -> None:
-    erase(**given, url=url, yes=True, json_=True)  # type: ignore[arg-type]
+    erase(**options, url=url, yes=True, json_=True)  # type: ignore[arg-type]
     assert json.loads(capsys.readouterr().out) == {"erased": True, "items": items}
     assert left(url) == rest
 
@@ -73,7 +73,7 @@ def test_nothing_of_it_is_left_in_the_file(url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("options", "why"),
     [
         ({"agent": "shop", "all_agents": True}, "choose one"),
         ({"agent": "shop", "person": "ann"}, "choose one"),
@@ -81,7 +81,7 @@ def test_nothing_of_it_is_left_in_the_file(url: str, tmp_path: Path) -> None:
         ({"agent": "shop", "namespace": "notes//ann"}, "empty part"),
     ],
 )
-def test_what_is_unclear_erases_nothing(url: str, given: dict[str, str], why: str) -> None:
+def test_what_is_unclear_erases_nothing(url: str, options: dict[str, str], why: str) -> None:
     with pytest.raises(InvalidError, match=why):
-        erase(**given, url=url, yes=True)  # type: ignore[arg-type]
+        erase(**options, url=url, yes=True)  # type: ignore[arg-type]
     assert left(url) == [2, 2, 2]

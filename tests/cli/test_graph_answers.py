@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.desk import Desk
-from tests.cli.test_commands import printed, refused, told
+from tests.cli.test_commands import output_of, printed, refused
 
 from ringi.base.clock import utc_now
 from ringi.cli.agents import load_agents
@@ -52,9 +52,9 @@ def failed_on(desk: Desk, request: str) -> None:
 
 def test_a_plain_question_says_what_each_decision_sends(desk: Desk) -> None:
     id = plain(desk)
-    shown = told(desk, "show", id)
-    assert "approve sends true" in shown
-    assert "reject sends false" in shown
+    output = output_of(desk, "show", id)
+    assert "approve sends true" in output
+    assert "reject sends false" in output
     answered = printed(desk, "respond", id, "respond", "--data", '{"answer": [1, 2]}')
     assert answered["response"]["data"] == {"answer": [1, 2]}
 

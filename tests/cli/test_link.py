@@ -23,8 +23,8 @@ START_SECONDS = 40
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
-    return kept | {"RINGI_HOME": str(tmp_path), "TERM": "xterm"}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
+    return variables | {"RINGI_HOME": str(tmp_path), "TERM": "xterm"}
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 from tests.cli.desk import Desk
-from tests.cli.test_commands import Done, printed, refused, ringi, told
+from tests.cli.test_commands import Done, output_of, printed, refused, ringi
 
 from ringi import Action
 from ringi.cli.app import app
@@ -85,7 +85,7 @@ ODD = [
 
 def test_a_question_is_asked_once_under_an_id_for_groups_and_quietly(desk: Desk) -> None:
     words = ("ask", "Go?", "--id", "q1", "--group", "finance", "--group", "legal")
-    assert told(desk, *words, "--quiet") == "q1\n"
+    assert output_of(desk, *words, "--quiet") == "q1\n"
     again = printed(desk, *words)
     assert (again["id"], again["candidate_groups"]) == ("q1", ["finance", "legal"])
     assert "q1" in refused(desk, 1, "ask", "Something else?", "--id", "q1")
@@ -113,7 +113,7 @@ def test_a_read_creates_nothing_where_no_store_is(tmp_path: Path, arguments: tup
 def test_a_list_shows_age_agent_and_priority(desk: Desk) -> None:
     printed(desk, "ask", "Go?", "--name", "agent:bot", "--priority", "urgent")
     printed(desk, "ask", "Stay?", "--name", "olga")
-    head, stay, go = told(desk, "list").splitlines()
+    head, stay, go = output_of(desk, "list").splitlines()
     assert head.split() == ["id", "kind", "status", "age", "agent", "priority", "title"]
     assert go.split()[-3:] == ["bot", "urgent", "Go?"]
     assert stay.split()[-3:] == ["olga", "normal", "Stay?"]
@@ -131,7 +131,7 @@ def test_the_token_of_a_role_is_shown_as_the_server_wrote_it(desk: Desk) -> None
     assert "no server has run" in refused(desk, 2, "token", "show", "agent")
     tokens = {"url": "http://127.0.0.1:1", "agent": "a", "person": "p", "admin": "r"}
     (desk.folder / "tokens.json").write_text(json.dumps(tokens))
-    assert told(desk, "token", "show", "person") == "p\n"
+    assert output_of(desk, "token", "show", "person") == "p\n"
     assert printed(desk, "token", "show", "admin") == {"role": "admin", "token": "r", "url": "http://127.0.0.1:1"}
     (desk.folder / "tokens.json").write_text("[")
     assert "has no token of this role" in refused(desk, 2, "token", "show", "agent")
@@ -163,9 +163,9 @@ def test_odd_arguments_get_an_error_and_never_a_stack_trace(
     options = [max(p.opts, key=len) for p in command.params if p.param_type_name == "option" and not p.is_flag]
     values = [p for p in command.params if p.param_type_name == "argument"]
     for odd in chance.sample(ODD, 9):
-        given = [chance.choice([odd, "q1"]) for _ in values]
+        arguments = [chance.choice([odd, "q1"]) for _ in values]
         chosen = [part for option in chance.sample(options, min(2, len(options))) for part in (option, odd)]
-        done: Done = ringi(desk, *name, *given, *chosen)
-        assert done.returncode in (0, 1, 2), (given, chosen, done)
-        assert "Traceback" not in done.stderr, (given, chosen)
-        assert not done.stderr.startswith("error: unexpected"), (given, chosen, done.stderr)
+        done: Done = ringi(desk, *name, *arguments, *chosen)
+        assert done.returncode in (0, 1, 2), (arguments, chosen, done)
+        assert "Traceback" not in done.stderr, (arguments, chosen)
+        assert not done.stderr.startswith("error: unexpected"), (arguments, chosen, done.stderr)

@@ -18,9 +18,9 @@ EVERY = [chr(point) for point in (*range(0x20000), *range(0xE0000, 0xE1000), 0x2
 
 
 def test_no_character_controls_hides_or_reorders() -> None:
-    shown = {character for character in EVERY if visible(character) == character}
-    assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")]
-    assert not shown & set("\u034f\u115f\u1160\u17b4\u180b\u2800\u3164\ufe0f\uffa0\U000e0100")
+    characters = {character for character in EVERY if visible(character) == character}
+    assert not [c for c in characters if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")]
+    assert not characters & set("\u034f\u115f\u1160\u17b4\u180b\u2800\u3164\ufe0f\uffa0\U000e0100")
 
 
 def test_what_people_write_is_left_alone() -> None:
@@ -29,16 +29,16 @@ def test_what_people_write_is_left_alone() -> None:
 
 
 def test_every_character_that_is_shown_is_as_wide_as_a_terminal_draws_it() -> None:
-    shown = [c for c in EVERY if not is_hidden(c)]
-    wider = [c for c in shown if wcwidth(c) > cell_len(c)]
+    characters = [c for c in EVERY if not is_hidden(c)]
+    wider = [c for c in characters if wcwidth(c) > cell_len(c)]
     assert wider == []
 
 
 @pytest.mark.parametrize("joined", ["👍🏽", "👨\u200d👩\u200d👧", "🇯🇵", "1\ufe0f\u20e3", "a\ufe0f"])
 def test_characters_that_some_terminals_join_are_taken_apart(joined: str) -> None:
-    shown = visible(joined)
-    assert cell_len(shown) == sum(cell_len(character) for character in shown)
-    assert "\\u{" in shown
+    text = visible(joined)
+    assert cell_len(text) == sum(cell_len(character) for character in text)
+    assert "\\u{" in text
 
 
 def test_a_symbol_loses_no_more_than_its_colour() -> None:

@@ -217,9 +217,9 @@ def test_japanese_and_chinese_are_whole_at_80_by_24(desk: Desk) -> None:
         assert joined.count(LONG) == 4
         screen.press("esc")
         row = next(line for line in screen.until("Inbox ·", CURSOR).splitlines() if CURSOR in line)
-        shown = row.split(CURSOR)[1].split("…")[0].strip()
-        assert len(shown) > 10
-        assert LONG.startswith(shown)
+        text = row.split(CURSOR)[1].split("…")[0].strip()
+        assert len(text) > 10
+        assert LONG.startswith(text)
 
 
 def test_a_smaller_window_still_shows_the_decision(desk: Desk) -> None:

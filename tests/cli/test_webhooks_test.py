@@ -35,14 +35,14 @@ async def test_an_endpoint_gets_a_signed_event_and_its_reply_is_shown(
 ) -> None:
     async with receiving(answers(202, body=b"taken\n\x1b[2Jas 17")) as crm:
         done = await sent_to(desk, monkeypatch, {"crm": crm})
-        shown = await sent_to(desk, monkeypatch, {"crm": crm}, "crm", "--json")
+        json_result = await sent_to(desk, monkeypatch, {"crm": crm}, "crm", "--json")
 
-    assert done.returncode == shown.returncode == 0, done.stderr + shown.stderr
+    assert done.returncode == json_result.returncode == 0, done.stderr + json_result.stderr
     host = crm.url.removesuffix("/hook")
     first, *reply = done.stdout.splitlines()
     assert first.startswith(f"crm  {host}  202 delivered in ")
     assert reply == ["  taken", r"  \u{1b}[2Jas 17"]
-    (item,) = json.loads(shown.stdout)["items"]
+    (item,) = json.loads(json_result.stdout)["items"]
     assert (item["endpoint"], item["host"], item["delivered"], item["code"]) == ("crm", host, True, 202)
     for got in crm.got:
         assert Webhook(SECRET).verify(got.body, got.headers)["type"] == "webhook.test"

@@ -63,7 +63,7 @@ async def test_a_network_that_is_allowed_is_reached_and_no_other() -> None:
 
 
 def test_the_environment_says_who_is_told_and_how() -> None:
-    given = read(
+    loaded_settings = read(
         CRM,
         {"name": "spare", "secrets": [SECRET, SECRET]},
         RINGI_WEBHOOK_SCHEDULE="0, 1.5,60",
@@ -72,22 +72,22 @@ def test_the_environment_says_who_is_told_and_how() -> None:
         RINGI_WEBHOOK_ALLOW="10.0.0.0/8, ::1/128",
     )
 
-    assert [(each.name, each.url) for each in given.endpoints] == [("crm", CRM["url"]), ("spare", None)]
-    assert (given.schedule, given.jitter, given.timeout) == ((0, 1.5, 60), 0.5, 3)
-    assert given.allow == (ip_network("10.0.0.0/8"), ip_network("::1/128"))
+    assert [(each.name, each.url) for each in loaded_settings.endpoints] == [("crm", CRM["url"]), ("spare", None)]
+    assert (loaded_settings.schedule, loaded_settings.jitter, loaded_settings.timeout) == ((0, 1.5, 60), 0.5, 3)
+    assert loaded_settings.allow == (ip_network("10.0.0.0/8"), ip_network("::1/128"))
 
 
 def test_the_endpoints_may_stand_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "endpoints.json").write_text(json.dumps([CRM]))
 
-    given = DeliverySettings.of({"RINGI_WEBHOOKS": str(tmp_path / "endpoints.json")})
-    assert [each.name for each in given.endpoints] == ["crm"]
+    loaded_settings = DeliverySettings.of({"RINGI_WEBHOOKS": str(tmp_path / "endpoints.json")})
+    assert [each.name for each in loaded_settings.endpoints] == ["crm"]
 
 
 def test_without_settings_nobody_is_told_and_the_schedule_is_that_of_standard_webhooks() -> None:
-    given = DeliverySettings.of({})
+    loaded_settings = DeliverySettings.of({})
 
-    assert (given.endpoints, given.allow, given.schedule) == ((), (), SCHEDULE)
+    assert (loaded_settings.endpoints, loaded_settings.allow, loaded_settings.schedule) == ((), (), SCHEDULE)
     assert SCHEDULE == (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 
 
@@ -128,10 +128,10 @@ def test_a_setting_without_a_meaning_is_refused_and_no_secret_is_shown(variables
     ],
 )
 def test_an_ask_can_only_name_receivers_that_could_be_told(webhook: dict[str, Any], field: str) -> None:
-    given = read(CRM, {**CRM, "name": "theirs", "tenant": "other"})
+    loaded_settings = read(CRM, {**CRM, "name": "theirs", "tenant": "other"})
 
     with pytest.raises(InvalidError) as refused:
-        given.check(Ask.parse({"title": "Go?", "webhooks": [webhook]}).webhooks, "default")
+        loaded_settings.check(Ask.parse({"title": "Go?", "webhooks": [webhook]}).webhooks, "default")
     assert [error.field for error in refused.value.errors] == [field]
 
 

@@ -30,8 +30,8 @@ BAD: list[tuple[Made, str]] = [
 ]
 
 
-async def delivered(store_url: str, given: DeliverySettings, status: str) -> Delivery:
-    async with office(store_url, given) as here:
+async def delivered(store_url: str, delivery_settings: DeliverySettings, status: str) -> Delivery:
+    async with office(store_url, delivery_settings) as here:
         (delivery,) = await here.settled(await here.asked(assignee="ann"), status)
         return delivery
 
@@ -50,8 +50,8 @@ async def test_a_receiver_with_a_bad_certificate_is_told_nothing_and_why_is_show
     authority: Authority, made: Made, why: str
 ) -> None:
     async with receiving(tls=made(authority)) as crm:
-        given = settings(endpoint(crm.url), schedule=(0.0,))
-        async with open_world("memory://", delivery=given) as world:
+        delivery_settings = settings(endpoint(crm.url), schedule=(0.0,))
+        async with open_world("memory://", delivery=delivery_settings) as world:
             request = await world.asked()
             client = world.client("admin")
 
@@ -166,5 +166,5 @@ def plain() -> Iterator[PostOffice]:
     controller.stop()
 
 
-def once(given: DeliverySettings) -> DeliverySettings:
-    return given.model_copy(update={"schedule": (0.0,)})
+def once(delivery_settings: DeliverySettings) -> DeliverySettings:
+    return delivery_settings.model_copy(update={"schedule": (0.0,)})

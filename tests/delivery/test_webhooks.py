@@ -27,10 +27,10 @@ async def test_a_receiver_is_told_of_each_event_under_the_id_of_the_event(store_
         await here.answered(request)
         await crm.calls(2)
 
-        told = {got.json["type"]: got for got in crm.got}
+        calls_by_type = {got.json["type"]: got for got in crm.got}
         events = await here.inbox.events(request_id=request.id)
-        assert {type: got.id for type, got in told.items()} == {event.type: event.id for event in events}
-        completed = told["request.completed"].json
+        assert {type: got.id for type, got in calls_by_type.items()} == {event.type: event.id for event in events}
+        completed = calls_by_type["request.completed"].json
         assert completed["data"]["id"] == request.id
         assert completed["data"]["response"]["message"] == "yes"
         assert datetime.fromisoformat(completed["timestamp"]) == events[-1].at

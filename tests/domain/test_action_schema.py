@@ -38,9 +38,9 @@ async def test_arguments_that_break_their_schema_are_refused_by_http_and_python_
         refused = await world.client("agent", "bot").post("/v1/requests", json=body)
         assert (refused.status_code, [each["field"] for each in refused.json()["errors"]]) == (422, [field])
         assert await world.inbox.find() == []
-        with pytest.raises(ringi.InvalidError) as told:
+        with pytest.raises(ringi.InvalidError) as failure:
             await world.inbox.ask("Go?", action=ringi.Action("refund", args, schema=SCHEMA))
-        assert [error.field for error in told.value.errors] == [field]
+        assert [error.field for error in failure.value.errors] == [field]
 
 
 async def test_arguments_that_fit_or_have_no_schema_are_asked() -> None:

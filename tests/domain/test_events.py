@@ -52,5 +52,5 @@ def test_the_reference_lists_the_names_of_the_server() -> None:
     assert {name for name in AUDIT_EVENTS if f"`{name}`" not in page} == set()
     webhooks = (ROOT / "docs/how-to/send-webhooks.md").read_text("utf-8")
     (row,) = (line for line in webhooks.splitlines() if line.startswith("| `events` |"))
-    told = {name if name.startswith("request") else f"request{name}" for name in re.findall(r"`(\S+)`", row)[1:]}
-    assert told == set(WEBHOOK_EVENTS)
+    types = {name if name.startswith("request") else f"request{name}" for name in re.findall(r"`(\S+)`", row)[1:]}
+    assert types == set(WEBHOOK_EVENTS)

@@ -54,10 +54,10 @@ def test_what_is_no_json_yet_is_stored_as_the_json_that_its_digest_is_of() -> No
 
 
 def test_a_state_of_its_giver_is_not_the_one_that_is_kept() -> None:
-    given: dict[str, object] = {"bullets": []}
-    journal, _ = Journal.begun("j", "test", given, by="ann", now=NOON)
+    document: dict[str, object] = {"bullets": []}
+    journal, _ = Journal.begun("j", "test", document, by="ann", now=NOON)
 
-    given["bullets"] = ["another"]
+    document["bullets"] = ["another"]
 
     assert journal.is_sound
 

@@ -177,9 +177,9 @@ def test_releasing_what_nobody_holds_changes_nothing() -> None:
 def test_reassigning_ends_the_claim() -> None:
     held, _ = asked().claimed("ann", NOON, LEASE)
 
-    given, _ = held.reassigned("ann", NOON, None, ["legal"])
+    request, _ = held.reassigned("ann", NOON, None, ["legal"])
 
-    assert (given.claimed_by, given.assignee, given.candidate_groups) == (None, None, ("legal",))
+    assert (request.claimed_by, request.assignee, request.candidate_groups) == (None, None, ("legal",))
 
 
 def test_a_request_is_open_to_whom_it_names() -> None:

@@ -39,12 +39,12 @@ class Models:
     reflections: dict[str, ModelOutput] = field(default_factory=dict)
     answered: int = 0
     reflected: int = 0
-    told: list[Sequence[BaseMessage]] = field(default_factory=list)
+    prompts: list[Sequence[BaseMessage]] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
     """Questions at which the provider fails."""
 
     def say(self, messages: Sequence[BaseMessage]) -> ModelOutput:
-        self.told.append(messages)
+        self.prompts.append(messages)
         return self.reflect(messages) if REFLECTING in messages[0].text else self.answer(messages)
 
     def answer(self, messages: Sequence[BaseMessage]) -> ModelOutput:
@@ -84,8 +84,8 @@ class Lab:
         return await self.world.run(self.engrammer.name, {"query": query, **more}, id)
 
     async def say(self, verdict: str, id: str = TALK, **more: Any) -> Thread:
-        told = {"verdict": verdict, **({"text": more.pop("text")} if "text" in more else {})}
-        return await self.world.run(self.engrammer.name, {"feedback": told, **more}, id)
+        feedback = {"verdict": verdict, **({"text": more.pop("text")} if "text" in more else {})}
+        return await self.world.run(self.engrammer.name, {"feedback": feedback, **more}, id)
 
     async def tidy(self, id: str = "tidy") -> Thread:
         return await self.world.run(self.engrammer.deduplicator_name, {}, id)

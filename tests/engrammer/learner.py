@@ -28,8 +28,8 @@ def say(messages: Sequence[BaseMessage]) -> ModelOutput:
     """Answer with what is known, and propose both lessons for every question, or what a question says to learn."""
     if REFLECTING not in messages[0].text:
         return "As I learned [b-00001]." if "[b-00001]" in messages[0].text.partition("# Playbook")[2] else "I guess."
-    told = messages[1].text.partition(f"## Question\n> {TEACHES}")[2].partition("\n")[0]
-    texts = [told] if told else LESSONS
+    lesson = messages[1].text.partition(f"## Question\n> {TEACHES}")[2].partition("\n")[0]
+    texts = [lesson] if lesson else LESSONS
     insights = [RawInsight(type="new_strategy", description=text, quotes=["learned"]) for text in texts]
     return Reflection(insights=insights, bullet_tags=[BulletTag(id="b-00001", tag="helpful")])
 

@@ -82,5 +82,5 @@ async def decide(client: httpx.AsyncClient, insight: Json, decision: str, **more
 async def taught(client: httpx.AsyncClient, query: str, id: str) -> None:
     """Ask what teaches something, and approve all of it."""
     await asked(client, query, id)
-    told = await post(client, "/engrammerFlow_continue", threadId=id, userInput="approve_learning")
-    assert told == {"status": "done", "error": None}
+    reply = await post(client, "/engrammerFlow_continue", threadId=id, userInput="approve_learning")
+    assert reply == {"status": "done", "error": None}

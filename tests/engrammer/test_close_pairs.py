@@ -25,8 +25,8 @@ def book(texts: list[str], apart: tuple[tuple[int, int], ...] = ()) -> Playbook:
         for id, text in zip(ids, texts, strict=True)
     }
     hashes = [each.hash for each in bullets.values()]
-    kept = [sorted((hashes[one % len(hashes)], hashes[other % len(hashes)])) for one, other in apart]
-    return Playbook(bullets=bullets, apart=tuple((one, other) for one, other in kept))
+    pairs = [sorted((hashes[one % len(hashes)], hashes[other % len(hashes)])) for one, other in apart]
+    return Playbook(bullets=bullets, apart=tuple((one, other) for one, other in pairs))
 
 
 def plainly(playbook: Playbook) -> Iterator[Pair]:

@@ -78,9 +78,9 @@ async def test_each_insight_tells_at_once_what_became_of_it_also_while_others_wa
 async def test_an_insight_that_a_person_edits_is_shown_as_edited(world: World) -> None:
     ann = world.client()
     await asked(ann, ASK)
-    (shown,) = await pending(ann)
-    action = (await get(ann, f"/v1/requests/{shown['id']}"))["action"]
-    await decide(ann, shown, "edit", args={**action["args"], "text": SAND})
+    (request,) = await pending(ann)
+    action = (await get(ann, f"/v1/requests/{request['id']}"))["action"]
+    await decide(ann, request, "edit", args={**action["args"], "text": SAND})
     assert statuses(await once(ann, "c1", is_("done"))) == {SAND: "edited"}
 
 
@@ -257,18 +257,18 @@ async def test_what_is_for_somebody_else_to_answer_is_not_shown_to_others(tmp_pa
         assert (turn["runId"], turn["insights"][0]["status"], turn["insights"][0]["request"]) == (
             begun["run_id"], "pending", None,
         )  # fmt: skip
-        said: Json = {"threadId": "c1", "userInput": "approve_learning"}
-        await refused(dan, "/engrammerFlow_continue", 409, "nothing_waits", **said)
-        assert await post(carl, "/engrammerFlow_continue", **said) == {"status": "done", "error": None}
+        body: Json = {"threadId": "c1", "userInput": "approve_learning"}
+        await refused(dan, "/engrammerFlow_continue", 409, "nothing_waits", **body)
+        assert await post(carl, "/engrammerFlow_continue", **body) == {"status": "done", "error": None}
 
 
 async def test_what_is_erased_is_not_shown(world: World) -> None:
     ann, root = world.client(), world.client("admin", "root")
     await asked(ann, ASK)
-    (shown,) = await pending(ann)
-    await decide(ann, shown, "reject", message="a secret reason")
+    (request,) = await pending(ann)
+    await decide(ann, request, "reject", message="a secret reason")
     await once(ann, "c1", is_("done"))
-    await post(root, f"/v1/requests/{shown['id']}/erase")
+    await post(root, f"/v1/requests/{request['id']}/erase")
     assert (await get(ann, "/v1/engrammer/c1"))["turns"] == []
 
 
@@ -278,14 +278,14 @@ async def test_what_comes_out_is_what_the_description_says(world: World) -> None
     await asked(ann, BOTH)
     await decide(ann, (await pending(ann))[0], "reject", message="no")
     document = world.app.api.openapi()
-    for model, shown in (
+    for model, instance in (
         ("EngrammerConversation", await get(ann, "/v1/engrammer/c1")),
         ("EngrammerState", await post(ann, "/getEngrammerState", threadId="c1")),
         ("LearningContext", (await get(ann, "/v1/requests?kind=learning"))["items"][0]["context"]["learning"]),
         ("LearningOperation", (await get(ann, "/v1/requests?kind=learning"))["items"][0]["action"]["args"]),
     ):
         schema = {"$ref": f"#/components/schemas/{model}", "components": document["components"]}
-        jsonschema_rs.validator_for(schema).validate(shown)
+        jsonschema_rs.validator_for(schema).validate(instance)
 
 
 async def test_what_a_playbook_learned_so_many_entries_ago_that_it_forgot_the_request_shows_as_learned(

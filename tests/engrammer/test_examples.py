@@ -252,10 +252,10 @@ async def test_the_answer_is_streamed_and_the_reflection_is_not(talk: Talk) -> N
 
 
 def test_the_script_says_the_same_to_the_same_words() -> None:
-    said: list[BaseMessage] = []
+    last_messages: list[BaseMessage] = []
 
     def heard(messages: Any) -> ModelOutput:
-        said.append(messages[-1])
+        last_messages.append(messages[-1])
         first, second = say(messages), say(messages)
         assert first == second
         return first

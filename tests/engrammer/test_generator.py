@@ -36,15 +36,15 @@ def notes(tmp_path: Path) -> Notes:
 class Speaker(Models):
     """Says these, one after another, and the last for ever."""
 
-    def __init__(self, *said: ModelOutput) -> None:
+    def __init__(self, *outputs: ModelOutput) -> None:
         super().__init__(lessons={Q: [insight(GLUE)]})
-        self.said = said
+        self.outputs = outputs
         self.heard: list[Sequence[BaseMessage]] = []
 
     def answer(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.heard.append(messages)
         self.answered += 1
-        return self.said[min(self.answered, len(self.said)) - 1]
+        return self.outputs[min(self.answered, len(self.outputs)) - 1]
 
     @property
     def results(self) -> list[str]:
@@ -75,7 +75,7 @@ async def test_a_model_that_only_looks_things_up_fails_in_words_and_the_conversa
         assert thread.error
         assert f"no answer after {MAX_ROUNDS} calls" in thread.error.message
         assert models.answered == MAX_ROUNDS
-        models.said = ("An hour.",)
+        models.outputs = ("An hour.",)
         assert (await it.ask(Q)).status == "interrupted"
 
 
@@ -141,16 +141,16 @@ async def test_a_large_note_is_told_as_far_as_a_model_may_read_and_stays_whole_f
     models.lessons[Q] = [insight(GLUE, quotes=["All about glue.", "The end."])]
     async with lab(models, file, notes=notes) as it:
         await it.ask(Q)
-        (told,) = models.results
-        assert len(told) < MAX_TEXT_LENGTH + 100
-        assert "(These are the first 20,000 characters of 3,200,0" in told
-        reflector_told = models.told[-1][1].text
-        assert len(reflector_told) < MAX_TEXT_LENGTH + 1000
-        assert "## Note local/large (the first 20,000 characters)" in reflector_told
+        (result,) = models.results
+        assert len(result) < MAX_TEXT_LENGTH + 100
+        assert "(These are the first 20,000 characters of 3,200,0" in result
+        reflector_prompt = models.prompts[-1][1].text
+        assert len(reflector_prompt) < MAX_TEXT_LENGTH + 1000
+        assert "## Note local/large (the first 20,000 characters)" in reflector_prompt
         (evidence,) = (await it.waiting())[0].context["learning"]["evidence"]
         assert evidence["quote"] == "All about glue."
         await it.say("wrong", f"{TALK}~q2", text="No.")
-        assert len(models.told[-1][1].text) < MAX_TEXT_LENGTH + 1000
+        assert len(models.prompts[-1][1].text) < MAX_TEXT_LENGTH + 1000
     assert (await notes.get("local", "large")).content.endswith("The end.")
 
 

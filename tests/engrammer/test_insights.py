@@ -28,7 +28,7 @@ from ringi.testing.clock import NOON
 BUDGET = 1_000
 
 
-def shown(playbook: Playbook, **fields: Any) -> Proposal:
+def propose(playbook: Playbook, **fields: Any) -> Proposal:
     proposal = build_proposal(insight(**fields), playbook, BUDGET, "engrammer")
     assert proposal is not None
     return proposal
@@ -45,7 +45,7 @@ def test_an_insight_of_a_made_up_section_is_among_the_others() -> None:
 
 def test_what_a_person_approves_is_what_is_learned() -> None:
     playbook = Playbook()
-    proposal = shown(playbook, text=GLUE)
+    proposal = propose(playbook, text=GLUE)
 
     entry = approved_entry(proposal.operation, proposal.insight, "q-1", playbook)
     playbook = playbook.apply(entry, NOON)
@@ -57,7 +57,7 @@ def test_what_a_person_approves_is_what_is_learned() -> None:
 
 def test_what_a_person_changes_before_it_is_learned_tells_both_texts() -> None:
     playbook = Playbook()
-    proposal = shown(playbook, text=GLUE)
+    proposal = propose(playbook, text=GLUE)
     changed = PlaybookOperation.model_validate(proposal.operation.model_dump(mode="json") | {"text": SAND})
 
     entry = approved_entry(changed, proposal.insight, "q-1", playbook)
@@ -68,7 +68,7 @@ def test_what_a_person_changes_before_it_is_learned_tells_both_texts() -> None:
 
 def test_a_proposal_says_what_it_changes_and_what_it_costs() -> None:
     playbook = Journal(GLUE, SAND).playbook
-    proposal = shown(playbook, text=GLUE + " Longer in the cold.", op="edit", source_bullet_id="b-00001")
+    proposal = propose(playbook, text=GLUE + " Longer in the cold.", op="edit", source_bullet_id="b-00001")
 
     assert proposal.before == GLUE
     assert proposal.operation.base == {"b-00001": playbook.bullets["b-00001"].hash}
@@ -78,7 +78,7 @@ def test_a_proposal_says_what_it_changes_and_what_it_costs() -> None:
 
 def test_what_is_like_a_proposal_is_shown_but_not_what_it_changes_itself() -> None:
     journal = Journal(GLUE, SAND, "Clamp a glued joint for 60 minutes.")
-    proposal = shown(journal.playbook, text=GLUE + " Or more.", op="edit", source_bullet_id="b-00001")
+    proposal = propose(journal.playbook, text=GLUE + " Or more.", op="edit", source_bullet_id="b-00001")
 
     assert [(each.bullet, each.flags) for each in proposal.similar] == [("b-00003", ("number",))]
 
@@ -86,7 +86,7 @@ def test_what_is_like_a_proposal_is_shown_but_not_what_it_changes_itself() -> No
 @pytest.mark.parametrize("op", ["edit", "merge", "retire"])
 def test_an_operation_on_what_changed_meanwhile_is_refused(op: str) -> None:
     journal = Journal(GLUE, SAND)
-    proposal = shown(journal.playbook, text=OIL, op=op, source_bullet_id="b-00001", sources=("b-00002",))
+    proposal = propose(journal.playbook, text=OIL, op=op, source_bullet_id="b-00001", sources=("b-00002",))
     assert refusal_code(proposal.operation, journal.playbook, BUDGET) is None
 
     journal.write(journal.playbook.edit_entry("b-00001", "Clamp it for an hour."))
@@ -96,7 +96,7 @@ def test_an_operation_on_what_changed_meanwhile_is_refused(op: str) -> None:
 
 def test_an_operation_on_what_was_retired_meanwhile_is_refused_and_proposed_anew_as_an_add() -> None:
     journal = Journal(GLUE)
-    proposal = shown(journal.playbook, text=OIL, op="edit", source_bullet_id="b-00001")
+    proposal = propose(journal.playbook, text=OIL, op="edit", source_bullet_id="b-00001")
     journal.write(journal.playbook.retire_entry("b-00001"))
 
     assert refusal_code(proposal.operation, journal.playbook, BUDGET) == "gone"
@@ -119,7 +119,7 @@ def test_nothing_is_left_of_a_merge_of_one_and_of_retiring_what_is_retired() -> 
 
 def test_a_text_that_was_learned_meanwhile_is_refused() -> None:
     journal = Journal()
-    proposal = shown(journal.playbook, text=GLUE)
+    proposal = propose(journal.playbook, text=GLUE)
     journal.write(journal.playbook.add_entry("mistakes", GLUE.upper().rstrip(".")))
 
     assert refusal_code(proposal.operation, journal.playbook, BUDGET) == "duplicate"
@@ -127,8 +127,8 @@ def test_a_text_that_was_learned_meanwhile_is_refused() -> None:
 
 def test_what_has_no_room_is_refused_and_what_makes_room_is_not() -> None:
     playbook = Journal(GLUE, SAND).playbook
-    more = shown(playbook, text=OIL)
-    less = shown(playbook, op="retire", source_bullet_id="b-00001")
+    more = propose(playbook, text=OIL)
+    less = propose(playbook, op="retire", source_bullet_id="b-00001")
 
     assert refusal_code(more.operation, playbook, playbook_tokens(playbook)) == "budget"
     assert refusal_code(less.operation, playbook, 1) is None
@@ -144,7 +144,7 @@ def test_an_operation_that_names_no_bullet_is_not_taken_for_an_add() -> None:
 @pytest.mark.parametrize("op", ["add", "edit", "merge", "retire"])
 def test_a_person_can_change_only_the_text_and_the_section(op: str) -> None:
     playbook = Journal(GLUE, SAND).playbook
-    operation = shown(playbook, text=OIL, op=op, source_bullet_id="b-00001", sources=("b-00002",)).operation
+    operation = propose(playbook, text=OIL, op=op, source_bullet_id="b-00001", sources=("b-00002",)).operation
     schema, args = args_schema(operation), operation.model_dump(mode="json")
     check_schema(schema, field="schema")
     check_instance(schema, args, field="args")
@@ -171,8 +171,8 @@ def test_a_person_can_change_only_the_text_and_the_section(op: str) -> None:
 
 def test_a_person_can_move_and_reword_what_is_added_but_not_what_is_retired() -> None:
     playbook = Journal(GLUE).playbook
-    add = shown(playbook, text=OIL).operation
-    retire = shown(playbook, op="retire", source_bullet_id="b-00001").operation
+    add = propose(playbook, text=OIL).operation
+    retire = propose(playbook, op="retire", source_bullet_id="b-00001").operation
     reworded = {"text": SAND, "section": "mistakes"}
 
     check_instance(args_schema(add), add.model_dump(mode="json") | reworded, field="args")
@@ -182,7 +182,7 @@ def test_a_person_can_move_and_reword_what_is_added_but_not_what_is_retired() ->
 
 def test_a_rejection_is_remembered_with_its_reason() -> None:
     playbook = Journal(GLUE).playbook
-    proposal = shown(playbook, text=OIL)
+    proposal = propose(playbook, text=OIL)
     rejected = rejection_entry(proposal.operation, proposal.insight, "q-1", playbook, "not true of tung oil")
 
     playbook = playbook.apply(rejected, NOON)
@@ -196,7 +196,7 @@ def test_a_rejection_is_remembered_with_its_reason() -> None:
 
 def test_who_rejects_a_merge_keeps_the_bullets_apart_as_they_stand() -> None:
     journal = Journal(GLUE, SAND)
-    proposal = shown(journal.playbook, text=OIL, op="merge", source_bullet_id="b-00001", sources=("b-00002",))
+    proposal = propose(journal.playbook, text=OIL, op="merge", source_bullet_id="b-00001", sources=("b-00002",))
     journal.write(rejection_entry(proposal.operation, proposal.insight, "q-1", journal.playbook, "two things"))
     one, other = journal.playbook.active
 
@@ -207,7 +207,7 @@ def test_who_rejects_a_merge_keeps_the_bullets_apart_as_they_stand() -> None:
 
 def test_who_rejects_that_one_ends_for_another_has_not_said_which_is_wrong() -> None:
     journal = Journal(GLUE, SAND)
-    proposal = shown(journal.playbook, op="retire", source_bullet_id="b-00001", sources=("b-00002",))
+    proposal = propose(journal.playbook, op="retire", source_bullet_id="b-00001", sources=("b-00002",))
     assert (proposal.operation.sources, list(proposal.operation.base)) == ((), ["b-00001", "b-00002"])
 
     journal.write(rejection_entry(proposal.operation, proposal.insight, "q-1", journal.playbook, "no"))
@@ -220,7 +220,7 @@ def test_who_rejects_that_one_ends_for_another_has_not_said_which_is_wrong() -> 
 def test_a_bullet_does_not_end_for_one_that_changed_or_ended_itself() -> None:
     journal = Journal(GLUE, "Clamp a glued joint for 60 minutes.")
     ended: dict[str, Any] = {"op": "retire", "source_bullet_id": "b-00001", "sources": ("b-00002",)}
-    proposal = shown(journal.playbook, **ended)
+    proposal = propose(journal.playbook, **ended)
     assert [each.bullet for each in proposal.similar] == ["b-00002"]
     assert proposal.room == BUDGET - playbook_tokens(Journal("Clamp a glued joint for 60 minutes.").playbook)
 

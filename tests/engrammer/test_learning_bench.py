@@ -35,8 +35,8 @@ EVERY = 2
 
 def row(name: str, number: int) -> dict[str, str]:
     head = f"Use formula {name} to answer the question. Answer with a number."
-    told = f"{head} Formula: {OF[name]}, Explanation: As it says."
-    return {"context": f'{told} Question:  "What is {name.lower()} number {number}?". Answer:', "target": f"{number}.5"}
+    task = f"{head} Formula: {OF[name]}, Explanation: As it says."
+    return {"context": f'{task} Question:  "What is {name.lower()} number {number}?". Answer:', "target": f"{number}.5"}
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def spoken_by(pupil: Pupil) -> Callable[[list[Answer]], Answer]:
     kinds: dict[str, type[BaseMessage]] = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
 
     def script(messages: list[Answer]) -> Answer:
-        said = pupil.say([kinds[each["role"]](each["content"]) for each in messages])
-        return saying(json.dumps(said.tool_calls[0]["args"]) if said.tool_calls else said.text)
+        reply = pupil.say([kinds[each["role"]](each["content"]) for each in messages])
+        return saying(json.dumps(reply.tool_calls[0]["args"]) if reply.tool_calls else reply.text)
 
     return script
 
@@ -141,10 +141,10 @@ def test_a_script_says_that_it_checks_the_mechanics_and_compares_with_nobody(
 
     assert main(["--data", str(data), "--questions", "4", "--poison-every", str(EVERY)]) == 0
 
-    said = capsys.readouterr().out
-    assert "MECHANICS CHECK" in said
-    assert "paper" not in said
-    assert str(PAPER["ACE offline, with labels"]) not in said
+    output = capsys.readouterr().out
+    assert "MECHANICS CHECK" in output
+    assert "paper" not in output
+    assert str(PAPER["ACE offline, with labels"]) not in output
 
 
 def test_a_provider_over_http_is_taught_and_examined_unchanged_and_the_papers_numbers_stand_beside(
@@ -158,13 +158,13 @@ def test_a_provider_over_http_is_taught_and_examined_unchanged_and_the_papers_nu
 
         assert main(["--data", str(data), "--questions", "2", "--model", "openai:scripted"]) == 0
 
-    said = capsys.readouterr().out
-    rights = [line.split("|")[2].strip() for line in said.splitlines() if line.startswith(("| base", "| all"))][:3]
+    output = capsys.readouterr().out
+    rights = [line.split("|")[2].strip() for line in output.splitlines() if line.startswith(("| base", "| all"))][:3]
     assert rights == ["1", "2", "1"]
-    assert "MECHANICS" not in said
-    assert "not counted" in said
-    assert "the paper's numbers, not ours" in said
-    assert "85.5" in said
+    assert "MECHANICS" not in output
+    assert "not counted" in output
+    assert "the paper's numbers, not ours" in output
+    assert "85.5" in output
     assert {"response_format" in asked for asked in server.asked} == {True, False}
 
 
@@ -187,8 +187,8 @@ def test_the_pupil_knows_every_second_formula_and_what_it_is_taught(data: Path) 
     known = list(OF)[::2]
 
     def answer(question: Question, line: str) -> bool:
-        said = pupil.say([SystemMessage(f"[b-00001] (formulas) {line}"), HumanMessage(question.asked)])
-        return is_right(question.target, said.text)
+        reply = pupil.say([SystemMessage(f"[b-00001] (formulas) {line}"), HumanMessage(question.asked)])
+        return is_right(question.target, reply.text)
 
     assert [each.name for each in questions if answer(each, "Always say the unit.")] == known
     assert all(answer(each, lesson(each.name, each.body)) for each in questions)

@@ -49,11 +49,11 @@ Made = Callable[[dict[str, str]], NoteSource]
 
 
 def folder(tmp_path: Path, texts: dict[str, str]) -> FolderNotes:
-    kept = tmp_path / "notes"
-    kept.mkdir(exist_ok=True)
+    notes = tmp_path / "notes"
+    notes.mkdir(exist_ok=True)
     for id, text in texts.items():
-        (kept / f"{id}.md").write_text(text, "utf-8")
-    return FolderNotes("local_db", kept)
+        (notes / f"{id}.md").write_text(text, "utf-8")
+    return FolderNotes("local_db", notes)
 
 
 def file(tmp_path: Path, texts: dict[str, str]) -> SqliteNotes:

@@ -51,7 +51,7 @@ class Playing(RuleBasedStateMachine):
         self.journal = Journal()
         self.heads = [self.journal.playbook]
         self.waiting: dict[str, Proposal] = {}
-        self.shown: dict[str, dict[str, Content]] = {}
+        self.base_contents: dict[str, dict[str, Content]] = {}
         self.decided: dict[str, Proposal] = {}
         self.agreed: set[str] = set()
         self.asked = 0
@@ -74,7 +74,7 @@ class Playing(RuleBasedStateMachine):
             return
         self.asked += 1
         self.waiting[f"q-{self.asked}"] = proposal
-        self.shown[f"q-{self.asked}"] = {id: self.head.bullets[id].content for id in proposal.operation.base}
+        self.base_contents[f"q-{self.asked}"] = {id: self.head.bullets[id].content for id in proposal.operation.base}
 
     def by_hand(self, make: Callable[[], Entry], text: str | None = None) -> None:
         """Let a person change the playbook, which either happens whole or not at all."""
@@ -127,7 +127,7 @@ class Playing(RuleBasedStateMachine):
         self.decided[id] = proposal
         self.agreed.add(operation.text)
         assert playbook_tokens(self.head) <= max(BUDGET, playbook_tokens(before))
-        assert {each: before.bullets[each].content for each in operation.base} == self.shown[id]
+        assert {each: before.bullets[each].content for each in operation.base} == self.base_contents[id]
         self.was_applied(operation, before)
 
     def was_applied(self, operation: PlaybookOperation, before: Playbook) -> None:

@@ -64,14 +64,14 @@ async def test_a_bullet_says_who_let_it_be_learned_and_from_what(world: World) -
     ann = world.client()
     await asked(ann, ASK)
     assert (await get(ann, "/v1/playbooks"))["items"][0]["waiting"] == 1
-    (shown,) = await pending(ann)
-    await decide(ann, shown, "approve")
+    (request,) = await pending(ann)
+    await decide(ann, request, "approve")
     (turn,) = (await once(ann, "c1", is_("done")))["turns"]
     bullet = await get(ann, f"{AT}/bullets/b-00001")
     assert (bullet["text"], bullet["type"], bullet["created"], bullet["isActive"]) == (CLAMP, "new_strategy", 2, True)
     (entry,) = bullet["history"]
     assert (entry["op"], entry["version"], entry["approvedBy"], entry["by"]) == ("add", 2, "ann", "thread:c1")
-    assert (entry["requestId"], entry["threadId"], entry["runId"]) == (shown["id"], "c1", turn["runId"])
+    assert (entry["requestId"], entry["threadId"], entry["runId"]) == (request["id"], "c1", turn["runId"])
     assert [(each["where"], each["quote"]) for each in entry["evidence"]] == [("answer", "Answer to")]
     assert entry["changes"][0]["before"] is None
     assert (await get(ann, f"{AT}/history"))["items"] == [entry]
@@ -149,9 +149,9 @@ async def test_of_many_who_undo_at_once_while_the_agent_counts_and_learns_each_i
     undoing = (changed(world, "undo", version=each["version"]) for each in lessons[:12])
     undone = await asyncio.gather(*undoing, *map(counted, range(12)))
     assert sorted(each["undoes"] for each in undone if each) == [each["version"] for each in lessons[:12]]
-    shown = (await get(world.client(), f"{AT}/history", limit=100))["items"]
-    told = {each["version"]: (each["op"], each["by"], each["at"]) for each in shown}
-    assert all(told[each["version"]] == ("undo", "ann", each["at"]) for each in undone if each)
+    entries = (await get(world.client(), f"{AT}/history", limit=100))["items"]
+    changes = {each["version"]: (each["op"], each["by"], each["at"]) for each in entries}
+    assert all(changes[each["version"]] == ("undo", "ann", each["at"]) for each in undone if each)
     assert len(await texts(world)) == 8
 
 
@@ -244,9 +244,9 @@ async def test_tenants_learn_each_for_itself(world: World, models: Models) -> No
     await post(eve, CHANGES, op="add", text=OIL, section="others")
     assert await texts(world) == {"b-00001": CLAMP}
     await asked(eve, "And now?")
-    told = next(told for told in reversed(models.told) if told[-1].text == "And now?")
-    assert OIL in told[0].text
-    assert CLAMP not in told[0].text
+    prompt = next(prompt for prompt in reversed(models.prompts) if prompt[-1].text == "And now?")
+    assert OIL in prompt[0].text
+    assert CLAMP not in prompt[0].text
 
 
 async def test_how_proposals_fared_is_measured(world: World) -> None:
@@ -301,8 +301,8 @@ async def test_who_was_erased_has_let_nothing_be_learned(world: World) -> None:
     await changed(world, "add", text=SAND, section="others", reason="ann says so")
     done = await post(root, "/v1/erasures", person="ann")
     assert done["next"] is None
-    told = str((await get(root, f"{AT}/history"))["items"]) + str(await get(root, AT))
-    assert "ann" not in told.replace("channel", "")
+    text = str((await get(root, f"{AT}/history"))["items"]) + str(await get(root, AT))
+    assert "ann" not in text.replace("channel", "")
     assert await texts(world) == {"b-00001": CLAMP, "b-00002": SAND}
 
 

@@ -62,8 +62,8 @@ async def test_a_question_is_begun_at_once_and_its_insights_wait(world: World) -
     state = await started(world, BOTH)
     assert (state["status"], state["latestResponse"], state["error"]) == ("interrupted", f"Answer to: {BOTH}", None)
     assert state["references"] is None
-    told = [(each["type"], each["description"], each["source_bullet_id"]) for each in state["pendingInsights"]]
-    assert sorted(told) == [("error_pattern", OIL, None), ("new_strategy", SAND, None)]
+    insights = [(each["type"], each["description"], each["source_bullet_id"]) for each in state["pendingInsights"]]
+    assert sorted(insights) == [("error_pattern", OIL, None), ("new_strategy", SAND, None)]
 
 
 async def test_a_thread_is_named_where_the_client_names_none(world: World) -> None:
@@ -90,8 +90,8 @@ async def test_what_is_approved_is_learned_before_the_call_returns(world: World)
 async def test_what_is_rejected_is_not_learned_and_the_reason_is_kept(world: World) -> None:
     await started(world, ASK)
     ann = world.client()
-    said: Json = {"threadId": "t-1", "userInput": "reject_learning", "reason": "it depends on the glue"}
-    assert await post(ann, CONTINUE, **said) == {"status": "done", "error": None}
+    body: Json = {"threadId": "t-1", "userInput": "reject_learning", "reason": "it depends on the glue"}
+    assert await post(ann, CONTINUE, **body) == {"status": "done", "error": None}
     playbook = (await ann.get("/v1/playbooks/engrammer")).json()
     assert playbook["bullets"] == []
     assert [each["reason"] for each in playbook["rejected"]] == ["it depends on the glue"]
@@ -137,13 +137,13 @@ async def test_a_wrong_input_is_refused_with_its_field(path: str, body: Json, fi
 async def test_only_what_was_shown_is_decided_where_the_client_says_what_that_was(world: World) -> None:
     state = await started(world, BOTH)
     ann, (first, second) = world.client(), state["pendingInsights"]
-    shown = {"id": first["id"], "digest": second["digest"]}
-    said: Json = {"threadId": "t-1", "userInput": "approve_learning"}
-    await refused(ann, CONTINUE, 409, "digest_mismatch", **said, insights=[shown])
-    await refused(ann, CONTINUE, 409, "nothing_waits", **said, insights=[{"id": "r-none", "digest": "d"}])
+    reference = {"id": first["id"], "digest": second["digest"]}
+    body: Json = {"threadId": "t-1", "userInput": "approve_learning"}
+    await refused(ann, CONTINUE, 409, "digest_mismatch", **body, insights=[reference])
+    await refused(ann, CONTINUE, 409, "nothing_waits", **body, insights=[{"id": "r-none", "digest": "d"}])
     assert len(await pending(ann, "t-1")) == 2
     one = {"id": first["id"], "digest": first["digest"]}
-    assert await post(ann, CONTINUE, **said, insights=[one]) == {"status": "interrupted", "error": None}
+    assert await post(ann, CONTINUE, **body, insights=[one]) == {"status": "interrupted", "error": None}
     assert [each["id"] for each in await pending(ann, "t-1")] == [second["id"]]
     playbook = (await ann.get("/v1/playbooks/engrammer")).json()
     assert [each["text"] for each in playbook["bullets"]] == [first["description"]]
@@ -173,10 +173,10 @@ async def test_what_is_decided_and_not_learned_yet_is_told(file: str, models: Mo
         runner, deliveries = Runner(backend, inbox, world.runner.agents), Deliveries(backend, inbox, DeliverySettings())
         platform = Platform(backend, inbox, runner, world.keys, ServerSettings(max_wait=0.05), deliveries)
         idle = replace(world, app=App(platform, [EXTENSION]), clients=[])
-        ann, said = idle.client(), {"threadId": "t-1", "userInput": "approve_learning"}
-        told = (await ann.post(CONTINUE, json=said)).json()
-        assert told["status"] == "error"
-        assert "not learned yet" in told["error"]
+        ann, body = idle.client(), {"threadId": "t-1", "userInput": "approve_learning"}
+        reply = (await ann.post(CONTINUE, json=body)).json()
+        assert reply["status"] == "error"
+        assert "not learned yet" in reply["error"]
         assert (await post(ann, STATE, threadId="t-1"))["status"] == "running"
         await ann.aclose()
         await idle.app.close()
@@ -194,14 +194,14 @@ async def test_what_is_stale_is_not_learned_but_asked_again_and_said(world: Worl
     (stale,) = (await started(world, "Second?", "t-2"))["pendingInsights"]
     assert stale["source_bullet_id"] == "b-00001"
     await post(ann, CONTINUE, threadId="t-1", userInput="approve_learning")
-    told = await post(ann, CONTINUE, threadId="t-2", userInput="approve_learning")
-    assert told["status"] == "interrupted"
-    assert "asked again" in told["error"]
+    reply = await post(ann, CONTINUE, threadId="t-2", userInput="approve_learning")
+    assert reply["status"] == "interrupted"
+    assert "asked again" in reply["error"]
     (again,) = await pending(ann, "t-2")
     assert again["id"] != stale["id"]
     assert again["digest"] != stale["digest"]
-    told = await post(ann, CONTINUE, threadId="t-2", userInput="approve_learning")
-    assert told == {"status": "done", "error": None}
+    reply = await post(ann, CONTINUE, threadId="t-2", userInput="approve_learning")
+    assert reply == {"status": "done", "error": None}
     playbook = (await ann.get("/v1/playbooks/engrammer")).json()
     assert [each["text"] for each in playbook["bullets"]] == ["Clamp it for a day."]
 
@@ -209,15 +209,15 @@ async def test_what_is_stale_is_not_learned_but_asked_again_and_said(world: Worl
 async def test_an_agent_asks_and_reads_its_own_and_never_decides(world: World) -> None:
     bot, other = world.client("agent", "bot"), world.client("agent", "other")
     await post(bot, START, query=ASK, threadId="t-1")
-    (shown,) = (await settled(world))["pendingInsights"]
-    assert (await post(bot, STATE, threadId="t-1"))["pendingInsights"] == [shown]
-    for said in ("approve_learning", "reject_learning"):
-        await refused(bot, CONTINUE, 403, "forbidden", threadId="t-1", userInput=said)
-    body = {"decision": "approve", "digest": shown["digest"]}
-    assert (await bot.post(f"/v1/requests/{shown['id']}/respond", json=body)).status_code == 403
+    (shown_insight,) = (await settled(world))["pendingInsights"]
+    assert (await post(bot, STATE, threadId="t-1"))["pendingInsights"] == [shown_insight]
+    for decision in ("approve_learning", "reject_learning"):
+        await refused(bot, CONTINUE, 403, "forbidden", threadId="t-1", userInput=decision)
+    body = {"decision": "approve", "digest": shown_insight["digest"]}
+    assert (await bot.post(f"/v1/requests/{shown_insight['id']}/respond", json=body)).status_code == 403
     await refused(other, STATE, 404, "not_found", threadId="t-1")
     await refused(other, START, 404, "not_found", query=ASK, threadId="t-1")
-    assert (await pending(world.client(), "t-1")) == [shown]
+    assert (await pending(world.client(), "t-1")) == [shown_insight]
 
 
 async def test_another_tenant_is_told_as_if_there_were_nothing(world: World) -> None:
@@ -292,9 +292,9 @@ async def test_one_word_never_approves_what_came_after_it_was_shown(world: World
     await started(world, ASK)
     ann, ben = world.client(), world.client("person", "ben")
     await post(ben, START, query=BOTH, threadId="t-1")
-    await once(ben, "t-1", lambda shown: len(shown["pending"]) == 3)
-    told = await post(ann, CONTINUE, threadId="t-1", userInput="approve_learning")
-    assert told == {"status": "interrupted", "error": None}
+    await once(ben, "t-1", lambda state: len(state["pending"]) == 3)
+    reply = await post(ann, CONTINUE, threadId="t-1", userInput="approve_learning")
+    assert reply == {"status": "interrupted", "error": None}
     bullets = (await ann.get("/v1/playbooks/engrammer")).json()["bullets"]
     assert [each["text"] for each in bullets] == [CLAMP]
     await refused(ann, CONTINUE, 409, "unseen", threadId="t-1", userInput="approve_learning")
@@ -321,7 +321,7 @@ async def test_a_process_that_showed_nothing_takes_the_first_proposals_of_one_ru
     world: World,
 ) -> None:
     await post(world.client(), START, query=BOTH, threadId="t-1")
-    await once(world.client(), "t-1", lambda shown: len(shown["pending"]) == 2)
+    await once(world.client(), "t-1", lambda state: len(state["pending"]) == 2)
     cal = world.client("person", "cal")
     assert (await post(cal, CONTINUE, threadId="t-1", userInput="approve_learning"))["status"] == "done"
 
@@ -346,10 +346,10 @@ async def test_what_is_cancelled_while_a_worker_is_about_to_enter_it_is_not_lear
     await begun.wait()
     await post(ann, "/v1/threads/c1/cancel")
     may.set()
-    said = await going_on
+    reply = await going_on
     await ended.wait()
-    assert said["status"] == "error"
-    assert said["error"].startswith(f"'Learn: “{CLAMP}”' was approved but not learned because its run ended first")
+    assert reply["status"] == "error"
+    assert reply["error"].startswith(f"'Learn: “{CLAMP}”' was approved but not learned because its run ended first")
     assert (await get(ann, "/v1/playbooks/engrammer"))["text"] == ""
     conversation = await get(ann, "/v1/engrammer/c1")
     assert [each["status"] for each in conversation["turns"][0]["insights"]] == ["cancelled"]

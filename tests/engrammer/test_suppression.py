@@ -56,6 +56,6 @@ async def test_the_reflector_is_not_told_that_a_bullet_is_refused_which_a_person
         await it.ask("How long?")
         await it.decide("reject")
         await it.ask("More?")
-        told = it.models.told[-1][1].text.partition("## Refused by people")[2]
-        assert "Sand across the grain." in told
-        assert "Clamp a glued joint" not in told
+        refusals = it.models.prompts[-1][1].text.partition("## Refused by people")[2]
+        assert "Sand across the grain." in refusals
+        assert "Clamp a glued joint" not in refusals

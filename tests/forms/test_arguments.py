@@ -116,12 +116,12 @@ INNER = {"properties": {"to": PERSON}}
     ],
 )
 def test_what_was_shown_inside_of_an_argument_may_stay(to: dict[str, Any], *, fits: bool) -> None:
-    shown = {"to": {"name": "ann", "vip": True}}
+    args = {"to": {"name": "ann", "vip": True}}
     if fits:
-        check_edit(INNER, shown, {"to": to})
+        check_edit(INNER, args, {"to": to})
     else:
         with pytest.raises(InvalidError, match=r"args\.to\.(name|iban)"):
-            check_edit(INNER, shown, {"to": to})
+            check_edit(INNER, args, {"to": to})
 
 
 def test_closing_a_schema_leaves_it_as_it_is() -> None:

@@ -125,9 +125,9 @@ def test_none_counts_as_no_answer() -> None:
     ],
 )
 def test_a_model_takes_nothing_by_coercion(name: str, value: object, part: str) -> None:
-    told = errors_of(into, Order, {**ANSWER, name: value})
-    assert list(told) == [name]
-    assert part in told[name]
+    errors = errors_of(into, Order, {**ANSWER, name: value})
+    assert list(errors) == [name]
+    assert part in errors[name]
 
 
 def test_every_wrong_field_of_a_model_is_told_at_once() -> None:
@@ -187,9 +187,9 @@ class Nested(BaseModel):
 )
 def test_a_type_that_no_form_shows_is_told_with_its_field(annotation: Any, path: str, part: str) -> None:
     model = type("Wrong", (BaseModel,), {"__annotations__": {"good": str, "bad": annotation}})
-    told = errors_of(Form.of, model)
-    assert list(told) == [f"Wrong.bad{path}"]
-    assert part in told[f"Wrong.bad{path}"]
+    errors = errors_of(Form.of, model)
+    assert list(errors) == [f"Wrong.bad{path}"]
+    assert part in errors[f"Wrong.bad{path}"]
 
 
 def test_all_types_that_no_form_shows_are_told_at_once() -> None:
@@ -345,9 +345,9 @@ def test_a_property_becomes_a_field(schema: Any, field: Any) -> None:
     ids=range(13),
 )
 def test_a_schema_that_is_no_form_is_told_by_its_path(schema: object, path: str, part: str) -> None:
-    told = errors_of(Form.from_json_schema, schema)
-    assert list(told) == [path]
-    assert part in told[path]
+    errors = errors_of(Form.from_json_schema, schema)
+    assert list(errors) == [path]
+    assert part in errors[path]
 
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,9}", fullmatch=True)
@@ -417,14 +417,14 @@ anything = st.recursive(
 @settings(max_examples=examples(200))
 def test_whatever_is_answered_is_taken_as_it_is_or_refused_by_name(form: Form, data: st.DataObject) -> None:
     given_answers = data.draw(st.fixed_dictionaries({field.name: anything for field in form.fields}))
-    told: set[str] = set()
+    refused_fields: set[str] = set()
     answers: dict[str, Any] = {}
     try:
         answers = form.check(given_answers)
     except InvalidError as error:
-        told = {one.field for one in error.errors}
-    assert told <= {field.name for field in form.fields}
-    assert told or answers == {name: value for name, value in given_answers.items() if value is not None}
+        refused_fields = {one.field for one in error.errors}
+    assert refused_fields <= {field.name for field in form.fields}
+    assert refused_fields or answers == {name: value for name, value in given_answers.items() if value is not None}
 
 
 @st.composite

@@ -151,15 +151,17 @@ BAD_DEFINITIONS: list[tuple[object, str, str]] = [
 @pytest.mark.parametrize(("definition", "path", "part"), BAD_DEFINITIONS, ids=range(len(BAD_DEFINITIONS)))
 def test_a_bad_definition_is_told_by_its_path(definition: object, path: str, part: str) -> None:
     good = {"type": "text", "name": "good"}
-    told = errors_of(Form.parse, {"fields": [good, definition]})
-    assert list(told) == [f"form.fields[1]{path}"]
-    assert part in told[f"form.fields[1]{path}"]
-    assert ": " in told[f"form.fields[1]{path}"] or "slider" in part
+    errors = errors_of(Form.parse, {"fields": [good, definition]})
+    assert list(errors) == [f"form.fields[1]{path}"]
+    assert part in errors[f"form.fields[1]{path}"]
+    assert ": " in errors[f"form.fields[1]{path}"] or "slider" in part
 
 
 def test_all_bad_definitions_are_told_at_once() -> None:
-    told = errors_of(Form.parse, {"fields": [{"type": "zz"}, {"type": "text"}, {"type": "text", "name": "a", "x": 1}]})
-    assert list(told) == ["form.fields[0].type", "form.fields[1].name", "form.fields[2].x"]
+    errors = errors_of(
+        Form.parse, {"fields": [{"type": "zz"}, {"type": "text"}, {"type": "text", "name": "a", "x": 1}]}
+    )
+    assert list(errors) == ["form.fields[0].type", "form.fields[1].name", "form.fields[2].x"]
 
 
 @pytest.mark.parametrize(
@@ -281,10 +283,10 @@ def test_an_answer_that_fits_is_stored_as_it_is(field: Any, value: Any) -> None:
 
 @pytest.mark.parametrize(("field", "value", "part"), cases(REFUSED))
 def test_an_answer_that_does_not_fit_is_refused_by_name_with_a_remedy(field: Any, value: Any, part: str) -> None:
-    told = errors_of(Form([field]).check, {"x": value})
-    assert list(told) == ["x"]
-    assert part in told["x"]
-    assert ": " in told["x"]
+    errors = errors_of(Form([field]).check, {"x": value})
+    assert list(errors) == ["x"]
+    assert part in errors["x"]
+    assert ": " in errors["x"]
 
 
 def test_a_whole_number_comes_back_as_int_where_steps_are_whole() -> None:
@@ -294,9 +296,9 @@ def test_a_whole_number_comes_back_as_int_where_steps_are_whole() -> None:
 
 def test_every_wrong_field_is_told_at_once() -> None:
     form = Form([Select("reason", options=["late"], required=True), Number("amount"), Text("note")])
-    told = errors_of(form.check, {"amount": "5", "note": "ok", "extra": 1})
-    assert list(told) == ["reason", "amount", "extra"]
-    assert told["extra"] == "is not a field of this form: remove it"
+    errors = errors_of(form.check, {"amount": "5", "note": "ok", "extra": 1})
+    assert list(errors) == ["reason", "amount", "extra"]
+    assert errors["extra"] == "is not a field of this form: remove it"
 
 
 def test_fields_without_an_answer_are_left_out_even_with_a_default() -> None:

@@ -113,9 +113,9 @@ BAD_SCHEMAS: list[tuple[object, str, str]] = [
 
 @pytest.mark.parametrize(("schema", "path", "part"), BAD_SCHEMAS, ids=range(len(BAD_SCHEMAS)))
 def test_a_bad_schema_is_told_by_its_path(schema: object, path: str, part: str) -> None:
-    told = errors_of(check_schema, schema, field="schema")
-    assert list(told) == [path]
-    assert part in told[path]
+    errors = errors_of(check_schema, schema, field="schema")
+    assert list(errors) == [path]
+    assert part in errors[path]
 
 
 def test_the_path_of_a_schema_begins_with_the_callers_name() -> None:
@@ -147,15 +147,15 @@ def test_data_that_fits_passes() -> None:
     ids=range(14),
 )
 def test_data_that_does_not_fit_is_told_by_its_path(change: dict[str, Any], path: str, part: str) -> None:
-    told = errors_of(check_instance, REFUND, FIT | change, field="args")
-    assert list(told) == [path]
-    assert part in told[path]
-    assert len(told[path]) < 400
+    errors = errors_of(check_instance, REFUND, FIT | change, field="args")
+    assert list(errors) == [path]
+    assert part in errors[path]
+    assert len(errors[path]) < 400
 
 
 def test_every_broken_place_is_told_at_once() -> None:
-    told = errors_of(check_instance, REFUND, {"amount": "5", "x": 1, "y": 2}, field="args")
-    assert set(told) == {"args.order", "args.amount", "args.x", "args.y"}
+    errors = errors_of(check_instance, REFUND, {"amount": "5", "x": 1, "y": 2}, field="args")
+    assert set(errors) == {"args.order", "args.amount", "args.x", "args.y"}
 
 
 def test_a_flood_of_errors_is_cut() -> None:
@@ -193,12 +193,12 @@ schema_values = st.recursive(
 
 @given(schema_values, json_values)
 def test_whatever_comes_in_is_taken_or_refused_in_words(schema: object, data: object) -> None:
-    told: list[str] = []
+    texts: list[str] = []
     try:
         check_instance(schema, data, field="args")
     except InvalidError as error:
-        told = [part for one in error.errors for part in one]
-    assert all(part.encode() for part in told)
+        texts = [part for one in error.errors for part in one]
+    assert all(part.encode() for part in texts)
 
 
 @given(json_values)

@@ -50,10 +50,12 @@ async def test_a_server_that_flushes_each_second_needs_the_word_of_the_url(morta
 
 
 @pytest.mark.parametrize("settings", [{"appendonly": "no"}, {"appendfsync": "no"}])
-@pytest.mark.parametrize("said", ["", "?durability=everysec"])
-async def test_a_server_that_keeps_nothing_is_refused(mortal: MortalRedis, said: str, settings: dict[str, str]) -> None:
+@pytest.mark.parametrize("query", ["", "?durability=everysec"])
+async def test_a_server_that_keeps_nothing_is_refused(
+    mortal: MortalRedis, query: str, settings: dict[str, str]
+) -> None:
     with pytest.raises(SettingError, match="appendonly yes"):
-        await durability(f"{mortal.url}{said}", **settings)
+        await durability(f"{mortal.url}{query}", **settings)
 
 
 async def test_a_server_that_deletes_requests_when_memory_is_short_is_refused(mortal: MortalRedis) -> None:

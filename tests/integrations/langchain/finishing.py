@@ -41,14 +41,14 @@ def gated(model: ScriptedModel, *middleware: Any, gate: FinishGate | None = None
     """Return an agent whose end is gated."""
     name, gate = rest.pop("agent_name", "worker"), gate or FinishGate()
     both = gate.around(*middleware) if rest.pop("is_around", False) else [gate, *middleware]
-    return Agent(name, create_agent(model, middleware=both, **rest), input=said, output=shown)
+    return Agent(name, create_agent(model, middleware=both, **rest), input=build_input, output=build_output)
 
 
-def said(input: dict[str, Any]) -> dict[str, Any]:
+def build_input(input: dict[str, Any]) -> dict[str, Any]:
     return {"messages": [HumanMessage(input["task"])]}
 
 
-def shown(state: State) -> dict[str, Any]:
+def build_output(state: State) -> dict[str, Any]:
     return {
         "messages": [message.text for message in state.get("messages", [])],
         "task": state.get("task"),

@@ -15,7 +15,7 @@ from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 
 Args = dict[str, Any]
-Said = Callable[[Sequence[BaseMessage]], AIMessage | str]
+MessageScript = Callable[[Sequence[BaseMessage]], AIMessage | str]
 
 
 class Till:
@@ -45,7 +45,7 @@ def call(name: str, id: str = "c1", /, **args: Any) -> dict[str, Any]:
     return {"name": name, "args": args, "id": id}
 
 
-def calls(*wanted: dict[str, Any], words: str = "I will do that.") -> Said:
+def calls(*wanted: dict[str, Any], words: str = "I will do that.") -> MessageScript:
     """Return a script that makes these calls at once and then repeats what came of them."""
 
     def script(messages: Sequence[BaseMessage]) -> AIMessage | str:
@@ -63,11 +63,11 @@ def agent(script: Any, tools: Sequence[Any], middleware: Sequence[Any] = (), **o
         "office",
         create_agent(ScriptedModel(script=script), tools, middleware=middleware, **options),
         input=lambda _: {"messages": [HumanMessage("Please.")]},
-        output=shown,
+        output=build_output,
     )
 
 
-def shown(state: Any) -> dict[str, Any]:
+def build_output(state: Any) -> dict[str, Any]:
     messages = state["messages"]
     results = {m.tool_call_id: [m.status, m.text] for m in messages if isinstance(m, ToolMessage)}
     return {"said": messages[-1].text, "results": results}

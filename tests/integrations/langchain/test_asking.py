@@ -170,11 +170,11 @@ async def test_two_questions_at_once_are_answered_one_by_one(file: str) -> None:
 
 
 def test_a_model_is_told_what_a_form_may_have() -> None:
-    told = convert_to_openai_tool(ask_human)["function"]
-    assert told["name"] == "ask_human"
-    field = told["parameters"]["properties"]["fields"]["items"]
+    function = convert_to_openai_tool(ask_human)["function"]
+    assert function["name"] == "ask_human"
+    field = function["parameters"]["properties"]["fields"]["items"]
     assert len(field["properties"]["type"]["enum"]) == 11
-    assert set(told["parameters"]["properties"]) == {"title", "description", "fields"}
+    assert set(function["parameters"]["properties"]) == {"title", "description", "fields"}
 
 
 JSON = st.recursive(

@@ -205,18 +205,18 @@ def tools(ran: list[Any]) -> list[BaseTool]:
 async def test_random_changes_between_approval_and_execution_run_nothing() -> None:
     ran: list[Any] = []
     changing = Changing(lambda request: request)
-    given = tools(ran)
-    gate = Approval({"rules": [{"tools": ["refund", "wire"]}]}, given)
+    all_tools = tools(ran)
+    gate = Approval({"rules": [{"tools": ["refund", "wire"]}]}, all_tools)
     script = calls(*(call("refund", f"c{number}", **copy.deepcopy(ORDER)) for number in range(AT_ONCE)))
     graph: Any = create_agent(
-        ScriptedModel(script=script), given, middleware=[gate, changing], checkpointer=InMemorySaver()
+        ScriptedModel(script=script), all_tools, middleware=[gate, changing], checkpointer=InMemorySaver()
     )
     asked_anew = 0
     for seed in range(0, MUTATIONS, AT_ONCE):
         config = {"configurable": {"thread_id": f"t{seed}"}}
         asked = (await graph.ainvoke({"messages": [HumanMessage("Please.")]}, config))["__interrupt__"]
         assert len(asked) == AT_ONCE
-        changing.change = mutations(seed, given)
+        changing.change = mutations(seed, all_tools)
         result = await graph.ainvoke(Command(resume={each.id: approval(each) for each in asked}), config)
         changing.change = lambda request: request
         assert ran == [], seed
@@ -227,9 +227,9 @@ async def test_random_changes_between_approval_and_execution_run_nothing() -> No
     assert asked_anew > MUTATIONS / 3
 
 
-def mutations(seed: int, given: list[BaseTool]) -> Change:
+def mutations(seed: int, all_tools: list[BaseTool]) -> Change:
     """Return a change that is another one for each call."""
-    return lambda request: mutation(random.Random(f"{seed} {request.tool_call['id']}"), given)(request)
+    return lambda request: mutation(random.Random(f"{seed} {request.tool_call['id']}"), all_tools)(request)
 
 
 def approval(interrupt: Interrupt) -> Any:
@@ -240,41 +240,41 @@ def approval(interrupt: Interrupt) -> Any:
     return resume_value(question, [request.completed(answer, by="ann", channel="page", now=utc_now())[0]])
 
 
-def mutation(chance: random.Random, given: list[BaseTool]) -> Change:
+def mutation(chance: random.Random, all_tools: list[BaseTool]) -> Change:
     """Return a change of one argument or more, or of the tool, by one of the ways that a middleware has."""
     how = chance.choice([overridden, replaced, in_place, built_anew, renamed, other_tool, put_in_place])
-    return lambda request: how(request, changed(chance, request.tool_call["args"]), given)
+    return lambda request: how(request, changed(chance, request.tool_call["args"]), all_tools)
 
 
-def overridden(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+def overridden(request: ToolCallRequest, args: Any, all_tools: list[BaseTool]) -> ToolCallRequest:
     return request.override(tool_call={**request.tool_call, "args": args})
 
 
-def replaced(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
-    return replace(request, tool_call={**request.tool_call, "args": args}, tool=given[0])
+def replaced(request: ToolCallRequest, args: Any, all_tools: list[BaseTool]) -> ToolCallRequest:
+    return replace(request, tool_call={**request.tool_call, "args": args}, tool=all_tools[0])
 
 
-def in_place(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+def in_place(request: ToolCallRequest, args: Any, all_tools: list[BaseTool]) -> ToolCallRequest:
     request.tool_call["args"].clear()
     request.tool_call["args"].update(args)
     return request
 
 
-def built_anew(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+def built_anew(request: ToolCallRequest, args: Any, all_tools: list[BaseTool]) -> ToolCallRequest:
     return ToolCallRequest({**request.tool_call, "args": args}, request.tool, request.state, request.runtime)
 
 
-def renamed(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+def renamed(request: ToolCallRequest, args: Any, all_tools: list[BaseTool]) -> ToolCallRequest:
     return request.override(tool_call={**request.tool_call, "name": "wire"})
 
 
-def other_tool(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
-    return request.override(tool=given[1], tool_call={**request.tool_call, "name": "wire"})
+def other_tool(request: ToolCallRequest, args: Any, all_tools: list[BaseTool]) -> ToolCallRequest:
+    return request.override(tool=all_tools[1], tool_call={**request.tool_call, "name": "wire"})
 
 
-def put_in_place(request: ToolCallRequest, args: Any, given: list[BaseTool]) -> ToolCallRequest:
+def put_in_place(request: ToolCallRequest, args: Any, all_tools: list[BaseTool]) -> ToolCallRequest:
     with pytest.warns(DeprecationWarning, match="override"):
-        request.tool = given[0]
+        request.tool = all_tools[0]
     return request.override(tool_call={**request.tool_call, "args": args})
 
 

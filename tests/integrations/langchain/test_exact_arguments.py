@@ -86,8 +86,8 @@ def gather(order: int, **kwargs: int) -> str:
     return f"gathered {order}"
 
 
-def noted(**given: Any) -> str:
-    return f"noted {given}"
+def noted(**args: Any) -> str:
+    return f"noted {args}"
 
 
 plain = StructuredTool.from_function(noted, name="plain", description="Note.", args_schema=SCHEMA)

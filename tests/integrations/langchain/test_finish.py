@@ -150,8 +150,8 @@ async def test_many_updates_in_a_row_are_all_kept(file: str) -> None:
         thread = await answered(world, "yes")
         assert thread.values["history"] == ["update"] * 8 + ["complete"]
         assert len(heard[-1]) == 17
-        told = [event["value"] for event in of_type(await world.items(), "CUSTOM")]
-        assert [one["next"] for one in told if one["name"] == "finish.update"] == [f"verse {n}" for n in range(8)]
+        values = [event["value"] for event in of_type(await world.items(), "CUSTOM")]
+        assert [one["next"] for one in values if one["name"] == "finish.update"] == [f"verse {n}" for n in range(8)]
 
 
 async def test_after_the_last_round_it_is_completed_or_refused_and_nothing_else(file: str) -> None:

@@ -61,8 +61,8 @@ async def test_each_change_of_a_delegates_task_is_told_at_once_and_in_its_report
         await world.run("manager", TASK)
         for number in range(3):
             await world.answer(await asking(world, "writer"), "edit", {"task": f"verse {number}"})
-            told = [event["value"] for event in of_type(await world.items(), "CUSTOM")]
-            assert [one["next"] for one in told if one["agent"] == "writer"][-1] == f"verse {number}"
+            values = [event["value"] for event in of_type(await world.items(), "CUSTOM")]
+            assert [one["next"] for one in values if one["agent"] == "writer"][-1] == f"verse {number}"
         await world.answer(await asking(world, "writer"), "reject", message="it does not rhyme")
         await world.answer(await asking(world, "writer"), "approve")
         report = heard[-1][-1]

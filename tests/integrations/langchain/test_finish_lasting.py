@@ -96,9 +96,9 @@ async def test_a_task_that_is_updated_for_long_does_not_outgrow_the_window(file:
         await world.run("worker", {"task": "write verse 0"})
         for number in range(1, 16):
             await answered(world, f"update: write verse {number}")
-        assert max(len(told) for told in heard) <= 8
-        for number, told in enumerate(heard):
-            assert f"write verse {number}" in told[-1]
+        assert max(len(texts) for texts in heard) <= 8
+        for number, texts in enumerate(heard):
+            assert f"write verse {number}" in texts[-1]
         assert (await answered(world, "yes")).values["task"] == "write verse 15"
 
 
@@ -121,7 +121,7 @@ async def test_the_task_is_told_again_when_a_summary_swallowed_it(file: str) -> 
         await world.run("worker", {"task": "find the key"})
         await answered(world, "update: find the ring")
         assert any("Verses were written." in text for text in heard[-1])
-        for told in heard[1:]:
-            assert any("find the ring" in text for text in told)
-            assert len(told) <= 9
+        for texts in heard[1:]:
+            assert any("find the ring" in text for text in texts)
+            assert len(texts) <= 9
         assert (await world.one()).context["task"] == "find the ring"

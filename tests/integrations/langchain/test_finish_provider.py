@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain.agents import create_agent
 from langchain.chat_models import init_chat_model
-from tests.integrations.langchain.finishing import answered, said, shown
+from tests.integrations.langchain.finishing import answered, build_input, build_output
 from tests.integrations.langchain.openai_server import calling, provider, saying
 from tests.runs.world import at_work
 
@@ -26,7 +26,7 @@ async def test_a_gate_by_the_client_of_openai(file: str) -> None:
     with provider(script) as server:
         model = init_chat_model("local", model_provider="openai", base_url=server.url, api_key="none", max_retries=0)
         graph = create_agent(model, [finish_tool], middleware=[FinishGate()])
-        async with at_work(file, [Agent("worker", graph, input=said, output=shown)]) as world:
+        async with at_work(file, [Agent("worker", graph, input=build_input, output=build_output)]) as world:
             await world.run("worker", {"task": "write a haiku"})
             request = await world.one()
             assert (request.context["summary"], request.context["handover"]) == ("One haiku.", "It has no season yet.")

@@ -91,11 +91,11 @@ async def test_two_tools_that_fail_at_once_are_both_told(file: str) -> None:
 
 
 async def test_what_a_tool_refused_is_shown_even_if_the_agent_says_nothing_of_it(file: str) -> None:
-    class Told(AgentMiddleware[Any, Any, Any]):
+    class RefusalMiddleware(AgentMiddleware[Any, Any, Any]):
         async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
             return ToolMessage("not allowed", tool_call_id=request.tool_call["id"], name="delete", status="error")
 
-    async with at_work(file, [gated(hearing([], deleting), Told(), tools=[delete])]) as world:
+    async with at_work(file, [gated(hearing([], deleting), RefusalMiddleware(), tools=[delete])]) as world:
         request = await stopped(world)
         assert (request.context["summary"], request.context["reason"]) == ("I could not.", "delete: not allowed")
 
@@ -300,8 +300,8 @@ async def test_the_finish_tool_leads_to_the_gate_with_its_hand_over(file: str) -
     heard: Heard = []
 
     def finishing(messages: Sequence[BaseMessage]) -> AIMessage:
-        said = {"summary": f"did {len(heard)}", "handover": "the key is under the mat"}
-        return calls("finish", **said)
+        args = {"summary": f"did {len(heard)}", "handover": "the key is under the mat"}
+        return calls("finish", **args)
 
     async with at_work(file, [gated(hearing(heard, finishing), tools=[finish_tool])]) as world:
         request = await stopped(world)

@@ -8,7 +8,7 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain.chat_models import init_chat_model
 from langchain_core.messages import HumanMessage
-from tests.integrations.langchain.office import Till, shown
+from tests.integrations.langchain.office import Till, build_output
 from tests.integrations.langchain.openai_server import calling, provider, saying
 from tests.runs.world import at_work
 
@@ -37,7 +37,7 @@ async def test_an_approval_and_a_form_of_the_model_by_the_client_of_openai(file:
     with provider(script) as server:
         model = init_chat_model("local", model_provider="openai", base_url=server.url, api_key="none", max_retries=0)
         graph = create_agent(model, tools, middleware=[Approval({"rules": [{"tools": ["refund"]}]}, tools)])
-        agent = Agent("office", graph, input=lambda _: {"messages": [HumanMessage("Please.")]}, output=shown)
+        agent = Agent("office", graph, input=lambda _: {"messages": [HumanMessage("Please.")]}, output=build_output)
         async with at_work(file, [agent]) as world:
             await world.run("office", {})
             request = await world.one()
