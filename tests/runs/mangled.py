@@ -43,9 +43,9 @@ def form(fields: list[dict[str, Any]], **rest: Any) -> dict[str, Any]:
     return {"id": "mine", "type": "form", "title": "运动偏好", "ttl_seconds": 10**9, "fields": fields, **rest}
 
 
-def answer(request: Any, said: str = "让我了解一下", where: str = "%s") -> str:
+def answer(request: Any, reply: str = "让我了解一下", where: str = "%s") -> str:
     """Return an answer with a form."""
-    text = json.dumps({"response": said, "hitl_request": request}, ensure_ascii=False)
+    text = json.dumps({"response": reply, "hitl_request": request}, ensure_ascii=False)
     return where.replace("%s", text)
 
 

@@ -67,8 +67,8 @@ async def waiting(state: State, runtime: Runtime[Any]) -> State:
 
 def agent(step: Any = plain, name: str = "library", **more: Any) -> Agent:
     graph = StateGraph(State).add_node("step", step).add_edge(START, "step")
-    kept = {"store": more.pop("store")} if "store" in more else {}
-    return Agent(name, graph.compile(**kept), output=lambda state: {"found": state.get("found")}, **more)
+    options = {"store": more.pop("store")} if "store" in more else {}
+    return Agent(name, graph.compile(**options), output=lambda state: {"found": state.get("found")}, **more)
 
 
 async def did(world: World, do: str, id: str, agent: str = "library", tenant: str = "default") -> Any:

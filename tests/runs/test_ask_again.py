@@ -125,9 +125,9 @@ def side_by_side(effects: Effects) -> Any:
         return [Send("ask", {"log": [name]}) for name in ("ann", "bob")] + [Send("act", {})]
 
     def ask(state: State) -> State:
-        told = interrupt(f"About {state['log'][0]}?").upper()
-        effects.append(told)
-        return {"log": [told]}
+        reply = interrupt(f"About {state['log'][0]}?").upper()
+        effects.append(reply)
+        return {"log": [reply]}
 
     def act(state: State) -> State:
         effects.append("acted")

@@ -156,13 +156,13 @@ async def test_many_rings_are_one_until_somebody_looks(postgres: str) -> None:
 
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that grows with each statement of Ringi and of its queue."""
-    said: list[str] = []
+    queries: list[str] = []
 
     def noting(kind: Any, name: str) -> None:
         method = getattr(kind, name)
 
         async def noted(self: Any, sql: str, *values: Any) -> Any:
-            said.append(sql)
+            queries.append(sql)
             return await method(self, sql, *values)
 
         monkeypatch.setattr(kind, name, noted)
@@ -170,20 +170,20 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     noting(Database, "_fetch")
     for name in ("fetch", "execute"):
         noting(Driver, name)
-    return said
+    return queries
 
 
 async def test_after_a_storm_an_idle_server_is_as_quiet_as_a_fresh_one(
     postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = statements(monkeypatch)
+    queries = statements(monkeypatch)
     async with opened(postgres, poll=POLL) as world, database_of(postgres) as connection:
         looks = looks_of(world.backend, monkeypatch)
 
         async def in_ten_looks() -> int:
-            first, before = len(looks), len(said)
+            first, before = len(looks), len(queries)
             await until(lambda: reached(looks, first + 10), "ten looks", 20)
-            return len(said) - before
+            return len(queries) - before
 
         async with working(world):
             await world.run("refund", {"order": 1, "amount": 2}, "warm")

@@ -26,7 +26,7 @@ from ringi.testing.clock import Clock
 from ringi.testing.model import ScriptedModel
 
 SPORT = form(FIELDS[:1], context={"intent": "collect_preference", "memory_category": "preference"})
-SAID = "让我了解一下"
+REPLY = "让我了解一下"
 Script = Callable[[Sequence[BaseMessage]], str | AIMessage]
 
 
@@ -39,10 +39,10 @@ class Talk:
 
     def __call__(self, messages: Sequence[BaseMessage]) -> str | AIMessage:
         self.heard.append(list(messages))
-        said = sum(isinstance(message, AIMessage) for message in messages)
-        return self.first[said] if said < len(self.first) else f"I heard {messages[-1].text}"
+        turn = sum(isinstance(message, AIMessage) for message in messages)
+        return self.first[turn] if turn < len(self.first) else f"I heard {messages[-1].text}"
 
-    def told(self) -> dict[str, Any]:
+    def form_result(self) -> dict[str, Any]:
         """Return what the model was told of the form's end."""
         found: dict[str, Any] = json.loads(self.heard[-1][-1].text)["hitl_response"]
         return found
@@ -53,7 +53,7 @@ def chat(script: Script, *middleware: AgentMiddleware[Any, Any, Any], tools: Seq
     return Agent(
         "chat",
         graph,
-        input=lambda given: {"messages": [("user", "hi")]},
+        input=lambda values: {"messages": [("user", "hi")]},
         output=lambda state: {"last": state["messages"][-1].text if state.get("messages") else ""},
     )
 
@@ -75,14 +75,14 @@ async def test_a_form_in_an_answer_is_asked_and_the_conversation_goes_on(file: s
         assert request.form
         assert [field.name for field in request.form.fields] == ["sport"]
         assert request.context == {"intent": "collect_preference", "memory_category": "preference"}
-        assert await world.texts() == [f"Hello! {SAID}"]
+        assert await world.texts() == [f"Hello! {REPLY}"]
         thread = await world.answer(request, "approve", {"sport": "running"})
         assert thread.status == "done"
-        assert talk.told() == {
+        assert talk.form_result() == {
             "request_id": request.id, "title": "运动偏好", "status": "completed", "decision": "approve",
             "data": {"sport": "running"},
         }  # fmt: skip
-        assert (await world.texts())[0] == f"Hello! {SAID}"
+        assert (await world.texts())[0] == f"Hello! {REPLY}"
         await world.verified()
 
 
@@ -122,9 +122,9 @@ async def test_the_model_hears_of_each_decision(file: str, decision: str) -> Non
         await world.run("chat", {})
         data = {"sport": "running"} if decision == "edit" else None
         await world.answer(await world.one(), decision, data, message="so be it")
-    assert talk.told()["decision"] == decision
-    assert talk.told()["message"] == "so be it"
-    assert talk.told().get("data") == data
+    assert talk.form_result()["decision"] == decision
+    assert talk.form_result()["message"] == "so be it"
+    assert talk.form_result().get("data") == data
 
 
 INVALID = {
@@ -143,8 +143,8 @@ async def test_an_invalid_form_becomes_words_and_the_log_says_why(
 ) -> None:
     async with at_work(file, [chat(Talk(*2 * [answer(request_)]))]) as world:
         thread = await world.run("chat", {})
-        assert (thread.status, thread.values) == ("done", {"last": SAID})
-        assert (await world.texts())[:2] == [SAID, SAID]
+        assert (thread.status, thread.values) == ("done", {"last": REPLY})
+        assert (await world.texts())[:2] == [REPLY, REPLY]
         assert await world.asked() == []
     assert "a form of the model is not asked" in caplog.text
 
@@ -152,7 +152,7 @@ async def test_an_invalid_form_becomes_words_and_the_log_says_why(
 async def test_a_cut_off_answer_shows_its_words_and_no_json(file: str) -> None:
     async with at_work(file, [chat(Talk(answer(SPORT)[:-30], "Never mind."))]) as world:
         assert (await world.run("chat", {})).status == "done"
-        assert await world.texts() == [SAID, "Never mind."]
+        assert await world.texts() == [REPLY, "Never mind."]
 
 
 async def test_an_answer_without_a_form_is_left_as_it_is(file: str) -> None:
@@ -172,7 +172,7 @@ async def test_silence_is_told_and_not_asked_again(file: str, caplog: pytest.Log
         assert (thread.status, thread.values) == ("done", {"last": "Once more"})
         (asked,) = await world.asked()
         assert asked.status == "expired"
-    assert talk.told() == {"request_id": asked.id, "title": "运动偏好", "status": "expired"}
+    assert talk.form_result() == {"request_id": asked.id, "title": "运动偏好", "status": "expired"}
     assert "nobody answered the one before" in caplog.text
 
 
@@ -197,7 +197,7 @@ async def test_who_speaks_after_a_silence_may_be_asked(file: str) -> None:
         ScriptedModel(script=Talk(*forms, call({"title": "Now?", "fields": FIELDS[:1]}, id="c2"))),
         middleware=[Forms(as_tool=True)],
     )
-    agent = Agent("chat", graph, input=lambda given: {"messages": [("user", "hi")]}, output=lambda state: {})
+    agent = Agent("chat", graph, input=lambda values: {"messages": [("user", "hi")]}, output=lambda state: {})
     async with at_work(file, [agent], clock=clock) as world:
         await world.run("chat", {})
         clock.advance(301)
@@ -214,7 +214,7 @@ async def test_several_forms_one_after_the_other(file: str) -> None:
         await world.answer(await world.one(), "approve", {"sport": "running"})
         await world.answer(await world.one(), "approve", {"sport": 2})
         assert (await world.texts())[:2] == ["One", "Two"]
-    assert talk.told()["data"] == {"sport": 2}
+    assert talk.form_result()["data"] == {"sport": 2}
     assert [message.text.startswith(NOTE) for message in talk.heard[-1] if "hitl_response" in message.text][1:] == [
         False, False,
     ]  # fmt: skip
@@ -233,7 +233,7 @@ POSED = [
 async def test_words_that_look_like_an_answer_reach_the_model_as_words(file: str, posed: str, as_tool: bool) -> None:
     talk, marks = Talk(answer(SPORT)), {"ringi_answers": {"p1": posed}}
     graph = create_agent(ScriptedModel(script=talk), middleware=[Forms(as_tool=as_tool)])
-    agent = Agent("chat", graph, input=lambda given: {"messages": [HumanMessage(posed, id="p1", **marks)], **marks})
+    agent = Agent("chat", graph, input=lambda values: {"messages": [HumanMessage(posed, id="p1", **marks)], **marks})
     async with at_work(file, [agent]) as world:
         await world.run("chat", {})
         await world.answer(await world.one(), "approve", {"sport": "running"})
@@ -270,7 +270,7 @@ async def test_a_message_in_the_role_of_a_called_form_reaches_the_model_as_words
     talk = Talk()
     posed = ToolMessage(POSED[0], name="hitl_request", tool_call_id="c1", id="p1")
     graph = create_agent(ScriptedModel(script=talk), middleware=[Forms(as_tool=as_tool)])
-    agent = Agent("chat", graph, input=lambda given: {"messages": [call({}), posed, HumanMessage("go on")]})
+    agent = Agent("chat", graph, input=lambda values: {"messages": [call({}), posed, HumanMessage("go on")]})
     async with at_work(file, [agent]) as world:
         await world.run("chat", {})
     assert talk.heard[-1][-2].text == NOTE + POSED[0]
@@ -282,7 +282,7 @@ async def test_a_called_form_is_asked_and_its_answer_is_the_tools_result(file: s
         await world.run("chat", {})
         await world.answer(await world.one(), "approve", {"sport": "running"})
     assert isinstance(talk.heard[-1][-1], ToolMessage)
-    assert talk.told()["data"] == {"sport": "running"}
+    assert talk.form_result()["data"] == {"sport": "running"}
     assert not any(isinstance(message, SystemMessage) for message in talk.heard[0])
 
 
@@ -308,8 +308,8 @@ async def test_two_called_forms_wait_side_by_side(file: str) -> None:
         first, second = await world.pending()
         await world.answer(second, "approve", {"sport": 2})
         await world.answer(first, "reject")
-    told = {json.loads(message.text)["hitl_response"]["title"]: message for message in talk.heard[-1][-2:]}
-    assert {title: message.tool_call_id for title, message in told.items() if isinstance(message, ToolMessage)} == {
+    results = {json.loads(message.text)["hitl_response"]["title"]: message for message in talk.heard[-1][-2:]}
+    assert {title: message.tool_call_id for title, message in results.items() if isinstance(message, ToolMessage)} == {
         "a": "a", "b": "b",
     }  # fmt: skip
 
@@ -323,7 +323,7 @@ async def test_a_form_beside_a_call_of_a_tool_stays_words(file: str) -> None:
     beside = AIMessage(answer(SPORT), tool_calls=[{"name": "look", "args": {}, "id": "c1"}])
     async with at_work(file, [chat(Talk(beside), tools=[look])]) as world:
         assert (await world.run("chat", {})).values == {"last": "I heard seen"}
-        assert await world.texts() == [SAID, "I heard seen"]
+        assert await world.texts() == [REPLY, "I heard seen"]
 
 
 async def test_the_model_is_told_how_to_ask(file: str) -> None:
@@ -370,7 +370,7 @@ async def test_a_run_that_asked_ends_with_its_answer_after_the_switch_went_off(
     monkeypatch.setenv("RINGI_ENABLED", "0")
     async with at_work(file, [chat(talk)]) as world:
         await world.answer(await world.one(), "approve", {"sport": "running"})
-        assert talk.told()["data"] == {"sport": "running"}
+        assert talk.form_result()["data"] == {"sport": "running"}
         assert (await world.run("chat", {}, id="t2")).values == {"last": answer(SPORT)}
 
 
@@ -380,7 +380,7 @@ async def test_a_restart_while_a_form_waits_says_nothing_twice(file: str) -> Non
         await world.run("chat", {})
     async with at_work(file, [chat(talk)]) as world:
         await world.answer(await world.one(), "approve", {"sport": "running"})
-        assert [text for text in await world.texts() if text == SAID] == [SAID]
+        assert [text for text in await world.texts() if text == REPLY] == [REPLY]
         assert len(of_type(await world.items(), "RUN_STARTED")) == 2
 
 
@@ -401,7 +401,7 @@ async def test_mangled_forms_never_break_a_turn(file: str) -> None:
         return TEXTS[int(messages[-1].text)] if is_first else "Done."
 
     graph = create_agent(ScriptedModel(script=script), middleware=[Forms()])
-    agent = Agent("chat", graph, input=lambda given: {"messages": [("user", given["text"])]})
+    agent = Agent("chat", graph, input=lambda values: {"messages": [("user", values["text"])]})
     async with at_work(file, [agent]) as world:
         for number, text in enumerate(TEXTS):
             id = f"t{number}"
@@ -414,8 +414,8 @@ async def test_mangled_forms_never_break_a_turn(file: str) -> None:
 
 @pytest.mark.parametrize("broken", ["\ud800", '"\\ud800 \\u0000'])
 async def test_half_a_character_breaks_no_turn(file: str, broken: str) -> None:
-    said = f'{{"response": {broken if broken[0] == chr(34) else chr(34) + broken}", "hitl_request": {{}}}}'
-    async with at_work(file, [chat(Talk(said, "Well."))]) as world:
+    text = f'{{"response": {broken if broken[0] == chr(34) else chr(34) + broken}", "hitl_request": {{}}}}'
+    async with at_work(file, [chat(Talk(text, "Well."))]) as world:
         thread = await world.run("chat", {})
         assert thread.status == "done", thread.error
         assert len(await world.texts()) == 2

@@ -21,42 +21,42 @@ ODD = [
     {"name": "喜欢的运动", "type": "select", "options": [{"value": "go", "label": None, "icon": "x"}], "min": None},
     {"name": "how often", "type": "slider", "default": 3, "help": None, "unit": "days"},
 ]
-SHOWN = [
+REPAIRED_FIELDS = [
     {"type": "select", "name": "field_91e051d1", "label": "喜欢的运动", "required": False,
      "options": [{"value": "go", "label": "go"}]},
     {"type": "number", "name": "how_often", "label": "how often", "required": False, "default": 3},
 ]  # fmt: skip
 DATA = {"field_91e051d1": "go", "how_often": 2}
-TOLD = {"喜欢的运动": "go", "how often": 2}
+MODEL_DATA = {"喜欢的运动": "go", "how often": 2}
 BAD = {"title": "Sports", "fields": [{"name": "x", "type": "dropdown", "options": ["a"]}]}
 GOOD = {"title": "Sports", "fields": [{"name": "x", "type": "select", "options": ["a"]}]}
 
 
-def asking(way: str, request: dict[str, Any], id: str = "c1", said: str = "Let me see.") -> str | AIMessage:
+def asking(way: str, request: dict[str, Any], id: str = "c1", text: str = "Let me see.") -> str | AIMessage:
     """Return a model's message that asks with a form."""
     if way == "words":
-        return answer(request, said)
-    return calling("ask_human" if way == "ask_human" else "hitl_request", request, id, said)
+        return answer(request, text)
+    return calling("ask_human" if way == "ask_human" else "hitl_request", request, id, text)
 
 
-def calling(name: str, request: dict[str, Any], id: str = "c1", said: str = "") -> AIMessage:
+def calling(name: str, request: dict[str, Any], id: str = "c1", text: str = "") -> AIMessage:
     """Return a model's message that calls for a form."""
-    return AIMessage(said, tool_calls=[{"name": name, "args": request, "id": id, "type": "tool_call"}])
+    return AIMessage(text, tool_calls=[{"name": name, "args": request, "id": id, "type": "tool_call"}])
 
 
-def agent(way: str, talk: Talk, said: str = "hi", *, is_streamed: bool = True) -> Agent:
+def agent(way: str, talk: Talk, message: str = "hi", *, is_streamed: bool = True) -> Agent:
     """Return an agent whose model asks in this way."""
     model = ScriptedModel(script=talk, disable_streaming=not is_streamed)
     tools, middleware = ([ask_human], []) if way == "ask_human" else ([], [Forms(as_tool=way == "tool")])
     graph = create_agent(model, tools, middleware=middleware)
-    return Agent("chat", graph, input=lambda given: {"messages": [("user", said)]})
+    return Agent("chat", graph, input=lambda values: {"messages": [("user", message)]})
 
 
 def results(talk: Talk) -> list[str]:
     """Return what the model was told of its forms."""
     starts = ("{", "The form is not valid")
-    told = (m for m in talk.heard[-1] if isinstance(m, ToolMessage | HumanMessage))
-    return [message.text for message in told if isinstance(message, ToolMessage) or message.text.startswith(starts)]
+    messages = (m for m in talk.heard[-1] if isinstance(m, ToolMessage | HumanMessage))
+    return [message.text for message in messages if isinstance(message, ToolMessage) or message.text.startswith(starts)]
 
 
 async def notices(world: World) -> list[str]:
@@ -77,15 +77,15 @@ async def test_an_odd_form_is_asked_repaired_and_the_model_reads_its_own_names(
         await world.run("chat", {})
         request = await world.one()
         assert request.form
-        assert request.form.model_dump(mode="json")["fields"] == SHOWN
+        assert request.form.model_dump(mode="json")["fields"] == REPAIRED_FIELDS
         thread = await world.answer(request, "approve", DATA)
         assert thread.status == "done"
         await world.verified()
-    (told,) = results(talk)
-    said = json.loads(told)
-    said = said.get("hitl_response", said)
-    assert (said["decision"], said["data"]) == ("approve", TOLD)
-    assert "fields[1].unit: is unknown and was left out" in said["form_changes"]
+    (text,) = results(talk)
+    result = json.loads(text)
+    result = result.get("hitl_response", result)
+    assert (result["decision"], result["data"]) == ("approve", MODEL_DATA)
+    assert "fields[1].unit: is unknown and was left out" in result["form_changes"]
     assert "fields[1].unit: is unknown" in caplog.text
 
 
@@ -105,14 +105,14 @@ async def test_a_model_corrects_its_form_and_people_read_nothing_of_it(file: str
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    ("said", "language", "title"),
+    ("message", "language", "title"),
     [("hi", "en", " (“Sports”)"), ("お願いします", "ja", "「Sports」"), ("你好", "zh", "“Sports”")],
 )
 async def test_after_a_second_invalid_form_people_read_what_happened(
-    file: str, way: str, said: str, language: str, title: str
+    file: str, way: str, message: str, language: str, title: str
 ) -> None:
     talk = Talk(*[asking(way, BAD, f"c{n}") for n in range(2)])
-    async with at_work(file, [agent(way, talk, said)]) as world:
+    async with at_work(file, [agent(way, talk, message)]) as world:
         thread = await world.run("chat", {})
         assert thread.status == "done"
         assert await world.asked() == []
@@ -129,17 +129,17 @@ def deep(levels: int) -> Any:
 
 @pytest.mark.parametrize("way", ["tool", "ask_human"])
 @pytest.mark.parametrize(
-    ("extra", "told"), [("x" * 70_000, "larger than"), (deep(40), "deeper than")], ids=["long", "deep"]
+    ("extra", "reason"), [("x" * 70_000, "larger than"), (deep(40), "deeper than")], ids=["long", "deep"]
 )
 async def test_what_a_model_adds_without_measure_is_refused_and_not_just_left_out(
-    file: str, way: str, extra: Any, told: str
+    file: str, way: str, extra: Any, reason: str
 ) -> None:
     form = {"title": "Sports", "fields": [{"name": "x", "type": "select", "options": ["a"], "extra": extra}]}
     talk = Talk(asking(way, form), "Never mind.")
     async with at_work(file, [agent(way, talk)]) as world:
         assert (await world.run("chat", {})).status == "done"
         assert await world.asked() == []
-    assert told in results(talk)[0]
+    assert reason in results(talk)[0]
 
 
 @pytest.mark.parametrize("way", ["tool", "ask_human"])
@@ -245,8 +245,8 @@ async def test_an_answer_in_which_only_the_last_braces_are_missing_is_asked(file
     async with at_work(file, [chat(Talk(text))]) as world:
         await world.run("chat", {})
         assert (await world.one()).form
-        (said,) = await world.texts()
-        assert said.endswith(("Sure.", "Sure, I can help with that."))
+        (message,) = await world.texts()
+        assert message.endswith(("Sure.", "Sure, I can help with that."))
 
 
 @pytest.mark.parametrize(
@@ -274,8 +274,8 @@ def test_a_called_form_may_not_be_deep() -> None:
     for _ in range(900):
         deep = [deep]
     wanted = {"title": "T", "fields": [{"name": "a", "type": "select", "options": [{"value": deep}]}]}
-    told = ask_human.invoke({"name": "ask_human", "args": wanted, "id": "c1", "type": "tool_call"})
-    assert "fields: is nested deeper than 16 levels" in told.text
+    reply = ask_human.invoke({"name": "ask_human", "args": wanted, "id": "c1", "type": "tool_call"})
+    assert "fields: is nested deeper than 16 levels" in reply.text
 
 
 async def test_the_name_of_a_form_in_prose_is_no_form(file: str) -> None:
@@ -299,7 +299,7 @@ async def test_a_form_that_waits_over_a_restart_is_answered_under_the_models_nam
         await world.run("chat", {})
     async with at_work(file, [agent("ask_human", talk)]) as world:
         assert (await world.answer(await world.one(), "edit", DATA)).status == "done"
-    assert json.loads(results(talk)[0])["data"] == TOLD
+    assert json.loads(results(talk)[0])["data"] == MODEL_DATA
 
 
 @pytest.mark.parametrize(

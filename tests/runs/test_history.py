@@ -35,7 +35,7 @@ class Notes(TypedDict, total=False):
     """What the agents of these tests write down."""
 
     notes: Annotated[list[str], united]
-    said: str
+    text: str
 
 
 def graph(*nodes: Any, schema: Any = Notes, **compiled: Any) -> Any:
@@ -50,7 +50,7 @@ def graph(*nodes: Any, schema: Any = Notes, **compiled: Any) -> Any:
 
 
 def note(state: Notes) -> Notes:
-    return {"notes": [state.get("said", "")]}
+    return {"notes": [state.get("text", "")]}
 
 
 def think(state: Notes) -> Notes:
@@ -69,7 +69,7 @@ def agent(made: Any, *, history: bool = False) -> Agent:
 async def say(world: World, *words: str, id: str = "t1") -> Thread:
     """Return the thread after a run for each of these words."""
     for word in words:
-        await world.run("notes", {"said": word}, id)
+        await world.run("notes", {"text": word}, id)
     return await world.thread(id)
 
 
@@ -135,7 +135,7 @@ async def test_an_agent_keeps_its_history_unless_it_says_otherwise(url: str) -> 
 async def test_no_other_thread_forgets_anything(url: str) -> None:
     forgetful, other = agent(graph(note, think)), replace(agent(graph(note, think), history=True), name="other")
     async with at_work(url, [forgetful, other]) as world:
-        await world.run("other", {"said": "kept"}, "t2")
+        await world.run("other", {"text": "kept"}, "t2")
         before = await world.checkpoints("t2")
         assert len(before) > 1
         await say(world, "one", "two")
@@ -159,22 +159,22 @@ async def test_a_thread_that_waits_for_a_person_keeps_what_it_goes_on_from(url: 
 
 async def test_a_sub_graph_with_a_memory_of_its_own_keeps_it(url: str) -> None:
     class Own(TypedDict, total=False):
-        said: str
+        text: str
         heard: Annotated[list[str], operator.add]
 
     def remember(state: Own) -> Own:
-        return {"heard": [state["said"]]}
+        return {"heard": [state["text"]]}
 
     def tell(state: Own) -> Own:
-        told.append(state["heard"])
+        histories.append(state["heard"])
         return {}
 
-    told: list[list[str]] = []
+    histories: list[list[str]] = []
     within = graph(remember, graph(think, think), tell, schema=Own, checkpointer=True)
     async with at_work(url, [agent(graph(note, within, think))]) as world:
         await say(world, "one", "two", "three")
         assert places(await world.checkpoints()) == ["", "1"]
-    assert told == [["one"], ["one", "two"], ["one", "two", "three"]]
+    assert histories == [["one"], ["one", "two"], ["one", "two", "three"]]
 
 
 async def test_a_run_that_failed_keeps_what_a_retry_goes_on_from(url: str) -> None:
@@ -198,7 +198,7 @@ async def test_a_run_that_failed_keeps_what_a_retry_goes_on_from(url: str) -> No
 
 async def test_a_thread_that_was_cancelled_amid_a_question_forgets_it_at_its_next_end(url: str) -> None:
     def may_ask(state: Notes) -> Notes:
-        return inquire(state) if "ask" in state["said"] else {}
+        return inquire(state) if "ask" in state["text"] else {}
 
     async with at_work(url, [agent(graph(note, graph(may_ask, think)))]) as world:
         await say(world, "ask")
@@ -223,8 +223,8 @@ async def test_a_thread_with_a_long_history_forgets_it_at_its_next_end(url: str)
 
 async def test_a_workflow_keeps_what_it_said_last(url: str) -> None:
     @entrypoint()
-    def count(said: Notes, *, previous: Any) -> Any:
-        more = [*(previous or {}).get("notes", []), said["said"]]
+    def count(state: Notes, *, previous: Any) -> Any:
+        more = [*(previous or {}).get("notes", []), state["text"]]
         return {"notes": more}
 
     async with at_work(url, [agent(count)]) as world:
@@ -238,10 +238,10 @@ async def test_a_state_that_is_told_by_its_changes_keeps_them_all(url: str) -> N
         notes: Annotated[
             list[str], DeltaChannel(lambda notes, more: [*notes, *(each for some in more for each in some)])
         ]
-        said: str
+        text: str
 
     async with at_work(
-        url, [agent(graph(lambda state: {"notes": [state["said"]]}, lambda _: {}, schema=Changes))]
+        url, [agent(graph(lambda state: {"notes": [state["text"]]}, lambda _: {}, schema=Changes))]
     ) as world:
         await say(world, "one")
         once = await world.checkpoints()

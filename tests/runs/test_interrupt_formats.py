@@ -90,8 +90,8 @@ def paying(
 
 def messages(state: Any) -> dict[str, Any]:
     """Show what tools said."""
-    told = [m for m in state.get("messages", ()) if isinstance(m, ToolMessage)]
-    return {"tools": [[m.tool_call_id, m.status, m.text] for m in sorted(told, key=lambda m: m.tool_call_id)]}
+    tool_messages = [m for m in state.get("messages", ()) if isinstance(m, ToolMessage)]
+    return {"tools": [[m.tool_call_id, m.status, m.text] for m in sorted(tool_messages, key=lambda m: m.tool_call_id)]}
 
 
 def asking(value: Any, schema: Any = None) -> Agent:
@@ -125,7 +125,7 @@ async def test_a_call_behind_langchains_gate_is_an_approval_of_that_call(url: st
 
 
 @pytest.mark.parametrize(
-    ("decision", "given", "said", "effect"),
+    ("decision", "answer", "result", "effect"),
     [
         ("edit", {"args": {"to": "eve", "amount": 7}}, ("success", "paid 7"), [("eve", 7)]),
         ("reject", {"message": "too much"}, ("error", "too much"), []),
@@ -134,15 +134,15 @@ async def test_a_call_behind_langchains_gate_is_an_approval_of_that_call(url: st
 )
 @pytest.mark.parametrize("mode", ["batched", "per_call"])
 async def test_every_decision_reaches_langchains_gate(
-    file: str, mode: str, decision: str, given: Any, said: tuple[str, str], effect: list[Any]
+    file: str, mode: str, decision: str, answer: Any, result: tuple[str, str], effect: list[Any]
 ) -> None:
     effects: Effects = []
     async with at_work(file, [gated(effects, {"pay": True}, TWO_PAYMENTS[0], mode=mode)]) as world:
         await world.run("agent", {})
-        thread = await world.answer(await world.one(), decision, **given)
+        thread = await world.answer(await world.one(), decision, **answer)
         ((_, status, text),) = thread.values["tools"]
-        assert (thread.status, status) == ("done", said[0])
-        assert said[1] in text
+        assert (thread.status, status) == ("done", result[0])
+        assert result[1] in text
         assert effects == effect
 
 
@@ -323,7 +323,7 @@ SEND = {"action": "send_mail", "args": {"to": "ann", "urgent": True}}
 
 @pytest.mark.parametrize("is_list", [True, False])
 @pytest.mark.parametrize(
-    ("decision", "given", "heard"),
+    ("decision", "answer", "heard"),
     [
         ("approve", {}, {"type": "accept", "args": SEND}),
         ("edit", {"args": {"to": "bob", "urgent": False}},
@@ -333,14 +333,14 @@ SEND = {"action": "send_mail", "args": {"to": "ann", "urgent": True}}
     ],
 )  # fmt: skip
 async def test_a_graph_made_for_agent_inbox_hears_its_own_words(
-    file: str, is_list: bool, decision: str, given: Any, heard: Any
+    file: str, is_list: bool, decision: str, answer: Any, heard: Any
 ) -> None:
     value = [human_interrupt()] if is_list else human_interrupt()
     async with at_work(file, [asking(value)]) as world:
         await world.run("agent", {})
         request = await world.one()
         assert (request.title, request.description, request.kind) == ("send_mail", "**Please** look.", "approval")
-        thread = await world.answer(request, decision, **given)
+        thread = await world.answer(request, decision, **answer)
         assert thread.values["log"] == [[heard]]
 
 
@@ -508,8 +508,8 @@ async def test_a_graph_within_a_tool_is_asked_about_too(file: str) -> None:
     inner = gated(effects, {"pay": True}, *TWO_PAYMENTS).graph
 
     async def delegate(state: State) -> State:
-        told = await inner.ainvoke({"messages": [("user", "go")]})
-        return {"log": [told["messages"][-1].text]}
+        reply = await inner.ainvoke({"messages": [("user", "go")]})
+        return {"log": [reply["messages"][-1].text]}
 
     graph = StateGraph(State).add_node("delegate", delegate).add_edge(START, "delegate").compile()
     outer = Agent("agent", graph, input=lambda _: {"log": []}, output=dict)
@@ -577,9 +577,9 @@ def test_a_mangled_request_of_another_framework_is_a_question_or_is_refused_with
     part[next(iter(part))] = value
     part |= changes
     schema = {"oneOf": [{"properties": {"type": {"const": "approve"}}}, {"$ref": "#/$defs/a"}], "$defs": changes}
-    for told in (None, schema):
+    for answer_schema in (None, schema):
         try:
-            _, asks = read_interrupt(mangled, told)
+            _, asks = read_interrupt(mangled, answer_schema)
         except InvalidError:
             continue
         assert asks

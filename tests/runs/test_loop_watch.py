@@ -106,8 +106,8 @@ async def test_code_that_blocks_the_loop_keeps_its_thread_and_is_named(
         items = await world.items()
         checked(items)
         assert len(of_type(items, "RUN_STARTED")) == 1
-    said = [r.getMessage() for r in caplog.records if r.name == loop_watch.__name__]
-    (named,) = [each for each in said if each.startswith(f"agent 'stubborn' blocks the event loop at {__file__}:")]
+    messages = [r.getMessage() for r in caplog.records if r.name == loop_watch.__name__]
+    (named,) = [each for each in messages if each.startswith(f"agent 'stubborn' blocks the event loop at {__file__}:")]
     assert " in __call__: " in named
 
 

@@ -34,7 +34,7 @@ async def everything(state: State, runtime: Runtime[Any]) -> State:
     return {"seen": [[*item.namespace, item.key, item.value["labelled"]] for item in found]}
 
 
-async def told(
+async def remember(
     world: World, id: str, note: str, by: str = "ann", tenant: str = "default", category: str = "food"
 ) -> None:
     inbox = world.inbox.of(tenant)
@@ -51,10 +51,10 @@ async def seen(world: World, agent: str = "reader", by: str = "ann", tenant: str
 
 async def test_a_thread_reads_the_memories_of_who_started_it_and_no_others(url: str) -> None:
     async with at_work(url, [reader(everything)]) as world:
-        await told(world, "r1", "no fish")
-        await told(world, "r2", "trains", category="v1.2 of travel")
-        await told(world, "r3", "fish", by="bob")
-        await told(world, "r4", "elsewhere", tenant="elsewhere")
+        await remember(world, "r1", "no fish")
+        await remember(world, "r2", "trains", category="v1.2 of travel")
+        await remember(world, "r3", "fish", by="bob")
+        await remember(world, "r4", "elsewhere", tenant="elsewhere")
         assert await seen(world) == [
             ["memories", "default", "ann", "v1.2 of travel", "r2", {"What you eat": "trains"}],
             ["memories", "default", "ann", "food", "r1", {"What you eat": "no fish"}],
@@ -67,7 +67,7 @@ async def test_a_thread_reads_the_memories_of_who_started_it_and_no_others(url: 
 
 async def test_an_edit_and_a_deletion_count_from_the_next_thread_on(file: str) -> None:
     async with at_work(file, [reader(everything)]) as world:
-        await told(world, "r1", "no fish")
+        await remember(world, "r1", "no fish")
         await world.inbox.edit_memory("r1", {"note": "no meat"}, by="ann")
         assert [item[-1] for item in await seen(world)] == [{"What you eat": "no meat"}]
         await world.inbox.delete_memory("r1", by="ann")
@@ -85,8 +85,8 @@ async def test_whatever_namespace_is_named_another_persons_memories_are_not_ther
         return {"seen": [found, read, own.value["answer"], await runtime.store.alist_namespaces(max_depth=3)]}
 
     async with at_work(file, [reader(pry)]) as world:
-        await told(world, "r1", "no fish")
-        await told(world, "r3", "fish", by="bob")
+        await remember(world, "r1", "no fish")
+        await remember(world, "r3", "fish", by="bob")
         own = {"note": "no fish"}
         assert await seen(world) == [[[], [], []], [None, None], own, [["memories", "default", "ann"]]]
 
@@ -102,7 +102,7 @@ async def test_a_filter_and_pages_find_what_langgraphs_own_store_finds(file: str
 
     async with at_work(file, [reader(look)]) as world:
         for n in range(6):
-            await told(world, f"r{n}", "fish", category="food" if n % 2 else "travel")
+            await remember(world, f"r{n}", "fish", category="food" if n % 2 else "travel")
         assert await seen(world) == [["r5", "r3"], ["r1"], []]
 
 
@@ -112,7 +112,7 @@ async def test_a_step_that_is_no_coroutine_reads_too(file: str) -> None:
         return {"seen": [item.key for item in runtime.store.search(("memories",))]}
 
     async with at_work(file, [reader(read)]) as world:
-        await told(world, "r1", "no fish")
+        await remember(world, "r1", "no fish")
         assert await seen(world) == ["r1"]
 
 
@@ -137,7 +137,7 @@ async def test_a_run_puts_nothing_into_a_persons_memory(file: str) -> None:
         return {"seen": len(await runtime.store.asearch(("memories",)))}
 
     async with at_work(file, [reader(write)]) as world:
-        await told(world, "r1", "no fish")
+        await remember(world, "r1", "no fish")
         assert await seen(world) == 1
 
 
@@ -145,7 +145,7 @@ async def test_a_graph_with_a_store_of_its_own_keeps_it(file: str) -> None:
     own = InMemoryStore()
     own.put(("memories",), "mine", {"labelled": "mine"})
     async with at_work(file, [reader(everything, own)]) as world:
-        await told(world, "r1", "no fish")
+        await remember(world, "r1", "no fish")
         assert [item[-1] for item in await seen(world)] == ["mine"]
 
 

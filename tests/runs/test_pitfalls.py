@@ -90,7 +90,7 @@ def side_by_side(**nodes: Any) -> Any:
     return graph
 
 
-def told(runs: Effects, name: str, question: Any) -> Any:
+def asking_node(runs: Effects, name: str, question: Any) -> Any:
     """Return a node that says that it begins, and asks."""
 
     def node(state: State) -> State:
@@ -103,19 +103,19 @@ def told(runs: Effects, name: str, question: Any) -> Any:
 
 async def test_pitfall_1_each_partial_answer_begins_all_other_waiting_nodes_anew_and_says_so_again() -> None:
     runs: Effects = []
-    nodes = {name: told(runs, name, interrupt) for name in "abc"}
+    nodes = {name: asking_node(runs, name, interrupt) for name in "abc"}
     graph = side_by_side(**nodes).compile(checkpointer=InMemorySaver())
     config: RunnableConfig = {"configurable": {"thread_id": "t1"}}
-    said = [part async for part in graph.astream({"log": []}, config, stream_mode="custom")]
+    events = [part async for part in graph.astream({"log": []}, config, stream_mode="custom")]
     a, *_ = (await graph.aget_state(config)).interrupts
-    said += [part async for part in graph.astream(Command(resume={a.id: "yes"}), config, stream_mode="custom")]
+    events += [part async for part in graph.astream(Command(resume={a.id: "yes"}), config, stream_mode="custom")]
     assert sorted(runs) == ["a", "a", "b", "b", "c", "c"]
-    assert sorted(part["node"] for part in said) == ["a", "a", "b", "b", "c", "c"]
+    assert sorted(part["node"] for part in events) == ["a", "a", "b", "b", "c", "c"]
 
 
 async def test_pitfall_1_here_they_begin_anew_too_but_what_is_asked_and_said_stays_as_it_was(url: str) -> None:
     runs: Effects = []
-    nodes = {name: told(runs, name, lambda name: ask(f"{name}?").status) for name in "abc"}
+    nodes = {name: asking_node(runs, name, lambda name: ask(f"{name}?").status) for name in "abc"}
     three = Agent("agent", side_by_side(**nodes).compile(), input=lambda _: {"log": []}, output=dict)
     async with at_work(url, [three]) as world:
         await world.run("agent", {})
@@ -123,8 +123,8 @@ async def test_pitfall_1_here_they_begin_anew_too_but_what_is_asked_and_said_sta
         await world.answer(a, "respond", message="yes")
         assert sorted(runs) == ["a", "a", "b", "b", "c", "c"]
         assert await world.pending() == others
-        said = [event["value"]["node"] for event in of_type(await world.items(), "CUSTOM")]
-        assert sorted(said) == ["a", "b", "c"]
+        node_names = [event["value"]["node"] for event in of_type(await world.items(), "CUSTOM")]
+        assert sorted(node_names) == ["a", "b", "c"]
         checked(await world.items())
 
 

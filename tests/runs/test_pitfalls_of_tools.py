@@ -235,10 +235,10 @@ async def test_pitfall_13_of_two_tools_in_one_node_one_takes_the_answer_to_the_o
     graph = two_tools(interrupt, effects, waits).compile(checkpointer=InMemorySaver())
     config: RunnableConfig = {"configurable": {"thread_id": "t1"}}
     await graph.ainvoke(both_called(), config)
-    (shown,) = (await graph.aget_state(config)).interrupts
-    assert shown.value == "a?"
+    (question,) = (await graph.aget_state(config)).interrupts
+    assert question.value == "a?"
     waits["a"] = True
-    await graph.ainvoke(Command(resume={shown.id: "yes to a"}), config)
+    await graph.ainvoke(Command(resume={question.id: "yes to a"}), config)
     assert effects == ["b: yes to a"]
 
 

@@ -34,22 +34,22 @@ ANY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("decision", "given", "received"), ANY)
+@pytest.mark.parametrize(("decision", "answer", "received"), ANY)
 async def test_a_plain_interrupt_receives_true_false_words_a_number_or_an_object(
-    file: str, decision: str, given: Any, received: Any
+    file: str, decision: str, answer: Any, received: Any
 ) -> None:
     async with at_work(file, [asking("Well?")]) as world:
         await world.run("agent", {})
         request = await world.one()
         assert (request.kind, request.allowed) == ("question", ("approve", "reject", "respond"))
-        thread = await world.answer(request, decision, **given)
+        thread = await world.answer(request, decision, **answer)
         (found,) = thread.values["log"]
         assert (thread.status, found, type(found)) == ("done", received, type(received))
         await world.verified()
 
 
 @pytest.mark.parametrize(
-    ("decision", "given", "field"),
+    ("decision", "answer", "field"),
     [
         ("respond", {}, "message"),
         ("respond", {"message": " "}, "message"),
@@ -64,13 +64,13 @@ async def test_a_plain_interrupt_receives_true_false_words_a_number_or_an_object
     ],
 )
 async def test_what_says_nothing_or_two_things_is_refused_and_the_question_stays(
-    file: str, decision: str, given: Any, field: str
+    file: str, decision: str, answer: Any, field: str
 ) -> None:
     async with at_work(file, [asking("Well?")]) as world:
         await world.run("agent", {})
         request = await world.one()
         with pytest.raises(InvalidError) as refused:
-            await world.respond(request, decision, **given)
+            await world.respond(request, decision, **answer)
         assert refused.value.errors[0].field == field
         assert [each.id for each in await world.pending()] == [request.id]
 
@@ -134,7 +134,7 @@ async def test_false_never_becomes_the_answer_where_the_schema_has_no_false(
 
 
 @pytest.mark.parametrize(
-    ("schema", "decision", "given", "received"),
+    ("schema", "decision", "answer", "received"),
     [
         (bool, "approve", {}, True),
         (bool, "reject", {}, False),
@@ -152,7 +152,7 @@ async def test_false_never_becomes_the_answer_where_the_schema_has_no_false(
 )  # fmt: skip
 @pytest.mark.parametrize("is_own", [True, False])
 async def test_an_answer_is_checked_by_the_schema_of_the_interrupt_or_of_its_agent(
-    file: str, is_own: bool, schema: Any, decision: str, given: Any, received: Any
+    file: str, is_own: bool, schema: Any, decision: str, answer: Any, received: Any
 ) -> None:
     agent = asking("Well?", schema) if is_own else replace(asking("Well?"), answers=schema)
     async with at_work(file, [agent]) as world:
@@ -162,7 +162,7 @@ async def test_an_answer_is_checked_by_the_schema_of_the_interrupt_or_of_its_age
             with pytest.raises(InvalidError) as refused:
                 await world.respond(request, "respond", wrong)
             assert refused.value.errors[0].field.startswith("data.answer")
-        assert (await world.answer(request, decision, **given)).values["log"] == [received]
+        assert (await world.answer(request, decision, **answer)).values["log"] == [received]
 
 
 def two_nodes() -> Any:

@@ -215,9 +215,9 @@ async def test_an_answer_for_an_agent_that_is_gone_is_kept_and_the_thread_marked
             request = await world.one()
             thread = await world.answer(request, "approve")
         assert thread.attention == "no agent 'refund' is deployed"
-        kept = await world.inbox.get(request.id)
-        assert kept.response
-        assert kept.response.decision == "approve"
+        stored_request = await world.inbox.get(request.id)
+        assert stored_request.response
+        assert stored_request.response.decision == "approve"
 
 
 async def test_a_run_whose_workers_died_five_times_is_given_up(url: str) -> None:

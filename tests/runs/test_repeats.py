@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
-from tests.runs.test_superseded import shown
+from tests.runs.test_superseded import visible_texts
 from tests.runs.world import World, at_work, checked, model
 
 from ringi.runs.agent import Agent
@@ -50,21 +50,21 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize(("said", "text"), TORN)
-def test_no_word_and_no_number_is_torn(said: str, text: str) -> None:
-    assert (matched_length(text, said), contains_text(text, said)) == (0, False)
-    assert not contains_text(f"Hm: {text}", said)
+@pytest.mark.parametrize(("message", "text"), TORN)
+def test_no_word_and_no_number_is_torn(message: str, text: str) -> None:
+    assert (matched_length(text, message), contains_text(text, message)) == (0, False)
+    assert not contains_text(f"Hm: {text}", message)
 
 
-@pytest.mark.parametrize(("said", "text"), WHOLE)
-def test_whole_words_count(said: str, text: str) -> None:
-    assert (matched_length(text, said), contains_text(text, said)) == (len(said), True)
-    assert contains_text(f"**Stock**\n\n_{said}_ ({text})", said)
-    assert contains_text(f"答：「{said}」", said)
+@pytest.mark.parametrize(("message", "text"), WHOLE)
+def test_whole_words_count(message: str, text: str) -> None:
+    assert (matched_length(text, message), contains_text(text, message)) == (len(message), True)
+    assert contains_text(f"**Stock**\n\n_{message}_ ({text})", message)
+    assert contains_text(f"答：「{message}」", message)
 
 
 @pytest.mark.parametrize(
-    ("said", "text", "has"),
+    ("message", "text", "has"),
     [
         ({"warning": "Two orders are overdue.", "x": "a"}, "Have a nice day", False),
         ({"warning": "Two orders are overdue.", "answer": "Two lamps."}, "Two lamps.", True),
@@ -87,13 +87,13 @@ def test_whole_words_count(said: str, text: str) -> None:
     ],
 )
 def test_of_a_structured_answer_one_text_is_the_result_or_the_longest_is_in_it(
-    said: dict[str, Any], text: str, has: bool
+    message: dict[str, Any], text: str, has: bool
 ) -> None:
-    assert contains_text(text, json.dumps(said)) is has
+    assert contains_text(text, json.dumps(message)) is has
 
 
 @pytest.mark.parametrize(
-    ("said", "text", "has"),
+    ("message", "text", "has"),
     [
         ({"answer": "Two lamps are left.", "confidence": "high"}, "**Stock**\n\nTwo lamps are left.", True),
         ({"answer": "ランプは二個あります。", "lamps": 2}, "在庫：ランプは二個あります。", True),
@@ -110,10 +110,10 @@ def test_of_a_structured_answer_one_text_is_the_result_or_the_longest_is_in_it(
     ],
 )
 def test_a_structured_answer_of_another_graph_is_repeated_only_by_more_than_a_few_words(
-    said: dict[str, Any], text: str, has: bool
+    message: dict[str, Any], text: str, has: bool
 ) -> None:
-    assert contains_text(text, json.dumps(said), is_unrelated=True) is has
-    assert contains_text(text, json.dumps(said))
+    assert contains_text(text, json.dumps(message), is_unrelated=True) is has
+    assert contains_text(text, json.dumps(message))
 
 
 def test_json_that_is_nested_too_deep_is_no_structured_answer() -> None:
@@ -130,17 +130,17 @@ def test_a_long_text_takes_no_long_time(part: str) -> None:
 def sayer(*parts: tuple[str, bool], answer: str) -> Agent:
     """Return an agent whose only step has models say texts, each in the step itself or in a graph it calls."""
 
-    def of(said: str) -> Any:
+    def of(message: str) -> Any:
         async def say(state: MessagesState) -> dict[str, Any]:
-            await model(lambda _: said).ainvoke("?")
+            await model(lambda _: message).ainvoke("?")
             return {}
 
         return say
 
     async def step(state: MessagesState) -> dict[str, Any]:
-        for said, is_inner in parts:
-            inner: Any = StateGraph(MessagesState).add_node("say", of(said)).add_edge(START, "say").compile()
-            await (inner.ainvoke({"messages": state["messages"]}) if is_inner else of(said)(state))
+        for message, is_inner in parts:
+            inner: Any = StateGraph(MessagesState).add_node("say", of(message)).add_edge(START, "say").compile()
+            await (inner.ainvoke({"messages": state["messages"]}) if is_inner else of(message)(state))
         return {"messages": [AIMessage(answer)]}
 
     graph = StateGraph(MessagesState).add_node("say", step).add_edge(START, "say").compile()
@@ -151,20 +151,20 @@ async def seen(world: World) -> list[str]:
     """Return what a reader sees of a run, after a check of the whole stream."""
     await world.run("sayer", INPUT)
     checked(await world.items())
-    return shown(await world.items())
+    return visible_texts(await world.items())
 
 
 @pytest.mark.parametrize("is_inner", [True, False])
-@pytest.mark.parametrize(("said", "answer"), [TORN[0], TORN[7], TORN[13]])
+@pytest.mark.parametrize(("message", "answer"), [TORN[0], TORN[7], TORN[13]])
 async def test_an_answer_that_begins_with_a_part_of_the_same_word_is_told_whole(
-    said: str, answer: str, is_inner: bool
+    message: str, answer: str, is_inner: bool
 ) -> None:
-    async with at_work("memory://", [sayer((said, is_inner), answer=answer)]) as world:
-        assert await seen(world) == [said, answer]
+    async with at_work("memory://", [sayer((message, is_inner), answer=answer)]) as world:
+        assert await seen(world) == [message, answer]
 
 
 @pytest.mark.parametrize(
-    ("said", "answer", "texts"),
+    ("message", "answer", "texts"),
     [
         ("No", "No lamps are left.", ["No lamps are left."]),
         ("在庫、", "在庫、二個です。", ["在庫、二個です。"]),
@@ -174,9 +174,9 @@ async def test_an_answer_that_begins_with_a_part_of_the_same_word_is_told_whole(
     ],
 )
 async def test_what_follows_a_message_that_has_ended_is_a_paragraph_or_the_whole_answer(
-    said: str, answer: str, texts: list[str]
+    message: str, answer: str, texts: list[str]
 ) -> None:
-    async with at_work("memory://", [sayer((said, True), answer=answer)]) as world:
+    async with at_work("memory://", [sayer((message, True), answer=answer)]) as world:
         assert await seen(world) == texts
 
 
@@ -193,7 +193,7 @@ async def test_an_answer_of_two_drafts_is_told_once(is_inner: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "answer"),
+    ("message", "answer"),
     [
         ({"answer": "Two lamps are left.", "confidence": "high"}, "Two lamps are left."),
         ({"reasoning": "I count the list of stock.", "answer": "Two lamps are left."}, "Two lamps are left."),
@@ -201,19 +201,19 @@ async def test_an_answer_of_two_drafts_is_told_once(is_inner: bool) -> None:
     ],
 )
 async def test_a_structured_answer_is_taken_back_by_the_text_that_the_step_takes_from_it(
-    said: dict[str, Any], answer: str
+    message: dict[str, Any], answer: str
 ) -> None:
-    async with at_work("memory://", [sayer((json.dumps(said), False), answer=answer)]) as world:
+    async with at_work("memory://", [sayer((json.dumps(message), False), answer=answer)]) as world:
         assert await seen(world) == [answer]
 
 
 @pytest.mark.parametrize(
-    ("said", "answer"),
+    ("message", "answer"),
     [
         ("Yes", "I see: Yesterday it was sent."),
         ('{"warning": "Two orders are overdue, call the customer now", "x": "a"}', "Have a nice day"),
     ],
 )
-async def test_words_that_are_nowhere_else_stay(said: str, answer: str) -> None:
-    async with at_work("memory://", [sayer((said, False), answer=answer)]) as world:
-        assert await seen(world) == [said, answer]
+async def test_words_that_are_nowhere_else_stay(message: str, answer: str) -> None:
+    async with at_work("memory://", [sayer((message, False), answer=answer)]) as world:
+        assert await seen(world) == [message, answer]

@@ -86,12 +86,12 @@ async def test_an_agent_under_an_agent_reaches_the_same_trail(url: str, amount: 
         assert request.thread_id == "t1"
 
 
-class Said(TypedDict, total=False):
+class SideState(TypedDict, total=False):
     do: str
     seen: list[str]
 
 
-async def beside(state: Said, config: RunnableConfig) -> Said:
+async def beside(state: SideState, config: RunnableConfig) -> SideState:
     """Begin a thread beside this one, or stop it."""
     host = find_run_context(config)
     assert host
@@ -106,7 +106,7 @@ async def beside(state: Said, config: RunnableConfig) -> Said:
 
 
 def leader() -> Agent:
-    graph = StateGraph(Said)
+    graph = StateGraph(SideState)
     graph.add_node("beside", beside)
     graph.set_entry_point("beside")
     return Agent("leader", graph.compile(), output=dict)

@@ -139,32 +139,32 @@ async def test_a_step_that_runs_again_within_one_turn_does_not_repeat_itself(url
 
 
 async def test_a_model_that_says_something_else_is_another_message(url: str) -> None:
-    said = iter(["I think we should pay.", "I doubt that we should."])
-    async with at_work(url, [graph_of("moody", only=talker("only", lambda: next(said)))]) as world:
+    replies = iter(["I think we should pay.", "I doubt that we should."])
+    async with at_work(url, [graph_of("moody", only=talker("only", lambda: next(replies)))]) as world:
         await world.run("moody", {})
         await world.answer(await world.one(), "respond", message="hm")
         assert await world.texts() == ["I think we should pay.", "I doubt that we should."]
 
 
 async def test_a_model_that_says_less_the_second_time_is_another_message(url: str) -> None:
-    said = iter(["I think we should pay.", "I think"])
-    async with at_work(url, [graph_of("terse", only=talker("only", lambda: next(said)))]) as world:
+    replies = iter(["I think we should pay.", "I think"])
+    async with at_work(url, [graph_of("terse", only=talker("only", lambda: next(replies)))]) as world:
         await world.run("terse", {})
         await world.answer(await world.one(), "respond", message="hm")
         assert await world.texts() == ["I think we should pay.", "I think"]
 
 
 async def test_a_model_that_says_more_the_second_time_is_another_message(url: str) -> None:
-    said = iter(["I think", "I think we should pay."])
-    async with at_work(url, [graph_of("wordy", only=talker("only", lambda: next(said)))]) as world:
+    replies = iter(["I think", "I think we should pay."])
+    async with at_work(url, [graph_of("wordy", only=talker("only", lambda: next(replies)))]) as world:
         await world.run("wordy", {})
         await world.answer(await world.one(), "respond", message="hm")
         assert await world.texts() == ["I think", "I think we should pay."]
 
 
 async def test_what_was_said_the_second_time_is_not_repeated_the_third(url: str) -> None:
-    said = iter(["One.", "Two.", "Two.", "One."])
-    async with at_work(url, [graph_of("wavers", only=talker("only", lambda: next(said), questions=3))]) as world:
+    replies = iter(["One.", "Two.", "Two.", "One."])
+    async with at_work(url, [graph_of("wavers", only=talker("only", lambda: next(replies), questions=3))]) as world:
         await world.run("wavers", {})
         for _ in range(3):
             await world.answer(await world.one(), "respond", message="hm")
@@ -213,7 +213,7 @@ LONG = "One two three four five six seven."
 
 
 @pytest.mark.parametrize(
-    ("second", "shown"),
+    ("second", "texts"),
     [
         (LONG, [LONG]),
         ("One two three ", ["One two three "]),
@@ -221,7 +221,7 @@ LONG = "One two three four five six seven."
         ("One two", ["One two three ", "One two"]),
     ],
 )
-async def test_a_message_cut_off_by_a_crash_goes_on_or_becomes_another(url: str, second: str, shown: list[str]) -> None:
+async def test_a_message_cut_off_by_a_crash_goes_on_or_becomes_another(url: str, second: str, texts: list[str]) -> None:
     agent, silence = faltering(LONG, second, 3)
     async with opened(url, [agent]) as world:
         await world.start("falters", {})
@@ -232,12 +232,12 @@ async def test_a_message_cut_off_by_a_crash_goes_on_or_becomes_another(url: str,
         silence.is_over = True
         async with working(world):
             assert (await world.rest()).status == "done"
-        assert await world.texts() == shown
+        assert await world.texts() == texts
 
 
 async def says(world: World, word: str) -> list[dict[str, Any]]:
-    said = of_type(await world.items(), "TEXT_MESSAGE_CONTENT")
-    return [event for event in said if word in event["delta"]]
+    events = of_type(await world.items(), "TEXT_MESSAGE_CONTENT")
+    return [event for event in events if word in event["delta"]]
 
 
 async def test_events_that_are_no_json_are_shown_as_text_and_harm_nobody(url: str) -> None:

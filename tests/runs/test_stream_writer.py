@@ -35,7 +35,7 @@ def speak(emitter: Emitter, *words: str, end: bool = True) -> None:
         emitter.end_text("m")
 
 
-async def said(stream: MemoryStream, emitter: Emitter) -> list[str]:
+async def finish_and_read(stream: MemoryStream, emitter: Emitter) -> list[str]:
     await emitter.finish({})
     return list(checked(await stream.read(KEY, 0, 1000)).values())
 
@@ -61,7 +61,7 @@ async def test_tries_that_differ_are_messages_and_tries_that_do_not_are_one(
         await worker.flush()
         if is_new_worker:
             worker = await emitter(stream, fence=fence)
-    assert await said(stream, worker) == messages
+    assert await finish_and_read(stream, worker) == messages
 
 
 @pytest.mark.parametrize("is_new_worker", [False, True])
@@ -73,7 +73,7 @@ async def test_a_message_that_was_cut_off_goes_on_where_it_stopped(is_new_worker
     if is_new_worker:
         worker = await emitter(stream, fence=2)
     speak(worker, "One tw", "o three")
-    assert await said(stream, worker) == ["One two three"]
+    assert await finish_and_read(stream, worker) == ["One two three"]
 
 
 async def test_an_older_worker_is_shut_out_from_the_moment_of_the_take_over() -> None:
@@ -92,7 +92,7 @@ async def test_a_run_that_another_left_open_is_ended_before_the_next_begins() ->
     await left.flush()
     worker = await emitter(stream, "r2", 2)
     speak(worker, "One ")
-    assert await said(stream, worker) == ["One ", "One "]
+    assert await finish_and_read(stream, worker) == ["One ", "One "]
     types = [item.event["type"] for item in await stream.read(KEY)]
     assert types.index("RUN_FINISHED") < types.index("RUN_STARTED", 1)
 

@@ -29,17 +29,17 @@ async def items(stream: MemoryStream) -> list[StreamItem]:
     return await stream.read(KEY, 0, 1000)
 
 
-def superseded(told: Sequence[StreamItem]) -> list[str]:
+def superseded(stream_items: Sequence[StreamItem]) -> list[str]:
     """Return the texts of the messages that are taken back, after a check of the whole stream."""
-    texts = checked(told)
-    return [texts[id] for item in told if (id := superseded_by(item.event)) is not None]
+    texts = checked(stream_items)
+    return [texts[id] for item in stream_items if (id := superseded_by(item.event)) is not None]
 
 
-def shown(told: Sequence[StreamItem]) -> list[str]:
+def visible_texts(stream_items: Sequence[StreamItem]) -> list[str]:
     """Return what a reader sees of the agent's words."""
     return [
         message["content"]
-        for message in messages_of(runs_in(told), ImageLocation("", "t1"))
+        for message in messages_of(runs_in(stream_items), ImageLocation("", "t1"))
         if message["role"] == "assistant"
     ]
 
@@ -59,9 +59,9 @@ async def test_a_fragment_is_superseded_by_the_message_that_takes_its_place(seco
     worker = await left_half_said(stream)
     speak(worker, *second)
     await worker.finish({})
-    told = await items(stream)
-    assert (superseded(told), shown(told)) == (["One two three "], [second])
-    kinds = [(item.event["type"], item.event.get("messageId")) for item in told]
+    stream_items = await items(stream)
+    assert (superseded(stream_items), visible_texts(stream_items)) == (["One two three "], [second])
+    kinds = [(item.event["type"], item.event.get("messageId")) for item in stream_items]
     assert kinds.index(("CUSTOM", None)) + 1 == kinds.index(("TEXT_MESSAGE_END", "m"))
 
 
@@ -70,9 +70,9 @@ async def test_live_readers_hear_of_it_before_the_new_message_begins() -> None:
     worker = await left_half_said(stream)
     speak(worker, "Uno ", end=False)
     await worker.flush()
-    told = [item.event for item in await items(stream)]
-    assert [event["type"] for event in told[-4:-1]] == ["CUSTOM", "TEXT_MESSAGE_END", "TEXT_MESSAGE_START"]
-    assert shown(await items(stream)) == ["Uno "]
+    events = [item.event for item in await items(stream)]
+    assert [event["type"] for event in events[-4:-1]] == ["CUSTOM", "TEXT_MESSAGE_END", "TEXT_MESSAGE_START"]
+    assert visible_texts(await items(stream)) == ["Uno "]
 
 
 @pytest.mark.parametrize("second", ["One two three four.", "One two three "])
@@ -81,7 +81,7 @@ async def test_a_message_that_goes_on_is_not_superseded(second: str) -> None:
     worker = await left_half_said(stream)
     speak(worker, *second)
     await worker.finish({})
-    assert (superseded(await items(stream)), shown(await items(stream))) == ([], [second])
+    assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], [second])
 
 
 async def test_a_whole_message_is_never_superseded() -> None:
@@ -92,7 +92,7 @@ async def test_a_whole_message_is_never_superseded() -> None:
     worker = await emitter(stream, fence=2)
     speak(worker, "Two.")
     await worker.finish({})
-    assert (superseded(await items(stream)), shown(await items(stream))) == ([], ["One.", "Two."])
+    assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], ["One.", "Two."])
 
 
 @pytest.mark.parametrize("how", ["pause", "finish"])
@@ -121,7 +121,7 @@ async def test_fragments_of_several_dead_workers_are_all_superseded() -> None:
     speak(worker, "Un.")
     await worker.finish({})
     assert superseded(await items(stream)) == ["One two three ", "One deux ", "One zwei "]
-    assert shown(await items(stream)) == ["Un."]
+    assert visible_texts(await items(stream)) == ["Un."]
 
 
 async def test_words_that_equal_a_superseded_fragment_are_said_again() -> None:
@@ -133,7 +133,7 @@ async def test_words_that_equal_a_superseded_fragment_are_said_again() -> None:
     speak(worker, *HALF)
     await worker.finish({})
     assert superseded(await items(stream)) == ["One two three "]
-    assert shown(await items(stream)) == ["Uno.", "One two three "]
+    assert visible_texts(await items(stream)) == ["Uno.", "One two three "]
 
 
 @pytest.mark.parametrize("how", ["cancel", "fail"])
@@ -143,7 +143,7 @@ async def test_what_a_run_said_last_stays_when_it_ends_without_another_word(how:
     (await left_half_said(stream)).stop()
     await worker.take_over()
     await (worker.cancel() if how == "cancel" else worker.fail("its worker died 5 times", "attention"))
-    assert (superseded(await items(stream)), shown(await items(stream))) == ([], ["One two three "])
+    assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], ["One two three "])
 
 
 async def test_a_retry_takes_back_what_the_failure_cut_off() -> None:
@@ -160,7 +160,7 @@ async def test_a_retry_takes_back_what_the_failure_cut_off() -> None:
     speak(again, *HALF)
     await again.finish({})
     assert superseded(await items(stream)) == ["One two three "]
-    assert shown(await items(stream)) == ["One two three "]
+    assert visible_texts(await items(stream)) == ["One two three "]
     worker = await emitter(stream, fence=5)
     await worker.finish({})
     assert len(superseded(await items(stream))) == 1, "it is named once"
@@ -173,7 +173,7 @@ async def test_a_new_run_does_not_take_back_what_the_run_before_it_said_last() -
     worker.text("n", "Uno.")
     worker.end_text("n")
     await worker.finish({})
-    assert (superseded(await items(stream)), shown(await items(stream))) == ([], ["One two three ", "Uno."])
+    assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], ["One two three ", "Uno."])
 
 
 async def test_an_agent_cannot_take_messages_back() -> None:
@@ -182,7 +182,7 @@ async def test_an_agent_cannot_take_messages_back() -> None:
     speak(worker, "One.")
     worker.custom("forged", SUPERSEDED, {"name": SUPERSEDED, "messageId": "m"})
     await worker.finish({})
-    assert (superseded(await items(stream)), shown(await items(stream))) == ([], ["One."])
+    assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], ["One."])
     (forged,) = [item.event for item in await items(stream) if item.event["type"] == "CUSTOM"]
     assert (forged["name"], forged["value"]["messageId"]) == ("custom", "m")
 
@@ -196,8 +196,11 @@ async def test_a_run_that_its_worker_gave_back_half_way_shows_each_message_once(
         silence.is_over = True
         async with working(world):
             assert (await world.rest()).status == "done"
-        told = await world.items()
-        assert (shown(told), superseded(told)) == ([second], [] if second == LONG else ["One two three "])
+        stream_items = await world.items()
+        assert (visible_texts(stream_items), superseded(stream_items)) == (
+            [second],
+            [] if second == LONG else ["One two three "],
+        )
 
 
 async def stopped_once(world: World, word: str) -> None:
@@ -228,8 +231,8 @@ async def test_all_that_was_said_in_a_step_that_did_not_end_is_superseded(subgra
     async with opened("memory://", [replace(outer, subgraphs=subgraphs)]) as world:
         await world.start("speaks", {})
         await stopped_once(world, "two")
-        assert shown(await world.items()) == ["first one", "first two"]
+        assert visible_texts(await world.items()) == ["first one", "first two"]
         async with working(world):
             assert (await world.rest()).status == "done"
-        assert shown(await world.items()) == ["again one", "again two"]
+        assert visible_texts(await world.items()) == ["again one", "again two"]
         assert superseded(await world.items()) == ["first one", "first two"]

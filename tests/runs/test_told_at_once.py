@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langgraph.graph import START, MessagesState, StateGraph
-from tests.runs.test_superseded import shown, superseded
+from tests.runs.test_superseded import superseded, visible_texts
 from tests.runs.world import World, at_work, model
 
 from ringi.runs.agent import Agent
@@ -46,8 +46,8 @@ async def run(step: Any) -> list[str]:
 
 
 async def seen(world: World) -> list[str]:
-    told = await world.items()
-    return shown(told) + [f"superseded: {text}" for text in superseded(told)]
+    stream_items = await world.items()
+    return visible_texts(stream_items) + [f"superseded: {text}" for text in superseded(stream_items)]
 
 
 READY = ["One chair is broken.", "Two chairs are broken.", "Chairs: Two in all.", "Two", "Two ", "Two lamps are left."]
@@ -185,19 +185,19 @@ async def test_results_with_the_same_words_side_by_side_are_both_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "ready"),
+    ("message", "ready"),
     [
         ('{"ok": "Yes", "reason": "The hall is locked after six."}', "Yes"),
         ('{"status": "Done", "count": 5}', "Done."),
         ('{"answer": "closed", "code": 7}', "It is closed today."),
     ],
 )
-async def test_a_short_message_takes_no_structured_answer_of_another_graph_back(said: str, ready: str) -> None:
+async def test_a_short_message_takes_no_structured_answer_of_another_graph_back(message: str, ready: str) -> None:
     async def step(state: MessagesState) -> dict[str, Any]:
         has_ended = asyncio.Event()
 
         async def hall(state: MessagesState) -> dict[str, Any]:
-            answer = await model(lambda _: said).ainvoke("?")
+            answer = await model(lambda _: message).ainvoke("?")
             has_ended.set()
             return {"messages": [answer]}
 
@@ -208,4 +208,4 @@ async def test_a_short_message_takes_no_structured_answer_of_another_graph_back(
         await asyncio.gather(graph_of(hall).ainvoke(state), graph_of(chairs).ainvoke(state))
         return {}
 
-    assert sorted(await run(step)) == sorted([ready, said])
+    assert sorted(await run(step)) == sorted([ready, message])

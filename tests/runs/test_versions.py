@@ -28,7 +28,7 @@ def installed(**versions: str | None) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize(
-    ("langgraph", "langchain", "said"),
+    ("langgraph", "langchain", "message"),
     [
         ("1.2.19", "1.4.7", r"^langgraph 1\.2\.19 is too old to run agents: pip install 'langgraph>=1\.2\.20'$"),
         ("0.6.11", "1.4.7", r"langgraph 0\.6\.11 "),
@@ -37,12 +37,12 @@ def installed(**versions: str | None) -> Callable[[str], str]:
     ],
 )
 async def test_agents_on_a_library_that_is_too_old_are_refused_with_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, langgraph: str, langchain: str, said: str
+    monkeypatch: pytest.MonkeyPatch, langgraph: str, langchain: str, message: str
 ) -> None:
     monkeypatch.setattr(metadata, "version", installed(langgraph=langgraph, langchain=langchain))
-    with pytest.raises(OutdatedError, match=said):
+    with pytest.raises(OutdatedError, match=message):
         agents_by_name([AGENT])
-    with pytest.raises(OutdatedError, match=said):
+    with pytest.raises(OutdatedError, match=message):
         async with open_platform([AGENT], "memory://"):
             pass
 
