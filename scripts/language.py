@@ -24,12 +24,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BANNED = {
-    "given": 17,
-    "kept": 6,
-    "said": 57,
-    "shown": 19,
+    "given": 0,
+    "kept": 0,
+    "said": 0,
+    "shown": 0,
     "soonest": 0,
-    "told": 47,
+    "told": 0,
 }
 """Banned names, each with its number of definitions today. Lower a number when one goes; never raise one."""
 PARTS = ("src", "tests", "benchmarks", "scripts")

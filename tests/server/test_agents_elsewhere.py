@@ -25,7 +25,7 @@ TURN: dict[str, Any] = {
     **{"threadId": "t1", "runId": "r1", "state": {}, "messages": [], "tools": [], "context": []},
     "forwardedProps": {},
 }
-SAID = {"messages": [{"type": "human", "content": "hello", "id": "m1"}]}
+INPUT = {"messages": [{"type": "human", "content": "hello", "id": "m1"}]}
 
 
 @asynccontextmanager
@@ -88,7 +88,7 @@ async def test_langgraphs_api_lists_starts_and_finds_an_agent_elsewhere(world: W
     (own,) = [each for each in found if each["graph_id"] == "elsewhere"]
     for id in ("elsewhere", own["assistant_id"]):
         assert (await ann.get(f"/langgraph/assistants/{id}")).json() == own
-        run = {"assistant_id": id, "input": SAID, "stream_mode": ["values"]}
+        run = {"assistant_id": id, "input": INPUT, "stream_mode": ["values"]}
         events(await ann.post(f"/langgraph/threads/on-{id}/runs/stream", json=run))
     listed = (await ann.post("/langgraph/threads/search", json={"metadata": {"graph_id": "elsewhere"}})).json()
     assert {each["thread_id"] for each in listed} == {"on-elsewhere", f"on-{own['assistant_id']}"}
@@ -96,5 +96,5 @@ async def test_langgraphs_api_lists_starts_and_finds_an_agent_elsewhere(world: W
     assert {each["thread_id"] for each in everything} == {each["thread_id"] for each in listed}
     for unknown in ("inner", "nobody"):
         assert (await ann.get(f"/langgraph/assistants/{unknown}")).status_code == 404
-        run = {"assistant_id": unknown, "input": SAID}
+        run = {"assistant_id": unknown, "input": INPUT}
         assert (await ann.post("/langgraph/threads/x/runs", json=run)).status_code == 404

@@ -34,8 +34,8 @@ async def asked(world: World, *, assignee: str | None = None, tenant: str = "def
     return await world.inbox.of(tenant).submit(Ask.parse({k: v for k, v in body.items() if v}), by="agent:bot")
 
 
-async def attach(client: httpx.AsyncClient, request: Request, **given: Any) -> httpx.Response:
-    return await client.post(f"/v1/requests/{request.id}/attachments", json=upload(**given))
+async def attach(client: httpx.AsyncClient, request: Request, **fields: Any) -> httpx.Response:
+    return await client.post(f"/v1/requests/{request.id}/attachments", json=upload(**fields))
 
 
 async def send(client: httpx.AsyncClient, request: Request, file: Any) -> httpx.Response:
@@ -139,8 +139,8 @@ async def test_an_answer_names_only_what_its_sender_attached_to_this_field(world
     ]  # fmt: skip
     for file in forged:
         reply = await send(ann, request, file)
-        said = [{"field": "file", "message": "is not a file that you attached here: attach it again"}]
-        assert (reply.status_code, reply.json()["errors"]) == (422, said)
+        errors = [{"field": "file", "message": "is not a file that you attached here: attach it again"}]
+        assert (reply.status_code, reply.json()["errors"]) == (422, errors)
     for file in ({}, [1], "1", 1, {**mine, "html": "<b>"}, {**mine, "number": True}, {**mine, "number": "1"}, [mine]):
         reply = await send(ann, request, file)
         assert "is not an attached file" in reply.json()["errors"][0]["message"], file
@@ -169,13 +169,13 @@ async def test_a_hundred_uploads_at_once_keep_no_more_than_the_limit_and_stop_no
     assert {reply.status_code for reply in replies} <= {201, 422}
     assert any(reply.status_code == 201 for reply in replies)
 
-    async def kept() -> list[int]:
+    async def stored_numbers() -> list[int]:
         read = world.backend.stream.read
         return [number for number in range(1, 400) if await read(file_key(request.key, number))]
 
-    assert 0 < len(await kept()) <= MAX_FILES
+    assert 0 < len(await stored_numbers()) <= MAX_FILES
     last = (await attach(ann, request)).json()
-    assert await kept() == [last["number"]]
+    assert await stored_numbers() == [last["number"]]
     assert (await send(ann, request, last)).status_code == 200
 
 
@@ -184,8 +184,8 @@ async def test_sizes_have_a_limit_of_the_field_of_the_call_and_of_the_request(wo
     assert (await attach(ann, small, content=b"x" * 10)).status_code == 201
     for content, size in ((b"x" * 11, 11), (b"", 0)):
         reply = await attach(ann, small, content=content)
-        said = f"has {size} bytes: send a file of 1 to 10 bytes"
-        assert (reply.status_code, reply.json()["errors"][0]["message"]) == (422, said)
+        message = f"has {size} bytes: send a file of 1 to 10 bytes"
+        assert (reply.status_code, reply.json()["errors"][0]["message"]) == (422, message)
     large = await asked(world, max_size=MAX_FILE)
     assert (await attach(ann, large, content=b"x" * (MAX_FILE + 12_000))).status_code == 413
     for _ in range(2):

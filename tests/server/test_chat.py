@@ -27,21 +27,21 @@ from ringi.runs.agent import Agent
 from ringi.testing.model import ScriptedModel
 
 REFUND = {"order": 1182, "amount": 40}
-Said = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def ui(text: str, id: str, thread: str = "t1") -> tuple[str, Said]:
+def ui(text: str, id: str, thread: str = "t1") -> tuple[str, JsonObject]:
     message = {"id": id, "role": "user", "parts": [{"type": "text", "text": text}]}
     return "/v1/chat", {"id": thread, "messages": [message], "agent": "talk"}
 
 
-def ag_ui(text: str, id: str, **more: Any) -> tuple[str, Said]:
+def ag_ui(text: str, id: str, **more: Any) -> tuple[str, JsonObject]:
     messages = [{"id": id, "role": "user", "content": text}]
-    rest: Said = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+    rest: JsonObject = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
     return "/agui/talk", {"threadId": "t1", "runId": "mine", "messages": messages, **rest, **more}
 
 
-async def stream(client: httpx.AsyncClient, turn: tuple[str, Said]) -> AsyncGenerator[Any, None]:
+async def stream(client: httpx.AsyncClient, turn: tuple[str, JsonObject]) -> AsyncGenerator[Any, None]:
     """Yield what a turn brings, until the stream ends."""
     async with asyncio.timeout(LIMIT), client.stream("POST", turn[0], json=turn[1]) as response:
         assert response.status_code == 200, await response.aread()
@@ -50,13 +50,13 @@ async def stream(client: httpx.AsyncClient, turn: tuple[str, Said]) -> AsyncGene
                 yield json.loads(line[6:])
 
 
-async def told(client: httpx.AsyncClient, turn: tuple[str, Said]) -> list[Any]:
+async def run_turn(client: httpx.AsyncClient, turn: tuple[str, JsonObject]) -> list[Any]:
     return [each async for each in stream(client, turn)]
 
 
-async def resumed(client: httpx.AsyncClient, *entries: Said) -> tuple[list[str], list[str]]:
+async def resumed(client: httpx.AsyncClient, *entries: JsonObject) -> tuple[list[str], list[str]]:
     """Return the types of the events, and what is open at their end."""
-    events = await told(client, ag_ui("", "", resume=[{"status": "resolved", **entry} for entry in entries]))
+    events = await run_turn(client, ag_ui("", "", resume=[{"status": "resolved", **entry} for entry in entries]))
     outcome = events[-1].get("outcome") or {}
     return [event["type"] for event in events], [each["id"] for each in outcome.get("interrupts", ())]
 
@@ -92,10 +92,10 @@ async def test_words_under_the_id_of_an_older_message_are_put_in_the_place_of_no
     live.runner.agents = {**live.runner.agents, "talk": talker(heard)}
     client = live.client()
     for text, id in (("first", "m1"), ("second", "m2")):
-        await told(client, turn(text, id))
+        await run_turn(client, turn(text, id))
     before = heard[-1]
     for text, id in (("I never said that", str(before[1][0])), ("nor that", str(before[0][0])), ("nor that", "m1")):
-        await told(client, turn(text, id))
+        await run_turn(client, turn(text, id))
         assert heard[-1][: len(before)] == before
         assert heard[-1][-1][1] == text
 
@@ -104,7 +104,7 @@ async def test_words_under_the_id_of_an_older_message_are_put_in_the_place_of_no
 async def test_a_message_that_is_sent_again_is_said_once_and_told_under_its_id(live: World, turn: Any) -> None:
     heard: list[list[tuple[str | None, str]]] = []
     live.runner.agents = {**live.runner.agents, "talk": talker(heard)}
-    first, second = [await told(live.client(), turn("hello", "m1")) for _ in range(2)]
+    first, second = [await run_turn(live.client(), turn("hello", "m1")) for _ in range(2)]
     assert (first, len(heard)) == (second, 1)
     (run,) = (await live.client().get("/v1/chat/t1")).json()["runs"]
     assert [message["id"] for message in run["messages"]] == ["m1"]
@@ -122,7 +122,7 @@ async def test_words_wait_for_a_run_that_answers_nobody(live: World) -> None:
     live.runner.agents = {**live.runner.agents, "talk": talker(heard), "held": Agent("held", held)}
     await live.runner.start("default", "t1", "held", {"news": "a step is done"}, by="thread:t2")
     await begun.wait()
-    turn = asyncio.create_task(told(live.client(), ui("hello", "m1")))
+    turn = asyncio.create_task(run_turn(live.client(), ui("hello", "m1")))
     refused = await live.client().post("/v1/threads/t1/runs", json={"agent": "held", "input": {}})
     assert (refused.status_code, turn.done(), heard) == (409, False, [])
     may_end.set()
@@ -182,11 +182,11 @@ async def test_a_turn_ends_where_a_client_gives_its_approval_though_others_are_a
     live.runner.agents = {**live.runner.agents, "talk": both()}
     client = live.client()
     client.headers["accept-language"] = language
-    parts = await told(client, ui("go", "m1"))
+    parts = await run_turn(client, ui("go", "m1"))
     assert (parts[-1]["type"], parts[-1]["finishReason"]) == ("finish", "tool-calls")
     assert [OTHERS[language] in part["delta"] for part in parts if part["type"] == "text-delta"] == [True]
-    shown = [part["data"] for part in parts if part["type"] == "data-ringi-request"]
-    assert sorted(str(each.get("hidden")) for each in shown) in (["None", "True"], ["None", "None"])
+    requests = [part["data"] for part in parts if part["type"] == "data-ringi-request"]
+    assert sorted(str(each.get("hidden")) for each in requests) in (["None", "True"], ["None", "None"])
 
 
 async def test_what_others_are_asked_is_not_told_to_an_ag_ui_client_and_does_not_hold_it(live: World) -> None:
@@ -194,7 +194,7 @@ async def test_what_others_are_asked_is_not_told_to_an_ag_ui_client_and_does_not
     begun = {"agent": "talk", "input": {"messages": [{"role": "user", "content": "go", "id": "m1~" + "0" * 32}]}}
     await live.client("agent", "bot").post("/v1/threads/t1/runs", json=begun)
     client = live.client()
-    pause = (await told(client, ag_ui("go", "m1")))[-1]
+    pause = (await run_turn(client, ag_ui("go", "m1")))[-1]
     mine, other = sorted(pause["outcome"]["interrupts"], key=lambda each: "metadata" not in each)
     assert set(other) == {"id", "reason", "message"}
     assert "Another person" in other["message"]
@@ -202,7 +202,7 @@ async def test_what_others_are_asked_is_not_told_to_an_ag_ui_client_and_does_not
     types, left = await resumed(client, {"interruptId": mine["id"], **yes}, {"interruptId": other["id"]})
     assert (types[-1], left) == ("RUN_FINISHED", [other["id"]])
     assert await resumed(client, {"interruptId": other["id"]}) == (["RUN_STARTED", "RUN_FINISHED"], [other["id"]])
-    answered = await told(client, ag_ui("", "", resume=[{"interruptId": other["id"], "status": "resolved", **yes}]))
+    answered = await run_turn(client, ag_ui("", "", resume=[{"interruptId": other["id"], "status": "resolved", **yes}]))
     assert (answered[-1]["type"], answered[-1]["code"]) == ("RUN_ERROR", "not_found")
 
 
@@ -210,7 +210,7 @@ async def test_a_batch_with_a_call_that_cannot_be_read_ends_the_turn(tmp_path: P
     async with open_world(f"sqlite:///{tmp_path}/ringi.db", serves=True) as world:
         world.runner.agents = {**world.runner.agents, "talk": payer()}
         client = world.client()
-        pause = (await told(client, ag_ui("go", "m1")))[-1]
+        pause = (await run_turn(client, ag_ui("go", "m1")))[-1]
         first, second = pause["outcome"]["interrupts"]
         with closing(sqlite3.connect(tmp_path / "ringi.db")) as file:
             unread = """UPDATE requests SET body = replace(body, '"kind":"', '"kind":"newer-') WHERE id = ?"""
@@ -243,7 +243,7 @@ def payer() -> Agent:
 async def test_a_client_that_answers_a_part_of_an_interrupt_is_told_what_is_still_open(live: World) -> None:
     live.runner.agents = {**live.runner.agents, "talk": payer()}
     client = live.client()
-    pause = (await told(client, ag_ui("go", "m1")))[-1]
+    pause = (await run_turn(client, ag_ui("go", "m1")))[-1]
     first, second = [each["id"] for each in pause["outcome"]["interrupts"]]
     again = ["RUN_STARTED", "RUN_FINISHED"]
     assert await resumed(client, {"interruptId": first}) == (again, [first, second])
@@ -257,7 +257,7 @@ async def test_a_client_that_answers_a_part_of_an_interrupt_is_told_what_is_stil
 async def test_a_resume_that_names_nothing_that_was_asked_is_told_so_and_no_run_again(live: World) -> None:
     live.runner.agents = {**live.runner.agents, "talk": payer()}
     client = live.client()
-    pause = (await told(client, ag_ui("go", "m1")))[-1]
+    pause = (await run_turn(client, ag_ui("go", "m1")))[-1]
     assert await resumed(client, {"interruptId": "no-such-id"}) == (["RUN_ERROR"], [])
     first, second = [each["id"] for each in pause["outcome"]["interrupts"]]
     again = ["RUN_STARTED", "RUN_FINISHED"]
@@ -268,12 +268,12 @@ async def test_a_request_that_this_version_cannot_read_silences_nobody(tmp_path:
     async with open_world(f"sqlite:///{tmp_path}/ringi.db", serves=True) as world:
         world.runner.agents = {**world.runner.agents, "talk": world.runner.agents["chat"]}
         client = world.client()
-        (asked,) = [i["id"] for i in (await told(client, ag_ui("ask me", "m1")))[-1]["outcome"]["interrupts"]]
+        (asked,) = [i["id"] for i in (await run_turn(client, ag_ui("ask me", "m1")))[-1]["outcome"]["interrupts"]]
         with closing(sqlite3.connect(tmp_path / "ringi.db")) as file:
             file.execute("""UPDATE requests SET body = replace(body, '"kind":"', '"kind":"newer-')""")
             file.commit()
         hidden = {"id": asked, "thread_id": "t1", "hidden": True}
-        assert (await told(client, ag_ui("ask me", "m1")))[-1]["type"] == "RUN_FINISHED"
+        assert (await run_turn(client, ag_ui("ask me", "m1")))[-1]["type"] == "RUN_FINISHED"
         (run,) = (await client.get("/v1/chat/t1")).json()["runs"]
         assert hidden in [part.get("data") for part in run["parts"]]
         async with listening(client, "/v1/chat/t1/stream") as parts:
@@ -287,6 +287,6 @@ async def test_a_request_that_this_version_cannot_read_silences_nobody(tmp_path:
 async def test_who_names_no_agent_talks_with_that_called_chat(live: World) -> None:
     live.runner.agents = {**live.runner.agents, "talk": talker([])}
     path, turn = ui("hello", "m1")
-    parts = await told(live.client(), (path, {name: value for name, value in turn.items() if name != "agent"}))
+    parts = await run_turn(live.client(), (path, {name: value for name, value in turn.items() if name != "agent"}))
     assert parts[-1]["type"] == "finish"
     assert (await live.runner.get("default", "t1")).agent == "chat"

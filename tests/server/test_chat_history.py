@@ -13,7 +13,7 @@ from ringi.domain.record import Key
 from ringi.server.sse.run_pages import PAGE, newest_runs
 
 
-def said(id: str, text: str) -> dict[str, Any]:
+def text_message(id: str, text: str) -> dict[str, Any]:
     return {"id": id, "role": "user", "parts": [{"type": "text", "text": text}]}
 
 
@@ -45,7 +45,7 @@ async def test_all_that_was_said_is_told_again_with_the_ids_that_it_had(world: W
     await say(world, "talk", "m1", "Hello", "done")
     await say(world, "talk", "m2", "Bye", "done")
     first, second = await history(world, "talk")
-    assert [first["messages"], second["messages"]] == [[said("m1", "Hello")], [said("m2", "Bye")]]
+    assert [first["messages"], second["messages"]] == [[text_message("m1", "Hello")], [text_message("m2", "Bye")]]
     assert [len(words(first)), len(words(second))] == [1, 1]
     assert "Hello" in words(first)[0]
     assert first["parts"][0] == {
@@ -78,8 +78,8 @@ async def spoken(world: World, thread: str, count: int, stretches: int = 1, leng
     for id in ids:
         for n in range(stretches):
             run = {"threadId": thread, "runId": f"{id}.{n}" if n else id}
-            said = [] if n else [{"id": f"m-{id}", "role": "user", "content": id}]
-            items.append({"type": "RUN_STARTED", **run, "input": {"messages": said}})
+            messages = [] if n else [{"id": f"m-{id}", "role": "user", "content": id}]
+            items.append({"type": "RUN_STARTED", **run, "input": {"messages": messages}})
             items += [{"type": "CUSTOM", "name": "step", "value": [id, n, m]} for m in range(length - 2)]
             outcome = {"type": "success"} if n == stretches - 1 else {"type": "interrupt", "interrupts": []}
             items.append({"type": "RUN_FINISHED", **run, "outcome": outcome})
@@ -94,15 +94,15 @@ async def test_page_after_page_tells_each_run_once_and_whole(world: World, stret
     await say(world, "talk", "m1", "Hello", "done")
     ids = await spoken(world, "talk", 10, stretches, length)
     await say(world, "talk", "m2", "Bye", "done")
-    told: list[Any] = []
+    runs: list[Any] = []
     next: str | None = ""
     while next is not None:
         reply = await world.client("person", "ann").get(f"/v1/chat/talk?limit=3&cursor={next}")
         assert len(reply.json()["runs"]) == 3
-        told, next = reply.json()["runs"] + told, reply.json()["next"]
-    assert [run["id"] for run in told][1:-1] == ids
-    assert [run["messages"][0]["id"] for run in told] == ["m1", *(f"m-{id}" for id in ids), "m2"]
-    assert {len(run["parts"]) for run in told[1:-1]} == {1 + stretches * (length - 2)}
+        runs, next = reply.json()["runs"] + runs, reply.json()["next"]
+    assert [run["id"] for run in runs][1:-1] == ids
+    assert [run["messages"][0]["id"] for run in runs] == ["m1", *(f"m-{id}" for id in ids), "m2"]
+    assert {len(run["parts"]) for run in runs[1:-1]} == {1 + stretches * (length - 2)}
 
 
 class Counted(Stream):

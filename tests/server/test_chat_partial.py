@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.server.test_chat import payer, told, ui
+from tests.server.test_chat import payer, run_turn, ui
 from tests.server.test_langgraph_api import tool
 from tests.server.world import World, open_world
 
@@ -24,12 +24,12 @@ async def world() -> AsyncIterator[World]:
 def message_of(parts: list[Any], *approved: str) -> tuple[str, dict[str, Any]]:
     """Return what `useChat` sends: the message as it was received, with the approvals that were given."""
     metadata = {**parts[0]["messageMetadata"], **parts[-1]["messageMetadata"]}
-    shown = [part for part in parts if part["type"] == "data-ringi-request"]
+    requests = [part for part in parts if part["type"] == "data-ringi-request"]
     calls = [
         {"type": "dynamic-tool", "state": "approval-responded", "approval": {"id": id, "approved": True}}
         for id in approved
     ]
-    message = {"id": parts[0]["messageId"], "role": "assistant", "metadata": metadata, "parts": [*shown, *calls]}
+    message = {"id": parts[0]["messageId"], "role": "assistant", "metadata": metadata, "parts": [*requests, *calls]}
     return "/v1/chat", {"id": "t1", "messages": [message]}
 
 
@@ -39,12 +39,12 @@ async def statuses(world: World, *ids: str) -> list[str]:
 
 async def test_the_ai_sdk_may_answer_a_part(world: World) -> None:
     client = world.client()
-    asked = await told(client, ui("go", "m1"))
+    asked = await run_turn(client, ui("go", "m1"))
     first, second = [part["approvalId"] for part in asked if part["type"] == "tool-approval-request"]
-    again = await told(client, message_of(asked, first))
+    again = await run_turn(client, message_of(asked, first))
     assert (again[-1]["finishReason"], await statuses(world, first, second)) == ("tool-calls", ["completed", "pending"])
     assert not [part for part in again if part["type"] == "tool-output-available"]
-    ended = await told(client, message_of(asked, second))
+    ended = await run_turn(client, message_of(asked, second))
     assert ended[-1]["finishReason"] == "stop"
     assert sorted(part["output"] for part in ended if part["type"] == "tool-output-available") == ["paid 1", "paid 2"]
 
@@ -52,11 +52,11 @@ async def test_the_ai_sdk_may_answer_a_part(world: World) -> None:
 async def test_agent_inbox_answers_one_of_a_batch_after_the_other(world: World) -> None:
     client = tool(world)
     client.base_url = f"{world.url}/langgraph/"
-    await told(world.client(), ui("go", "m1"))
+    await run_turn(world.client(), ui("go", "m1"))
     outputs = []
     for _ in range(2):
-        (shown,) = (await client.get("threads/t1")).json()["interrupts"].values()
-        amount = shown[0]["value"]["action_request"]["args"]["amount"]
+        (interrupt,) = (await client.get("threads/t1")).json()["interrupts"].values()
+        amount = interrupt[0]["value"]["action_request"]["args"]["amount"]
         body = {
             "assistant_id": "talk",
             "command": {"resume": [{"type": "accept", "args": None}]},

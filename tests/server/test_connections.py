@@ -59,9 +59,9 @@ async def test_half_a_call_is_closed(short: World, half: bytes) -> None:
     async with connected(short) as (reader, writer):
         writer.write(half)
         assert await healthy(short)
-        told = await rest_of(reader)
+        reply = await rest_of(reader)
     refused = b"content-length: 9" in half and b"text/plain" in half
-    assert (b" 415 " if refused else b" 408 ") in told
+    assert (b" 415 " if refused else b" 408 ") in reply
 
 
 async def test_a_large_body_has_time_as_long_as_it_comes() -> None:
@@ -145,8 +145,8 @@ async def test_of_too_many_connections_the_oldest_half_call_gives_way() -> None:
         pairs = [await half.__aenter__() for half in halves]
         for _, writer in pairs:
             writer.write(b"GET /hea")
-        told = await asyncio.gather(*(rest_of(reader) for reader, _ in pairs[:20]))
-        assert all(b" 503 " in each and b"retry-after" in each for each in told)
+        replies = await asyncio.gather(*(rest_of(reader) for reader, _ in pairs[:20]))
+        assert all(b" 503 " in each and b"retry-after" in each for each in replies)
         assert await healthy(world)
         for half in halves:
             await half.__aexit__(None, None, None)

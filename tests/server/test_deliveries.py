@@ -17,10 +17,10 @@ async def deliveries(world: World, id: str, role: str = "admin", name: str = "ro
 
 
 async def test_the_tries_of_a_request_are_told_with_code_and_next_try(store_url: str) -> None:
-    given = settings(schedule=(0.0, 3600.0))
+    delivery_settings = settings(schedule=(0.0, 3600.0))
     async with receiving(answers(500)) as crm:
-        given = given.model_copy(update={"endpoints": (endpoint(crm.url + "?key=abc"),)})
-        async with open_world(store_url, delivery=given) as world:
+        delivery_settings = delivery_settings.model_copy(update={"endpoints": (endpoint(crm.url + "?key=abc"),)})
+        async with open_world(store_url, delivery=delivery_settings) as world:
             request = await world.asked()
             await until(lambda: was_tried(world, request.id))
             (item,) = await deliveries(world, request.id)
@@ -81,9 +81,9 @@ async def test_what_an_ask_says_of_its_receivers_is_never_told_to_anybody(store_
         await until(lambda: has_status_of(world, id, "ask-0", "delivered"))
         admin = world.client("admin", "root")
         paths = (f"/v1/requests/{id}", "/v1/requests", f"/v1/audit?request_id={id}", f"/v1/deliveries?request_id={id}")
-        told = [asked.text, got.body.decode(), *[(await admin.get(path)).text for path in paths]]
+        texts = [asked.text, got.body.decode(), *[(await admin.get(path)).text for path in paths]]
 
-    assert [text for text in told if "s3cret" in text or SECRET in text or "secret_ref" in text] == []
+    assert [text for text in texts if "s3cret" in text or SECRET in text or "secret_ref" in text] == []
     assert got.headers["authorization"] == "Bearer s3cret"
 
 

@@ -174,8 +174,8 @@ def test_without_tokens_not_every_page_may_read() -> None:
 
 
 def test_the_settings_are_read_from_their_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"SESSION_DAYS": "2", "HEADER_SECONDS": "3", "BODY_SECONDS": "4.5", "MAX_CONNECTIONS": "50"}
-    for name, value in {**told, "CORS_ORIGINS": "https://a.example, http://localhost:3000"}.items():
+    variables = {"SESSION_DAYS": "2", "HEADER_SECONDS": "3", "BODY_SECONDS": "4.5", "MAX_CONNECTIONS": "50"}
+    for name, value in {**variables, "CORS_ORIGINS": "https://a.example, http://localhost:3000"}.items():
         monkeypatch.setenv(f"RINGI_{name}", value)
     found = ServerSettings.load()
     assert (found.session_seconds, found.header_seconds, found.body_seconds) == (2 * 86_400, 3, 4.5)

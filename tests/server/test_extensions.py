@@ -43,14 +43,14 @@ class EchoRoutes:
         self._auth, self._settings = auth, platform.settings
 
     def add_to(self, api: FastAPI) -> None:
-        told = route_docs("Echo", body="Greeting")
-        api.add_api_route("/v1/echo/{id}", self.echo, methods=["POST"], tags=["echo"], **told)
+        docs = route_docs("Echo", body="Greeting")
+        api.add_api_route("/v1/echo/{id}", self.echo, methods=["POST"], tags=["echo"], **docs)
 
     async def echo(self, http: HttpRequest, id: str) -> HttpResponse:
         """Say it again."""
         who = self._auth.caller(http.scope)
-        given = parse_body(Greeting, await json_body(http, max_depth=self._settings.max_depth))
-        return json_response(dump_json({"words": given.words, "by": who.actor}))
+        greeting = parse_body(Greeting, await json_body(http, max_depth=self._settings.max_depth))
+        return json_response(dump_json({"words": greeting.words, "by": who.actor}))
 
 
 @pytest.fixture

@@ -89,10 +89,10 @@ async def rested(world: World, id: str = "t1") -> dict[str, Any]:
 
 
 async def answer(world: World, request: dict[str, Any], **body: Any) -> dict[str, Any]:
-    told = await world.client().post(
+    reply = await world.client().post(
         f"/v1/requests/{request['id']}/respond", json={"digest": request["digest"], **body}
     )
-    assert told.status_code == 200, told.text
+    assert reply.status_code == 200, reply.text
 
     async def is_taken_up() -> bool:
         return bool((await world.inbox.get(request["id"])).acknowledged_at)
@@ -171,14 +171,14 @@ async def test_without_values_a_thread_shows_its_output(
 
 
 async def test_without_values_a_thread_shows_what_was_said_since_the_person_spoke(graphs: World) -> None:
-    said = [
+    messages = [
         {"role": "assistant", "content": "Let me look."},
         {"role": "tool", "content": "found"},
         {"role": "assistant", "content": "Done."},
     ]
     for _ in range(2):
         thread = await run(graphs, "speak", {"messages": [{"role": "user", "content": "Look!"}]})
-        assert (thread["status"], thread["values"]) == ("done", {"messages": said})
+        assert (thread["status"], thread["values"]) == ("done", {"messages": messages})
 
 
 def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:

@@ -216,14 +216,17 @@ async def test_a_store_that_cannot_answer_is_said_so_with_a_time_to_retry(tmp_pa
 async def test_those_who_are_refused_together_are_told_different_times_to_retry(store_url: str) -> None:
     async with open_world(store_url, streams_per_caller=0) as world:
         replies = [await world.client().get("/v1/events") for _ in range(40)]
-    told = {int(reply.headers["retry-after"]) for reply in replies}
-    assert len(told) > 1
-    assert 5 <= min(told) <= max(told) <= 5 + SPREAD_SECONDS
+    delays = {int(reply.headers["retry-after"]) for reply in replies}
+    assert len(delays) > 1
+    assert 5 <= min(delays) <= max(delays) <= 5 + SPREAD_SECONDS
 
 
 async def test_a_caller_who_hangs_up_in_the_middle_of_a_body_is_no_failure_of_the_server(world: World) -> None:
     """An error that gets out of the app is logged with its stack, once for each who hangs up."""
-    said: list[Any] = [{"type": "http.request", "body": b'{"title"', "more_body": True}, {"type": "http.disconnect"}]
+    messages: list[Any] = [
+        {"type": "http.request", "body": b'{"title"', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
     sent: list[Any] = []
     own = {"host": "localhost", "authorization": f"Bearer {world.token('agent', 'bot')}"}
     headers = own | {"content-type": "application/json", "content-length": "100"}
@@ -234,7 +237,7 @@ async def test_a_caller_who_hangs_up_in_the_middle_of_a_body_is_no_failure_of_th
     }  # fmt: skip
 
     async def receive() -> Any:
-        return said.pop(0)
+        return messages.pop(0)
 
     async def send(message: Any) -> None:
         sent.append(message)

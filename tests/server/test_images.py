@@ -122,8 +122,8 @@ async def test_after_a_reload_each_history_shows_the_image(world: World) -> None
               if line.startswith("data: ")]  # fmt: skip
     (snapshot,) = [event for event in events if event["type"] == "MESSAGES_SNAPSHOT"]
     source = {"type": "url", "value": FILE["url"], "mimeType": "image/png"}
-    shown = {"type": "image", "source": source, "metadata": {"filename": "a.png"}}
-    assert snapshot["messages"][0] == {"id": "m-1-look", "role": "user", "content": [WORDS, shown]}
+    image = {"type": "image", "source": source, "metadata": {"filename": "a.png"}}
+    assert snapshot["messages"][0] == {"id": "m-1-look", "role": "user", "content": [WORDS, image]}
     state = (await ann.get("/langgraph/threads/t1/state")).json()
     block = {"type": "image", "url": FILE["url"], "mime_type": "image/png"}
     assert state["values"]["messages"][0]["content"] == [WORDS, block]
@@ -245,8 +245,8 @@ async def test_other_parts_are_refused_in_words(world: World, send: Any, part: A
 async def test_an_agent_that_takes_no_images_says_so(world: World, agent: str) -> None:
     ann = world.client()
     reply = await say(ann, ai_file(), agent=agent)
-    said = f"agent {agent!r} does not accept images; send the message without them"
-    assert (reply.status_code, reply.json()["errors"]) == (422, [{"field": "messages", "message": said}])
+    message = f"agent {agent!r} does not accept images; send the message without them"
+    assert (reply.status_code, reply.json()["errors"]) == (422, [{"field": "messages", "message": message}])
     listed = {each["name"]: each["images"] for each in (await ann.get("/v1/agents")).json()["items"]}
     assert (listed[agent], listed["looker"]) == (False, True)
     assert (await say(ann, agent=agent)).status_code == 200

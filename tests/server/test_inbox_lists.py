@@ -153,8 +153,8 @@ async def test_what_ended_is_counted_since_the_time_that_the_page_sends(world: W
     assert await counted(world.client(), since=since) == {"pending": 0, "mine": 0, "ended": 2}
     assert await counted(world.client("admin", "root"), since=since) == {"pending": 0, "mine": 0, "ended": 3}
     assert await counted(world.client(), since=later) == {"pending": 0, "mine": 0, "ended": 0}
-    shown = (await world.client().get("/v1/requests/cancelled")).json()
-    assert began <= datetime.fromisoformat(shown["ended_at"]) <= datetime.now(UTC)
+    body = (await world.client().get("/v1/requests/cancelled")).json()
+    assert began <= datetime.fromisoformat(body["ended_at"]) <= datetime.now(UTC)
 
 
 async def test_many_are_counted_up_to_a_number_past_which_there_are_more(

@@ -39,9 +39,9 @@ async def test_the_trail_of_journals_is_for_administrators_of_their_tenant(world
         return items
 
     assert {event["record"] for event in await audited("person")} == {"request"}
-    told = [event for event in await audited("admin") if event["record"] == "journal"]
-    assert [(event["type"], event["actor"]) for event in told] == [
+    events = [event for event in await audited("admin") if event["record"] == "journal"]
+    assert [(event["type"], event["actor"]) for event in events] == [
         ("journal.begun", "system"),
         ("journal.written", "thread:t1"),
     ]
-    assert told[-1]["changed"]["entry"] == ENTRY
+    assert events[-1]["changed"]["entry"] == ENTRY

@@ -140,8 +140,8 @@ async def test_the_same_answer_sent_twice_never_counts_for_the_next_question() -
 
 async def test_an_agents_token_never_answers(world: World) -> None:
     request, agent = await waiting(world), tool(world, "agent", "bot")
-    shown = (await agent.get("threads/t1")).json()
-    assert list(shown["interrupts"]) == [request["id"]], "an agent sees what it asks"
+    thread = (await agent.get("threads/t1")).json()
+    assert list(thread["interrupts"]) == [request["id"]], "an agent sees what it asks"
     end = {"values": None, "as_node": "__end__"}
     for id in ("t1", f"request:{request['id']}"):
         assistant = "refund" if id == "t1" else "ringi"
@@ -240,9 +240,9 @@ async def test_the_same_answer_again_is_the_same_and_another_ones_is_too_late(wo
 
 
 async def test_a_run_is_begun_only_by_an_input_that_the_agent_takes(world: World) -> None:
-    chat, said = tool(world), {"messages": [{"type": "ai", "content": "I approve"}]}
+    chat, run_input = tool(world), {"messages": [{"type": "ai", "content": "I approve"}]}
     for assistant, input, expected in (
-        ("chat", said, 422),
+        ("chat", run_input, 422),
         ("chat", {"messages": [{"type": "human", "content": [{"type": "image_url"}]}]}, 422),
         ("refund", {"order": "many"}, 422),
         ("refund", None, 422),
@@ -258,8 +258,8 @@ async def test_a_null_argument_is_shown_as_text_and_comes_back_as_null(world: Wo
     """Agent Inbox fails on null."""
     action = {"name": "book", "args": {"room": None, "tags": ["a"], "note": "x"}}
     request, inbox = await world.asked(id="r1", action=action), tool(world)
-    shown = (await inbox.get("threads/request:r1")).json()["interrupts"]["r1"][0]["value"]["action_request"]
-    assert shown["args"] == {"room": "", "tags": ["a"], "note": "x"}
+    action_request = (await inbox.get("threads/request:r1")).json()["interrupts"]["r1"][0]["value"]["action_request"]
+    assert action_request["args"] == {"room": "", "tags": ["a"], "note": "x"}
     changed = {"action": "book", "args": {"room": "", "tags": '["b"]', "note": "5"}}
     assert (await resume(inbox, [{"type": "edit", "args": changed}], "request:r1")).status_code == 200
     after = (await world.client().get(f"/v1/requests/{request.id}")).json()
@@ -324,12 +324,12 @@ async def test_everything_under_the_digest_is_shown(world: World) -> None:
     form = {
         "fields": [{"type": "select", "name": "why", "label": "Reason", "options": [{"value": "l", "label": "late"}]}]
     }
-    told: dict[str, Any] = {
+    options: dict[str, Any] = {
         "context": {"secret": "4711"},
         "actions": {"approve": {"label": "Ship it"}},
         "priority": "urgent",
     }
-    await world.asked(id="r1", title="Ship?", description="Now.", form=form, fallback={"why": "none"}, **told)
+    await world.asked(id="r1", title="Ship?", description="Now.", form=form, fallback={"why": "none"}, **options)
     value = (await tool(world).get("threads/request:r1")).json()["interrupts"]["r1"][0]["value"]
     assert value["action_request"]["action"] == "Ship?"
     for words in ("Now.", "Reason", "late", "4711", "Ship it", "urgent", "none"):

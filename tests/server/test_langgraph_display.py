@@ -35,8 +35,8 @@ async def test_every_block_is_told_in_the_description(world: World, path: str, a
     reply = (await world.client().get(f"/langgraph/threads/request:{request.id}{path}")).json()
     found = descriptions(reply)
     assert found
-    told = found[0]
+    description = found[0]
     for part in ("c-77", "4000", "The damaged parcel", "WHERE id = 1182", "14 days", "https://example.com/t/1?a=b"):
-        assert part in told, part
-    assert f"Images are displayed only on Ringi's own page: /r/{request.id}" in told
+        assert part in description, part
+    assert f"Images are displayed only on Ringi's own page: /r/{request.id}" in description
     assert blocks[1]["data"] not in json.dumps(reply)

@@ -46,9 +46,9 @@ ANSWER = {"decision": "respond", "message": "yes", "digest": "?"}
 HITL = {"request_id": "{id}", "session_id": "{id}", "action": "reject", "data": {}}
 FILE = {"field": "file", "name": "a.txt", "data": "YQ=="}
 NEW_RUN = {"agent": "two_questions", "input": {}}
-SAID = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}
+MESSAGE = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}
 AGUI_TURN = {"threadId": "{id}", "runId": "r1", "messages": [{"id": "m1", "role": "user", "content": "Hello"}]}
-CHAT_TURN = {"id": "{id}", "agent": "chat", "messages": [SAID]}
+CHAT_TURN = {"id": "{id}", "agent": "chat", "messages": [MESSAGE]}
 READ = Row(owned(200, HIDDEN), owned(200, HIDDEN), owned(200, 200))
 DECIDE = owned(200, HIDDEN)
 SAME = dict.fromkeys(ROLES, 200)
@@ -151,7 +151,7 @@ SIGN_IN = ("/v1/session/ways", "/v1/session/oidc", "/v1/session/oidc/callback")
 HEALTH = ("/healthz", "/readyz", "/metrics", "/openapi.json")
 PUBLIC = {("GET", path) for path in (*HEALTH, *ADDRESSES, *PICTURES, *SIGN_IN, "/third-party-licenses.md")}
 NEEDS_NO_TOKEN = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
-ENGRAMMERS = {place: Row(*told) for place, told in (CONVERSATIONS | PLAYBOOKS).items()}
+ENGRAMMERS = {place: Row(*values) for place, values in (CONVERSATIONS | PLAYBOOKS).items()}
 ROWS = REQUESTS | THREADS | PLAIN | MEMORIES | ASSISTANTS | ENGRAMMERS
 
 

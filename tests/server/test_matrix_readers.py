@@ -160,15 +160,15 @@ async def test_a_snapshot_shows_a_request_to_its_readers_alone(world: World) -> 
     requests = await ask_finance(world)
     clients = {reader: client_of(world, reader) for reader in READERS}
     for path in SNAPSHOTS:
-        shown = set[Reader]()
+        readers = set[Reader]()
         for reader, client in clients.items():
             for id in (THREAD, requests[0].id) if "{id}" in path else ("",):
                 place = path.format(id=id, agent="payroll", action_id="count-1", bullet="b-00009", number=1)
                 leaks = leaked((await client.get(place)).text, requests)
                 assert reader.may or not leaks, (reader, place, leaks)
-                shown |= {reader} if leaks else set()
+                readers |= {reader} if leaks else set()
         if path in ("/v1/threads/{id}", "/v1/requests/{id}", "/v1/requests"):
-            assert shown == {reader for reader in READERS if reader.may}
+            assert readers == {reader for reader in READERS if reader.may}
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ async def assert_for_fay_alone(world: World, id: str, requests: list[Request]) -
     """Give requests to one person, and read a conversation as everybody."""
     for request in requests:
         await world.inbox.reassign(request.id, "root", assignee="fay")
-    shown = set[Reader]()
+    readers = set[Reader]()
     for reader in READERS:
         client = client_of(world, reader)
         replies = [
@@ -257,8 +257,8 @@ async def assert_for_fay_alone(world: World, id: str, requests: list[Request]) -
         ]
         replies.append(await client.post("/getEngrammerState", json={"threadId": id}))
         digests = [request.digest for request in requests]
-        shown |= {reader for reply in replies if any(digest in reply.text for digest in digests)}
-    assert shown == {reader for reader in READERS if reader.name in ("root", "fay")}
+        readers |= {reader for reply in replies if any(digest in reply.text for digest in digests)}
+    assert readers == {reader for reader in READERS if reader.name in ("root", "fay")}
 
 
 async def test_the_views_of_an_assistant_show_its_requests_to_their_readers_alone() -> None:

@@ -16,7 +16,7 @@ FORM = {
 }
 
 
-async def told(world: World, id: str = "r1", by: str = "ann", note: str = "no fish") -> None:
+async def remember(world: World, id: str = "r1", by: str = "ann", note: str = "no fish") -> None:
     asked = await world.asked(id=id, title="What do you eat?", form=FORM, context={"memory_category": "food"})
     answer = Answer(decision="approve", digest=asked.digest, data={"note": note})
     await world.inbox.answer(id, answer, by=by, channel="test")
@@ -36,8 +36,8 @@ async def test_what_was_answered_by_the_page_is_listed_with_its_form(world: Worl
     )
     assert (await ann.post("/v1/requests/r1/respond", json=body)).status_code == 200
     (memory,) = (await listed(world))["items"]
-    said = ("id", "category", "question", "answer", "edited_at", "thread_id", "schema")
-    assert [memory[name] for name in said] == ["r1", "food", "What do you eat?", {"note": "no fish"}, None, None, None]
+    names = ("id", "category", "question", "answer", "edited_at", "thread_id", "schema")
+    assert [memory[name] for name in names] == ["r1", "food", "What do you eat?", {"note": "no fish"}, None, None, None]
     assert [field["label"] for field in memory["form"]["fields"]] == ["What you eat", "Diet"]
     assert (await ann.get("/v1/memories/r1")).json() == memory
     assert (await listed(world, name="bob"))["items"] == []
@@ -45,7 +45,7 @@ async def test_what_was_answered_by_the_page_is_listed_with_its_form(world: Worl
 
 async def test_pages_lead_to_all_of_them_once(world: World) -> None:
     for n in range(5):
-        await told(world, f"r{n}")
+        await remember(world, f"r{n}")
     seen, query = list[str](), "?limit=2"
     while query:
         page = await listed(world, query)
@@ -55,7 +55,7 @@ async def test_pages_lead_to_all_of_them_once(world: World) -> None:
 
 
 async def test_an_edit_is_checked_field_by_field(world: World) -> None:
-    await told(world)
+    await remember(world)
     ann = world.client("person", "ann")
     refused = await ann.patch("/v1/memories/r1", json={"data": {"note": "x" * 21, "diet": "none", "more": 1}})
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
@@ -71,7 +71,7 @@ async def test_an_edit_is_checked_field_by_field(world: World) -> None:
 
 
 async def test_an_edit_of_what_was_changed_meanwhile_is_refused(world: World) -> None:
-    await told(world)
+    await remember(world)
     ann = world.client("person", "ann")
     seen = (await ann.get("/v1/memories/r1")).json()["answered_at"]
     bodies = [{"data": {"note": note}, "told_at": seen} for note in ("meat", "rice")]
@@ -82,7 +82,7 @@ async def test_an_edit_of_what_was_changed_meanwhile_is_refused(world: World) ->
 
 
 async def test_what_is_deleted_is_gone_and_the_answer_stays(world: World) -> None:
-    await told(world)
+    await remember(world)
     ann = world.client("person", "ann")
     assert [(await ann.delete("/v1/memories/r1")).status_code for _ in range(2)] == [204, 404]
     assert (await ann.get("/v1/memories/r1")).status_code == 404
@@ -92,12 +92,12 @@ async def test_what_is_deleted_is_gone_and_the_answer_stays(world: World) -> Non
 
 
 async def test_nobody_who_sees_the_request_sees_what_became_of_its_memory(world: World) -> None:
-    await told(world)
+    await remember(world)
     ann = world.client("person", "ann")
     await ann.patch("/v1/memories/r1", json={"data": {"note": "secretly meat"}})
     admin = world.client("admin", "root")
     for path in ("/v1/requests/r1", "/v1/requests", "/v1/audit?request_id=r1", "/v1/audit"):
-        shown = (await admin.get(path)).text
-        assert "no fish" in shown
-        assert "secretly meat" not in shown, path
+        text = (await admin.get(path)).text
+        assert "no fish" in text
+        assert "secretly meat" not in text, path
     assert (await admin.get("/v1/memories/r1")).status_code == 404

@@ -55,7 +55,7 @@ def office(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         url = f"{request.getfixturevalue('postgres_url')}?schema=offers_{uuid.uuid4().hex[:12]}"
     port = servers.free_port()
     with begun(folder, "serve", "--url", url, "--port", str(port)) as server:
-        until(lambda: status(port, "/readyz") == 200, "it is ready", lambda: server.said)
+        until(lambda: status(port, "/readyz") == 200, "it is ready", lambda: server.output)
         yield Office(folder, url, port)
 
 
@@ -98,7 +98,7 @@ def test_a_server_without_agents_starts_the_runs_of_its_workers(office: Office) 
     assert office.agents() == {}
     assert office.start("t1", "refund").status_code == 404
     with office.worker() as worker:
-        until(office.agents, "the agents of the worker are known", lambda: worker.said)
+        until(office.agents, "the agents of the worker are known", lambda: worker.output)
         assert office.agents().keys() == {"refund"}
         assert office.agents()["refund"]["title"] == "Refund"
         assert office.agents()["refund"]["input_schema"]["required"] == ["order"]
@@ -119,7 +119,7 @@ def test_a_server_without_agents_starts_the_runs_of_its_workers(office: Office) 
 def test_workers_with_other_agents_and_other_versions_share_the_runs(office: Office) -> None:
     with office.worker() as one, office.worker("others") as two, office.worker("upgraded") as three:
         both = {"refund", "other"}
-        until(lambda: office.agents().keys() == both, "both are known", lambda: one.said + two.said)
+        until(lambda: office.agents().keys() == both, "both are known", lambda: one.output + two.output)
         for n in range(3):
             for agent in both:
                 assert office.start(f"{agent}-{n}", agent, 7).status_code == 202
@@ -127,6 +127,6 @@ def test_workers_with_other_agents_and_other_versions_share_the_runs(office: Off
             for agent in both:
                 office.comes_to(f"{agent}-{n}", "interrupted")
         # Either version may take a run: what one of them refuses is refused.
-        until(lambda: office.probe(77) == 422, "two versions are known", lambda: three.said)
+        until(lambda: office.probe(77) == 422, "two versions are known", lambda: three.output)
         assert three.end() == 0
         assert office.probe(77) == 202

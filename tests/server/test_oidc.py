@@ -274,12 +274,12 @@ async def test_a_new_key_of_the_provider_is_taken_at_once_and_keys_are_asked_for
 
 async def test_a_way_back_works_once(world: World, provider: Provider) -> None:
     browser, address = await came_back(world, provider)
-    kept = browser.cookies[COOKIE]
+    cookie = browser.cookies[COOKIE]
     assert (await browser.get(address)).status_code == 302
     thief = world.stranger()
 
     await assert_outside(thief, await thief.get(address), "has not started a sign-in")
-    await assert_outside(thief, await thief.get(address, headers={"cookie": f"{COOKIE}={kept}"}), "already completed")
+    await assert_outside(thief, await thief.get(address, headers={"cookie": f"{COOKIE}={cookie}"}), "already completed")
 
 
 async def test_a_code_is_not_taken_for_another_sign_in(world: World, provider: Provider) -> None:
@@ -340,9 +340,9 @@ async def test_a_departure_cannot_be_made_up(world: World, provider: Provider, w
 
 async def test_what_a_browser_keeps_while_it_is_away_is_no_session(world: World, provider: Provider) -> None:
     browser, _ = await came_back(world, provider)
-    kept = browser.cookies[COOKIE]
+    cookie = browser.cookies[COOKIE]
 
-    for headers in ({"cookie": f"ringi_session={kept}"}, {"authorization": f"Bearer {kept}"}):
+    for headers in ({"cookie": f"ringi_session={cookie}"}, {"authorization": f"Bearer {cookie}"}):
         assert (await world.stranger().get("/v1/session", headers=headers)).status_code == 401
 
 

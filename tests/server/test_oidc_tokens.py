@@ -177,8 +177,8 @@ async def test_an_error_is_a_page_in_the_persons_language(world: World, language
     person = world.stranger(accept=BROWSER, **{"accept-language": language})
     began = await person.get("/v1/session/oidc")
     state = httpx.URL(began.headers["location"]).params["state"]
-    told = {"state": state, "error": "access_denied", "error_description": "<script>x</script>", "session_state": "1"}
-    reply = await person.get(CALLBACK, params=told)
+    params = {"state": state, "error": "access_denied", "error_description": "<script>x</script>", "session_state": "1"}
+    reply = await person.get(CALLBACK, params=params)
     assert (reply.status_code, reply.headers["content-type"]) == (401, "text/html; charset=utf-8")
     assert TITLES[language] in reply.text
     assert f'lang="{language}"' in reply.text

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.server.test_threads import RUN, shown
+from tests.server.test_threads import RUN, wait_for_thread
 from tests.server.world import World, listening, until
 
 from ringi.base.clock import utc_now
@@ -70,10 +70,10 @@ async def test_a_failed_thread_is_listed_and_goes_on_after_a_retry(world: World)
     reply = await admin(world).post("/v1/threads/t1/retry", json={"reason": "paper is here"})
     shown_now = reply.json()
     assert (reply.status_code, shown_now["status"], shown_now["reason"]) == (200, "running", "paper is here")
-    for request in (await shown(world, "interrupted"))["pending"]:
+    for request in (await wait_for_thread(world, "interrupted"))["pending"]:
         answer = {"decision": "respond", "message": "blue", "digest": request["digest"]}
         assert (await world.client().post(f"/v1/requests/{request['id']}/respond", json=answer)).status_code == 200
-    assert (await shown(world, "done"))["values"] == {"answers": {"colour": "blue", "city": "blue"}}
+    assert (await wait_for_thread(world, "done"))["values"] == {"answers": {"colour": "blue", "city": "blue"}}
     assert await listed(admin(world)) == []
 
 
@@ -82,8 +82,8 @@ async def test_a_stranded_request_is_listed_and_resumes_after_a_retry(world: Wor
     answer = {"decision": "respond", "message": "blue", "digest": lost.digest}
     await world.client().post(f"/v1/requests/{lost.id}/respond", json=answer)
     (item,) = await listed(admin(world))
-    told = (item["kind"], item["request_id"], item["title"], item["status"], item["why"])
-    assert told == ("request", lost.id, lost.title, "completed", WHY)
+    summary = (item["kind"], item["request_id"], item["title"], item["status"], item["why"])
+    assert summary == ("request", lost.id, lost.title, "completed", WHY)
     assert (await admin(world).post("/v1/threads/t1/retry")).json()["attention"] is None
     await until(lambda: is_taken_up(world, lost))
     assert await listed(admin(world)) == []
@@ -100,9 +100,9 @@ async def is_taken_up(world: World, request: Request) -> bool:
 async def test_an_abandoned_thread_is_idle_and_its_requests_are_withdrawn(world: World) -> None:
     lost = await stranded(world)
     reply = await admin(world).post("/v1/threads/t1/abandon", json={"reason": "not needed any more"})
-    told = reply.json()
-    assert (reply.status_code, told["status"], told["pending"]) == (200, "idle", [])
-    assert told["reason"] == "not needed any more"
+    thread = reply.json()
+    assert (reply.status_code, thread["status"], thread["pending"]) == (200, "idle", [])
+    assert thread["reason"] == "not needed any more"
     request = (await world.client().get(f"/v1/requests/{lost.id}")).json()
     assert (request["status"], request["reason"]) == ("cancelled", "abandoned")
     assert await listed(admin(world)) == []

@@ -30,16 +30,16 @@ async def test_asking_twice_with_one_id_returns_the_stored_request(world: World)
 
 async def test_a_request_has_the_names_of_the_surface(world: World) -> None:
     body = {**FORM, "due_at": "2030-01-01T09:00:00+09:00", "expires_in": 60}
-    shown = (await world.client("agent", "bot").post("/v1/requests", json=body)).json()
+    reply = (await world.client("agent", "bot").post("/v1/requests", json=body)).json()
     named = (
         "id tenant version kind title description action form schema allowed actions context thread_id run_id status "
         "response assignee candidate_groups claimed_by priority created_at due_at expires_at fallback reason attention "
         "acknowledged_at digest claimed_until asked_by ended_at erased display answer_schema"
     )
-    assert set(shown) == set(named.split())
-    assert (shown["asked_by"], shown["due_at"]) == ("agent:bot", "2030-01-01T00:00:00Z")
-    assert shown["created_at"].endswith("Z")
-    assert shown["expires_at"].endswith("Z")
+    assert set(reply) == set(named.split())
+    assert (reply["asked_by"], reply["due_at"]) == ("agent:bot", "2030-01-01T00:00:00Z")
+    assert reply["created_at"].endswith("Z")
+    assert reply["expires_at"].endswith("Z")
 
 
 async def test_an_answer_completes_a_request_and_may_be_repeated(world: World) -> None:
@@ -153,8 +153,8 @@ async def test_a_claim_keeps_others_away_until_it_is_released(world: World) -> N
 async def test_a_reassigned_request_is_gone_for_who_gave_it_away(world: World) -> None:
     await world.asked(id="a")
     ann, bob = world.client("person", "ann"), world.client("person", "bob")
-    given = await ann.post("/v1/requests/a/reassign", json={"assignee": "bob"})
-    assert (given.status_code, given.json()["assignee"]) == (200, "bob")
+    reply = await ann.post("/v1/requests/a/reassign", json={"assignee": "bob"})
+    assert (reply.status_code, reply.json()["assignee"]) == (200, "bob")
     assert (await ann.get("/v1/requests/a")).status_code == 404
     assert (await bob.get("/v1/requests/a")).status_code == 200
     nobody = await bob.post("/v1/requests/a/reassign", json={})
@@ -289,8 +289,8 @@ async def test_equal_ids_in_two_tenants_never_meet(world: World) -> None:
     for client, title in ((here, "Here?"), (there, "There?")):
         assert (await client.post("/v1/requests", json={"title": title, "id": "a"})).status_code == 201
         assert (await client.post("/v1/threads/t/runs", json={"agent": "two_questions"})).status_code == 202
-    shown = (await here.get("/v1/requests/a")).json()
-    await here.post("/v1/requests/a/respond", json={"decision": "respond", "message": "x", "digest": shown["digest"]})
+    request = (await here.get("/v1/requests/a")).json()
+    await here.post("/v1/requests/a/respond", json={"decision": "respond", "message": "x", "digest": request["digest"]})
     await here.post("/v1/threads/t/cancel")
     assert (await there.get("/v1/requests/a")).json()["status"] == "pending"
     assert (await there.get("/v1/requests/a")).json()["title"] == "There?"

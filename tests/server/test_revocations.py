@@ -50,8 +50,8 @@ async def world(store_url: str) -> AsyncIterator[World]:
 
 async def revoke(backend: Backend, name: str, **more: Any) -> None:
     """Revoke what somebody has, as another process does."""
-    given = {"tenant": "default", "name": name, "at": time.time(), "by": "eve", **more}
-    await Revocations(backend).revoke(Revocation(**given))
+    fields = {"tenant": "default", "name": name, "at": time.time(), "by": "eve", **more}
+    await Revocations(backend).revoke(Revocation(**fields))
 
 
 async def is_out(client: httpx.AsyncClient) -> bool:
@@ -88,11 +88,11 @@ async def test_all_that_somebody_had_is_worth_nothing_and_others_keep_theirs(url
 async def test_one_token_is_taken_back_alone(url: str) -> None:
     async with open_world(url) as world:
         tokens = [Keys(world.keys._secret).mint(role="person", name="ann", groups=(group,)) for group in ("a", "b")]
-        lost, kept = (world.stranger(authorization=f"Bearer {token}") for token in tokens)
+        lost, valid = (world.stranger(authorization=f"Bearer {token}") for token in tokens)
         await revoke(world.backend, "ann", mark=mark_of(tokens[0]))
 
         await until(lambda: is_out(lost))
-        assert await is_in(kept)
+        assert await is_in(valid)
 
 
 async def test_every_server_of_a_store_knows_it_and_one_that_starts_later_too(postgres_url: str) -> None:
@@ -252,11 +252,11 @@ async def test_an_entry_that_names_one_token_takes_back_that_one_whatever_else_i
         revocations = Revocations(backend)
         await revocations.begin()
 
-        told = [
+        results = [
             revocations.is_revoked("default", "ann", "person", TokenMetadata(mark, 1.0)) for mark in ("lost", "kept")
         ]
 
-        assert told == [True, False]
+        assert results == [True, False]
         await revocations.close()
 
 

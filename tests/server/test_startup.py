@@ -40,11 +40,11 @@ class Process:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=env, cwd=folder)
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text()
 
     def says(self, words: str) -> None:
-        until(lambda: words in self.said, f"it says {words!r}", lambda: self.said)
+        until(lambda: words in self.output, f"it says {words!r}", lambda: self.output)
 
     def code(self) -> int:
         return self._process.wait(LIMIT)
@@ -97,20 +97,20 @@ def serve(folder: Path, url: str, port: int, *words: str) -> Any:
 def waits_and_goes_on(folder: Path, url: str, start: Callable[[], None]) -> None:
     port = servers.free_port()
     with serve(folder, url, port) as process:
-        until(lambda: status(port, "/readyz") == 503, "it is not ready", lambda: process.said)
-        told = reply(port, "/readyz")
-        assert told
-        assert "waiting for its store" in told.json()["detail"]
-        assert int(told.headers["retry-after"]) >= 1
-        assert told.headers["content-type"] == "application/problem+json"
+        until(lambda: status(port, "/readyz") == 503, "it is not ready", lambda: process.output)
+        response = reply(port, "/readyz")
+        assert response
+        assert "waiting for its store" in response.json()["detail"]
+        assert int(response.headers["retry-after"]) >= 1
+        assert response.headers["content-type"] == "application/problem+json"
         assert status(port, "/healthz") == 200
         assert status(port, "/v1/requests") == 503
         process.says("waiting for the store")
         start()
-        until(lambda: status(port, "/readyz") == 200, "it is ready", lambda: process.said)
+        until(lambda: status(port, "/readyz") == 200, "it is ready", lambda: process.output)
         assert status(port, "/v1/requests") == 401
         process.says("Ringi is running")
-        assert "Traceback" not in process.said
+        assert "Traceback" not in process.output
 
 
 def test_a_server_waits_for_its_postgresql(postgres: servers.MortalPostgres, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_process_that_waits_ends_when_told(tmp_path: Path, words: list[str], n
     with begun(tmp_path, *words, "--url", nowhere("postgresql")) as process:
         process.says("waiting for the store")
         assert process.end(number) in (0, 130, -number)
-        assert "Traceback" not in process.said
+        assert "Traceback" not in process.output
 
 
 def nowhere(scheme: str) -> str:
@@ -153,7 +153,7 @@ def nowhere(scheme: str) -> str:
 def test_a_process_gives_up_after_the_time_that_it_was_given(tmp_path: Path, scheme: str) -> None:
     with begun(tmp_path, "serve", "--port", "0", "--url", nowhere(scheme), RINGI_STORE_TIMEOUT="0.3") as process:
         assert process.code() == 1
-        assert "the store is unavailable" in process.said.splitlines()[-1]
+        assert "the store is unavailable" in process.output.splitlines()[-1]
 
 
 def test_what_no_waiting_mends_is_not_tried_again(
@@ -168,5 +168,5 @@ def test_what_no_waiting_mends_is_not_tried_again(
     for url, why in wrong.items():
         with begun(tmp_path, "serve", "--port", "0", "--url", url) as process:
             assert process.code() == 2
-            assert why in process.said
-            assert "waiting" not in process.said
+            assert why in process.output
+            assert "waiting" not in process.output

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from langgraph.graph import START, MessagesState, StateGraph
-from tests.server.test_chat import Said, ag_ui, stream, ui
+from tests.server.test_chat import JsonObject, ag_ui, stream, ui
 from tests.server.world import LIMIT, World, listening, open_world, until
 
 from ringi.contracts.stream import StreamItem
@@ -38,7 +38,7 @@ class Stage:
         reply = await self.client.post("/v1/threads/t1/runs", json=RUN)
         assert reply.status_code == 202, reply.text
 
-    async def say(self, *events: Said) -> None:
+    async def say(self, *events: JsonObject) -> None:
         thread = await self.world.runner.get(*KEY)
         await self.world.backend.stream.append(KEY, [StreamItem(event) for event in events], fence=thread.fence)
         await self.world.backend.notifier.publish(f"stream/{KEY.tenant}/{KEY.id}")
@@ -51,8 +51,8 @@ class Stage:
         )
 
     async def take_over(self, *, ends_first: bool = False) -> None:
-        taken_back: Said = {"type": "CUSTOM", "name": SUPERSEDED, "value": {"messageId": "m"}}
-        end: Said = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
+        taken_back: JsonObject = {"type": "CUSTOM", "name": SUPERSEDED, "value": {"messageId": "m"}}
+        end: JsonObject = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
         await self.say(
             *([end, taken_back] if ends_first else [taken_back, end]),
             {"type": "TEXT_MESSAGE_START", "messageId": "m~1", "role": "assistant"},
@@ -117,15 +117,15 @@ async def test_the_ai_sdk_is_told_which_text_to_leave_out(stage: Stage, ends_fir
     async with aclosing(stream(stage.client, ui("hello", "m1"))) as parts:
         await passed(parts, lambda part: part["type"] == "start")
         await stage.say_half()
-        begun, said = await passed(parts, has(HALF))
+        begun, delta = await passed(parts, has(HALF))
         assert begun["providerMetadata"] == {"ringi": {"messageId": "m"}}
-        assert said == {"type": "text-delta", "id": "m", "delta": HALF}
+        assert delta == {"type": "text-delta", "id": "m", "delta": HALF}
         await stage.take_over(ends_first=ends_first)
-        told = await passed(parts, has(WHOLE))
+        rest = await passed(parts, has(WHOLE))
         taken_back = {"type": "data-ringi-superseded", "id": "m", "data": {"messageId": "m"}}
         ended = {"type": "text-end", "id": "m"}
-        assert told[:2] == ([ended, taken_back] if ends_first else [taken_back, ended])
-        assert [part["type"] for part in told[2:]] == ["text-start", "text-delta"]
+        assert rest[:2] == ([ended, taken_back] if ends_first else [taken_back, ended])
+        assert [part["type"] for part in rest[2:]] == ["text-start", "text-delta"]
         stage.end()
         assert (await passed(parts, lambda part: False))[-1]["type"] == "finish"
 
@@ -137,8 +137,8 @@ async def test_nobody_who_comes_later_is_shown_the_fragment(stage: Stage, betwee
     await stage.say(*({"type": "CUSTOM", "name": "progress", "value": n} for n in range(between)))
     await stage.take_over()
     for late in (stream_again(stage), stream(stage.client, CONNECT)):
-        async with aclosing(late) as told:
-            seen = await passed(told, has(WHOLE))
+        async with aclosing(late) as parts:
+            seen = await passed(parts, has(WHOLE))
             assert texts(seen) == [WHOLE]
             assert "superseded" not in str(seen)
     stage.end()
@@ -158,7 +158,7 @@ async def stream_again(stage: Stage) -> AsyncGenerator[Any, None]:
             yield (await parts.next()).data
 
 
-async def told_to(stage: Stage, turn: tuple[str, Said]) -> list[Any]:
+async def told_to(stage: Stage, turn: tuple[str, JsonObject]) -> list[Any]:
     return [event async for event in stream(stage.client, turn)]
 
 
@@ -173,11 +173,11 @@ async def test_ag_ui_is_sent_the_messages_without_the_fragment(stage: Stage, end
         await stage.say_half()
         await passed(events, has(HALF))
         await stage.take_over(ends_first=ends_first)
-        told = await passed(events, has(WHOLE))
+        rest = await passed(events, has(WHOLE))
         types = ["TEXT_MESSAGE_END", "CUSTOM"] if ends_first else ["CUSTOM", "TEXT_MESSAGE_END"]
         types += ["MESSAGES_SNAPSHOT", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT"]
-        assert [event["type"] for event in told] == types
-        assert told[2]["messages"] == [{"id": "m1", "role": "user", "content": "hello"}]
+        assert [event["type"] for event in rest] == types
+        assert rest[2]["messages"] == [{"id": "m1", "role": "user", "content": "hello"}]
         stage.end()
         assert (await passed(events, lambda event: False))[-1]["type"] == "RUN_FINISHED"
 
@@ -186,16 +186,16 @@ async def test_ag_ui_is_sent_the_messages_without_the_fragment(stage: Stage, end
 async def test_langgraphs_values_lose_the_fragment(stage: Stage, ends_first: bool) -> None:
     path, body = LANGGRAPH_RUN
     await stage.client.post("/langgraph/threads", json={"thread_id": "t1"})
-    said = {"messages": [{"type": "human", "id": "m1", "content": "hello"}]}
-    async with aclosing(stream(stage.client, (path, {**body, "input": said}))) as values:
+    run_input = {"messages": [{"type": "human", "id": "m1", "content": "hello"}]}
+    async with aclosing(stream(stage.client, (path, {**body, "input": run_input}))) as values:
         await passed(values, lambda value: "messages" in value)
         await stage.say_half()
         await stage.say({"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "look"})
         await stage.say({"type": "TOOL_CALL_END", "toolCallId": "c1"})
         assert HALF in str((await anext(values))["messages"])
         await stage.take_over(ends_first=ends_first)
-        told = await passed(values, lambda value: HALF not in str(value["messages"]))
-        assert WHOLE not in str(told)
+        rest = await passed(values, lambda value: HALF not in str(value["messages"]))
+        assert WHOLE not in str(rest)
         stage.end()
         last = (await passed(values, lambda value: False))[-1]
         assert [message["content"] for message in last["messages"] if message["content"]] == ["hello", WHOLE]
@@ -206,7 +206,7 @@ async def test_the_stream_itself_keeps_all_and_names_what_is_superseded(stage: S
     await stage.say_half()
     await stage.take_over()
     async with listening(stage.client, "/v1/threads/t1/stream") as events:
-        told = [(await events.next()).data for _ in range(8)]
-    assert texts(told) == [HALF, WHOLE]
-    assert [event["value"] for event in told if event["type"] == "CUSTOM"] == [{"messageId": "m"}]
+        items = [(await events.next()).data for _ in range(8)]
+    assert texts(items) == [HALF, WHOLE]
+    assert [event["value"] for event in items if event["type"] == "CUSTOM"] == [{"messageId": "m"}]
     stage.end()

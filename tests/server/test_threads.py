@@ -14,7 +14,7 @@ from ringi.server.problems import SPREAD_SECONDS
 RUN = {"agent": "two_questions", "input": {}}
 
 
-async def shown(world: World, status: str) -> Any:
+async def wait_for_thread(world: World, status: str) -> Any:
     found: dict[str, Any] = {}
 
     async def holds() -> bool:
@@ -29,7 +29,7 @@ async def test_an_agent_runs_asks_and_ends(world: World) -> None:
     client = world.client()
     started = await client.post("/v1/threads/t1/runs", json=RUN)
     assert (started.status_code, started.json()["thread_id"]) == (202, "t1")
-    thread = await shown(world, "interrupted")
+    thread = await wait_for_thread(world, "interrupted")
     assert set(thread) == {
         "id", "agent", "title", "status", "run_id", "values", "pending", "error", "attention",
         "can_ask_again", "reason", "started_by", "created_at", "updated_at", "erased",
@@ -40,7 +40,7 @@ async def test_an_agent_runs_asks_and_ends(world: World) -> None:
         assert request == (await client.get(f"/v1/requests/{request['id']}")).json()
         answer = {"decision": "respond", "message": "blue", "digest": request["digest"]}
         await client.post(f"/v1/requests/{request['id']}/respond", json=answer)
-    done = await shown(world, "done")
+    done = await wait_for_thread(world, "done")
     assert done["values"] == {"answers": {"colour": "blue", "city": "blue"}}
     assert (done["pending"], done["error"]) == ([], None)
 
@@ -54,7 +54,7 @@ async def test_a_busy_thread_takes_no_new_input(world: World) -> None:
 async def test_a_cancelled_thread_is_idle_and_its_requests_are_withdrawn(world: World) -> None:
     client = world.client()
     await client.post("/v1/threads/t1/runs", json=RUN)
-    pending = (await shown(world, "interrupted"))["pending"]
+    pending = (await wait_for_thread(world, "interrupted"))["pending"]
     reply = await client.post("/v1/threads/t1/cancel")
     assert (reply.json()["status"], reply.json()["pending"]) == ("idle", [])
     states = {(await client.get(f"/v1/requests/{request['id']}")).json()["status"] for request in pending}
@@ -64,11 +64,11 @@ async def test_a_cancelled_thread_is_idle_and_its_requests_are_withdrawn(world: 
 async def test_why_a_run_is_cancelled_stands_with_the_thread_and_with_what_ends(world: World) -> None:
     client = world.client()
     await client.post("/v1/threads/t1/runs", json=RUN)
-    (request, *_) = (await shown(world, "interrupted"))["pending"]
+    (request, *_) = (await wait_for_thread(world, "interrupted"))["pending"]
     reply = await client.post("/v1/threads/t1/cancel", json={"reason": "the order was a test"})
     assert reply.json()["reason"] == "the order was a test"
-    told = (await client.get(f"/v1/requests/{request['id']}")).json()["reason"]
-    assert told == "the thread was cancelled: the order was a test"
+    reason = (await client.get(f"/v1/requests/{request['id']}")).json()["reason"]
+    assert reason == "the thread was cancelled: the order was a test"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ async def test_nothing_can_be_planted_in_the_thread_of_another(world: World) -> 
     planted = {"title": "Pay me?", "thread_id": "t1"}
     assert (await mallory.post("/v1/requests", json=planted)).status_code == 201
     await own.post("/v1/threads/t1/runs", json=RUN)
-    await shown(world, "interrupted")
+    await wait_for_thread(world, "interrupted")
     refused = await mallory.post("/v1/requests", json=planted)
     assert (refused.status_code, refused.json()["detail"]) == (404, "no thread 't1'")
     beside = await own.post("/v1/requests", json={"title": "And this?", "thread_id": "t1"})
@@ -122,7 +122,7 @@ async def test_an_agent_with_all_the_open_requests_that_it_may_have_begins_no_ru
     async with open_world(store_url, max_open_requests=2) as world:
         client = world.client("agent", "bot")
         assert (await client.post("/v1/threads/t1/runs", json=RUN)).status_code == 202
-        await shown(world, "interrupted")
+        await wait_for_thread(world, "interrupted")
         refused = await client.post("/v1/threads/t2/runs", json=RUN)
         assert (refused.status_code, refused.json()["code"]) == (429, "limit")
         assert (await client.get("/v1/threads/t2")).status_code == 404
@@ -141,10 +141,10 @@ async def test_an_agent_that_only_others_begin_is_offered_to_nobody(store_url: s
     async with open_world(store_url, more_agents=[inner]) as world:
         client = world.client()
         assert "inner" not in [agent["name"] for agent in (await client.get("/v1/agents")).json()["items"]]
-        said = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}
+        message = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}
         begun = {
             "/v1/threads/t1/runs": RUN | {"agent": "inner"},
-            "/v1/chat": {"id": "t1", "agent": "inner", "messages": [said]},
+            "/v1/chat": {"id": "t1", "agent": "inner", "messages": [message]},
             "/agui/inner": {"threadId": "t1", "runId": "r1", "messages": [], "forwardedProps": {}},
         }
         for path, body in begun.items():

@@ -58,8 +58,8 @@ class World:
 
     def proxied(self, role: str, name: str, groups: tuple[str, ...] = ()) -> httpx.AsyncClient:
         """Return a person for whom a trusted proxy vouches."""
-        told = {"x-forwarded-user": name, "x-forwarded-groups": ",".join((*groups, role)), "origin": self.url}
-        return self.stranger(**told)
+        headers = {"x-forwarded-user": name, "x-forwarded-groups": ",".join((*groups, role)), "origin": self.url}
+        return self.stranger(**headers)
 
     def stranger(self, **headers: str) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app) if self.url == "http://localhost" else None
