@@ -134,7 +134,7 @@ async def test_what_is_in_memory_is_said_to_end_with_the_process(caplog: pytest.
             async with at_work(url, [agent()]) as world:
                 await did(world, "put dune", "t1")
                 await did(world, "put emma", "t2")
-            assert caplog.text.count("it ends with this process") == times
+            assert caplog.text.count("lost when this process ends") == times
 
 
 async def test_tools_get_it_by_injection_and_by_their_runtime(url: str) -> None:

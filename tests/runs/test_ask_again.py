@@ -213,7 +213,7 @@ async def test_to_ask_again_is_for_runs_that_failed_on_an_answer(file: str) -> N
     agents = [agent_of(one_node(broken)), Agent("asks", one_node(shouting), input=lambda _: {"log": []}, output=dict)]
     async with at_work(file, agents) as world:
         await world.run("agent", {})
-        with pytest.raises(ConflictError, match="did not fail on an answer"):
+        with pytest.raises(ConflictError, match="did not fail after an answer"):
             await ask_again(world)
         waiting = await world.run("asks", {}, "t2")
         again = await operations.ask_again(world.backend, world.inbox, "t2", by="root")
