@@ -128,7 +128,7 @@ def test_a_file_is_attached_with_the_answer(desk: Desk, tmp_path: Path) -> None:
 
 def test_an_answer_to_something_else_than_was_seen_is_refused(desk: Desk) -> None:
     asked = desk.ask("Refund?", action=Action("refund", {"amount": 40}))
-    assert "is not that of request" in refused(desk, 1, "respond", asked.id, "approve", "--digest", "sha256:00")
+    assert "does not match request" in refused(desk, 1, "respond", asked.id, "approve", "--digest", "sha256:00")
     answered = printed(desk, "respond", asked.id, "approve", "--digest", asked.digest, "--name", "bob")
     assert (answered["response"]["responder"], answered["response"]["channel"]) == ("bob", "cli")
 

@@ -297,7 +297,7 @@ async def test_what_is_configured_elsewhere_only_is_left_to_the_next_try(store_u
         async with office(backend, configuration):
             await until(lambda: stands("delivered"))
 
-    assert "same receivers to all servers and workers" in str(tried.error)
+    assert "use the same settings on all servers and workers" in str(tried.error)
 
 
 async def test_receivers_are_told_of_an_erasure_and_of_nothing_that_was_erased(store_url: str) -> None:

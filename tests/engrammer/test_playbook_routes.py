@@ -330,6 +330,6 @@ async def test_where_a_group_decides_nobody_else_changes_the_playbook_by_hand(mo
     async with open_world("memory://", more_agents=agents) as world:
         change: Json = {"op": "add", "text": SAND, "section": "others"}
         problem = await refused(world.client(), CHANGES, 403, "forbidden", **change)
-        assert "decided by tasters" in problem["detail"]
+        assert "only tasters may change the playbook" in problem["detail"]
         await post(world.client("person", "tea", groups=("tasters",)), CHANGES, **change)
         await post(world.client("admin", "root"), CHANGES, op="retire", bullet="b-00001")
