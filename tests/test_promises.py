@@ -3,21 +3,21 @@
 guards, in src/ringi:
   G1  backends/sqlite/database.py  WriterLane._commit_some  COMMIT, before anybody is told
   G2  backends/sqlite/store.py     save_record              AND version = ?
-      request.py                   Request._refuse_final    raise FinalError
-      inbox.py                     Inbox.answer             request.is_repeat
-  G3  feed.py                      Feed._read               wakeup.wait(recheck_after), then read
-  G4  thread.py                    Thread.acquired          is_leased
-      thread.py                    Thread.refuse_old        raise FenceError
+      domain/request.py            Request._refuse_final    raise FinalError
+      inbox/inbox.py               Inbox.answer             request.is_repeat
+  G3  inbox/feed.py                Feed._read               wakeup.wait(recheck_after), then read
+  G4  domain/thread.py             Thread.acquired          is_leased
+      domain/thread.py             Thread.refuse_old        raise FenceError
       backends/sqlite/stream.py    take_fence               AND fence <= ?
-  G5  inbox.py                     Inbox.answer             request.is_overdue
-      request.py                   Request.expired          actor SYSTEM, status expired, no response
-      ask.py                       Ask._contradictions      fallback where an action is gated
+  G5  inbox/inbox.py               Inbox.answer             request.is_overdue
+      domain/request.py            Request.expired          actor SYSTEM, status expired, no response
+      domain/ask.py                Ask._contradictions      fallback where an action is gated
   G6  backends/sqlite/database.py  WriterLane._in_savepoint ROLLBACK TO task
       backends/sqlite/store.py     SqliteStore.put          one task for record and event
-  G7  request.py                   Request.completed        answer.digest != self.digest
-      request.py                   Request.authorize        authorised_digest
-      ask.py                       digest_of                everything that is shown
-  G8  request.py                   Request.authorize        completed, by approve or edit
+  G7  domain/request.py            Request.completed        answer.digest != self.digest
+      domain/request.py            Request.authorize        authorised_digest
+      domain/ask.py                digest_of                everything that is shown
+  G8  domain/request.py            Request.authorize        completed, by approve or edit
   G9  backends/sqlite/store.py     get_many, possible_conditions, events    tenant = ?
 """
 

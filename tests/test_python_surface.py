@@ -18,7 +18,8 @@ INTERNAL = {
     # pydantic takes only a ValueError from a validator; each becomes an InvalidError before a caller sees it.
     "FieldValidationError",
     # Caught in the room that raises them.
-    *("BusyLaneError", "NoTlsError", "NotAskedForError", "HandlerError", "StaleError", "UnreadableReflectionError"),
+    *("BusyPartitionError", "HandlerError", "NoTlsError", "NotStartedByConversationError", "OutdatedProposalError"),
+    "UnreadableReflectionError",
     # Those of `ringi.testing` fail a test even where the tested code catches RingiError.
     *("QuestionsError", "RunFailedError", "RuleError", "UnansweredError", "UnusedRuleError"),
 }

@@ -245,7 +245,7 @@ async def test_what_one_told_is_remembered_changed_and_deleted(desks: Desks) -> 
     edited = await desks.ann.edit_memory(last.id, {"d": "meat"}, by="ann")
     assert edited.edited_at
     assert (edited.answer, await desks.ann.memory(last.id, "ann")) == ({"d": "meat"}, edited)
-    with pytest.raises(ConflictError, match="changed elsewhere"):
+    with pytest.raises(ConflictError, match="was changed since it was read"):
         await desks.ann.edit_memory(last.id, {"d": "rice"}, by="ann", told_at=last.told_at)
     assert await desks.ann.edit_memory(last.id, {"d": "meat"}, by="ann", told_at=last.told_at) == edited
     await desks.ann.edit_memory(last.id, {"d": "soup"}, by="ann", told_at=edited.told_at)

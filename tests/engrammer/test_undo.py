@@ -92,7 +92,7 @@ def test_what_is_undone_is_not_undone_twice_and_the_refusal_says_how_to_have_it_
     journal.write(journal.playbook.edit_entry("b-00001", OIL))
     journal.undo(4)
 
-    with pytest.raises(ConsumedError, match="undone already, by version 5: undo version 5 to have it back"):
+    with pytest.raises(ConsumedError, match="was already undone by version 5; to restore it, undo version 5"):
         journal.undo(4)
 
 
@@ -140,7 +140,7 @@ def test_an_undo_by_entries_that_were_read_too_early_is_refused(journal: Journal
     early = list(journal.entries)
     journal.write(journal.playbook.merge_entry("b-00001", ["b-00002"]))
 
-    with pytest.raises(OutdatedReadError, match="is at version 4, and was read up to 3: read it again"):
+    with pytest.raises(OutdatedReadError, match="is at version 4 but was read up to 3: read it again and retry"):
         journal.playbook.undo_entry(2, early)
 
 
