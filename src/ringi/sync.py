@@ -90,7 +90,11 @@ class _Blocking:
 
 
 def blocking(operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
-    """Return the operation as a function that blocks until it is done."""
+    """Return the operation as a function that blocks until it is done.
+
+    Args:
+        operation: A coroutine method of an inbox or a client.
+    """
 
     def call(facade: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
         method: Callable[P, Coroutine[Any, Any, T]] = getattr(facade._api, operation.__name__)
@@ -103,7 +107,11 @@ def blocking(operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -
 def iterating(
     operation: Callable[Concatenate[Any, P], AsyncGenerator[T, None]],
 ) -> Callable[Concatenate[Any, P], Generator[T, None, None]]:
-    """Return the operation as a function whose iterator blocks until the next item."""
+    """Return the operation as a function whose iterator blocks until the next item.
+
+    Args:
+        operation: An async generator method of an inbox or a client.
+    """
 
     def call(facade: _Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
         iterator: AsyncGenerator[T, None] = getattr(facade._api, operation.__name__)(*args, **kwargs)
@@ -184,7 +192,14 @@ class Client(_Blocking):
 def blocking_open(
     opened: Callable[P, AbstractAsyncContextManager[inbox.Inbox]],
 ) -> Callable[P, Inbox]:
-    """Return the blocking variant of a function that opens an inbox."""
+    """Return the blocking variant of a function that opens an inbox.
+
+    Args:
+        opened: A function that returns an async context manager of an inbox.
+
+    Returns:
+        A function with the same arguments. Close its inbox with `close()` or a `with` block.
+    """
 
     @functools.wraps(opened)
     def open(*args: P.args, **kwargs: P.kwargs) -> Inbox:

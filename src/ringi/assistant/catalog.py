@@ -20,19 +20,44 @@ class Catalog:
     handlers: tuple[InfoHandler, ...] = ()
 
     def info(self, key: str) -> Info:
-        """Return an info, or raise KeyError."""
+        """Return an info.
+
+        Args:
+          key: The key of the info.
+
+        Raises:
+          KeyError: There is no such info.
+        """
         return self.infos_by_key[key]
 
     def action(self, id: str) -> Action:
-        """Return an action, or raise KeyError."""
+        """Return an action.
+
+        Args:
+          id: The id of the action.
+
+        Raises:
+          KeyError: There is no such action.
+        """
         return self.actions_by_id[id]
 
     def handler(self, name: str) -> InfoHandler:
-        """Return a handler, or raise KeyError."""
+        """Return a handler.
+
+        Args:
+          name: The name of the handler.
+
+        Raises:
+          KeyError: There is no such handler.
+        """
         return self.handlers_by_name[name]
 
     def needs(self, action: Action) -> tuple[Needs, ...]:
-        """Return the required infos of an action, each as `Needs`."""
+        """Return the required infos of an action, each as `Needs`.
+
+        Args:
+          action: The action.
+        """
         return action.needs
 
     def consumers(self, key: str) -> tuple[Action, ...]:

@@ -23,12 +23,23 @@ SAFE = 2**53 - 1
 
 
 def jsonable(value: Any) -> Any:
-    """Return the value as plain JSON data: models by alias, times as RFC 3339."""
+    """Return the value as plain JSON data: models by alias, times as RFC 3339.
+
+    Args:
+        value: A model, a dataclass, a time, or lists and dicts of them.
+    """
     return to_jsonable_python(value, by_alias=True)
 
 
 def canonical(value: Any) -> bytes:
-    """Return the canonical JSON of plain JSON data, or raise `InvalidError`."""
+    """Return the canonical JSON (RFC 8785) of a value, as UTF-8.
+
+    Args:
+        value: Plain JSON data.
+
+    Raises:
+        InvalidError: The value is not portable JSON, such as NaN or an integer above 2**53 - 1.
+    """
     try:
         text = PLAIN.encode(value)
         return text.encode() if is_plain(value) else rfc8785.dumps(value)
@@ -74,5 +85,12 @@ def non_finite_paths(value: Any) -> Iterator[tuple[str, ...]]:
 
 
 def digest(value: Any) -> str:
-    """Return `sha256:` and the hex digest of the value's canonical JSON."""
+    """Return `sha256:` and the hex digest of the value's canonical JSON.
+
+    Args:
+        value: Plain JSON data.
+
+    Raises:
+        InvalidError: The value is not portable JSON.
+    """
     return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()

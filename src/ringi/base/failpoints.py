@@ -17,7 +17,11 @@ PASSED: Counter[str] = Counter()
 
 
 def failpoint(name: str) -> None:
-    """Kill this process like a power cut if `RINGI_FAILPOINT=name:kill9` is set; `kill9@3` kills at the third pass."""
+    """Kill this process like a power cut if `RINGI_FAILPOINT=name:kill9` is set; `kill9@3` kills at the third pass.
+
+    Args:
+        name: The name of this point, such as `change.after_commit`.
+    """
     if ARMED and name in ARMED:
         PASSED[name] += 1
         how, _, nth = ARMED[name].partition("@")

@@ -53,7 +53,12 @@ class Wakeup:
 
 
 class Subscription:
-    """A listener of one topic for the duration of an `async with` block."""
+    """A listener of one topic for the duration of an `async with` block.
+
+    Args:
+        bells: The listeners by topic; the block adds its own, and removes it at its end.
+        topic: The topic.
+    """
 
     __slots__ = ("_listeners", "_topic", "_wakeup")
 

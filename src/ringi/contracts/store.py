@@ -19,9 +19,13 @@ class Finding(NamedTuple):
     """One inconsistency in a store."""
 
     record: str
+    """The kind of the record, such as `request`; `event` for an unreadable event."""
     key: Key
+    """The tenant and the id of the record; empty if they are unknown."""
     position: str
+    """The position of the event; empty if no single event is at fault."""
     what: str
+    """The error, as text for an operator."""
 
 
 class Store(ABC):

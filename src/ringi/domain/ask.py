@@ -77,8 +77,11 @@ class Action(StrictModel):
     """The call that waits for consent: its name, its whole arguments, their JSON Schema."""
 
     name: Name
+    """The name of the tool or action, at most 200 characters."""
     args: dict[str, Any] = {}
+    """All arguments of the call, as JSON values."""
     args_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    """The JSON Schema of the arguments; `schema` in JSON and in the constructor."""
 
     def __init__(self, name: str, args: dict[str, Any] | None = None, **rest: Any) -> None:
         """Describe the call that needs approval.
@@ -275,10 +278,15 @@ class Answer(StrictModel):
     """A person's answer: the decision, its data, and the digest of the request that the person saw."""
 
     decision: Annotated[Decision, BeforeValidator(lambda value: "reject" if value == IGNORE else value)]
+    """One of the request's allowed decisions; `ignore` is read as `reject`."""
     digest: str
+    """The digest of the request as the person saw it."""
     data: dict[str, Any] | None = None
+    """The answers to the form by field name, or the edited data."""
     args: dict[str, Any] | None = None
+    """The whole edited arguments, for the decision `edit` on an action."""
     message: str | None = Field(default=None, max_length=20_000)
+    """The person's text, at most 20,000 characters."""
 
     @classmethod
     def parse(cls, body: object) -> Self:
@@ -294,7 +302,17 @@ class Answer(StrictModel):
         return answer.model_copy(update=plain_fields({"data": answer.data, "args": answer.args}))
 
     def check_value(self, schema: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the data of an answer with one JSON value, None for a text answer; raise `InvalidError` if invalid."""
+        """Check an answer that is one JSON value.
+
+        Args:
+            schema: The JSON Schema of the value.
+
+        Returns:
+            The data, which has the value under `answer`; None for a text answer.
+
+        Raises:
+            InvalidError: The value does not fit the schema, or there is no single value.
+        """
         if not self.data:
             forms.check_instance(schema, self.message, field="message")
             return None
@@ -343,7 +361,16 @@ F = TypeVar("F", bound=StrictModel)
 
 
 def parse_body(model: type[F], body: object, extra: Literal["forbid", "allow"] = "forbid") -> F:
-    """Return plain JSON data as a model without coercion, or raise `InvalidError`."""
+    """Return plain JSON data as a model, without coercion.
+
+    Args:
+        model: The class of the model.
+        body: The data, a JSON object.
+        extra: `forbid` to refuse unknown fields, `allow` to preserve them.
+
+    Raises:
+        InvalidError: The data is invalid; there is one error for each field.
+    """
     if not isinstance(body, dict):
         raise InvalidError.of("", f"send a JSON object, not {type(body).__name__}")
     try:

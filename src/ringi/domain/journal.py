@@ -56,7 +56,19 @@ class Journal(Record):
         now: datetime,
         tenant: str = DEFAULT_TENANT,
     ) -> tuple[Self, Event]:
-        """Return a new journal without entries."""
+        """Return a new journal without entries, and its first event.
+
+        Args:
+            id: The id of the journal.
+            application: The application that owns the journal.
+            state: The initial state, as JSON data or models.
+            by: The name of the author, for the audit trail.
+            now: The current time, with a time zone.
+            tenant: The tenant of the journal.
+
+        Raises:
+            InvalidError: The state is not portable JSON.
+        """
         changes = _with_digest(state)
         return cls(tenant=tenant, id=id, application=application, created_at=now, **changes).created("begun", by)
 
@@ -66,13 +78,30 @@ class Journal(Record):
         return digest(self.state) == self.digest
 
     def written(self, entry: dict[str, Any], state: dict[str, Any], *, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return the journal with one more entry and the resulting state."""
+        """Return the journal with one more entry and the resulting state, and the event of the change.
+
+        Args:
+            entry: The new entry; its free text is under `reason`.
+            state: The state after the entry, as JSON data or models.
+            by: The name of the author, for the audit trail.
+            now: The current time, with a time zone.
+
+        Raises:
+            InvalidError: The entry or the state is not portable JSON.
+        """
         changes = _with_digest(state)
         after, event = self.changed("written", by, now, entry=jsonable(entry), digest=changes["digest"])
         return after.model_copy(update=changes), event
 
     def without(self, events: Iterable[Event]) -> dict[str, Any]:
-        """Return the changes when these events are emptied: the entries stay, their free text is removed."""
+        """Return the changes when these events are emptied: the entries stay, their free text is removed.
+
+        Args:
+            events: The events of this journal to empty.
+
+        Returns:
+            The new values of the changed fields, by field name.
+        """
         emptied = [event for event in events if event.type == WRITTEN]
         written = {event.version: event.changed["entry"] for event in emptied if "entry" in event.changed}
         redacted = {str(version): _without_text(entry) for version, entry in written.items()}
@@ -85,7 +114,11 @@ WRITTEN = f"{Journal.record}.written"
 
 
 def entries_in(events: Iterable[Event]) -> list[JournalEntry]:
-    """Return the entries of all events of a journal, oldest first; an erasure removes no entry."""
+    """Return the entries of all events of a journal, oldest first; an erasure removes no entry.
+
+    Args:
+        events: The events of one journal, in order.
+    """
     own, redacted = [event for event in events if event.record == Journal.record], dict[str, dict[str, Any]]()
     for event in own:
         redacted |= event.changed.get("kept", {})

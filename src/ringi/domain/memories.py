@@ -90,7 +90,11 @@ def person_in(request: Request) -> str | None:
 
 
 def is_person(name: str | None) -> bool:
-    """Return whether a name is a person's; only people have memories."""
+    """Return whether a name is a person's; only people have memories.
+
+    Args:
+        name: The name of an actor; None for an unknown one.
+    """
     return bool(name) and name != SYSTEM and ":" not in str(name)
 
 

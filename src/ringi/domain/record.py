@@ -172,7 +172,12 @@ class Record(StrictModel):
 
 
 def topic_of(record: str, key: Key) -> str:
-    """Return the topic of a record, even if the record does not exist yet."""
+    """Return the topic of a record, even if the record does not exist yet.
+
+    Args:
+        record: The kind of the record, such as `request`.
+        key: The tenant and the id of the record.
+    """
     return f"{record}/{key.tenant}/{key.id}"
 
 

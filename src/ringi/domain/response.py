@@ -20,13 +20,21 @@ class Response(StrictModel):
     """The one decision on a request."""
 
     decision: Decision
+    """The decision."""
     data: dict[str, Any] | None = None
+    """The answers to the form by field name, or the edited data."""
     args: dict[str, Any] | None = None
+    """The edited arguments of the action, for `edit`."""
     message: str | None = None
+    """The person's text."""
     responder: str
+    """The name of the person; `policy:` and the name of a rule that approved."""
     channel: str
+    """The channel of the answer, such as `python`, `http` or `page`."""
     at: datetime
+    """The time of the decision."""
     authorised_digest: str | None = None
+    """The digest of the call and data that the decision authorizes; None for a rejection."""
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
         return ((name, getattr(self, name)) for name in ("decision", "responder"))

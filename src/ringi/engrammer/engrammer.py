@@ -48,7 +48,19 @@ class EngrammerAgent(Agent):
 class Engrammer(EngrammerSettings):
     """Agent that answers questions, reflects on each answer, and learns what a person approved, word for word.
 
-    A proposed insight changes the playbook only after a person approves or edits it. The fields are the settings."""
+    A proposed insight changes the playbook only after a person approves or edits it. The fields are the settings.
+
+    Attributes:
+        model: The chat model that answers; it also reflects unless `reflector` is set.
+        name: The name of the agent.
+        notes: The notes that answers can use.
+        check: Async function from question and answer to a `Signal`, or None if it does not apply.
+        grade: Function from expected answer and answer to whether it is right.
+        cases: Test questions; each proposal is evaluated on them.
+        budget: Maximum size of the playbook in estimated tokens.
+        assignee: The person who decides on proposals; by default any person of the tenant.
+        expires_in: Seconds until a proposal expires; None for never.
+    """
 
     def agents(self) -> list[Agent]:
         """Return the agents to serve.

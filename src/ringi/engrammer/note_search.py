@@ -53,7 +53,11 @@ class NoteText(NamedTuple):
 
 
 def normalize_text(text: str) -> str:
-    """Normalize a text for comparison: NFKC and case-folded."""
+    """Normalize a text for comparison: NFKC and case-folded.
+
+    Args:
+        text: The text.
+    """
     return unicodedata.normalize("NFKC", text).casefold()
 
 
@@ -61,6 +65,12 @@ def search_terms(query: str) -> tuple[str, ...]:
     """Return the search terms of a query: word stems, and character pairs for scripts without spaces.
 
     A query that has only common words or punctuation has no terms.
+
+    Args:
+        query: The query; only its beginning is read.
+
+    Returns:
+        The terms in the order of the query, without duplicates.
     """
     runs = SCRIPT.findall(normalize_text(query[:MAX_QUERY_LENGTH]))
     terms = dict.fromkeys(part for run in runs for part in split_run(run))

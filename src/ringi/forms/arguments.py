@@ -53,9 +53,16 @@ def nested_paths(value: Any, path: str) -> Iterator[str]:
 
 
 def check_call(schema: Schema, args: dict[str, Any]) -> None:
-    """Raise `InvalidError` for arguments that break the schema or that it does not name.
+    """Check the arguments of a call by their schema; arguments that it does not name are refused.
 
     If the schema is recursive or too large to validate with, only the names of the arguments are checked.
+
+    Args:
+        schema: The JSON Schema of the arguments.
+        args: The arguments by name, as JSON values.
+
+    Raises:
+        InvalidError: An argument is invalid or unknown; there is one error for each, with a path such as `args.amount`.
     """
     names = property_names(schema)
     if names is not None:

@@ -80,25 +80,45 @@ class _Part(NamedTuple):
 
 
 def check_schema(schema: object, *, field: str) -> None:
-    """Raise InvalidError unless the schema is valid JSON Schema and cheap to validate with.
+    """Check that a schema is valid JSON Schema and cheap to validate with.
 
     Draft 2020-12 and draft 7 are accepted, with non-recursive references to the schema's own definitions and with
     patterns without look-around and back-references.
+
+    Args:
+        schema: The schema, as plain JSON data.
+        field: The path of the schema, for errors.
+
+    Raises:
+        InvalidError: The schema is invalid, too large, or uses an unsupported keyword or pattern.
     """
     _compile(schema, field)
 
 
 def check_instance(schema: object, data: object, *, field: str) -> None:
-    """Raise InvalidError with one error for each invalid place in the data; paths begin with `field`.
+    """Check that data is valid by a JSON Schema, within the limits of `check_schema`.
 
-    The limits of `check_schema` apply to the schema. If data and schema are both large, there is only one general
-    error.
+    Args:
+        schema: The schema, as plain JSON data.
+        data: The data, as plain JSON data.
+        field: The beginning of all paths in errors.
+
+    Raises:
+        InvalidError: The schema or the data is invalid. There is one error for each invalid place, but only one general
+            error if schema and data are both large.
     """
     InstanceCheck(schema)(data, field=field)
 
 
 class InstanceCheck:
-    """`check_instance` for one schema, which is parsed once."""
+    """`check_instance` for one schema, which is parsed once.
+
+    Args:
+        schema: The schema, as plain JSON data.
+
+    Raises:
+        InvalidError: The schema is invalid; see `check_schema`.
+    """
 
     def __init__(self, schema: object) -> None:
         self._validator, self._weight = _compile(schema, "schema")
@@ -117,7 +137,20 @@ class InstanceCheck:
 def check_json(
     value: object, *, field: str, max_bytes: int = MAX_INSTANCE_BYTES, max_depth: int = MAX_INSTANCE_DEPTH
 ) -> Size:
-    """Return the size of a JSON value; raise InvalidError if JSON cannot represent it or if it is too large."""
+    """Return the size of a JSON value.
+
+    Args:
+        value: The value.
+        field: The path of the value, for errors.
+        max_bytes: The maximum size of the value, in bytes of JSON.
+        max_depth: The maximum number of nested levels.
+
+    Returns:
+        The number of values in the tree, and an estimate of the bytes.
+
+    Raises:
+        InvalidError: JSON cannot represent the value, or it is too large or too deep.
+    """
     nodes = bytes = 0
     stack = [(value, field, 1)]
     while stack:

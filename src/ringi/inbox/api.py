@@ -307,7 +307,18 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
-        """Erase the candidates in one part of the feed; see `erase_all`."""
+        """Erase the candidates in one part of the feed; see `erase_all`.
+
+        Args:
+            sweep: The candidates, and the position at which to continue.
+            by: The person who erases.
+
+        Returns:
+            The erased records; `next` is the position of the next part, None at the end.
+
+        Raises:
+            InvalidError: `person` and `before` are both set or both missing, or `person` is `by` or not a person.
+        """
 
     @abstractmethod
     async def memories(self, person: str, *, limit: int = 50, before: str | None = None) -> list[Memory]:
@@ -321,7 +332,15 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def memory(self, id: str, person: str) -> Memory:
-        """Return the person's memory in one request, or raise `NotFoundError`."""
+        """Return the person's memory in one request.
+
+        Args:
+            id: The id of the request.
+            person: The name of the person.
+
+        Raises:
+            NotFoundError: There is no such memory.
+        """
 
     @abstractmethod
     async def edit_memory(self, id: str, data: dict[str, Any], *, by: str, told_at: datetime | None = None) -> Memory:

@@ -95,21 +95,32 @@ class AutoApproval(PolicyData):
     """Calls that run without a person; the audit trail names the rule."""
 
     name: RuleName
+    """The name of the rule in the audit trail; unique in its policy."""
     where: Where = {}
+    """Conditions by argument; all must certainly hold. Without conditions, every call is approved."""
 
 
 class Rule(PolicyData):
     """Calls that wait, and their approvers: calls of these tools, unless a condition certainly fails."""
 
     tools: Annotated[tuple[Name, ...], Field(min_length=1)]
+    """The names of the tools."""
     where: Where = {}
+    """Conditions by argument; the rule applies unless one of them certainly fails."""
     allowed: Annotated[tuple[Decision, ...], Field(min_length=1)] = ("approve", "edit", "reject")
+    """The decisions that people can choose."""
     title: str | None = Field(default=None, min_length=1, max_length=500, pattern=r"\S")
+    """The title of the requests; by default made from the call."""
     assignee: Name | None = None
+    """The person who decides; without it and `candidate_groups`, any person of the tenant may."""
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    """The groups whose members may decide, at most 100."""
     priority: Priority | None = None
+    """The priority of the requests."""
     expires_in: float | None = Field(default=None, strict=True, gt=0, le=10 * 366 * 86_400)
+    """Seconds until a request expires, at most ten years; None for never."""
     auto_approve: tuple[AutoApproval, ...] = ()
+    """The calls of this rule that run without a person; the first match approves."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -145,6 +156,7 @@ class Policy(PolicyData):
     """Ordered rules: the first matching rule decides how a call is asked; a call without a rule runs at once."""
 
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
+    """The rules in order, at least one."""
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

@@ -33,7 +33,11 @@ def no_context(input: dict[str, Any], by: str | None) -> Any:
 
 
 def no_output(state: State) -> dict[str, Any]:
-    """Return an empty object: no part of the state is shown."""
+    """Return an empty object: no part of the state is shown.
+
+    Args:
+        state: The state of the graph; it is ignored.
+    """
     return {}
 
 

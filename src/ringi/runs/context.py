@@ -27,7 +27,14 @@ TOOL_CALL_ID = "tool_call_id"
 
 
 class RunContext:
-    """The context of one run: its audit records, and the threads that it starts."""
+    """The context of one run: its audit records, and the threads that it starts.
+
+    Args:
+        runner: The runner that executes the run.
+        thread: The thread, leased by this worker.
+        run_id: The id of the run.
+        by: The name of the person who started the run; None if it is no longer known.
+    """
 
     def __init__(self, runner: Runner, thread: Thread, run_id: str, by: str | None) -> None:
         self._runner, self._inbox, self._thread, self._run_id, self._by = runner, runner.inbox, thread, run_id, by
@@ -70,7 +77,14 @@ class RunContext:
         return self._by
 
     def store_of(self, agent: Agent) -> BaseStore | None:
-        """Return the store behind `runtime.store`: the person's memories, or the agent's store across threads."""
+        """Return the store behind `runtime.store`.
+
+        Args:
+            agent: The agent of the run.
+
+        Returns:
+            The person's memories if the agent uses them, else the agent's store across threads, if there is one.
+        """
         stores = self._runner.backend.agent_stores
         if agent.memories:
             return self.memories
@@ -89,11 +103,22 @@ class RunContext:
         current.refuse_old(self._thread)
 
     def record_pause(self, position: str, digest: str, title: str) -> None:
-        """Record that a step stops to ask."""
+        """Record that a step stops to ask.
+
+        Args:
+            position: The checkpoint namespace of the step, such as `step:task-id|inner:task-id`.
+            digest: The digest of the question.
+            title: The title of the question.
+        """
         self._paused[digest] = (position, title)
 
     def swallowed_questions(self, open_digests: Container[str], tasks: Container[str]) -> list[str]:
-        """Return the titles of questions asked since the last call that neither wait nor belong to a waiting step."""
+        """Return the titles of questions asked since the last call that neither wait nor belong to a waiting step.
+
+        Args:
+            open_digests: The digests of the questions that wait.
+            tasks: The ids of the tasks whose steps wait.
+        """
         paused, self._paused = self._paused, {}
         # A step asks one question at a time: its other questions follow after the answer.
         outer = {digest: place.partition("|")[0].rpartition(":")[2] for digest, (place, _) in paused.items()}
@@ -102,12 +127,24 @@ class RunContext:
         ]
 
     def set_open_questions(self, asks: list[Ask]) -> None:
-        """Record the questions that currently wait for a person."""
+        """Record the questions that currently wait for a person.
+
+        Args:
+            asks: All questions that wait, in any order.
+
+        Raises:
+            InvalidError: The arguments of a call are not JSON.
+        """
         asked = [(ask.context.get(TOOL_CALL_ID), ask.action) for ask in asks]
         self._open_calls = frozenset((str(id), call_digest(action.name, action.args)) for id, action in asked if action)
 
     def has_asked(self, tool_call_id: str, call: str) -> bool:
-        """Return True if people are asked about exactly this call: then they decide, even if the policy has changed."""
+        """Return True if people are asked about exactly this call: then they decide, even if the policy has changed.
+
+        Args:
+            tool_call_id: The id that the model gave to the call.
+            call: The digest of the tool's name and arguments.
+        """
         return (tool_call_id, call) in self._open_calls
 
     async def approve(self, ask: Ask, rule: str, place: str) -> Request:

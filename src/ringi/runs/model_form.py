@@ -119,7 +119,11 @@ def _unread(text: str, why: str) -> ExtractedForm:
 
 
 def clean_text(text: str) -> str:
-    """Return text without characters that a store refuses: NUL and lone surrogates."""
+    """Return text without characters that a store refuses: NUL and lone surrogates.
+
+    Args:
+        text: Any text, such as the output of a model.
+    """
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 

@@ -125,7 +125,11 @@ class Reconciler:
 
 
 def resumes_run(request: Request) -> bool:
-    """Return True if a run of this runner waits for the request."""
+    """Return True if a run of this runner waits for the request.
+
+    Args:
+        request: The request.
+    """
     return request.continuation is not None and request.continuation.runner == RUNNER
 
 

@@ -29,7 +29,13 @@ from ringi.runs.reconciler import start_job
 
 
 class Runner:
-    """The agents of a process, and operations on their threads."""
+    """The agents of a process, and operations on their threads.
+
+    Args:
+        backend: The services of the store.
+        inbox: The inbox for the questions of the agents.
+        agents: The agents of this process, by name.
+    """
 
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         self.backend, self.inbox, self.agents = backend, inbox, agents
@@ -55,7 +61,11 @@ class Runner:
         return {name: offer for name, offer in (here | elsewhere).items() if not offer.is_internal}
 
     async def is_available(self, agent: str) -> bool:
-        """Return whether people and programs may start this agent."""
+        """Return whether people and programs may start this agent.
+
+        Args:
+            agent: The name of the agent, of this process or announced by a worker.
+        """
         return agent in self.startable or (agent not in self.agents and agent in await self.available_agents())
 
     async def start(
@@ -97,7 +107,15 @@ class Runner:
         return thread
 
     async def get(self, tenant: str, id: str) -> Thread:
-        """Return a thread, or raise `NotFoundError`."""
+        """Return a thread.
+
+        Args:
+            tenant: The tenant of the thread.
+            id: The id of the thread.
+
+        Raises:
+            NotFoundError: There is no such thread.
+        """
         return await self.backend.store.get(Thread, tenant, id)
 
     async def find(
@@ -115,7 +133,11 @@ class Runner:
         return await self.backend.store.find(Thread, query)
 
     async def pending(self, thread: Thread) -> list[Request]:
-        """Return the requests that a thread's runs wait for, without those merely posted with its id."""
+        """Return the requests that a thread's runs wait for, without those merely posted with its id.
+
+        Args:
+            thread: The thread.
+        """
         return await open_requests(self.backend, thread)
 
     async def cancel(self, tenant: str, id: str, *, by: str, reason: str | None = None) -> Thread:

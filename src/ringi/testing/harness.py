@@ -97,10 +97,7 @@ class RunFailedError(AssertionError):
 
 
 class HarnessJobs(MemoryJobs):
-    """Jobs in memory that record the error of a job that leaves its run unfinished.
-
-    While the clock stands still, the lease of such a run never expires, so no later attempt would resume it.
-    """
+    """Jobs in memory that record an error that leaves a run unfinished; its lease never expires without time."""
 
     def __init__(self, store: MemoryStore, notifier: MemoryNotifier) -> None:
         super().__init__()
@@ -288,7 +285,11 @@ class TestHarness:
         return request
 
     async def answer(self, request: Request) -> bool:
-        """Have the person answer a request; return False if the person ignores it."""
+        """Have the person answer a request; return False if the person ignores it.
+
+        Raises:
+            UnansweredError: No rule matches, the request is not assigned to the person, or the answers never end.
+        """
         reply = self.person.reply_to(request)
         if reply and reply.decision == "ignore":
             return False

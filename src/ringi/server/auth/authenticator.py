@@ -206,10 +206,7 @@ class Keys:
 
 
 def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
-    """Return a time claim in seconds since 1970; None if it is missing.
-
-    Raises `UnauthenticatedError` for another type: a value that is not a number, or NaN, would never expire.
-    """
+    """Return a time claim in seconds since 1970, or None; refuse NaN and other types, which would never expire."""
     if name not in claims:
         return None
     value = claims[name]
@@ -266,7 +263,11 @@ class Authenticator:
         return self.verified_token(scope).principal
 
     def verified_token(self, scope: Scope) -> VerifiedToken:
-        """Return the verified token of the caller, or raise the same errors as `caller`."""
+        """Return the verified token of the caller; the errors are those of `caller`.
+
+        Args:
+            scope: The ASGI scope of the call.
+        """
         headers = Headers(scope=scope)
         if self._is_open:
             self.refuse_foreign(scope, headers, is_origin_needed=False)
@@ -297,7 +298,9 @@ class Authenticator:
     def create_session(self, verified: VerifiedToken, ends_at: float | None = None) -> tuple[str, float]:
         """Return a token for the page's cookie, and its lifetime in seconds.
 
-        The session is invalid after `ends_at`, and once its parent token is revoked.
+        Args:
+            verified: The parent token; the session is invalid once it is revoked.
+            ends_at: The end of the session in seconds since 1970, even if it is used; by default the end of `verified`.
         """
         now, ends_at = time.time(), ends_at or verified.ends_at
         seconds = self.session_seconds if ends_at is None else min(self.session_seconds, max(0.0, ends_at - now))
@@ -326,7 +329,11 @@ class Authenticator:
         return outcome
 
     def verify(self, token: str) -> VerifiedToken:
-        """Return the verified token; raise `UnauthenticatedError` if it is invalid or revoked."""
+        """Return the verified token.
+
+        Raises:
+            UnauthenticatedError: The token is invalid, expired or revoked.
+        """
         verified = self.keys.verify(token)
         if self.is_revoked(verified):
             raise UnauthenticatedError.revoked()
@@ -382,13 +389,10 @@ def base_of(scope: Scope) -> str:
 
 
 def channel_of(scope: Scope) -> str:
-    """Return the channel of a call for the audit trail.
+    """Return the channel for the audit trail: `page` for a call of the page or of a proxied person, else `http`.
 
     Args:
         scope: The ASGI scope of the call.
-
-    Returns:
-        `page` for a call of the page or of a proxied person, else `http`.
     """
     headers = Headers(scope=scope)
     return "page" if "authorization" not in headers and (PROXIED in scope or cookie_token(headers)) else "http"
