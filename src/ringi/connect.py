@@ -312,8 +312,8 @@ async def open(
     Args:
         url: `memory://`, `sqlite:///file.db`, `postgresql://…` or `redis://…`; by default `RINGI_URL`.
         tenant: The tenant of the inbox.
-        notify: `"auto"` is woken at once and also polls. `"pubsub"` also requires messages between machines.
-            `"polling"` only polls. `"webhook"` polls, and delivers to the receivers of `RINGI_WEBHOOKS` and of asks.
+        notify: How waits wake up. `"auto"`: messages and polling; `"pubsub"`: the same, but messages are required;
+            `"polling"`: polling only; `"webhook"`: polling, and this process delivers webhooks.
         poll_interval: Seconds between two polls.
         clock: The clock for deadlines; by default the time of the store.
         limits: The limits of the inbox; by default `Limits()`.

@@ -194,10 +194,14 @@ class LimitError(RingiError):
 
 
 class UnavailableError(RingiError):
-    """The store, or another named service, cannot answer now. Nothing was acknowledged; retrying is safe."""
+    """The store, or another named service, cannot answer now. Nothing was acknowledged.
+
+    Unless `is_unwritten` is true, a change may have been saved. Read the request, or repeat the call: an `ask` with an
+    id, and an answer, count once.
+    """
 
     is_unwritten = False
-    """True if nothing was written or will be; otherwise a change that was sent may still be saved."""
+    """True if nothing was written, and nothing will be."""
 
     def __init__(self, why: str, retry_after: float = 1.0, *, part: str = "the store", unwritten: bool = False) -> None:
         self.retry_after, self.is_unwritten = retry_after, unwritten

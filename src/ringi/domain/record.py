@@ -99,12 +99,12 @@ def hash_of(fields: Mapping[str, Any]) -> str:
 
 
 class Erased(StrictModel):
-    """That a record's content was erased: when, who did it, by which rule."""
+    """The erasure of a record's content: time, actor and reason."""
 
     at: datetime
     by: str
     rule: Literal["request", "person", "age"]
-    """The reason: the request was selected, its person was (then only their content is erased), or its age."""
+    """`request`: an admin selected the record. `person`: only this person's content. `age`: the retention period."""
 
 
 class Record(StrictModel):
@@ -209,8 +209,8 @@ class Query(StrictModel):
     ended_since: datetime | None = None
     """Requests that ended at this time or later."""
     expired_at: datetime | None = None
-    """Pending requests whose `expires_at` is not after this time: the longest overdue first. If there are more than
-    the limit, each tenant gets a share of it."""
+    """Pending requests that are overdue at this time, longest overdue first. If they exceed the limit, it is divided
+    among the tenants."""
     unacknowledged: bool = False
     """Ended requests with a continuation that no run has acknowledged and that need no attention."""
     attention: bool = False
@@ -218,8 +218,7 @@ class Query(StrictModel):
     unleased_at: datetime | None = None
     """Running threads without a worker at this time."""
     jobless: bool = False
-    """Running threads, or ended requests, without an unfinished job that continues them; all, if the store has no
-    jobs."""
+    """Only running threads, or ended requests, without an unfinished job. A store without jobs returns all of them."""
     before: str | None = None
     """The cursor of the last record of the previous page."""
     limit: int = 50

@@ -159,7 +159,7 @@ class Request(Record):
 
     @property
     def granted(self) -> Action | None:
-        """The action that a person approved or edited; None otherwise: then it must not run."""
+        """The action as approved or edited; None without an approval by a person or a rule: then it must not run."""
         # After an erasure of the answer, only the arguments that nobody approved would remain of an edited call.
         if self.erased or not self.action or not self.response or self.response.decision not in ("approve", "edit"):
             return None
@@ -287,7 +287,7 @@ class Request(Record):
         return digest({"request": self.digest, "decision": decision, "action": action, "data": data})
 
     def authorize(self, name: str, args: dict[str, Any]) -> None:
-        """Check that a person approved exactly this call, or edited it to this one.
+        """Check that exactly this call was approved: by a person, by a person's edit, or by a rule of the policy.
 
         Call it immediately before the action runs.
 

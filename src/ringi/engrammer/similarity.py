@@ -108,7 +108,7 @@ def is_near_copy(one: str, other: str) -> bool:
     if difference_flags(one, other) not in ((), ("same",)):
         return False
     words, others = Counter(_tokens(one)), Counter(_tokens(other))
-    # Long texts are alike also when they are of two things: a refused rule for one would keep out that for the other.
+    # Long texts score high even if they differ in a thing: rejecting a rule for one must not suppress it for another.
     return (words <= others or others <= words) and similarity_score(one, other) >= NEAR_COPY_SCORE
 
 

@@ -161,8 +161,8 @@ class InboxAPI(ABC):
     ) -> Request:
         """Decide a request and return it completed; the first answer wins.
 
-        Repeating the same answer as the same responder returns the same request. After any other error than
-        `FinalError` the request stays pending.
+        Repeating the same answer as the same responder returns the same request. After `UnavailableError` the answer
+        may have been saved: repeat it. A refused answer changes nothing.
 
         Args:
             id: The id of the request.
@@ -179,6 +179,7 @@ class InboxAPI(ABC):
             ClaimedError: Another person holds the claim.
             InvalidError: The answer is invalid; there is one error for each field.
             NotFoundError: There is no such request.
+            UnavailableError: The store or the server did not acknowledge the answer.
         """
 
     @abstractmethod

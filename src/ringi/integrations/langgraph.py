@@ -56,8 +56,8 @@ def ask(
         allowed: The decisions that a person can choose; None for those of the kind.
         actions: The labels and styles of the decisions.
         context: More data that the person sees, as JSON values.
-        assignee: The person who must answer; None for anyone in `candidate_groups`, or anyone at all.
-        candidate_groups: The groups whose members may answer.
+        assignee: A person who may answer. Without an assignee and groups, every person of the tenant may.
+        candidate_groups: Groups whose members may answer, in addition to the assignee.
         priority: The priority; None counts as `normal`.
         due_at: The time by which an answer is wanted, with a time zone.
         expires_in: Seconds, or a timedelta, until the request expires.

@@ -101,7 +101,10 @@ class AutoApproval(PolicyData):
 
 
 class Rule(PolicyData):
-    """Calls that wait, and their approvers: calls of these tools, unless a condition certainly fails."""
+    """A rule by which calls of some tools wait for a person.
+
+    It applies unless a condition in `where` is false. An unknown condition counts as true.
+    """
 
     tools: Annotated[tuple[Name, ...], Field(min_length=1)]
     """The names of the tools."""

@@ -73,6 +73,7 @@ class Agent:
     assignee: str | None = None
     """The assignee of such a question."""
     candidate_groups: tuple[str, ...] = ()
+    """The groups whose members may answer such a question."""
     is_internal: bool = False
     """True if only runs of other agents may start this agent; it is not offered to people or programs."""
     answers: Any = None

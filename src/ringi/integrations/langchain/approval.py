@@ -23,10 +23,12 @@ Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]
 class Approval(AgentMiddleware[Any, Any, Any]):
     """Asks a person before a tool runs, one question for each call.
 
-    Only the authorized call runs, with exactly the authorized arguments. A call that is changed between the answer and
-    the tool is asked again; once the tool has begun, only when the model calls again. A rejected, expired or canceled
-    call never runs. If Ringi does not run the agent, its calls pause it with LangGraph's own interrupt. No rule
-    approves anything then: the approval would not be recorded.
+    Only the authorized call runs, with exactly the authorized arguments. If other code changes the call before the tool
+    starts, a person is asked again. After the start, a person is asked only if the model calls the tool again. A
+    rejected, expired or canceled call never runs.
+
+    If Ringi does not run the agent, calls pause it with a plain LangGraph interrupt. Rules then approve nothing,
+    because an approval would not be recorded.
     """
 
     def __init__(self, policy: Policy | Mapping[str, Any], tools: Sequence[Tool]) -> None:
