@@ -125,7 +125,7 @@ class Bullet(StrictModel):
 
 
 class Rejection(StrictModel):
-    """A text that a person rejected; the reason is stored in the entry and the request."""
+    """A text that a person rejected; the person's reason is in the request."""
 
     text: str
     at: datetime
