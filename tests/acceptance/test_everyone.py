@@ -26,8 +26,8 @@ LOCALES = {"en": "en-GB", "ja": "ja-JP", "zh": "zh-CN"}
 EMPTY = {
     "/": ".inbox .ant-empty",
     "/threads": "main .ant-empty",
-    "/chat": ".chat-begin",
-    "/learning": ".chat-begin",
+    "/chat": ".chat-introduction",
+    "/learning": ".chat-introduction",
     "/learning?playbook=engrammer": "[data-testid=empty-playbook]",
     "/memory": ".ant-empty",
 }

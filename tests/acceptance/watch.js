@@ -26,7 +26,7 @@
   // What a person may change cannot be written out: beside it stands what hides in it.
   const unsaid = () => Array.from(document.querySelectorAll("input:not([type=radio], [type=checkbox]), textarea"))
     .filter(({ value }) => unseen.test(value) || stacked.test(value))
-    .filter((input) => !input.closest(".value-editor, [data-testid^=field-]")?.querySelector("[data-testid=hidden-in]"))
+    .filter((input) => !input.closest(".value-editor, [data-testid^=field-]")?.querySelector("[data-testid=hidden-characters]"))
     .map((input) => JSON.stringify(input.value.slice(0, 120)));
 
   const loading = "script, iframe, object, embed, base, link, img, video, audio, source, use, image";

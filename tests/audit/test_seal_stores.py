@@ -92,7 +92,7 @@ async def test_verify_holds_a_postgres_against_the_seals_of_both_its_servers(
 
     sound = await asyncio.to_thread(verify, url, *files)
     assert sound.returncode == 0, sound.stderr
-    assert "20 events are as they were sealed; 0 came after" in sound.stdout
+    assert "20 events match the seals; 0 are newer than the last seal" in sound.stdout
 
     connection = await asyncpg.connect(postgres_url)
     gone = await connection.fetchval(f'SELECT record_id FROM "{schema}".events ORDER BY number LIMIT 1')

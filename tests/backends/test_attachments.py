@@ -65,7 +65,7 @@ async def test_two_processes_keep_no_more_than_the_limits_together(url: str) -> 
         full = [each.attach(large.id, f"f{n}", "a", b"x" * MAX_FILE, by="ann") for n, each in enumerate(homes)]
         numbers = [file["number"] for file in await asyncio.gather(*full)]
         assert sorted(numbers) == [1, 2, 3, 4]
-        with pytest.raises(ringi.InvalidError, match=f"over {MAX_TOTAL} bytes"):
+        with pytest.raises(ringi.InvalidError, match=f"would exceed {MAX_TOTAL} bytes"):
             await here.attach(large.id, "f4", "a", b"x", by="ann")
         again = await there.attach(large.id, "f0", "a", b"x", by="ann")
         assert (await there.attachment(large.id, again["number"])) == b"x"

@@ -49,7 +49,7 @@ async def test_what_the_id_token_does_not_say_is_read_from_userinfo(world: World
 async def test_userinfo_of_somebody_else_is_refused(world: World, provider: Provider) -> None:
     split(provider, {**ANN, "sub": "2"})
     _, reply = await signed_in(world, provider)
-    assert (reply.status_code, "another one" in reply.json()["detail"]) == (401, True)
+    assert (reply.status_code, "another person" in reply.json()["detail"]) == (401, True)
 
 
 async def test_the_token_goes_before_userinfo(world: World, provider: Provider) -> None:

@@ -81,16 +81,7 @@ class LenientModel(BaseModel):
 
 
 class RawInsight(LenientModel):
-    """An insight in the reflector's answer.
-
-    Attributes:
-        type: `new_strategy`, `refine_strategy` or `error_pattern`.
-        description: The text for the playbook.
-        section: Section of the playbook.
-        source_bullet_id: For `refine_strategy`, the bullet to rewrite.
-        why: Reason, in the model's words.
-        quotes: Verbatim quotes as evidence; code verifies them.
-    """
+    """One proposal, as the reflector makes it."""
 
     type: InsightType
     description: str = Field(description="What is to be learned, as it will stand in the playbook")
@@ -103,19 +94,14 @@ class RawInsight(LenientModel):
 
 
 class BulletTag(LenientModel):
-    """The effect of a cited bullet on the answer.
-
-    Attributes:
-        id: Id of the bullet.
-        tag: `helpful`, `harmful` or `neutral`.
-    """
+    """What a bullet of the playbook did to the answer."""
 
     id: str
     tag: BulletEffect
 
 
 class Reflection(LenientModel):
-    """The reflector's answer: its analysis, bullet tags and proposed insights."""
+    """What the reflector found."""
 
     verdict: Verdict = "unknown"
     error_identification: CoercedText = ""

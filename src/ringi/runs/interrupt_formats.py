@@ -23,9 +23,7 @@ ENVELOPE = "ringi"
 DEFINITION = re.compile(r'"#/\$defs/([^"/]+)"')
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 REFUSING_DECISIONS: tuple[Decision, ...] = ("reject", "respond")
-UNAPPROVABLE = (
-    "**This call can only be refused:** {why}. A value shown as text here may have another type in the call.\n\n"
-)
+UNAPPROVABLE = "**This call can only be refused:** {why}. What is shown as text here may be no text in the call.\n\n"
 Schema: TypeAlias = dict[str, Any]
 M = TypeVar("M", bound=BaseModel)
 

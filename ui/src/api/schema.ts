@@ -717,7 +717,7 @@ export interface Request {
   digest: string;
 }
 /**
- * That a record's content was erased: when, who did it, by which rule.
+ * The erasure of a record's content: time, actor and reason.
  */
 export interface Erased {
   at: string;

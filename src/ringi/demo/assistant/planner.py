@@ -37,7 +37,7 @@ class ProposedStep(BaseModel):
 
 
 class Proposal(BaseModel):
-    """The steps of a plan, in order."""
+    """The steps of a plan, in their order."""
 
     steps: list[ProposedStep] = Field(min_length=1)
 
