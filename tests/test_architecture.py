@@ -76,7 +76,7 @@ def test_the_page_tells_which_rooms_are_the_core() -> None:
     assert "The core (`inbox` and the rows below it, without `backends`)" in PAGE
 
 
-PLACES = re.findall(r"`([\w/.]+(?:/|\.py|\.md))`", PAGE.partition("## Where a change goes")[2])
+PLACES = sorted(set(re.findall(r"`([\w/.]+(?:/|\.py|\.md))`", PAGE.partition("## Where a change goes")[2])))
 
 
 @pytest.mark.parametrize("place", PLACES)
