@@ -62,6 +62,7 @@ from ringi.forms.form import (
     Text,
     TextArea,
 )
+from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.policy.rules import AutoApproval, Condition, Policy, Rule
 from ringi.runs.agent import Agent
@@ -104,6 +105,7 @@ __all__ = [
     "HttpError",
     "Image",
     "Inbox",
+    "InboxAPI",
     "InvalidError",
     "LaterError",
     "LimitError",

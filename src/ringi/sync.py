@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
@@ -22,6 +23,7 @@ from ringi.inbox.lifetime import Lifetime
 
 P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C", bound=Callable[..., Any])
 LOOP = BlockingPortalProvider()
 """Starts with the first open object and ends when the last one is closed."""
 OPEN: WeakSet[_Blocking] = WeakSet()
@@ -100,8 +102,7 @@ def blocking(operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -
         method: Callable[P, Coroutine[Any, Any, T]] = getattr(facade._api, operation.__name__)
         return facade._run(functools.partial(method, *args, **kwargs))
 
-    functools.update_wrapper(call, operation)
-    return call
+    return documented(call, operation)
 
 
 def iterating(
@@ -122,7 +123,13 @@ def iterating(
             with suppress(ClosedError):
                 facade._run(iterator.aclose)
 
+    return documented(call, operation)
+
+
+def documented(call: C, operation: Callable[..., Any]) -> C:
+    """Return the function with the name and the documentation of an operation, which its class may inherit."""
     functools.update_wrapper(call, operation)
+    call.__doc__ = inspect.getdoc(operation)
     return call
 
 

@@ -56,8 +56,14 @@ class Client(InboxAPI):
     """An inbox behind a server's URL. The owner of the token asks and answers.
 
     A lost call, or one that the server cannot accept now, is retried for `retry_for` seconds. Retries never ask or
-    decide twice. `InboxAPI` documents arguments and errors. Every call can also raise `UnavailableError`,
-    `ForbiddenError`, `LimitError` or `HttpError`.
+    decide twice. A call that cannot be retried safely raises `LostReplyError` if its reply is lost. Every call can also
+    raise `UnavailableError`, `ForbiddenError`, `LimitError` or `HttpError`.
+
+    Arguments and errors are those of `InboxAPI`, with these differences. Omit `by`, `person` and `responder`: the token
+    identifies the caller, and another name raises `ForbiddenError`. Lists and events contain only what the token may
+    see. `find` raises `InvalidError` for a field of `Query` that HTTP does not support. `count` lists the requests.
+    `follow` and `wait` continue through restarts of the server and broken connections. Events that are only in the
+    audit trail may arrive some seconds later. `erase`, `erase_all` and `erase_some` require an administrator's token.
 
     Args:
         url: The address of the server, such as `https://inbox.example.com`.
@@ -80,42 +86,27 @@ class Client(InboxAPI):
         await self._transport.close()
 
     async def submit(self, ask: Ask) -> Request:
-        """Store an ask, or return the stored request if its id exists with the same content."""
         # A server-generated id would differ for each attempt.
         id = ask.id or uuid.uuid4().hex
         body = {**to_json(ask.plain()), "id": id}
         return request_of(await self._transport.call(ApiCall("POST", REQUESTS, id, body)))
 
     async def get(self, id: str) -> Request:
-        """Return a request, or raise `NotFoundError`."""
         return request_of(await self._transport.call(ApiCall("GET", path_of(id), id)))
 
     async def find(self, query: Query | None = None) -> list[Request]:
-        """Return this tenant's matching requests that the token may see, newest first.
-
-        Raises:
-            InvalidError: A field of the query is not supported over HTTP.
-        """
         query = query or Query()
         return list(map(request_of, await self._list(REQUESTS, await self._query_parameters(query), query.limit)))
 
     async def count(self, query: Query) -> int:
-        """Return the number of this tenant's matching requests, up to the query's limit, by listing them."""
         return len(await self.find(query))
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
-        """Return the events after a position that the token may see, in order."""
         return (await self._page(after, limit, request_id))[0]
 
     async def follow(
         self, after: Position | None = None, *, request_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Yield the events after a position that the token may see in order, then each new event, without end.
-
-        No event is missing or repeated, even if the server restarts or connections break. After an error, continue with
-        the `position` of the last event. `after=None` starts with the next new event, `""` with the first of all.
-        Events that are only in the audit trail may arrive some seconds later.
-        """
         position = await self._end() if after is None else after
         path, known = FEED if request_id is None else f"{path_of(request_id)}/events", set[Position]()
         async with aclosing(self._transport.positions(path, lambda: position or BEGINNING)) as positions:
@@ -139,25 +130,10 @@ class Client(InboxAPI):
         args: dict[str, Any] | None = None,
         message: str | None = None,
     ) -> Request:
-        """Decide a request as the token's owner and return it completed; the first answer wins.
-
-        Repeating the same answer returns the same request.
-
-        Raises:
-            FinalError: The request has ended; the error contains the winner.
-            DigestMismatchError: `digest` differs from the stored digest.
-            ClaimedError: Another person holds the claim.
-            InvalidError: The answer is invalid; there is one error for each field. The request stays pending.
-        """
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
         return await self._change(id, "respond", responder, to_json(Answer.parse(body)))
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
-        """Store a file for a field of a pending request, and return its reference for the answer's data.
-
-        Only an answer of the token's owner can name it. Raises `InvalidError` for a file that the field rejects,
-        `FinalError`, `ClaimedError`.
-        """
         await self._refuse_other(by)
         if len(content) > MAX_FILE:
             raise InvalidError.of(field, f"has {len(content)} bytes: send a file of at most {MAX_FILE} bytes")
@@ -166,29 +142,24 @@ class Client(InboxAPI):
         return file
 
     async def attachment(self, id: str, number: int) -> bytes:
-        """Return the bytes of a file that was attached to a request, or raise `NotFoundError`."""
         call = ApiCall("GET", f"{path_of(id)}/attachments/{number}", f"{id}/{number}", kind="attachment", is_raw=True)
         content: bytes = await self._transport.call(call)
         return content
 
     async def claim(self, id: str, by: str | None = None) -> Request:
-        """Reserve a request for the token's owner for a limited time; claiming it again renews the claim."""
         return await self._change(id, "claim", by, {})
 
     async def release(self, id: str, by: str | None = None) -> Request:
-        """Release a claim."""
         return await self._change(id, "release", by, {})
 
     async def reassign(
         self, id: str, by: str | None = None, *, assignee: str | None = None, groups: Sequence[str] = ()
     ) -> Request:
-        """Assign a request to another person or to groups; raises `LostReplyError` if the reply is lost."""
         # After the change, a retry could be rejected, or take the request away from the new assignee.
         to = {"assignee": assignee, "candidate_groups": list(groups)}
         return await self._change(id, "reassign", by, to, is_repeatable=False)
 
     async def cancel(self, id: str, by: str | None = None, reason: str | None = None) -> Request:
-        """Cancel a request; its gated action will not run."""
         await self._refuse_other(by)
         call = ApiCall("POST", f"{path_of(id)}/cancel", id, {"reason": reason}, is_repeatable=False)
         try:
@@ -200,7 +171,6 @@ class Client(InboxAPI):
         return request_of(await self._transport.call(call))
 
     async def erase(self, id: str, by: str | None = None) -> Request:
-        """Erase the content of an ended request and of its thread; idempotent. Requires an admin's token."""
         return await self._change(id, "erase", by, {})
 
     async def erase_all(
@@ -212,41 +182,32 @@ class Client(InboxAPI):
         dry_run: bool = False,
         progress: Callable[[Erasure], None] = ignore_progress,
     ) -> Erasure:
-        """Erase one person's data, or all that ended before a time; see `InboxAPI.erase_all`."""
         by = by or await self._actor()
         return await super().erase_all(by, person=person, before=before, dry_run=dry_run, progress=progress)
 
     async def erase_some(self, sweep: Sweep, by: str | None = None) -> Erasure:
-        """Erase the candidates in one part of the feed; see `erase_all`."""
         await self._refuse_other(by)
         result = await self._transport.call(ApiCall("POST", "/v1/erasures", body=jsonable(sweep)))
         return Erasure.model_validate(result, extra="ignore")
 
     async def memories(self, person: str | None = None, *, limit: int = 50, before: str | None = None) -> list[Memory]:
-        """Return the memories of the token's owner, newest question first."""
         await self._refuse_other(person)
         params = {} if before is None else {"cursor": before}
         return [await self._memory(item) for item in await self._list(MEMORIES, params, limit)]
 
     async def memory(self, id: str, person: str | None = None) -> Memory:
-        """Return the memory of the token's owner in one request, or raise `NotFoundError`."""
         await self._refuse_other(person)
         return await self._memory(await self._transport.call(memory_call("GET", id)))
 
     async def edit_memory(
         self, id: str, data: dict[str, Any], *, by: str | None = None, told_at: datetime | None = None
     ) -> Memory:
-        """Edit a memory; the answer itself is unchanged.
-
-        Raises `ConflictError` if `told_at` is given and the memory was changed since.
-        """
         await self._refuse_other(by)
         return await self._memory(
             await self._transport.call(memory_call("PATCH", id, {"data": data, "told_at": jsonable(told_at)}))
         )
 
     async def delete_memory(self, id: str, *, by: str | None = None) -> None:
-        """Delete a memory permanently; the answer itself is unchanged."""
         await self._refuse_other(by)
         try:
             await self._transport.call(memory_call("DELETE", id))
@@ -256,15 +217,6 @@ class Client(InboxAPI):
                 await self._transport.call(memory_call("DELETE", id))
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
-        """Wait until a request has ended (completed, cancelled or expired) and return it.
-
-        Only a completed request has a `response`. Waiting continues through restarts of the server and broken
-        connections.
-
-        Raises:
-            WaitTimeoutError: The request did not end within `timeout` seconds (None: no limit); it stays open.
-            UnavailableError: No server answered within the timeout.
-        """
         id, ends_at = id_of(request), math.inf if timeout is None else time.monotonic() + timeout
         seen: Request | None = None
         while True:

@@ -105,7 +105,7 @@ class Parts(TypedDict, total=False):
 
 
 class WritingParts(Parts, total=False):
-    """The arguments of text fields."""
+    """The arguments of text fields; lengths in characters."""
 
     min_length: int | None
     max_length: int | None
@@ -172,7 +172,9 @@ class Option(StrictModel):
     """One choice: the value that is stored, and the label that a person sees (by default the value)."""
 
     value: Value
+    """The value that an answer contains: text of 1 to 500 bytes, or a whole number."""
     label: Label = pydantic.Field(default_factory=lambda values: str(values["value"]))
+    """The label that a person sees; the value by default."""
 
     @model_validator(mode="before")
     @classmethod

@@ -47,10 +47,15 @@ MAX_OPTIONS = 1_000
 
 class _Field(StrictModel):
     name: Name
+    """The key of the answer: 1 to 64 letters, digits and `_`, and no digit first."""
     label: Label = pydantic.Field(default_factory=lambda values: values["name"])
+    """The label that a person sees; the name by default."""
     required: Flag = False
+    """True if a person must answer."""
     placeholder: Words | None = LEFT_OUT
+    """An example, visible while the field is empty."""
     help: Words | None = LEFT_OUT
+    """An explanation beside the field."""
 
     def __init__(self, name: str | None = None, /, **arguments: Any) -> None:
         super().__init__(**(arguments if name is None else {**arguments, "name": name}))
@@ -63,11 +68,22 @@ class _Field(StrictModel):
         return path_of("", [arguments.get("name") or cls.__name__])
 
     def accept(self, value: object) -> Any:
-        """Return the answer to store; raise FieldValidationError that says what to send instead."""
+        """Return the answer to store.
+
+        Args:
+            value: An answer, as JSON.
+
+        Raises:
+            FieldValidationError: The field rejects the answer; the error says what to send instead.
+        """
         raise NotImplementedError
 
     def is_empty(self, value: object) -> bool:
-        """Return whether the answer counts as missing for a required field."""
+        """Return True if the answer counts as missing for a required field.
+
+        Args:
+            value: An answer, as JSON.
+        """
         return (isinstance(value, str) and not value.strip()) or value in ([], ())
 
     @model_validator(mode="after")
@@ -86,8 +102,11 @@ class _Field(StrictModel):
 
 class _Writing(_Field):
     min_length: Length | None = LEFT_OUT
+    """The minimum number of characters."""
     max_length: Length | None = LEFT_OUT
+    """The maximum number of characters; at most, and by default, 20,000."""
     default: PlainText | None = LEFT_OUT
+    """The text that the field contains at first."""
 
     def accept(self, value: object) -> str:
         if not isinstance(value, str):
@@ -128,9 +147,17 @@ class TextArea(_Writing):
 
 class _Options(_Field):
     options: Annotated[tuple[Option, ...], pydantic.Field(min_length=1, max_length=MAX_OPTIONS)]
+    """1 to 1,000 options: values, or `Option`s with a value and a label."""
 
     def member(self, value: object) -> str | int:
-        """Return the value if it is an option; raise FieldValidationError that lists the options."""
+        """Return the value if it is an option.
+
+        Args:
+            value: One value of an answer.
+
+        Raises:
+            FieldValidationError: It is not an option; the error lists the options.
+        """
         for option in self.options:
             # Without the type comparison, True would match the option 1.
             if type(value) is type(option.value) and value == option.value:
@@ -149,6 +176,7 @@ class _Options(_Field):
 
 class _One(_Options):
     default: Value | None = LEFT_OUT
+    """The value that is selected at first."""
 
     def accept(self, value: object) -> str | int:
         return self.member(value)
@@ -176,6 +204,7 @@ class Radio(_One):
 
 class _Many(_Options):
     default: tuple[Value, ...] | None = LEFT_OUT
+    """The values that are selected at first."""
 
     def accept(self, value: object) -> list[str | int]:
         if not isinstance(value, list):
@@ -212,9 +241,13 @@ class Checkbox(_Many):
 
 class _Numeric(_Field):
     min: Num | None = LEFT_OUT
+    """The least number that is allowed."""
     max: Num | None = LEFT_OUT
+    """The greatest number that is allowed."""
     step: Num | None = LEFT_OUT
+    """The distance between allowed numbers, counted from `min` or from 0; whole steps make whole numbers."""
     default: Num | None = LEFT_OUT
+    """The number that the field contains at first."""
 
     def accept(self, value: object) -> int | float:
         number = check_number(value)
@@ -270,15 +303,17 @@ class Date(_Field):
 
     type: Literal["date"] = "date"
     min: PlainText | None = LEFT_OUT
+    """The first day that is allowed."""
     max: PlainText | None = LEFT_OUT
+    """The last day that is allowed."""
     default: PlainText | None = LEFT_OUT
+    """The day that the field contains at first."""
 
     if TYPE_CHECKING:
 
         def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
 
     def accept(self, value: object) -> str:
-        """Return the day; raise FieldValidationError unless it exists and is within the bounds."""
         day = check_day(value)
         if self.min is not None and day < self.min:
             raise FieldValidationError("", f"{safe_repr(day)} is too early: send {self.min} or later")
@@ -301,15 +336,17 @@ class DateTime(_Field):
 
     type: Literal["datetime"] = "datetime"
     min: PlainText | None = LEFT_OUT
+    """The first time that is allowed."""
     max: PlainText | None = LEFT_OUT
+    """The last time that is allowed."""
     default: PlainText | None = LEFT_OUT
+    """The time that the field contains at first."""
 
     if TYPE_CHECKING:
 
         def __init__(self, name: str = "", /, **arguments: Unpack[DateParts]) -> None: ...
 
     def accept(self, value: object) -> str:
-        """Return the time unchanged; raise FieldValidationError unless it is valid and within the bounds."""
         moment = check_moment(value)
         if self.min is not None and moment < check_moment(self.min):
             raise FieldValidationError("", f"{safe_repr(value)} is too early: send {self.min} or later")
@@ -336,13 +373,13 @@ class Boolean(_Field):
 
     type: Literal["boolean"] = "boolean"
     default: Flag | None = LEFT_OUT
+    """The choice that is selected at first."""
 
     if TYPE_CHECKING:
 
         def __init__(self, name: str = "", /, **arguments: Unpack[BooleanParts]) -> None: ...
 
     def accept(self, value: object) -> bool:
-        """Return the boolean; raise FieldValidationError for any other value."""
         if not isinstance(value, bool):
             raise FieldValidationError("", f"must be true or false, not {safe_repr(value)}: send one of the two")
         return value
@@ -353,21 +390,32 @@ class Attachment(_Field):
 
     type: Literal["attachment"] = "attachment"
     media_types: tuple[MediaType, ...] = ()
+    """The media types that are allowed, such as `application/pdf` or `image/*`; all if there are none."""
     max_size: FileSize = 5 * 1024 * 1024
+    """The maximum size in bytes; at most 10 MiB."""
     default: None = LEFT_OUT
+    """A file has no default."""
 
     if TYPE_CHECKING:
 
         def __init__(self, name: str = "", /, **arguments: Unpack[AttachmentParts]) -> None: ...
 
     def accept(self, value: object) -> AttachedFile:
-        """Return the file reference; raise FieldValidationError if it is invalid. The inbox checks that it exists."""
+        # The inbox checks that the file exists.
         file = attached_file(value)
         self.check_file(file["size"], file["media_type"])
         return file
 
     def check_file(self, size: int, media_type: str) -> None:
-        """Raise FieldValidationError if a file is empty, too large, or of a media type that the field rejects."""
+        """Check a file before it is stored.
+
+        Args:
+            size: The size in bytes.
+            media_type: The media type, detected from the bytes.
+
+        Raises:
+            FieldValidationError: The file is empty, too large, or of a media type that the field rejects.
+        """
         if not 0 < size <= self.max_size:
             raise FieldValidationError("", f"has {size} bytes: send a file of 1 to {self.max_size} bytes")
         if self.media_types and not {media_type, f"{media_type.partition('/')[0]}/*"} & set(self.media_types):

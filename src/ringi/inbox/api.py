@@ -25,7 +25,10 @@ def ignore_progress(done: Erasure) -> None:
 
 
 class InboxAPI(ABC):
-    """The operations on one tenant's questions to people."""
+    """The operations on one tenant's questions to people.
+
+    `Inbox` performs them on a store, `Client` over HTTP: a function that takes an `InboxAPI` works with both.
+    """
 
     async def ask(
         self,
@@ -101,6 +104,9 @@ class InboxAPI(ABC):
     @abstractmethod
     async def get(self, id: str) -> Request:
         """Return a request.
+
+        Args:
+            id: The id of the request.
 
         Raises:
             NotFoundError: There is no such request for this tenant.
@@ -186,7 +192,7 @@ class InboxAPI(ABC):
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
         """Store a file for a field of a pending request, and return its reference for the answer's data.
 
-        Only an answer of the same person can name the file.
+        It replaces the person's earlier file in this field. Only an answer of the same person can name the file.
 
         Args:
             id: The id of the request.
@@ -230,6 +236,10 @@ class InboxAPI(ABC):
     async def release(self, id: str, by: str) -> Request:
         """Release a claim.
 
+        Args:
+            id: The id of the request.
+            by: The person who holds the claim.
+
         Raises:
             ClaimedError: Another person holds the claim.
             FinalError: The request has ended.
@@ -268,6 +278,10 @@ class InboxAPI(ABC):
         """Erase the content of an ended request and of its thread; idempotent.
 
         Ids, digests, the decision, times and the hash chain stay.
+
+        Args:
+            id: The id of the request.
+            by: The person who erases.
 
         Raises:
             PendingError: The request has not ended.
@@ -362,6 +376,10 @@ class InboxAPI(ABC):
     @abstractmethod
     async def delete_memory(self, id: str, *, by: str) -> None:
         """Delete a memory permanently; the answer itself is unchanged.
+
+        Args:
+            id: The id of the request.
+            by: The person whose memory it is.
 
         Raises:
             NotFoundError: This person has no such memory.

@@ -58,7 +58,18 @@ class Limits(StrictModel):
 
 
 class Inbox(Closable, InboxAPI):
-    """Questions to people, for one tenant of a store; `InboxAPI` documents arguments and errors."""
+    """Questions to people, for one tenant of a store; `ringi.open` opens one.
+
+    The methods of `InboxAPI` are the operations of users. The others are for runtimes and background work.
+
+    Args:
+        store: The store of the requests.
+        notifier: Wakes the waiters of this and of other processes.
+        tenant: The tenant.
+        clock: Returns the present time, with its offset from UTC.
+        limits: The limits; None uses the defaults of `Limits`.
+        eraser: Erases and attaches files; None uses the store alone.
+    """
 
     def __init__(
         self,
@@ -139,27 +150,22 @@ class Inbox(Closable, InboxAPI):
         return request
 
     async def get(self, id: str) -> Request:
-        """Return a request, or raise `NotFoundError`."""
         request = await self.store.get(Request, self.tenant, id)
         self._check(request)
         return request
 
     async def find(self, query: Query | None = None) -> list[Request]:
-        """Return this tenant's matching requests, newest first."""
         return await self.store.find(Request, (query or Query()).model_copy(update={"tenant": self.tenant}))
 
     async def count(self, query: Query) -> int:
-        """Return the number of this tenant's matching requests, up to the query's limit."""
         return await self.store.count(Request, query.model_copy(update={"tenant": self.tenant}))
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
-        """Return this tenant's events after a position, in order."""
         return await self.store.events(after, limit, tenant=self.tenant, record_id=request_id)
 
     async def follow(
         self, after: Position | None = None, *, request_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Yield this tenant's events after a position in order, then each new event, without end."""
         async with self.notifier.subscribe(TOPIC) as wakeup:
             place = await self.store.tail() if after is None else after
             while True:
@@ -181,7 +187,6 @@ class Inbox(Closable, InboxAPI):
         message: str | None = None,
         channel: str = "python",
     ) -> Request:
-        """Decide a request and return it completed; the first answer wins."""
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
         return await self.answer(id, Answer.parse(body), by=responder, channel=channel)
 
@@ -211,45 +216,34 @@ class Inbox(Closable, InboxAPI):
         return request
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
-        """Store a file for a field of a pending request, and return its reference for the answer's data.
-
-        It replaces the person's earlier file in this field; only their own answer can name it.
-        """
         request, now = await self.get(id), self.clock()
         request.refuse_closed(by, now)
         attachments, read = self._eraser.attachments, partial(self.get, id)
         return await attachments.add(request, field, name, content, by=by, at=now, read=read)
 
     async def attachment(self, id: str, number: int) -> bytes:
-        """Return the bytes of a file that was attached to a request, or raise `NotFoundError`."""
         return await self._eraser.attachments.content(await self.get(id), number)
 
     async def claim(self, id: str, by: str) -> Request:
-        """Reserve a request for one person for a limited time; claiming it again renews the claim."""
         lease = timedelta(seconds=self.limits.claim_seconds)
         return await self._change(id, lambda request: request.claimed(by, self.clock(), lease))
 
     async def release(self, id: str, by: str) -> Request:
-        """Release a claim."""
         return await self._change(id, lambda request: request.released(by, self.clock()))
 
     async def reassign(self, id: str, by: str, *, assignee: str | None = None, groups: Sequence[str] = ()) -> Request:
-        """Assign a request to another person or to groups; a claim ends."""
         return await self._change(id, lambda request: request.reassigned(by, self.clock(), assignee, groups))
 
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
-        """Cancel a request; its gated action will not run."""
         return await self._change(id, lambda request: request.cancelled(by, self.clock(), reason))
 
     async def erase(self, id: str, by: str) -> Request:
-        """Erase the content of an ended request and of its thread; idempotent."""
         erased, key = Erased(at=self.clock(), by=by, rule="request"), Key(self.tenant, id)
         request = await self._eraser.request(key, erased, self._check)
         await self._notify(request)
         return request
 
     async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
-        """Erase the candidates in one part of the feed; see `erase_all`."""
         rule = sweep.checked(by).rule
         done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=by, rule=rule), self.tenant)
         if done.requests and not sweep.dry_run:
@@ -257,7 +251,14 @@ class Inbox(Closable, InboxAPI):
         return done
 
     async def retain(self, days: float) -> int:
-        """Erase content that ended more than `days` days ago, for all tenants; return the number of requests."""
+        """Erase the content of old requests and of their threads, for all tenants.
+
+        Args:
+            days: The minimum time since the end of a request, in days.
+
+        Returns:
+            The number of erased requests.
+        """
         number, before = 0, self.clock() - timedelta(days=days)
         while True:
             after = await self.store.cursor(RETENTION)
@@ -270,28 +271,32 @@ class Inbox(Closable, InboxAPI):
                 return number
 
     async def memories(self, person: str, *, limit: int = 50, before: str | None = None) -> list[Memory]:
-        """Return a person's memories, newest question first; `before` is the `place` of a memory."""
         query = Query(remembered_by=person, limit=limit, before=before)
         return [memories.memory_of(request, person) for request in await self.find(query)]
 
     async def memory(self, id: str, person: str) -> Memory:
-        """Return the person's memory in one request, or raise `NotFoundError`."""
         with memories.looked_for(id):
             return memories.memory_of(await self.get(id), person)
 
     async def edit_memory(self, id: str, data: dict[str, Any], *, by: str, told_at: datetime | None = None) -> Memory:
-        """Edit a memory; raise `ConflictError` if it was changed since `told_at`. The answer itself is unchanged."""
         with memories.looked_for(id):
             request = await self._change(id, lambda request: memories.edited(request, data, by, self.clock(), told_at))
         return memories.memory_of(request, by)
 
     async def delete_memory(self, id: str, *, by: str) -> None:
-        """Delete a memory permanently; the answer itself is unchanged."""
         with memories.looked_for(id):
             await self._change(id, lambda request: memories.forgotten(request, by, self.clock()))
 
     async def acknowledge(self, id: str, by: str) -> Request:
-        """Record that the run has taken up the outcome; idempotent."""
+        """Record that the run has taken up the outcome; idempotent.
+
+        Args:
+            id: The id of an ended request.
+            by: The name of the worker, for the audit trail.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
 
         def take_up(request: Request) -> tuple[Request, Event | None]:
             return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock())
@@ -299,11 +304,26 @@ class Inbox(Closable, InboxAPI):
         return await self._change(id, take_up)
 
     async def remind(self, id: str) -> Request:
-        """Record one reminder for the people who may answer; an ended request is unchanged."""
+        """Record one reminder for the people who may answer; an ended request is unchanged.
+
+        Args:
+            id: The id of the request.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
         return await self._change(id, lambda request: request.reminded(self.clock()))
 
     async def mark_attention(self, id: str, why: str) -> Request:
-        """Mark a request for an operator."""
+        """Mark a request for an operator; idempotent.
+
+        Args:
+            id: The id of the request.
+            why: The problem, for the operator.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
 
         def mark(request: Request) -> tuple[Request, Event | None]:
             return (request, None) if request.attention == why else request.needing_attention(why, self.clock())
@@ -311,7 +331,15 @@ class Inbox(Closable, InboxAPI):
         return await self._change(id, mark)
 
     async def retry(self, id: str, by: str) -> Request:
-        """Remove a request's mark, so that its run tries again; an unmarked request is unchanged."""
+        """Remove a request's mark, so that its run tries again; an unmarked request is unchanged.
+
+        Args:
+            id: The id of the request.
+            by: The operator.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
 
         def again(request: Request) -> tuple[Request, Event | None]:
             return request.retried(by, self.clock()) if request.attention else (request, None)
@@ -319,7 +347,6 @@ class Inbox(Closable, InboxAPI):
         return await self._change(id, again)
 
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
-        """Wait until a request has ended (completed, cancelled or expired) and return it."""
         self.lifetime.check()
         id, ends_at = id_of(request), None if timeout is None else time.monotonic() + timeout
         async with self.notifier.subscribe(topic_of("request", Key(self.tenant, id))) as wakeup, self.feed.follow():
