@@ -128,10 +128,10 @@ async def decide(desk: Desk, request: Request, approves: Rule) -> None:
 
 async def examine(desk: Desk, questions: Sequence[Question], report: Report) -> None:
     """Ask each question in a separate conversation, several at a time, and count the right answers."""
-    turnstile = asyncio.Semaphore(AT_ONCE)
+    limit = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int, question: Question) -> list[Turn]:
-        async with turnstile:
+        async with limit:
             id = f"exam-{number}"
             await desk.runner.start(DEFAULT_TENANT, id, "examinee", {"query": question.asked}, by=TEACHER)
             return await turns_of(desk.backend, await wait_until_idle(desk, id))

@@ -63,7 +63,7 @@ async def on_store(name: str, url: str, filling: str | None) -> list[Row]:
             other = await overdue(inbox, "other")
             began = time.perf_counter()
             sweep = asyncio.create_task(inbox.expire_due())
-            waiting = asyncio.create_task(ended_after(inbox.of("other"), other, began))
+            waiting = asyncio.create_task(ended_after(inbox.for_tenant("other"), other, began))
             swept = await used(inbox, sweep)
             seconds, late = time.perf_counter() - began, await waiting
             if sweep.result() <= DUE:
@@ -123,7 +123,7 @@ async def ended_after(inbox: Inbox, request: Request, began: float) -> float:
 
 async def overdue(inbox: Inbox, tenant: str) -> Request:
     """Ask for another tenant, due now and therefore after all other requests."""
-    return await inbox.of(tenant).submit(Ask.parse({"title": "Late?", "expires_at": utc_now().isoformat()}))
+    return await inbox.for_tenant(tenant).submit(Ask.parse({"title": "Late?", "expires_at": utc_now().isoformat()}))
 
 
 async def fill(url: str) -> None:

@@ -12,8 +12,8 @@ from langchain_core.runnables import RunnableLambda
 
 from benchmarks.formula import Question, book_of, lesson, poison
 from ringi.engrammer.rendering import estimate_tokens
-from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
-from ringi.testing.model import ScriptedModel, calls
+from ringi.engrammer.roles import REFLECTOR_PROMPT_START, RawInsight, Reflection
+from ringi.testing.model import ScriptedModel, tool_call
 
 ASKED = "## Question\n"
 
@@ -34,9 +34,9 @@ class Pupil:
     def say(self, messages: Sequence[BaseMessage]) -> AIMessage:
         """Answer or reflect, with token counts like a provider's."""
         prompt, system = "\n".join(message.text for message in messages), messages[0].text
-        if REFLECTING in system:
+        if REFLECTOR_PROMPT_START in system:
             reflection = self._reflect(question_in(messages), system)
-            message = calls(Reflection.__name__, **reflection.model_dump(mode="json"))
+            message = tool_call(Reflection.__name__, **reflection.model_dump(mode="json"))
             output = reflection.model_dump_json()
         else:
             message = AIMessage(self._answer(messages[-1].text, system))

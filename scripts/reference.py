@@ -24,7 +24,7 @@ from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.server import problems, refusals
 from ringi.server.app import App
 from ringi.server.auth.authenticator import MIN_SECRET_BYTES, Keys
-from ringi.server.platform import Platform
+from ringi.server.components import ServerComponents
 from ringi.server.settings import ServerSettings
 
 Json = dict[str, Any]
@@ -79,8 +79,8 @@ async def description() -> Json:
     async with open_backend("memory://") as backend, inbox_on(backend) as inbox:
         keys = Keys("x" * MIN_SECRET_BYTES)
         deliveries = Deliveries(backend, inbox, DeliverySettings())
-        platform = Platform(backend, inbox, None, keys, ServerSettings(), deliveries)
-        return App(platform, [ASSISTANTS, ENGRAMMERS]).api.openapi()
+        components = ServerComponents(backend, inbox, None, keys, ServerSettings(), deliveries)
+        return App(components, [ASSISTANTS, ENGRAMMERS]).api.openapi()
 
 
 def _group(call: Json) -> str:

@@ -3,7 +3,7 @@
 guards, in src/ringi:
   G1  backends/sqlite/database.py  WriterLane._commit_some  COMMIT, before anybody is told
   G2  backends/sqlite/store.py     save_record              AND version = ?
-      domain/request.py            Request._refuse_final    raise FinalError
+      domain/request.py            Request._refuse_final    raise RequestEndedError
       inbox/inbox.py               Inbox.answer             request.is_repeat
   G3  inbox/feed.py                Feed._read               wakeup.wait(recheck_after), then read
   G4  domain/thread.py             Thread.acquired          is_leased
@@ -46,10 +46,10 @@ from ringi.domain.thread import Thread
 from ringi.errors import (
     DigestMismatchError,
     FenceError,
-    FinalError,
     InvalidError,
     NotAuthorizedError,
     NotFoundError,
+    RequestEndedError,
     ThreadBusyError,
     UnavailableError,
 )
@@ -109,11 +109,11 @@ async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
 ) -> None:
     asked = await inbox.ask("Refund?", action=ACTION)
 
-    async def answer(through: Inbox, n: int) -> Request | FinalError:
+    async def answer(through: Inbox, n: int) -> Request | RequestEndedError:
         try:
             name, words = f"person-{n}", f"answer {n}"
             return await through.respond(asked.id, "reject", digest=asked.digest, responder=name, message=words)
-        except FinalError as error:
+        except RequestEndedError as error:
             return error
 
     async with AsyncExitStack() as stack:
@@ -122,7 +122,7 @@ async def test_g2_of_many_answers_at_once_one_wins_and_the_others_learn_who(
         outcomes = await asyncio.gather(*(answer(inboxes[n % 2], n) for n in range(40)))
 
     won = [outcome for outcome in outcomes if isinstance(outcome, Request)]
-    late = [outcome.winner for outcome in outcomes if isinstance(outcome, FinalError)]
+    late = [outcome.winner for outcome in outcomes if isinstance(outcome, RequestEndedError)]
     assert len(won) == 1
     assert late == [won[0].winner] * 39
     assert (await inbox.get(asked.id)).response == won[0].response
@@ -133,9 +133,9 @@ async def test_g2_the_winner_may_repeat_the_answer_but_not_change_it(inbox: Inbo
     won = await decided(inbox, message="fine")
 
     assert await inbox.respond(won.id, "approve", digest=won.digest, responder="ann", message="fine") == won
-    with pytest.raises(FinalError):
+    with pytest.raises(RequestEndedError):
         await inbox.respond(won.id, "approve", digest=won.digest, responder="ann", message="not fine")
-    with pytest.raises(FinalError):
+    with pytest.raises(RequestEndedError):
         await inbox.respond(won.id, "approve", digest=won.digest, responder="bob", message="fine")
     assert len(await inbox.events()) == 2
 
@@ -203,7 +203,7 @@ async def test_g5_an_answer_after_the_deadline_is_too_late_even_before_the_sweep
     asked = await inbox.ask("Refund?", action=ACTION, expires_in=60)
     clock.advance(60)
 
-    with pytest.raises(FinalError, match="expired"):
+    with pytest.raises(RequestEndedError, match="expired"):
         await inbox.respond(asked.id, "approve", digest=asked.digest, responder="ann")
 
     assert (await inbox.get(asked.id)).status == "expired"
@@ -214,7 +214,7 @@ async def test_g5_nothing_that_has_ended_ends_once_more(inbox: Inbox, clock: Clo
     clock.advance(10**6)
 
     await inbox.expire_due()
-    with pytest.raises(FinalError):
+    with pytest.raises(RequestEndedError):
         await inbox.cancel(won.id, "bob")
 
     assert await inbox.get(won.id) == won
@@ -343,7 +343,7 @@ ON_ONE: dict[str, Callable[[Inbox, str], Awaitable[object]]] = {
 @pytest.mark.parametrize("verb", ON_ONE)
 async def test_g9_another_tenants_request_answers_like_one_that_does_not_exist(inbox: Inbox, verb: str) -> None:
     asked = await inbox.ask("Refund?", id="theirs", action=ACTION)
-    eves = inbox.of("eve")
+    eves = inbox.for_tenant("eve")
 
     with pytest.raises(NotFoundError) as there:
         await ON_ONE[verb](eves, "theirs")
@@ -356,7 +356,7 @@ async def test_g9_another_tenants_request_answers_like_one_that_does_not_exist(i
 
 async def test_g9_no_list_no_count_and_no_feed_shows_another_tenant(inbox: Inbox) -> None:
     await inbox.ask("Refund?", id="theirs", action=ACTION)
-    eves = inbox.of("eve")
+    eves = inbox.for_tenant("eve")
 
     assert await eves.find(Query(tenant="default")) == []
     assert await eves.count(Query(tenant="default")) == 0
@@ -365,7 +365,7 @@ async def test_g9_no_list_no_count_and_no_feed_shows_another_tenant(inbox: Inbox
 
 
 async def test_g9_equal_ids_in_two_tenants_never_meet(inbox: Inbox) -> None:
-    eves = inbox.of("eve")
+    eves = inbox.for_tenant("eve")
     ours, theirs = await inbox.ask("Ours?", id="same"), await eves.ask("Theirs?", id="same")
 
     await eves.respond("same", "respond", digest=theirs.digest, responder="eve", message="hello")

@@ -8,12 +8,13 @@ from ringi.client.errors import HttpError
 from ringi.connect import open
 from ringi.domain.ask import Action, Answer, Ask, Button
 from ringi.domain.display import Code, Diff, Image, Link, Table
+from ringi.domain.memories import Memory
 from ringi.domain.record import Event, Query
 from ringi.domain.request import Request
 from ringi.domain.response import Response
+from ringi.domain.webhook import Webhook
 from ringi.errors import (
-    AgentError,
-    AskedAgainError,
+    AgentServiceError,
     ClaimedError,
     ClosedError,
     ConflictError,
@@ -22,10 +23,9 @@ from ringi.errors import (
     DigestMismatchError,
     FenceError,
     FieldError,
-    FinalError,
     ForbiddenError,
     InvalidError,
-    LaterError,
+    JobNotDueError,
     LimitError,
     LostReplyError,
     MissingExtraError,
@@ -33,8 +33,10 @@ from ringi.errors import (
     NotFinishedError,
     NotFoundError,
     OutageError,
-    OutdatedError,
+    OutdatedDependencyError,
     PendingError,
+    RepeatedInterruptError,
+    RequestEndedError,
     RingiError,
     SettingError,
     SignatureError,
@@ -65,6 +67,7 @@ from ringi.forms.form import (
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.policy.rules import AutoApproval, Condition, Policy, Rule
+from ringi.privacy.erasure import Erasure
 from ringi.runs.agent import Agent
 
 if TYPE_CHECKING:
@@ -73,11 +76,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Action",
     "Agent",
-    "AgentError",
+    "AgentServiceError",
     "Answer",
     "Approval",
     "Ask",
-    "AskedAgainError",
     "AttachedFile",
     "Attachment",
     "AutoApproval",
@@ -96,10 +98,10 @@ __all__ = [
     "Diff",
     "DifferentAskError",
     "DigestMismatchError",
+    "Erasure",
     "Event",
     "FenceError",
     "FieldError",
-    "FinalError",
     "ForbiddenError",
     "Form",
     "HttpError",
@@ -107,11 +109,12 @@ __all__ = [
     "Inbox",
     "InboxAPI",
     "InvalidError",
-    "LaterError",
+    "JobNotDueError",
     "LimitError",
     "Limits",
     "Link",
     "LostReplyError",
+    "Memory",
     "MissingExtraError",
     "MultiSelect",
     "NotAuthorizedError",
@@ -119,12 +122,14 @@ __all__ = [
     "NotFoundError",
     "Number",
     "OutageError",
-    "OutdatedError",
+    "OutdatedDependencyError",
     "PendingError",
     "Policy",
     "Query",
     "Radio",
+    "RepeatedInterruptError",
     "Request",
+    "RequestEndedError",
     "Response",
     "RingiError",
     "Rule",
@@ -142,6 +147,7 @@ __all__ = [
     "UnreadableError",
     "UnsupportedError",
     "WaitTimeoutError",
+    "Webhook",
     "open",
     "sync",
 ]

@@ -356,7 +356,7 @@ async def inbox_on(
         async with inbox.feed:
             yield inbox
     finally:
-        inbox.end()
+        inbox.abort()
         for sweep in sweeping:
             sweep.cancel()
         await asyncio.gather(*sweeping, return_exceptions=True)

@@ -5,7 +5,7 @@ RingiError
 ├── NotFoundError           absent, or another tenant's: indistinguishable
 ├── ForbiddenError          the caller has no permission for this
 ├── ConflictError           the record is not in the state that the caller assumed
-│   ├── FinalError          already decided, cancelled or expired; contains the winner
+│   ├── RequestEndedError   already decided, cancelled or expired; contains the winner
 │   ├── PendingError        the request is still open; only ended requests can be erased
 │   ├── DigestMismatchError the answer was given to other content than is stored
 │   ├── ClaimedError        another person holds the claim
@@ -17,19 +17,19 @@ RingiError
 │   ├── OutageError         the store of a run was unavailable while its agent worked
 │   ├── UnreachableError    the client got no answer from its server
 │   └── UnreadableError     this version cannot read a record; nothing was changed
-├── AgentError              an agent needs an unavailable service other than its run's store
+├── AgentServiceError       an agent needs an unavailable service other than its run's store
 ├── LostReplyError          a change was sent, but it is unknown whether it was made
 ├── ClosedError             the inbox or the client was closed
 ├── WaitTimeoutError        nobody answered in time; the request stays open
 ├── NotAuthorizedError      the call differs from the one that a person authorized
 ├── NotFinishedError        no person has confirmed that an agent's task is finished
 ├── UndecidedError          a question ended without an answer, and its agent cannot continue
-├── AskedAgainError         an agent received an answer and asks the same question again
+├── RepeatedInterruptError  an agent received an answer and asks the same question again
 ├── UnsupportedError        this store does not support the operation
-├── LaterError              a job is not due yet; it is called again later
+├── JobNotDueError          a job is not due yet; it is called again later
 ├── SignatureError          a delivery has no valid signature, or is too old
 ├── MissingExtraError       an optional dependency is not installed
-├── OutdatedError           an installed dependency is older than agents need
+├── OutdatedDependencyError an installed dependency is older than agents need
 ├── SettingError            a setting or URL is invalid
 └── DefinitionError         the parts of an assistant are inconsistent
 
@@ -128,7 +128,7 @@ class ConflictError(RingiError):
         return cls(f"the cursor {cursor!r} is no longer at {old!r}: read it again")
 
 
-class FinalError(ConflictError):
+class RequestEndedError(ConflictError):
     """The request `id` has ended with `status`; `winner` is its decision, responder and time, or None without one."""
 
     def __init__(self, id: str, status: str, winner: dict[str, Any] | None = None) -> None:
@@ -254,7 +254,7 @@ class UnreadableError(UnavailableError):
         return cls("context memory", f"schema_version {version}", why)
 
 
-class AgentError(RingiError):
+class AgentServiceError(RingiError):
     """An agent's own code found a service unavailable, other than the store of its run."""
 
     def __init__(self, error: UnavailableError) -> None:
@@ -311,7 +311,7 @@ class NotFinishedError(RingiError):
         super().__init__(f"the task {task[:200]!r} is not finished: {why}")
 
 
-class AskedAgainError(RingiError):
+class RepeatedInterruptError(RingiError):
     """The agent asks an answered question again: its interrupts have no stable order, or it caught one."""
 
     def __init__(self, interrupts: Sequence[str]) -> None:
@@ -319,7 +319,7 @@ class AskedAgainError(RingiError):
         super().__init__(f"the graph repeats the answered interrupts {', '.join(interrupts)}: {remedy}")
 
 
-class LaterError(RingiError):
+class JobNotDueError(RingiError):
     """A job is not due yet: its handler is called again after `seconds`. This is not a failure."""
 
     def __init__(self, seconds: float) -> None:
@@ -342,7 +342,7 @@ class MissingExtraError(RingiError):
         super().__init__(f"{what} needs an extra: pip install 'ringi[{extra}]'")
 
 
-class OutdatedError(RingiError):
+class OutdatedDependencyError(RingiError):
     """An installed library is older than what agents need."""
 
     def __init__(self, name: str, found: str, needed: str) -> None:

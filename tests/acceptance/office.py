@@ -44,7 +44,7 @@ class Office:
     async def fill(self, count: int) -> list[str]:
         """Ask for so many refunds, all at once, and return their ids as the list has them."""
         async with ringi.open(f"sqlite:///{self.demo.folder / 'ringi.db'}") as inbox:
-            mine = inbox.of(self.tenant)
+            mine = inbox.for_tenant(self.tenant)
             refunds = ((f"r{number}", {"order": number}) for number in range(count))
             await asyncio.gather(
                 *(

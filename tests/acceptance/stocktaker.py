@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions, Info, PlanJob, StepJob
 from ringi.integrations.langgraph import ask
-from ringi.testing.model import ScriptedModel, calls
+from ringi.testing.model import ScriptedModel, tool_call
 
 STOP = "lamps "
 """The word at which an answer stops."""
@@ -47,7 +47,7 @@ WRITER = Writer(script=lambda messages: ANSWERS[messages[-1].text])
 def front(messages: Sequence[BaseMessage]) -> AIMessage | str:
     """Take what is said of a plan, and repeat all else."""
     words = messages[-1].text
-    return calls("declare", ops=[{"op": "feedback", "text": words}]) if "please" in words else f"You said: {words}"
+    return tool_call("declare", ops=[{"op": "feedback", "text": words}]) if "please" in words else f"You said: {words}"
 
 
 async def plan(job: PlanJob) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ThreadBusyError
-from ringi.testing.model import ScriptedModel, calls
+from ringi.testing.model import ScriptedModel, tool_call
 
 TENANT = "default"
 CHAT = "chat"
@@ -115,15 +115,15 @@ class Office:
         text = messages[-1].text
         if text.startswith("goal: "):
             op = {"op": "set", "key": "goals", "value": text.removeprefix("goal: "), "quote": text}
-            return calls(DECLARE, ops=[op]).model_copy(update={"content": "I see."})
+            return tool_call(DECLARE, ops=[op]).model_copy(update={"content": "I see."})
         if text.startswith("feedback: "):
-            return calls(DECLARE, ops=[{"op": "feedback", "text": text.removeprefix("feedback: ")}])
+            return tool_call(DECLARE, ops=[{"op": "feedback", "text": text.removeprefix("feedback: ")}])
         if text.startswith("do: "):
-            return calls(DECLARE, required_actions=[{"type": text.removeprefix("do: ")}])
+            return tool_call(DECLARE, required_actions=[{"type": text.removeprefix("do: ")}])
         if text.startswith("say: "):
             return text.removeprefix("say: ")
         if text.startswith("route: "):
-            return calls(ROUTE, agent=text.removeprefix("route: "))
+            return tool_call(ROUTE, agent=text.removeprefix("route: "))
         return f"You said {text}"
 
 

@@ -16,13 +16,15 @@ from tests.runs.world import at_work
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions
 from ringi.assistant.front_model import DECLARE
-from ringi.testing.model import ScriptedModel, calls, together
+from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 STREAMED = "Two lamps are left."
 
 
 def front(messages: Sequence[BaseMessage]) -> AIMessage:
-    return together(calls(DECLARE, required_actions=[{"type": "lamps"}, {"type": "chairs"}]), words="I look.")
+    return parallel_tool_calls(
+        tool_call(DECLARE, required_actions=[{"type": "lamps"}, {"type": "chairs"}]), text="I look."
+    )
 
 
 @pytest.mark.parametrize(

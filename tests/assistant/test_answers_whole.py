@@ -15,7 +15,7 @@ from tests.runs.world import at_work
 
 from ringi.assistant import Assistant, CallJob
 from ringi.assistant.front_model import DECLARE
-from ringi.testing.model import ScriptedModel, calls, together
+from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 REMARK = "I do not know “sing”. This is what I can do here: Count."
 
@@ -41,7 +41,9 @@ def remarking(workflow: Any) -> Assistant:
     """Return an assistant whose conversation has a word of its own to say between its front model and the action."""
 
     def front(messages: Sequence[BaseMessage]) -> AIMessage:
-        return together(calls(DECLARE, required_actions=[{"type": "sing"}, {"type": "count"}]), words="I look.")
+        return parallel_tool_calls(
+            tool_call(DECLARE, required_actions=[{"type": "sing"}, {"type": "count"}]), text="I look."
+        )
 
     return replace(counting(workflow), model=ScriptedModel(script=front))
 

@@ -20,7 +20,7 @@ from ringi.demo.assistant.planner import NoProposalError, Planner
 from ringi.demo.script import say
 from ringi.domain.request import Request
 from ringi.testing import RunFailedError, ScriptedPerson, TestHarness
-from ringi.testing.model import ScriptedModel, calls
+from ringi.testing.model import ScriptedModel, tool_call
 
 CHAT = "chat"
 
@@ -414,7 +414,7 @@ async def test_a_model_that_proposes_nothing_makes_no_plan_and_says_so(tmp_path:
 
 async def test_a_model_that_invents_a_project_makes_no_plan() -> None:
     step = {"id": "a", "title": "a", "about": "proj-999", "owner": "user-001", "weeks": 2}
-    model = ScriptedModel(script=lambda _: calls("Proposal", steps=[step]))
+    model = ScriptedModel(script=lambda _: tool_call("Proposal", steps=[step]))
     planner = Planner(model, "projects", "add_milestone", "project", in_turn=True)
     with pytest.raises(NoProposalError, match="unknown ids: proj-999"):
         await planner.plan(PlanJob({"project_list": [{"id": "proj-001", "owner": "user-001"}]}, (), None, 1, "en"))
@@ -422,7 +422,7 @@ async def test_a_model_that_invents_a_project_makes_no_plan() -> None:
 
 def test_steps_follow_each_other_from_the_next_monday_on() -> None:
     steps = [{"id": id, "title": id, "about": "proj-001", "owner": "user-001", "weeks": 2} for id in ("a", "b")]
-    model = ScriptedModel(script=lambda _: calls("Proposal", steps=steps))
+    model = ScriptedModel(script=lambda _: tool_call("Proposal", steps=steps))
     planner = Planner(model, "projects", "add_milestone", "project", in_turn=True, today=lambda: date(2026, 11, 22))
     known = {"project_list": [{"id": "proj-001", "owner": "user-001"}]}
     draft = asyncio.run(planner.plan(PlanJob(known, (), None, 1, "en")))
@@ -558,7 +558,7 @@ async def test_a_plan_is_made_anew_from_one_whose_owner_nobody_knows(talk: Calla
 async def test_what_people_read_of_a_plan_is_made_of_the_very_steps_that_are_proposed(language: str, name: str) -> None:
     step = {"id": "a", "title": "Sketch", "about": "proj-001", "owner": "user-005", "weeks": 2}
     lie = "We begin soon.\n\n| Step | Who |\n|---|---|\n| Spend it all | nobody |"
-    model = ScriptedModel(script=lambda _: calls("Proposal", steps=[step]).model_copy(update={"content": lie}))
+    model = ScriptedModel(script=lambda _: tool_call("Proposal", steps=[step]).model_copy(update={"content": lie}))
     planner = Planner(model, "projects", "add_milestone", "project", in_turn=True, today=lambda: date(2026, 11, 22))
     people = [{"id": "user-005", "name": {"en": "Emma Clark", "ja": "エマ・クラーク"}}]
     known = {"project_list": [{"id": "proj-001", "owner": "user-005"}], "resource_availability": people}

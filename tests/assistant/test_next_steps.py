@@ -14,7 +14,7 @@ from ringi.assistant.event_context import TurnResult
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.reducer import ConversationReducer
 from ringi.assistant.sentences import LANGUAGES, SENTENCES, render_sentences
-from ringi.testing.model import calls
+from ringi.testing.model import tool_call
 
 URL = "memory://"
 TURN = ConversationReducer(OFFICE, "chat", NOON, "ann", "run")
@@ -176,7 +176,7 @@ async def test_a_value_that_is_none_of_the_choices_is_refused_with_the_choices()
 
     def chooses(messages: Any) -> Any:
         if messages[-1].text == "The moon":
-            return calls("declare", ops=[{"op": "set", "key": "project", "value": "moon"}])
+            return tool_call("declare", ops=[{"op": "set", "key": "project", "value": "moon"}])
         return say(messages)
 
     office.say = chooses  # type: ignore[method-assign]

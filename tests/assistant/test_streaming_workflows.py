@@ -19,7 +19,7 @@ from ringi.assistant import Action, Assistant, CallJob, Definitions, PlanJob, St
 from ringi.assistant.front_model import DECLARE
 from ringi.server.sse.run_pages import runs_in
 from ringi.server.sse.transcript import ImageLocation, messages_of
-from ringi.testing.model import ScriptedModel, calls, together
+from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 URL = "memory://"
 ANSWER = "There are two red lamps and one blue chair."
@@ -29,7 +29,7 @@ WHOLE = ScriptedModel(script=lambda messages: ANSWER, disable_streaming=True)
 
 def front(messages: Sequence[BaseMessage]) -> AIMessage | str:
     if messages[-1].text == "count":
-        return together(calls(DECLARE, required_actions=[{"type": "count"}]), words="I look.")
+        return parallel_tool_calls(tool_call(DECLARE, required_actions=[{"type": "count"}]), text="I look.")
     return "\n".join(f"{message.type}: {message.text}" for message in messages[1:])
 
 

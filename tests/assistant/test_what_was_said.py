@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from tests.assistant.talk import CHAT, Office, talking
 
 from ringi.assistant.front_model import DECLARE
-from ringi.testing.model import calls
+from ringi.testing.model import tool_call
 
 PROJECTS = [
     {"id": "p1", "name": "Website", "open": 1},
@@ -28,8 +28,8 @@ class Claiming(Office):
 
     def say(self, messages: Sequence[BaseMessage]) -> AIMessage | str:
         if self.choice is not None:
-            return calls(DECLARE, choice_context=self.choice)
-        return calls(DECLARE, ops=[self.claim])
+            return tool_call(DECLARE, choice_context=self.choice)
+        return tool_call(DECLARE, ops=[self.claim])
 
 
 def claiming(**claim: Any) -> Claiming:

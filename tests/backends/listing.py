@@ -54,7 +54,7 @@ FILTERS = st.one_of(
     st.fixed_dictionaries({"kind": st.sampled_from(["approval", "finish"])}),
     st.fixed_dictionaries({"priority": st.sampled_from(["normal", "high", "low"])}),
     st.fixed_dictionaries({"assignee": NAMES}),
-    st.fixed_dictionaries({"mine": NAMES}),
+    st.fixed_dictionaries({"assigned_or_claimed_by": NAMES}),
     st.fixed_dictionaries({"asked_by": NAMES}),
     st.fixed_dictionaries({"remembered_by": NAMES}),
     st.fixed_dictionaries({"thread_id": st.sampled_from(["t1", "t3"])}),

@@ -11,6 +11,7 @@ import pytest
 from ringi.audit.verify import verify
 from ringi.backends.memory.store import MemoryStore
 from ringi.base.canonical_json import digest
+from ringi.contracts.jobs import Job
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Erased, Event
 from ringi.domain.request import Request
@@ -60,7 +61,7 @@ def test_what_a_newer_version_wrote_into_a_thread_stands_in_its_next_version() -
 def test_an_erasure_leaves_nothing_that_this_version_does_not_know() -> None:
     done = Request.model_validate_json(json.dumps(written_by_next()))
 
-    left, event = done.emptied(Erased(at=NOON, by="ann", rule="request"), {})
+    left, event = done.redacted(Erased(at=NOON, by="ann", rule="request"), {})
 
     assert MARK not in left.model_dump_json() + event.model_dump_json()
 
@@ -126,3 +127,24 @@ async def test_a_record_whose_events_were_written_by_an_older_version_verifies()
     await store.put(request.model_copy(update={"head": older.hash}), older)
 
     assert await verify(store) == (1, [])
+
+
+def test_the_attempts_of_a_thread_are_stored_and_chained_as_tries() -> None:
+    thread, event = a_thread()[0].acquired("worker", NOON, LEASE)
+    stored = thread.model_dump_json()
+
+    assert '"lease_until":"2026-01-05T12:01:00Z","tries":1,"outages":null' in stored
+    assert event.payload == {
+        "actor": "worker",
+        "changed": {"owner": "worker", "fence": 1, "status": "running", "tries": 1},
+    }
+    assert event.payload_digest == digest(event.payload)
+    assert Thread.model_validate_json(stored) == thread
+
+
+def test_the_partition_key_of_a_job_is_stored_as_its_lane() -> None:
+    stored = '{"key":"run:1","kind":"run","lane":"default/t1","payload":{"thread":"t1"}}'
+    job = Job.model_validate_json(stored)
+
+    assert (job.partition_key, job.attempts) == ("default/t1", 0)
+    assert job.model_dump_json(exclude={"attempts"}) == stored

@@ -68,7 +68,7 @@ async def test_every_verb_after_the_block_is_told(url: str) -> None:
         await inbox.ask("Go?", id="r1")
 
     assert await refused(inbox) == []
-    assert await refused(inbox.of("another")) == []
+    assert await refused(inbox.for_tenant("another")) == []
 
 
 async def test_every_verb_of_a_closed_client_is_told(server: DemoServer) -> None:

@@ -19,9 +19,9 @@ from ringi.errors import (
     ConflictError,
     DifferentAskError,
     DigestMismatchError,
-    FinalError,
     InvalidError,
     NotFoundError,
+    RequestEndedError,
     WaitTimeoutError,
 )
 from ringi.inbox.api import InboxAPI
@@ -93,7 +93,7 @@ async def test_the_same_answer_again_is_the_same_decision_and_another_learns_who
     done = await desks.ann.respond(asked.id, "approve", responder="ann", digest=asked.digest)
 
     again = await desks.ann.respond(asked.id, "approve", responder="ann", digest=asked.digest)
-    with pytest.raises(FinalError, match="by ann at") as late:
+    with pytest.raises(RequestEndedError, match="by ann at") as late:
         await desks.bob.respond(asked.id, "reject", responder="bob", digest=asked.digest)
 
     assert again.response == done.response
@@ -174,7 +174,7 @@ async def test_a_withdrawn_question_ends_all_waits(desks: Desks) -> None:
 
     assert (cancelled.status, cancelled.reason) == ("cancelled", "no longer needed")
     assert await waiting == cancelled
-    with pytest.raises(FinalError, match="cancelled") as late:
+    with pytest.raises(RequestEndedError, match="cancelled") as late:
         await desks.bot.cancel(asked.id, "bot", "no longer needed")
     assert (late.value.status, late.value.winner) == ("cancelled", None)
 
@@ -246,9 +246,9 @@ async def test_what_one_told_is_remembered_changed_and_deleted(desks: Desks) -> 
     assert edited.edited_at
     assert (edited.answer, await desks.ann.memory(last.id, "ann")) == ({"d": "meat"}, edited)
     with pytest.raises(ConflictError, match="was changed since it was read"):
-        await desks.ann.edit_memory(last.id, {"d": "rice"}, by="ann", told_at=last.told_at)
-    assert await desks.ann.edit_memory(last.id, {"d": "meat"}, by="ann", told_at=last.told_at) == edited
-    await desks.ann.edit_memory(last.id, {"d": "soup"}, by="ann", told_at=edited.told_at)
+        await desks.ann.edit_memory(last.id, {"d": "rice"}, by="ann", expected_updated_at=last.updated_at)
+    assert await desks.ann.edit_memory(last.id, {"d": "meat"}, by="ann", expected_updated_at=last.updated_at) == edited
+    await desks.ann.edit_memory(last.id, {"d": "soup"}, by="ann", expected_updated_at=edited.updated_at)
     with pytest.raises(InvalidError, match="more"):
         await desks.ann.edit_memory(last.id, {"more": 1}, by="ann")
     with pytest.raises(NotFoundError, match="no memory"):

@@ -21,11 +21,11 @@ from ringi import Action, Form, Query, Text, errors
 from ringi.client.errors import HttpError
 from ringi.client.transport import ERROR_BY_CODE, ApiCall, error_of, seconds_of
 from ringi.errors import (
-    FinalError,
     ForbiddenError,
     InvalidError,
     LimitError,
     LostReplyError,
+    RequestEndedError,
     RingiError,
     SettingError,
     UnavailableError,
@@ -80,7 +80,7 @@ async def test_a_withdrawal_whose_reply_is_lost_does_not_hide_that_somebody_answ
         asked = await direct.ask("Refund?", action=ACTION)
         await direct.respond(asked.id, "approve", digest=asked.digest)
         async with proxy(server.port, [0]) as (relay, url), ringi.Client(url, token(server, "bot")) as bot:
-            with pytest.raises(FinalError, match="completed by bot"):
+            with pytest.raises(RequestEndedError, match="completed by bot"):
                 await bot.cancel(asked.id)
             assert relay.is_whole
 
@@ -268,16 +268,20 @@ async def test_a_token_of_another_server_is_refused(server: DemoServer) -> None:
 async def test_a_question_that_a_server_is_not_asked_is_refused(server: DemoServer) -> None:
     async with ringi.Client(server.url, token(server, "ann")) as ann:
         with pytest.raises(InvalidError) as refused:
-            await ann.find(Query(asked_by="bot", mine="bob", attention=True))
+            await ann.find(Query(asked_by="bot", assigned_or_claimed_by="bob", attention=True))
 
-        assert {error.field for error in refused.value.errors} == {"asked_by", "mine", "attention"}
+        assert {error.field for error in refused.value.errors} == {"asked_by", "assigned_or_claimed_by", "attention"}
         await ann.claim((await ann.ask("Mine?")).id)
-        assert [request.claimed_by for request in await ann.find(Query(mine="ann", limit=1))] == ["ann"]
+        assert [request.claimed_by for request in await ann.find(Query(assigned_or_claimed_by="ann", limit=1))] == [
+            "ann"
+        ]
 
 
 ERRORS: list[RingiError] = [
-    errors.FinalError("r1", "expired"),
-    errors.FinalError("r1", "completed", {"decision": "reject", "responder": "ann", "at": "2026-11-22T00:00:00Z"}),
+    errors.RequestEndedError("r1", "expired"),
+    errors.RequestEndedError(
+        "r1", "completed", {"decision": "reject", "responder": "ann", "at": "2026-11-22T00:00:00Z"}
+    ),
     errors.DigestMismatchError("r1", "sha256:0"),
     errors.ClaimedError("r1", "ann"),
     errors.DifferentAskError("r1"),

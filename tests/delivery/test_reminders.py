@@ -19,7 +19,9 @@ async def test_who_may_answer_is_reminded_once_by_however_many_servers(store_url
         async with office(backend, configuration) as here, office(backend, configuration):
             request = await here.asked(due_at=(utc_now() + timedelta(seconds=2)).isoformat())
             await until(lambda: "request.reminded" in crm.types)
-            job = Job(key="again", kind="remind", lane="again", payload={"tenant": "default", "request": request.id})
+            job = Job(
+                key="again", kind="remind", partition_key="again", payload={"tenant": "default", "request": request.id}
+            )
             await backend.jobs.submit(job)
             last = await here.asked()
             await until(lambda: any(got.json["data"]["id"] == last.id for got in crm.got))

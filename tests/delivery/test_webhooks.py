@@ -189,7 +189,7 @@ async def test_an_endpoint_hears_what_it_asked_for_of_its_own_tenant(store_url: 
         async with office(store_url, configuration) as here:
             request = await here.asked()
             await here.answered(request)
-            await here.inbox.of("other").ask("Elsewhere?")
+            await here.inbox.for_tenant("other").ask("Elsewhere?")
             await some.calls(1)
             await others.calls(1)
 

@@ -102,7 +102,7 @@ async def test_memories_are_paged_from_the_newest_question_on_every_store(inbox:
 
 async def test_persons_and_tenants_never_meet_on_every_store(inbox: Inbox) -> None:
     await answered(inbox)
-    elsewhere = inbox.of("elsewhere")
+    elsewhere = inbox.for_tenant("elsewhere")
     await answered(elsewhere, "r2")
     assert [memory.id for memory in await inbox.memories("ann")] == ["r1"]
     assert [memory.id for memory in await elsewhere.memories("ann")] == ["r2"]

@@ -8,7 +8,7 @@ import pytest
 from ringi.domain.ask import Action, Ask
 from ringi.domain.record import Viewer
 from ringi.domain.request import Request
-from ringi.errors import ClaimedError, DigestMismatchError, FinalError, InvalidError, NotAuthorizedError
+from ringi.errors import ClaimedError, DigestMismatchError, InvalidError, NotAuthorizedError, RequestEndedError
 from ringi.forms.form import Form, Number, Select
 from ringi.testing import a_request, answer_to
 from ringi.testing.clock import NOON
@@ -128,12 +128,12 @@ def test_what_has_ended_cannot_change(status: str) -> None:
         lambda: ended.cancelled("bob", NOON, None),
         lambda: ended.expired(NOON),
     ):
-        with pytest.raises(FinalError, match=status):
+        with pytest.raises(RequestEndedError, match=status):
             change()
 
 
 def test_a_late_answerer_learns_the_winner() -> None:
-    with pytest.raises(FinalError, match="by ann at") as caught:
+    with pytest.raises(RequestEndedError, match="by ann at") as caught:
         answered(answered(asked(), "reject"), "approve", by="bob")
 
     assert caught.value.winner == {"decision": "reject", "responder": "ann", "at": "2026-01-05T12:00:00Z"}

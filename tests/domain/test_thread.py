@@ -55,7 +55,7 @@ def test_its_title_is_the_beginning_of_what_a_person_said_first() -> None:
 def test_a_worker_holds_it_under_a_higher_fence_until_the_lease_ends() -> None:
     thread = held()
 
-    assert (thread.owner, thread.fence, thread.tries) == ("worker", 1, 1)
+    assert (thread.owner, thread.fence, thread.attempts) == ("worker", 1, 1)
     assert thread.is_leased(LATER - timedelta(microseconds=1))
     assert not thread.is_leased(LATER)
     with pytest.raises(ThreadBusyError):
@@ -118,8 +118,8 @@ def test_letting_go_frees_the_thread_in_its_new_status(step: str, status: str) -
 
 
 def test_tries_begin_again_after_a_pause_only() -> None:
-    assert parked().tries == 0
-    assert held(held().released(held(), NOON)[0]).tries == 1  # It has not died.
+    assert parked().attempts == 0
+    assert held(held().released(held(), NOON)[0]).attempts == 1  # It has not died.
 
 
 @pytest.mark.parametrize("busy", [held, parked, lambda: a_thread()[0]], ids=["running", "interrupted", "waiting"])
@@ -154,7 +154,7 @@ def test_an_operator_is_needed_where_a_run_failed_or_cannot_go_on(thread: Callab
 def test_a_failed_run_that_is_retried_is_the_same_run_once_more() -> None:
     again, event = failed().retried("root", LATER, "mended")
 
-    assert (again.status, again.error, again.tries, again.reason) == ("running", None, 0, "mended")
+    assert (again.status, again.error, again.attempts, again.reason) == ("running", None, 0, "mended")
     assert again.run == failed().run.model_copy(update={"attempt": 1})  # type: ignore[union-attr]
     assert (event.type, event.actor) == ("thread.retried", "root")
     assert again.acquired("worker", LATER, LEASE)[0].fence == 2

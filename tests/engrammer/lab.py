@@ -16,7 +16,7 @@ from ringi.domain.thread import Thread
 from ringi.engrammer import Engrammer
 from ringi.engrammer.persistence import MakeEntry, append_entry, read_entries, read_playbook, turns_of
 from ringi.engrammer.playbook import Playbook, VersionedEntry
-from ringi.engrammer.roles import REFLECTING, RawInsight, Reflection
+from ringi.engrammer.roles import REFLECTOR_PROMPT_START, RawInsight, Reflection
 from ringi.engrammer.turns import Turn
 from ringi.errors import NotFoundError
 from ringi.testing.model import ModelOutput, ScriptedModel
@@ -45,7 +45,7 @@ class Models:
 
     def say(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.prompts.append(messages)
-        return self.reflect(messages) if REFLECTING in messages[0].text else self.answer(messages)
+        return self.reflect(messages) if REFLECTOR_PROMPT_START in messages[0].text else self.answer(messages)
 
     def answer(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.answered += 1

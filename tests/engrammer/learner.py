@@ -13,7 +13,7 @@ from ringi.backends.postgres import jobs as postgres_jobs
 from ringi.base import failpoints
 from ringi.connect import inbox_on, open_backend
 from ringi.engrammer import Engrammer
-from ringi.engrammer.roles import REFLECTING, BulletTag, RawInsight, Reflection
+from ringi.engrammer.roles import REFLECTOR_PROMPT_START, BulletTag, RawInsight, Reflection
 from ringi.runs import lease
 from ringi.runs.agent import agents_by_name
 from ringi.runs.worker import Worker
@@ -26,7 +26,7 @@ LESSONS = ("Clamp it for thirty minutes.", "Never sand across the grain.")
 
 def say(messages: Sequence[BaseMessage]) -> ModelOutput:
     """Answer with what is known, and propose both lessons for every question, or what a question says to learn."""
-    if REFLECTING not in messages[0].text:
+    if REFLECTOR_PROMPT_START not in messages[0].text:
         return "As I learned [b-00001]." if "[b-00001]" in messages[0].text.partition("# Playbook")[2] else "I guess."
     lesson = messages[1].text.partition(f"## Question\n> {TEACHES}")[2].partition("\n")[0]
     texts = [lesson] if lesson else LESSONS

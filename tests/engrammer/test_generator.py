@@ -15,12 +15,12 @@ from tests.engrammer.providers import Anthropic, OpenAI
 from ringi.engrammer import FolderNotes, Notes
 from ringi.engrammer.generator import LAST_ROUND_NOTICE, MAX_ROUNDS
 from ringi.engrammer.roles import MAX_TEXT_LENGTH
-from ringi.testing.model import ModelOutput, calls, together
+from ringi.testing.model import ModelOutput, parallel_tool_calls, tool_call
 
 Q = "How long?"
 GLUE = "Clamp a glued joint for thirty minutes."
-LOOK_UP = calls("search_notes", source="local", query="glue")
-READ = calls("get_note", source="local", note_id="glue")
+LOOK_UP = tool_call("search_notes", source="local", query="glue")
+READ = tool_call("get_note", source="local", note_id="glue")
 CUT_OFF = invalid_tool_call(name="get_note", args='{"source": "local", "no', id="c-1", error="no JSON")
 PROVIDERS = pytest.mark.parametrize("provider", [Anthropic, OpenAI])
 
@@ -80,7 +80,7 @@ async def test_a_model_that_only_looks_things_up_fails_in_words_and_the_conversa
 
 
 async def test_what_is_said_beside_a_call_is_a_part_of_the_answer(file: str, notes: Notes) -> None:
-    models = Speaker(together(READ, words="About an hour; let me look. "), "")
+    models = Speaker(parallel_tool_calls(READ, text="About an hour; let me look. "), "")
     async with lab(models, file, notes=notes) as it:
         assert (await it.ask(Q)).status == "interrupted"
         turn = await it.turn()
@@ -89,7 +89,7 @@ async def test_what_is_said_beside_a_call_is_a_part_of_the_answer(file: str, not
 
 
 async def test_the_answer_is_what_was_streamed_of_all_rounds(file: str, notes: Notes) -> None:
-    models = Speaker(together(READ, words="Let me look."), "An hour.")
+    models = Speaker(parallel_tool_calls(READ, text="Let me look."), "An hour.")
     async with lab(models, file, notes=notes) as it:
         await it.ask(Q)
         assert (await it.turn())["response"] == "Let me look.\n\nAn hour."
@@ -137,7 +137,7 @@ async def test_a_large_note_is_told_as_far_as_a_model_may_read_and_stays_whole_f
 ) -> None:
     text = "All about glue. " * 200_000
     (tmp_path / "notes" / "large.md").write_text(f"# Large\n\n{text}The end.")
-    models = Speaker(calls("get_note", source="local", note_id="large"), "An hour.")
+    models = Speaker(tool_call("get_note", source="local", note_id="large"), "An hour.")
     models.lessons[Q] = [insight(GLUE, quotes=["All about glue.", "The end."])]
     async with lab(models, file, notes=notes) as it:
         await it.ask(Q)
@@ -156,7 +156,7 @@ async def test_a_large_note_is_told_as_far_as_a_model_may_read_and_stays_whole_f
 
 @pytest.mark.parametrize("bad", ["\x00", "\ud800"])
 async def test_characters_that_no_store_keeps_cost_no_answer(url: str, notes: Notes, bad: str) -> None:
-    models = Speaker(calls("get_note", source="local", note_id=f"glue{bad}"), f"An{bad} hour.")
+    models = Speaker(tool_call("get_note", source="local", note_id=f"glue{bad}"), f"An{bad} hour.")
     async with lab(models, url, notes=notes) as it:
         assert (await it.ask(Q)).status == "interrupted"
         assert (await it.turn())["response"] in ("An hour.", "An? hour.")

@@ -12,7 +12,7 @@ from tests.engrammer.lab import Models, insight, lab
 from ringi.engrammer.reflector import MAX_INSIGHTS_READ
 from ringi.engrammer.roles import Reflection
 from ringi.errors import OutageError, UnavailableError
-from ringi.testing.model import ModelOutput, calls
+from ringi.testing.model import ModelOutput, tool_call
 
 Q = "How long?"
 GLUE = "Clamp a glued joint for thirty minutes."
@@ -23,7 +23,7 @@ GOOD = {"type": "new_strategy", "description": SAND}
 
 def reflecting(*insights: Any, **more: Any) -> Models:
     """Return models whose reflector answers with this, however wrong it is."""
-    return Models(reflections={Q: calls("Reflection", **{"verdict": "right", "insights": [*insights], **more})})
+    return Models(reflections={Q: tool_call("Reflection", **{"verdict": "right", "insights": [*insights], **more})})
 
 
 def titles(*texts: str) -> list[str]:

@@ -20,7 +20,7 @@ from ringi.engrammer import FolderNotes, Notes, learning
 from ringi.engrammer.persistence import append_in_run
 from ringi.engrammer.routes import EXTENSION
 from ringi.runs.runner import Runner
-from ringi.server import App, Platform, ServerSettings
+from ringi.server import App, ServerComponents, ServerSettings
 
 CLAMP, SAND, OIL = "Clamp a joint for thirty minutes.", "Sand along the grain.", "Wipe oil off after ten minutes."
 ASK, BOTH = "How long do I clamp?", "What about sanding and oil?"
@@ -171,8 +171,8 @@ async def test_what_is_decided_and_not_learned_yet_is_told(file: str, models: Mo
     async with open_backend(file) as backend, inbox_on(backend) as inbox:
         # Nobody works here.
         runner, deliveries = Runner(backend, inbox, world.runner.agents), Deliveries(backend, inbox, DeliverySettings())
-        platform = Platform(backend, inbox, runner, world.keys, ServerSettings(max_wait=0.05), deliveries)
-        idle = replace(world, app=App(platform, [EXTENSION]), clients=[])
+        components = ServerComponents(backend, inbox, runner, world.keys, ServerSettings(max_wait=0.05), deliveries)
+        idle = replace(world, app=App(components, [EXTENSION]), clients=[])
         ann, body = idle.client(), {"threadId": "t-1", "userInput": "approve_learning"}
         reply = (await ann.post(CONTINUE, json=body)).json()
         assert reply["status"] == "error"

@@ -19,7 +19,7 @@ from ringi.audit.verify import verify
 from ringi.base.clock import utc_now
 from ringi.domain.record import Query
 from ringi.domain.request import Request
-from ringi.errors import FinalError, RingiError
+from ringi.errors import RequestEndedError, RingiError
 from ringi.inbox.inbox import SWEEP_SIZE, Inbox
 from ringi.testing.clock import Clock
 
@@ -55,7 +55,7 @@ async def test_of_a_hundred_mixed_verdicts_one_wins_and_all_are_told_which(inbox
         answer: dict[str, Any] = {"responder": f"p{number}", "channel": f"channel {number % 5}"}
         try:
             ended = await inboxes[number % 2].respond("a", decision, digest=request.digest, **answer)
-        except FinalError as error:
+        except RequestEndedError as error:
             return "told", (error.winner or {})["responder"]
         return "won", (ended.winner or {})["responder"]
 
@@ -87,7 +87,7 @@ async def test_at_the_deadline_answer_and_expiry_agree_for_everybody(inboxes: li
         try:
             ended = await inboxes[1].respond(request.id, "approve", digest=request.digest, responder="ann")
             acknowledged[ended.status] += 1
-        except FinalError as error:
+        except RequestEndedError as error:
             acknowledged[error.status] += 1
         seen = await waiting
         stored[seen.status] += 1
@@ -126,7 +126,7 @@ async def test_of_an_answer_a_cancel_and_an_expiry_one_counts_for_the_waiter_too
         ]
         dice.shuffle(acts)
         results = await asyncio.gather(*acts, return_exceptions=True)
-        assert all(isinstance(each, FinalError) for each in results if isinstance(each, BaseException))
+        assert all(isinstance(each, RequestEndedError) for each in results if isinstance(each, BaseException))
         seen = await waiting
         ends[seen.status] += 1
         assert await ends_of(inboxes[1], request.id) == [f"request.{seen.status}"]
@@ -152,7 +152,7 @@ async def test_a_thousand_deadlines_of_one_tenant_do_not_keep_another_waiting(ur
     clock = Clock()
     async with ringi.open(url, clock=clock) as one, ringi.open(url, clock=clock) as other:
         due = clock() + timedelta(seconds=5)
-        await ask(one.of("small"), "late", expires_at=due + timedelta(seconds=1))
+        await ask(one.for_tenant("small"), "late", expires_at=due + timedelta(seconds=1))
         await asyncio.gather(*(ask(one, f"r{number}", expires_at=due) for number in range(1_000)))
         clock.advance(10)
         await asyncio.gather(one.expire_due(), other.expire_due())

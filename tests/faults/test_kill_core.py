@@ -156,14 +156,14 @@ async def test_the_job_of_a_worker_that_was_killed_goes_to_another(url: str, mon
         stop.set()
 
     async with open_backend(url) as backend:
-        await backend.jobs.submit(Job(key="a", kind="test", lane="a"))
+        await backend.jobs.submit(Job(key="a", kind="test", partition_key="a"))
         async with child(url, "work", "1", failpoint="job.after_claim") as working:
             assert await working.death() == KILLED
         assert working.lines == []
         async with asyncio.timeout(jobs.CLAIM_SECONDS):
             await backend.jobs.work(handle, kinds=["test"], concurrency=1, stop=stop)
 
-    assert [(job.key, job.tries) for job in done] == [("a", 1)]
+    assert [(job.key, job.attempts) for job in done] == [("a", 1)]
 
 
 async def test_nothing_is_there_of_a_question_that_was_never_committed(url: str) -> None:

@@ -199,7 +199,7 @@ async def test_who_answers_a_moment_too_late_hears_who_won() -> None:
         ann, ben = [await inbox.attach(request.id, "file", "a", b"x", by=by) for by in ("ann", "ben")]
         answers = respond(inbox, request, ann, "ann"), respond(inbox, request, ben, "ben")
         first, second = await asyncio.gather(*answers, return_exceptions=True)
-        assert {type(first), type(second)} == {Request, ringi.FinalError}
+        assert {type(first), type(second)} == {Request, ringi.RequestEndedError}
 
 
 class Failing(MemoryStream):

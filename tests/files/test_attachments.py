@@ -247,7 +247,7 @@ async def erased(inbox: Inbox, id: str) -> None:
     await inbox.erase(id, "root")
 
 
-@pytest.mark.parametrize(("ends", "error"), [(cancelled, ringi.FinalError), (erased, ringi.FinalError)])
+@pytest.mark.parametrize(("ends", "error"), [(cancelled, ringi.RequestEndedError), (erased, ringi.RequestEndedError)])
 async def test_an_upload_that_an_end_or_an_erasure_overtakes_leaves_nothing(ends: Any, error: Any) -> None:
     stream, request = await interrupted(ends, error)
     assert await Attachments(stream).find(request.key, 1) is None

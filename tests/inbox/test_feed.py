@@ -105,7 +105,7 @@ async def test_a_notification_that_cannot_be_sent_is_logged_and_counted_and_nobo
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     notifier = BrokenNotifier(INTERVAL)
-    inbox = Inbox(MemoryStore(), notifier).of("another-tenant")
+    inbox = Inbox(MemoryStore(), notifier).for_tenant("another-tenant")
 
     asked = await inbox.ask("Go on?")
     answered = await inbox.respond(asked.id, "respond", digest=asked.digest, responder="ann", message="yes")

@@ -207,14 +207,14 @@ async def test_reassigning_hands_the_question_on(inbox: Inbox) -> None:
 
 async def test_the_sweep_ends_what_is_overdue_in_every_tenant(inbox: Inbox, clock: Clock) -> None:
     for tenant in ("ours", "theirs"):
-        await inbox.of(tenant).ask("Refund?", id="r1", expires_in=60)
-        await inbox.of(tenant).ask("Refund?", id="r2", expires_in=61)
+        await inbox.for_tenant(tenant).ask("Refund?", id="r1", expires_in=60)
+        await inbox.for_tenant(tenant).ask("Refund?", id="r2", expires_in=61)
     clock.advance(60)
 
     assert await inbox.expire_due() == 2
 
-    assert [(await inbox.of(tenant).get("r1")).status for tenant in ("ours", "theirs")] == ["expired"] * 2
-    assert (await inbox.of("ours").get("r2")).status == "pending"
+    assert [(await inbox.for_tenant(tenant).get("r1")).status for tenant in ("ours", "theirs")] == ["expired"] * 2
+    assert (await inbox.for_tenant("ours").get("r2")).status == "pending"
 
 
 async def test_the_outcome_is_taken_up_once(inbox: Inbox) -> None:

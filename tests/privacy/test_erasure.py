@@ -28,10 +28,10 @@ from ringi.domain.request import Request
 from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
     ConflictError,
-    FinalError,
     InvalidError,
     NotAuthorizedError,
     PendingError,
+    RequestEndedError,
     RingiError,
     ThreadBusyError,
 )
@@ -181,9 +181,9 @@ async def test_a_late_answer_to_what_was_erased_is_refused_as_ever(place: Place)
     request = await place.answered()
     await place.inbox.erase("r1", "root")
 
-    with pytest.raises(FinalError, match=ERASED_PERSON):
+    with pytest.raises(RequestEndedError, match=ERASED_PERSON):
         await place.inbox.respond("r1", "approve", {"why": "x"}, digest=request.digest, responder="ann")
-    with pytest.raises(FinalError):
+    with pytest.raises(RequestEndedError):
         await place.inbox.claim("r1", "ann")
     assert (await place.inbox.ask(f"May {PLANTED} go?", id="r1", form=Form([Text("why")]))).erased
 

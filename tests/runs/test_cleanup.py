@@ -37,7 +37,7 @@ BREAKS = side_by_side(a=breaks, b=waits)
 
 async def ended_as(world: World, request: Request) -> tuple[str, str | None, bool]:
     """Return how a request ended, why, and whether nothing waits to take it up."""
-    now = await world.inbox.of(request.tenant).get(request.id)
+    now = await world.inbox.for_tenant(request.tenant).get(request.id)
     return now.status, now.reason, not now.is_unacknowledged
 
 

@@ -145,7 +145,7 @@ async def test_a_store_that_says_nothing_for_longer_than_the_lease_stops_the_wor
         await hold_for_ever(store, lambda: setattr(store, "is_silent", True), debts)
     store.is_silent = False
     await debts.settle()
-    assert (await store.get(Thread, *KEY)).tries == 0
+    assert (await store.get(Thread, *KEY)).attempts == 0
 
 
 async def test_the_work_stops_once_somebody_else_holds_the_thread() -> None:
@@ -173,10 +173,10 @@ async def test_a_worker_that_lives_through_the_absence_of_the_store_gives_its_tr
     debts = PendingReleases(store, utc_now)
     await begun(store)
     await cut_off(store, debts)
-    assert (await store.get(Thread, *KEY)).tries == 1
+    assert (await store.get(Thread, *KEY)).attempts == 1
     await debts.settle()
     thread = await store.get(Thread, *KEY)
-    assert (thread.tries, thread.owner, thread.status) == (0, None, "running")
+    assert (thread.attempts, thread.owner, thread.status) == (0, None, "running")
     await debts.settle()
     assert await store.get(Thread, *KEY) == thread
 
@@ -187,10 +187,10 @@ async def test_it_gives_its_try_back_also_when_another_holds_the_thread_by_then(
     await begun(store)
     await cut_off(store, debts)
     async with leased(store, utc_now, KEY, "two", debts) as lease:
-        assert lease.thread.tries == 2
+        assert lease.thread.attempts == 2
         await debts.settle()
         thread = await store.get(Thread, *KEY)
-        assert (thread.tries, thread.owner, thread.fence) == (1, "two", 2)
+        assert (thread.attempts, thread.owner, thread.fence) == (1, "two", 2)
         await lease.renew()
 
 
@@ -227,7 +227,7 @@ async def test_a_worker_that_lost_its_thread_while_the_store_was_there_has_had_i
     with pytest.raises(FenceError):
         await holding
     await debts.settle()
-    assert (await store.get(Thread, *KEY)).tries == 2
+    assert (await store.get(Thread, *KEY)).attempts == 2
 
 
 async def test_a_thread_that_was_taken_unknowingly_is_given_back() -> None:
@@ -241,7 +241,7 @@ async def test_a_thread_that_was_taken_unknowingly_is_given_back() -> None:
     assert (await store.get(Thread, *KEY)).owner == "one"
     await debts.settle()
     thread = await store.get(Thread, *KEY)
-    assert (thread.tries, thread.owner) == (0, None)
+    assert (thread.attempts, thread.owner) == (0, None)
 
 
 async def test_a_thread_that_cannot_be_read_keeps_no_other_from_being_given_back() -> None:

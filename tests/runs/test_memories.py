@@ -37,7 +37,7 @@ async def everything(state: State, runtime: Runtime[Any]) -> State:
 async def remember(
     world: World, id: str, note: str, by: str = "ann", tenant: str = "default", category: str = "food"
 ) -> None:
-    inbox = world.inbox.of(tenant)
+    inbox = world.inbox.for_tenant(tenant)
     asked = await inbox.ask("What do you eat?", id=id, form=FORM, context={"memory_category": category})
     await inbox.respond(id, "approve", {"note": note}, digest=asked.digest, responder=by)
 

@@ -191,7 +191,7 @@ async def has_ended(world: World) -> bool:
 async def test_a_run_whose_workers_died_too_often_may_be_tried_as_often_again(url: str) -> None:
     async with opened(url, [chain(only=Flaky(0))]) as world:
         await world.start("agent", {})
-        died = lambda thread: thread.changed("acquired", "dead", utc_now(), tries=MAX_ATTEMPTS)  # noqa: E731
+        died = lambda thread: thread.changed("acquired", "dead", utc_now(), attempts=MAX_ATTEMPTS)  # noqa: E731
         await change_record(world.backend.store, Thread, KEY, died)
         async with working(world):
             assert (await world.rest()).status == "error"

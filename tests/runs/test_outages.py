@@ -107,7 +107,7 @@ async def test_a_run_whose_checkpoints_find_no_room_goes_on_when_there_is_some(a
     async with at_work("memory://", [one_step(fine)]) as world:
         thread = await world.run("agent", {})
         assert (thread.status, thread.values) == ("done", {"log": ["fine"]})
-        assert (thread.tries, thread.outages) == (0, None)
+        assert (thread.attempts, thread.outages) == (0, None)
         await world.verified()
 
 

@@ -17,7 +17,7 @@ from tests.runs.world import World, at_work, checked, of_type, opened, working
 
 from ringi import Action, Form, Select
 from ringi.domain.record import Query
-from ringi.errors import FinalError, InvalidError, NotFoundError, ThreadBusyError
+from ringi.errors import InvalidError, NotFoundError, RequestEndedError, ThreadBusyError
 from ringi.integrations.langgraph import ask
 from ringi.runs import operations
 from ringi.runs.agent import Agent
@@ -154,12 +154,14 @@ async def test_pitfall_2_here_the_first_answer_wins_and_the_other_is_told(url: s
         request = await world.one()
         answers = [world.respond(request, "approve"), world.respond(request, "reject")]
         results = await asyncio.gather(*answers, return_exceptions=True)
-        assert sorted(type(result).__name__ for result in results) == ["FinalError", "Request"]
+        assert sorted(type(result).__name__ for result in results) == ["RequestEndedError", "Request"]
         await world.rest()
         winner = (await world.inbox.get(request.id)).response
         assert winner
         assert effects == ["paid" if winner.decision == "approve" else "refused"]
-        assert [r.winner["decision"] for r in results if isinstance(r, FinalError) and r.winner] == [winner.decision]
+        assert [r.winner["decision"] for r in results if isinstance(r, RequestEndedError) and r.winner] == [
+            winner.decision
+        ]
 
 
 async def test_pitfall_3_an_answer_sent_twice_approves_the_next_gate() -> None:

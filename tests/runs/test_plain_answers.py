@@ -77,7 +77,7 @@ async def test_what_says_nothing_or_two_things_is_refused_and_the_question_stays
 
 @pytest.mark.parametrize("data", [{}, {"answer": None}, {"answer": ""}])
 async def test_an_answer_that_was_left_empty_is_no_yes(file: str, data: dict[str, Any]) -> None:
-    async with at_work(file, [replace(asking("Delete it?"), answers=bool)]) as world:
+    async with at_work(file, [replace(asking("Delete it?"), answer_schema=bool)]) as world:
         await world.run("agent", {})
         request = await world.one()
         with pytest.raises(InvalidError):
@@ -86,7 +86,7 @@ async def test_an_answer_that_was_left_empty_is_no_yes(file: str, data: dict[str
 
 
 async def test_the_request_shows_under_its_digest_what_each_button_sends(file: str) -> None:
-    async with at_work(file, [replace(asking("Well?"), rejected={"approved": False})]) as world:
+    async with at_work(file, [replace(asking("Well?"), rejection_value={"approved": False})]) as world:
         await world.run("agent", {})
         request = await world.one()
         assert request.actions == {"approve": Button(value=True), "reject": Button(value={"approved": False})}
@@ -99,7 +99,7 @@ async def test_buttons_without_a_value_have_the_json_and_the_digest_that_they_ha
 
 
 async def test_an_agent_may_leave_rejection_out(file: str) -> None:
-    async with at_work(file, [replace(asking("Well?"), rejected=None)]) as world:
+    async with at_work(file, [replace(asking("Well?"), rejection_value=None)]) as world:
         await world.run("agent", {})
         request = await world.one()
         assert request.allowed == ("approve", "respond")
@@ -123,7 +123,7 @@ NAMED_ANSWER = {"type": "object", "properties": {"answer": {"type": "integer"}},
 async def test_false_never_becomes_the_answer_where_the_schema_has_no_false(
     file: str, schema: Any, is_own: bool
 ) -> None:
-    agent = asking("Well?", schema) if is_own else replace(asking("Well?"), answers=schema)
+    agent = asking("Well?", schema) if is_own else replace(asking("Well?"), answer_schema=schema)
     async with at_work(file, [agent]) as world:
         await world.run("agent", {})
         request = await world.one()
@@ -154,7 +154,7 @@ async def test_false_never_becomes_the_answer_where_the_schema_has_no_false(
 async def test_an_answer_is_checked_by_the_schema_of_the_interrupt_or_of_its_agent(
     file: str, is_own: bool, schema: Any, decision: str, answer: Any, received: Any
 ) -> None:
-    agent = asking("Well?", schema) if is_own else replace(asking("Well?"), answers=schema)
+    agent = asking("Well?", schema) if is_own else replace(asking("Well?"), answer_schema=schema)
     async with at_work(file, [agent]) as world:
         await world.run("agent", {})
         request = await world.one()
@@ -180,7 +180,7 @@ def two_nodes() -> Any:
 
 async def test_each_node_takes_answers_of_its_own(file: str) -> None:
     answers = {"number": {"type": "integer", "minimum": 1}, "consent": bool}
-    agent = Agent("agent", two_nodes(), input=lambda _: {"log": []}, output=dict, answers=answers)
+    agent = Agent("agent", two_nodes(), input=lambda _: {"log": []}, output=dict, answer_schema=answers)
     async with at_work(file, [agent]) as world:
         await world.run("agent", {})
         request = await world.one()
@@ -198,15 +198,15 @@ async def test_each_node_takes_answers_of_its_own(file: str) -> None:
     [
         ({"numbr": {"type": "integer"}}, "numbr"),
         ({"number": int, "consnt": bool}, "consnt"),
-        ({"number": {"type": "intger"}}, "answers.number"),
-        ({"number": "integer"}, "answers.number"),
-        ({"type": "strng"}, "answers"),
-        (object(), "answers"),
+        ({"number": {"type": "intger"}}, "answer_schema.number"),
+        ({"number": "integer"}, "answer_schema.number"),
+        ({"type": "strng"}, "answer_schema"),
+        (object(), "answer_schema"),
     ],
 )
 def test_answers_that_are_no_schema_are_refused_when_the_agent_is_registered(answers: Any, named: str) -> None:
     with pytest.raises(SettingError, match=named):
-        agents_by_name([Agent("agent", two_nodes(), answers=answers)])
+        agents_by_name([Agent("agent", two_nodes(), answer_schema=answers)])
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from importlib import metadata
 import pytest
 from tests.runs.test_pitfalls import agent
 
-from ringi.errors import OutdatedError
+from ringi.errors import OutdatedDependencyError
 from ringi.runs.agent import agents_by_name
-from ringi.server.serve import open_platform
+from ringi.server.serve import open_components
 
 AGENT = agent(act=lambda state: {})
 
@@ -40,10 +40,10 @@ async def test_agents_on_a_library_that_is_too_old_are_refused_with_what_to_inst
     monkeypatch: pytest.MonkeyPatch, langgraph: str, langchain: str, message: str
 ) -> None:
     monkeypatch.setattr(metadata, "version", installed(langgraph=langgraph, langchain=langchain))
-    with pytest.raises(OutdatedError, match=message):
+    with pytest.raises(OutdatedDependencyError, match=message):
         agents_by_name([AGENT])
-    with pytest.raises(OutdatedError, match=message):
-        async with open_platform([AGENT], "memory://"):
+    with pytest.raises(OutdatedDependencyError, match=message):
+        async with open_components([AGENT], "memory://"):
             pass
 
 
@@ -60,5 +60,5 @@ def test_agents_on_newer_libraries_are_taken(
 
 async def test_a_server_without_agents_asks_for_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", installed(langgraph="0.1.0", langchain="0.1.0"))
-    async with open_platform([], "memory://"):
+    async with open_components([], "memory://"):
         assert agents_by_name([]) == {}

@@ -100,7 +100,7 @@ class World:
         return await self.backend.store.find(Request, Query(tenant=tenant, thread_id=id, limit=500))
 
     async def respond(self, request: Request, decision: Any, data: Any = None, **rest: Any) -> Request:
-        inbox = self.inbox.of(request.tenant)
+        inbox = self.inbox.for_tenant(request.tenant)
         return await inbox.respond(request.id, decision, data, digest=request.digest, responder="ann", **rest)
 
     async def answer(self, request: Request, decision: Any, data: Any = None, **rest: Any) -> Thread:

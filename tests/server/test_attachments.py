@@ -31,7 +31,7 @@ def upload(content: bytes = TEXT, name: str = "list.csv", field: str = "file", *
 async def asked(world: World, *, assignee: str | None = None, tenant: str = "default", **parts: Any) -> Request:
     form = {"fields": [{"name": "file", "type": "attachment", "required": True, **parts}]}
     body = {"title": "Send the list", "form": form, "assignee": assignee}
-    return await world.inbox.of(tenant).submit(Ask.parse({k: v for k, v in body.items() if v}), by="agent:bot")
+    return await world.inbox.for_tenant(tenant).submit(Ask.parse({k: v for k, v in body.items() if v}), by="agent:bot")
 
 
 async def attach(client: httpx.AsyncClient, request: Request, **fields: Any) -> httpx.Response:

@@ -15,10 +15,10 @@ from ringi.base.model import StrictModel
 from ringi.domain.ask import parse_body
 from ringi.server.auth.authenticator import Authenticator
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.serialize import dump_json
 
@@ -39,8 +39,8 @@ class Echo(BaseModel):
 class EchoRoutes:
     """One route."""
 
-    def __init__(self, platform: Platform, auth: Authenticator, limits: AskLimits) -> None:
-        self._auth, self._settings = auth, platform.settings
+    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits) -> None:
+        self._auth, self._settings = auth, components.settings
 
     def add_to(self, api: FastAPI) -> None:
         docs = route_docs("Echo", body="Greeting")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ringi.server.auth.provider import person_of
+from ringi.server.auth.oidc_provider import person_of
 from ringi.server.identity import GroupRoles, Oidc
 
 CLAIMS = {"email": "ann@example.com", "email_verified": True}

@@ -15,7 +15,7 @@ importlib.import_module(sys.argv[1])
 """
 
 
-@pytest.mark.parametrize("name", ["ringi.server.app", "ringi.server.auth.authenticator", "ringi.server.platform"])
+@pytest.mark.parametrize("name", ["ringi.server.app", "ringi.server.auth.authenticator", "ringi.server.components"])
 def test_the_server_needs_no_agent_framework(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, name], capture_output=True, text=True, timeout=60, check=False
@@ -28,9 +28,9 @@ import sys
 sys.modules["cryptography"] = None
 from ringi.errors import MissingExtraError
 from ringi.server.identity import Oidc
-from ringi.server.auth.provider import Provider
+from ringi.server.auth.oidc_provider import OidcProvider
 try:
-    Provider(Oidc("https://id.example.com", "ringi"))
+    OidcProvider(Oidc("https://id.example.com", "ringi"))
 except MissingExtraError as error:
     print(error)
 """

@@ -239,7 +239,7 @@ async def test_a_memory_is_its_persons_alone(store_url: str, method: str, path: 
                 tenant=tenant, id=f"{tenant}-{name}", form=form, context={"memory_category": "food"}
             )
             answer = Answer(decision="approve", digest=asked.digest, data={"note": "fish"})
-            await world.inbox.of(tenant).answer(asked.id, answer, by=name, channel="test")
+            await world.inbox.for_tenant(tenant).answer(asked.id, answer, by=name, channel="test")
         for role, owner in product(ROLES, OWNERS):
             id, expected = id_of(owner, role), getattr(row, role)[owner]
             reply = await call(world, method, path, row, role, id)

@@ -42,7 +42,7 @@ async def failed(world: World, id: str = "t1", tenant: str = "default") -> None:
 async def stranded(world: World, id: str = "t1", tenant: str = "default") -> Request:
     """Leave a parked thread as a worker does that misses one of its steps, and return that step's request."""
     _, lost = await parked(world, id, tenant)
-    await world.inbox.of(tenant).mark_attention(lost.id, WHY)
+    await world.inbox.for_tenant(tenant).mark_attention(lost.id, WHY)
     await change_record(world.backend.store, Thread, Key(tenant, id), lambda t: t.needing_attention(WHY, utc_now()))
     return lost
 

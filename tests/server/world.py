@@ -26,7 +26,7 @@ from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
 from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
-from ringi.server import App, Keys, Platform, ServerSettings
+from ringi.server import App, Keys, ServerComponents, ServerSettings
 from ringi.server.extension import Extension
 from ringi.server.uvicorn_server import UvicornServer, uvicorn_config
 
@@ -71,7 +71,7 @@ class World:
         return client
 
     async def asked(self, by: str = "agent:bot", tenant: str = "default", **more: Any) -> Request:
-        return await self.inbox.of(tenant).submit(Ask.parse({"title": "Go?", **more}), by=by)
+        return await self.inbox.for_tenant(tenant).submit(Ask.parse({"title": "Go?", **more}), by=by)
 
 
 @contextlib.asynccontextmanager
@@ -90,7 +90,7 @@ async def open_world(
         samples = [agent for agent in SAMPLES() if agent.name not in {each.name for each in more}]
         runner, keys = Worker(backend, inbox, agents_by_name([*samples, *more])), Keys(SECRET)
         deliveries, allowed = Deliveries(backend, inbox, delivery or DeliverySettings()), ServerSettings(**settings)
-        app = App(Platform(backend, inbox, runner, keys, allowed, deliveries), extensions)
+        app = App(ServerComponents(backend, inbox, runner, keys, allowed, deliveries), extensions)
         world, stop = World(backend, inbox, runner, keys, app, settings=allowed), asyncio.Event()
         working = asyncio.gather(runner.work(stop), deliveries.work(stop))
         try:

@@ -166,8 +166,8 @@ SHAPES = (
             Case("the form", (form({"answer": "To Bob"}),), {"text": "To Bob"}),
         ),
         {"cake": "tart"},
-        {"answers": {"type": "string"}},
-        '`answers={"type": "string"}`, because a button would put `True` into the state',
+        {"answer_schema": {"type": "string"}},
+        '`answer_schema={"type": "string"}`, because a button would put `True` into the state',
     ),
     Shape(
         "validation-loop",

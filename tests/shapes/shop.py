@@ -197,8 +197,8 @@ SHAPES = (
             Case("cancelled", (form({"action": "cancel"}),), {"said": "not sent"}),
         ),
         HELLO,
-        {"answers": LETTER},
-        "`answers=SCHEMA`, because the code accepts only an object",
+        {"answer_schema": LETTER},
+        "`answer_schema=SCHEMA`, because the code accepts only an object",
     ),
     Shape(
         "tool-node-loop",

@@ -29,7 +29,7 @@ from ringi.testing import (
     UnusedRuleError,
 )
 from ringi.testing.clock import NOON
-from ringi.testing.model import ScriptedModel, calls, together, turns
+from ringi.testing.model import ScriptedModel, parallel_tool_calls, scripted_turns, tool_call
 
 MONTH = 30 * 86_400
 REFUND = {"order": 1182, "amount": 40}
@@ -56,7 +56,7 @@ def till() -> Till:
 def shop(till: Till) -> Any:
     """Return an agent of LangChain that wants to pay once."""
     rule = {"tools": ["refund"], "allowed": ["approve", "edit", "reject", "respond"], "expires_in": MONTH}
-    model = ScriptedModel(script=turns(calls("refund", **REFUND)))
+    model = ScriptedModel(script=scripted_turns(tool_call("refund", **REFUND)))
     return create_agent(model, till.tools, middleware=[Approval({"rules": [rule]}, till.tools)])
 
 
@@ -161,7 +161,7 @@ async def test_people_are_reminded_at_their_moment_and_then_it_expires(ringi_har
 
 async def test_a_model_asks_with_a_form(ringi_harness: TestHarness, ringi_person: ScriptedPerson) -> None:
     fields = [{"name": "sport", "type": "select", "options": [{"value": "judo"}, {"value": "go"}]}]
-    model = ScriptedModel(script=turns(calls("ask_human", title="Which sport?", fields=fields)))
+    model = ScriptedModel(script=scripted_turns(tool_call("ask_human", title="Which sport?", fields=fields)))
     ringi_person.approves({"sport": "go"}, form="sport")
     outcome = await ringi_harness.run(create_agent(model, [ask_human]), TASK)
 
@@ -199,9 +199,9 @@ async def test_a_reply_that_does_not_fit_is_an_error_that_names_the_question(rin
 
 
 async def test_two_questions_at_once_are_both_answered(ringi_harness: TestHarness, till: Till) -> None:
-    both = together(calls("refund", **REFUND), calls("refund", order=7, amount=1))
+    both = parallel_tool_calls(tool_call("refund", **REFUND), tool_call("refund", order=7, amount=1))
     gate = Approval({"rules": [{"tools": ["refund"], "expires_in": MONTH}]}, till.tools)
-    agent = create_agent(ScriptedModel(script=turns(both)), till.tools, middleware=[gate])
+    agent = create_agent(ScriptedModel(script=scripted_turns(both)), till.tools, middleware=[gate])
     ringi_harness.person.answers(lambda r: Reply("reject") if r.action and r.action.args == REFUND else Reply("ignore"))
     outcome = await ringi_harness.run(agent, TASK)
 
@@ -274,7 +274,9 @@ async def test_a_plain_interrupt_is_answered_as_well(ringi_harness: TestHarness,
 
 async def test_a_middleware_of_langchain_itself_is_answered_as_well(ringi_harness: TestHarness, till: Till) -> None:
     gate: Any = HumanInTheLoopMiddleware(interrupt_on={"refund": True})
-    agent = create_agent(ScriptedModel(script=turns(calls("refund", **REFUND))), till.tools, middleware=[gate])
+    agent = create_agent(
+        ScriptedModel(script=scripted_turns(tool_call("refund", **REFUND))), till.tools, middleware=[gate]
+    )
     ringi_harness.person.edits(args={**REFUND, "amount": 20}, action="refund")
     await ringi_harness.run(agent, TASK)
 

@@ -9,7 +9,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
-from ringi.testing.model import ScriptedModel, calls, together, turns
+from ringi.testing.model import ScriptedModel, parallel_tool_calls, scripted_turns, tool_call
 
 
 class Refund(BaseModel):
@@ -29,15 +29,15 @@ def refund(order: int, amount: float) -> str:
 
 
 async def test_an_agent_runs_the_tools_that_the_script_calls() -> None:
-    model = ScriptedModel(script=turns(calls("refund", order=1182, amount=40), "All done."))
+    model = ScriptedModel(script=scripted_turns(tool_call("refund", order=1182, amount=40), "All done."))
     messages = (await create_agent(model, [refund]).ainvoke(TASK))["messages"]
 
     assert [message.text for message in messages[1:]] == ["", "paid 40 for 1182", "All done."]
 
 
 async def test_the_same_call_twice_has_two_ids_and_the_same_ones_on_a_second_try() -> None:
-    again = calls("refund", order=1182, amount=40)
-    agent = create_agent(ScriptedModel(script=turns(again, again, "All done.")), [refund])
+    again = tool_call("refund", order=1182, amount=40)
+    agent = create_agent(ScriptedModel(script=scripted_turns(again, again, "All done.")), [refund])
     first, second = [
         [call["id"] for message in state["messages"] if isinstance(message, AIMessage) for call in message.tool_calls]
         for state in [await agent.ainvoke(TASK), await agent.ainvoke(TASK)]
@@ -47,10 +47,10 @@ async def test_the_same_call_twice_has_two_ids_and_the_same_ones_on_a_second_try
 
 
 def test_after_its_turns_it_repeats_what_it_was_told() -> None:
-    assert ScriptedModel(script=turns()).invoke("Hello.").text == "Hello."
+    assert ScriptedModel(script=scripted_turns()).invoke("Hello.").text == "Hello."
 
 
-@pytest.mark.parametrize("output", [Refund(order=1182, amount=40), calls("Refund", order=1182, amount=40)])
+@pytest.mark.parametrize("output", [Refund(order=1182, amount=40), tool_call("Refund", order=1182, amount=40)])
 async def test_structured_output_is_an_instance_or_a_call(output: BaseModel) -> None:
     model = ScriptedModel(script=lambda _: output).with_structured_output(Refund)
 
@@ -59,14 +59,16 @@ async def test_structured_output_is_an_instance_or_a_call(output: BaseModel) -> 
 
 
 async def test_an_agents_response_format_is_an_instance() -> None:
-    model = ScriptedModel(script=turns(calls("refund", order=1182, amount=40), Refund(order=1182, amount=40)))
+    model = ScriptedModel(
+        script=scripted_turns(tool_call("refund", order=1182, amount=40), Refund(order=1182, amount=40))
+    )
     state = await create_agent(model, [refund], response_format=Refund).ainvoke(TASK)
 
     assert state["structured_response"] == Refund(order=1182, amount=40)
 
 
 async def test_words_and_calls_come_streamed() -> None:
-    answer = together(calls("refund", order=1182, amount=40), words="I pay it back.")
+    answer = parallel_tool_calls(tool_call("refund", order=1182, amount=40), text="I pay it back.")
     parts = [part async for part in ScriptedModel(script=lambda _: answer).astream(ASKED)]
 
     assert [part.text for part in parts if part.text] == ["I ", "pay ", "it ", "back."]

@@ -19,7 +19,7 @@ from ringi.contracts import Wakeup
 from ringi.domain import Key, Request, Thread, parse_body, topic_of
 from ringi.errors import NotFoundError, ThreadBusyError
 from ringi.runs import open_requests, requests_of_run
-from ringi.server import Platform, Principal, ThreadName, may_read, require_readable_thread
+from ringi.server import Principal, ServerComponents, ThreadName, may_read, require_readable_thread
 
 if TYPE_CHECKING:
     from ringi.assistant.assistant import Assistant
@@ -47,8 +47,8 @@ class ConversationSnapshot:
 class ConversationAccess:
     """The conversations that one caller may read."""
 
-    def __init__(self, platform: Platform, principal: Principal) -> None:
-        self._platform, self._principal = platform, principal
+    def __init__(self, components: ServerComponents, principal: Principal) -> None:
+        self._components, self._principal = components, principal
 
     async def load(self, id: str, agent: str | None = None) -> ConversationSnapshot:
         """Return a conversation. If it has not started, use the assistant named `agent`.
@@ -61,7 +61,7 @@ class ConversationAccess:
         agent_of_thread = runner.agents.get(thread.agent if thread else str(agent))
         if not isinstance(agent_of_thread, AssistantAgent) or agent_of_thread.assistant is None:
             raise NotFoundError("assistant", id if thread else str(agent))
-        memory = await memory_of(self._platform.backend, thread) if thread else ContextMemory()
+        memory = await memory_of(self._components.backend, thread) if thread else ContextMemory()
         return ConversationSnapshot(id, agent_of_thread.assistant, memory, thread)
 
     async def send(self, id: str, agent: str | None, build_event: Callable[[ConversationSnapshot], Event]) -> Thread:
@@ -79,7 +79,7 @@ class ConversationAccess:
                     seconds_left = until - time.monotonic()
                     if seconds_left <= 0 or error.status == "interrupted":
                         raise
-                await wakeup.wait(min(seconds_left, self._platform.backend.notifier.recheck_after))
+                await wakeup.wait(min(seconds_left, self._components.backend.notifier.recheck_after))
 
     async def wait_for_end(self, run: Thread) -> Thread | None:
         """Return the thread once this run has ended, or None after `WAIT_SECONDS`."""
@@ -92,18 +92,18 @@ class ConversationAccess:
                 seconds_left = until - time.monotonic()
                 if seconds_left <= 0:
                     return None
-                await wakeup.wait(min(seconds_left, self._platform.backend.notifier.recheck_after))
+                await wakeup.wait(min(seconds_left, self._components.backend.notifier.recheck_after))
 
     async def approval_request(self, plan: Plan) -> Request | None:
         """Return the request that asks to approve the newest version of a plan, or that approved it."""
-        store = self._platform.backend.store
+        store = self._components.backend.store
         try:
             if plan.approval and plan.status in ("executing", "completed"):
                 return await store.get(Request, self._principal.tenant, plan.approval.request_id)
             thread = await store.get(Thread, self._principal.tenant, plan.thread_id or "")
         except NotFoundError:
             return None
-        requests = await requests_of_run(self._platform.backend, thread)
+        requests = await requests_of_run(self._components.backend, thread)
         # Requests that others posted with this thread's id are not included.
         return next((request for request in requests if request.kind == "approval"), None)
 
@@ -116,10 +116,10 @@ class ConversationAccess:
     async def open_question(self, thread_id: str) -> Request | None:
         """Return the open request of a background thread, if there is one that the caller may see."""
         try:
-            thread = await self._platform.backend.store.get(Thread, self._principal.tenant, thread_id)
+            thread = await self._components.backend.store.get(Thread, self._principal.tenant, thread_id)
         except NotFoundError:
             return None
-        requests = await open_requests(self._platform.backend, thread)
+        requests = await open_requests(self._components.backend, thread)
         return next((request for request in requests if may_read(self._principal, request)), None)
 
     async def _start(
@@ -137,19 +137,19 @@ class ConversationAccess:
 
     async def _thread(self, id: str) -> Thread | None:
         try:
-            thread = await self._platform.backend.store.get(Thread, self._principal.tenant, id)
+            thread = await self._components.backend.store.get(Thread, self._principal.tenant, id)
         except NotFoundError:
             parse_body(ThreadName, {"thread_id": id})
             return None
         return require_readable_thread(self._principal, thread)
 
     def _runner(self, id: str) -> Runner:
-        if self._platform.runner is None:
+        if self._components.runner is None:
             raise NotFoundError("thread", id)
-        return self._platform.runner
+        return self._components.runner
 
     @asynccontextmanager
     async def _subscribe(self, id: str) -> AsyncIterator[Wakeup]:
         topic = topic_of(Thread.record, Key(self._principal.tenant, id))
-        async with self._platform.backend.notifier.subscribe(topic) as wakeup:
+        async with self._components.backend.notifier.subscribe(topic) as wakeup:
             yield wakeup

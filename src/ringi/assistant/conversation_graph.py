@@ -297,7 +297,7 @@ class ConversationNodes:
                     Provenance(kind="remembered", actor=each.person, ref=each.id),
                 )
                 memory = record_value(
-                    memory, info.key, answer_value(info, each.answer), source, each.told_at, self._definitions
+                    memory, info.key, answer_value(info, each.answer), source, each.updated_at, self._definitions
                 )
         return memory
 

@@ -23,8 +23,8 @@ from ringi.server import (
     Authenticator,
     Cursor,
     Extension,
-    Platform,
     Principal,
+    ServerComponents,
     channel_of,
     dump_json,
     inbox_for,
@@ -46,9 +46,9 @@ Agent = Annotated[str | None, Query(description="The assistant, for a conversati
 class AssistantRoutes:
     """The HTTP routes of assistants. A caller who may read a thread may read its memory."""
 
-    def __init__(self, platform: Platform, authenticator: Authenticator, limits: AskLimits) -> None:
-        self._platform, self._authenticator, self._limits = platform, authenticator, limits
-        self._settings = platform.settings
+    def __init__(self, components: ServerComponents, authenticator: Authenticator, limits: AskLimits) -> None:
+        self._components, self._authenticator, self._limits = components, authenticator, limits
+        self._settings = components.settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes to the API."""
@@ -89,14 +89,14 @@ class AssistantRoutes:
         """
         principal = self._authenticator.caller(http.scope)
         body = parse_body(ActionPress, await json_body(http, max_depth=self._settings.max_depth))
-        access = ConversationAccess(self._platform, principal)
+        access = ConversationAccess(self._components, principal)
         conversation = await access.load(id, body.agent)
         action = conversation.assistant.definitions.actions_by_id.get(action_id)
         if action and action.kind == "apply":
             require_person(principal)
             return await self._approve(http, principal, conversation, action, body)
         if principal.role == "agent":
-            await self._limits.check(self._platform.inbox.of(principal.tenant), principal)
+            await self._limits.check(self._components.inbox.for_tenant(principal.tenant), principal)
         # Without a message, this is the only hint of the language.
         context = {"language": language_for(http.scope)}
         build_event = lambda now: {**self._commands(http, now).build_event(action_id, body.args), **context}  # noqa: E731
@@ -127,7 +127,7 @@ class AssistantRoutes:
                 "args", f"action {action.id!r} takes no arguments: to change the plan, edit its request"
             )
         plan = conversation.plan_of(action)
-        request = await ConversationAccess(self._platform, principal).approval_request(plan) if plan else None
+        request = await ConversationAccess(self._components, principal).approval_request(plan) if plan else None
         if request is None or not request.response:
             self._commands(http, conversation).require_possible(action.id)
         if request is None:
@@ -135,7 +135,7 @@ class AssistantRoutes:
         if body.digest is None:
             raise InvalidError.of("digest", "give the digest of the plan's approval request, as it was shown")
         answer = Answer(decision="approve", digest=body.digest)
-        inbox = inbox_for(self._platform.inbox, principal, require_answerable)
+        inbox = inbox_for(self._components.inbox, principal, require_answerable)
         answered = await inbox.answer(request.id, answer, by=principal.name, channel=channel_of(http.scope))
         return json_response(request_json(answered))
 
@@ -143,7 +143,7 @@ class AssistantRoutes:
         self, http: HttpRequest, access: ConversationAccess, conversation: ConversationSnapshot
     ) -> HttpResponse:
         definitions, memory = conversation.assistant.definitions, conversation.memory
-        now, language = self._platform.inbox.clock(), language_for(http.scope)
+        now, language = self._components.inbox.clock(), language_for(http.scope)
         view = memory_view(definitions, memory, now, language)
         for plan in view["plans"]:
             plan["request"] = request_summary(await access.open_approval(memory.plans[plan["workflow"]]))
@@ -152,14 +152,14 @@ class AssistantRoutes:
         return json_response(dump_json({"id": conversation.id, "agent": conversation.assistant.name, **view}))
 
     def _action_items(self, http: HttpRequest, now: ConversationSnapshot) -> list[dict[str, Any]]:
-        at, language = self._platform.inbox.clock(), language_for(http.scope)
+        at, language = self._components.inbox.clock(), language_for(http.scope)
         return actions_view(now.assistant.definitions, now.memory, at, language)
 
     def _commands(self, http: HttpRequest, now: ConversationSnapshot) -> ActionCommands:
         return ActionCommands(now.assistant.definitions, now.memory, self._action_items(http, now))
 
     def _access(self, http: HttpRequest) -> ConversationAccess:
-        return ConversationAccess(self._platform, self._authenticator.caller(http.scope))
+        return ConversationAccess(self._components, self._authenticator.caller(http.scope))
 
 
 def request_summary(request: Request | None) -> dict[str, Any] | None:

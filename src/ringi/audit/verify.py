@@ -43,14 +43,16 @@ class Trail:
         self.images: dict[int, AttachedFile] = {}
         """The images that a thread lists, as its messages name them."""
         self._state: dict[str, Any] = {}
-        self._emptied: dict[int, Event] = {}
-        self._covered: set[tuple[int, str]] = set()
+        self._redacted: dict[int, Event] = {}
+        self._explained: set[tuple[int, str]] = set()
 
     def take(self, event: Event, sought: Record | None = None) -> None:
         """Add an event; at the head of the record in `sought`, compare that record with the events."""
-        if event.is_emptied:
-            self._emptied[event.version] = event
-        self._covered |= {(version, left) for version, left in event.covers.items() if version < event.version}
+        if event.is_redacted:
+            self._redacted[event.version] = event
+        self._explained |= {
+            (version, left) for version, left in event.redacted_versions.items() if version < event.version
+        }
         self.findings += [Finding(*self.name, event.position, what) for what in self._wrong(event)]
         self.head, self.version = event.hash, event.version
         self._state.update(event.changed)
@@ -71,14 +73,14 @@ class Trail:
         """Continue after an unreadable event: its changes are unknown."""
         self.is_whole = False
 
-    def emptied(self) -> list[Finding]:
+    def unexplained_redactions(self) -> list[Finding]:
         """Return the empty payloads that no later erasure of the record accounts for."""
-        unaccounted = [event for n, event in self._emptied.items() if (n, event.actor) not in self._covered]
+        unexplained = [event for n, event in self._redacted.items() if (n, event.actor) not in self._explained]
         what = "its payload was emptied, and no erasure accounts for it"
-        return [Finding(*self.name, event.position, what) for event in unaccounted]
+        return [Finding(*self.name, event.position, what) for event in unexplained]
 
     def _wrong(self, event: Event) -> Iterator[str]:
-        if not event.is_emptied and digest(event.payload) != event.payload_digest:
+        if not event.is_redacted and digest(event.payload) != event.payload_digest:
             yield "its payload was changed"
         if event.computed_hash() != event.hash:
             yield "it was changed"
@@ -252,7 +254,7 @@ async def examined(store: Store, name: Name, stream: Stream | None = None) -> li
             trail.findings += [Finding(*name, "", what) async for what in found]
     except UnavailableError as error:
         return [*trail.findings, Finding(*name, "", f"it cannot be read ({error})")]
-    return trail.findings + trail.emptied() + _missing(trail, record)
+    return trail.findings + trail.unexplained_redactions() + _missing(trail, record)
 
 
 async def _record(store: Store, name: Name) -> Record | None:
@@ -286,7 +288,11 @@ def misfits(record: Record, history: Iterable[Event]) -> list[Finding]:
     trail = Trail((record.record, record.key))
     for event in history:
         trail.take(event, record)
-    return trail.findings + trail.emptied() + ([] if trail.is_compared else [Finding(*trail.name, "", CUT_OFF)])
+    return (
+        trail.findings
+        + trail.unexplained_redactions()
+        + ([] if trail.is_compared else [Finding(*trail.name, "", CUT_OFF)])
+    )
 
 
 async def verify(

@@ -12,9 +12,19 @@ from ringi.domain.request import Request, Status
 
 EVERYTHING, TO_ALL = "*", "all"
 """The audience that sees every request, and the audience of requests without a particular addressee."""
-LISTED = {"tenant", "statuses", "kind", "priority", "assignee", "mine", "asked_by", "remembered_by", "viewer"}
+LISTED = {
+    "tenant",
+    "statuses",
+    "kind",
+    "priority",
+    "assignee",
+    "assigned_or_claimed_by",
+    "asked_by",
+    "remembered_by",
+    "viewer",
+}
 """Query conditions that the partitions of an audience's requests answer by themselves."""
-ENDED = {"tenant", "ended_since", "assignee", "mine", "asked_by", "remembered_by", "viewer"}
+ENDED = {"tenant", "ended_since", "assignee", "assigned_or_claimed_by", "asked_by", "remembered_by", "viewer"}
 """Query conditions that an audience's requests by end time answer by themselves."""
 
 
@@ -34,7 +44,7 @@ def required_audiences(query: Query) -> list[list[str]]:
     sets = [
         [f"memory:{query.remembered_by}"] if query.remembered_by is not None else [],
         [f"to:{query.assignee}"] if query.assignee is not None else [],
-        [f"to:{query.mine}", f"claim:{query.mine}"] if query.mine is not None else [],
+        [f"to:{person}", f"claim:{person}"] if (person := query.assigned_or_claimed_by) is not None else [],
         [f"by:{query.asked_by}"] if query.asked_by is not None else [],
         viewer_audiences(query.viewer) if query.viewer else [],
     ]

@@ -63,7 +63,7 @@ class BroadcastNotifier(Notifier):
 
     async def publish(self, topic: str) -> None:
         """Notify the local listeners now, and remote ones as soon as possible; return without waiting for them."""
-        self.ring(topic)
+        self.wake(topic)
         self._topics[topic] = None
         self._has_topics.set()
 
@@ -97,10 +97,10 @@ class BroadcastNotifier(Notifier):
         sender, _, name = message.partition(" ")
         if sender == self._sender:
             return
-        self.ring(name)
+        self.wake(name)
         if name.startswith("sha256:"):
             for topic in [topic for topic in self._listeners if message_topic(topic) == name]:
-                self.ring(topic)
+                self.wake(topic)
 
     async def _listen_forever(self, ready: asyncio.Future[None]) -> None:
         attempts = 0
@@ -109,7 +109,7 @@ class BroadcastNotifier(Notifier):
                 async with self._listening() as until_dead:
                     attempts = 0
                     if ready.done():
-                        self.ring_all()
+                        self.wake_all()
                     else:
                         ready.set_result(None)
                     await until_dead()

@@ -12,7 +12,7 @@ from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
 from ringi.contracts.jobs import Handler, Job, Jobs
 from ringi.contracts.notifier import Notifier
-from ringi.errors import LaterError, UnavailableError
+from ringi.errors import JobNotDueError, UnavailableError
 
 log = limited(__name__)
 TOPIC = "jobs"
@@ -78,11 +78,11 @@ class ClaimedJobs(Jobs):
         renewing = asyncio.create_task(self._keep_renewing(job))
         try:
             await handle(job)
-        except LaterError as error:
+        except JobNotDueError as error:
             await self._defer(job, error.seconds)
         except Exception:
-            log.exception("job %s failed on attempt %s", job.key, job.tries + 1)
-            await self._defer(job, RETRY_SECONDS[min(job.tries, len(RETRY_SECONDS) - 1)])
+            log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
+            await self._defer(job, RETRY_SECONDS[min(job.attempts, len(RETRY_SECONDS) - 1)])
         except asyncio.CancelledError:
             await self._defer(job, 0)
             raise

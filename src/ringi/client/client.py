@@ -48,7 +48,7 @@ PARAMETERS = {
     "before": "cursor",
 }
 """Maps the fields of a query to the parameters of the list."""
-IMPLIED_FIELDS = {"tenant", "limit", "mine"}
+IMPLIED_FIELDS = {"tenant", "limit", "assigned_or_claimed_by"}
 """Fields of a query that the token, the requested pages or a flag determine."""
 
 
@@ -200,12 +200,11 @@ class Client(InboxAPI):
         return await self._memory(await self._transport.call(memory_call("GET", id)))
 
     async def edit_memory(
-        self, id: str, data: dict[str, Any], *, by: str | None = None, told_at: datetime | None = None
+        self, id: str, data: dict[str, Any], *, by: str | None = None, expected_updated_at: datetime | None = None
     ) -> Memory:
         await self._refuse_other(by)
-        return await self._memory(
-            await self._transport.call(memory_call("PATCH", id, {"data": data, "told_at": jsonable(told_at)}))
-        )
+        body = {"data": data, "told_at": jsonable(expected_updated_at)}
+        return await self._memory(await self._transport.call(memory_call("PATCH", id, body)))
 
     async def delete_memory(self, id: str, *, by: str | None = None) -> None:
         await self._refuse_other(by)
@@ -293,14 +292,15 @@ class Client(InboxAPI):
     async def _query_parameters(self, query: Query) -> dict[str, Any]:
         conditions = {name: getattr(query, name) for name in query.model_fields_set - IMPLIED_FIELDS}
         unsupported = [name for name, value in conditions.items() if value and name not in PARAMETERS]
-        if query.mine is not None and query.mine != (await self._get_session())["name"]:
-            unsupported.append("mine")
+        person = query.assigned_or_claimed_by
+        if person is not None and person != (await self._get_session())["name"]:
+            unsupported.append("assigned_or_claimed_by")
         if unsupported:
             raise InvalidError(
                 [FieldError(name, "the HTTP API has no such condition; omit it") for name in unsupported]
             )
         params = {PARAMETERS[name]: value for name, value in conditions.items() if value}
-        return {**params, **({"mine": True} if query.mine else {})}
+        return {**params, **({"mine": True} if person else {})}
 
 
 def path_of(id: str) -> str:

@@ -75,7 +75,7 @@ class Transport:
     async def close(self) -> None:
         """Close all connections; waiters get `ClosedError`."""
         if not self.lifetime.is_elsewhere:
-            self.lifetime.end()
+            self.lifetime.abort()
             await self._http.aclose()
 
     async def call(self, call: ApiCall, *, retry_for: float | None = None) -> Any:
@@ -211,7 +211,7 @@ class ErrorReply:
 
 ErrorFactory = Callable[[ErrorReply], RingiError]
 ERROR_BY_CODE: dict[str, ErrorFactory] = {
-    "final": lambda reply: errors.FinalError(
+    "final": lambda reply: errors.RequestEndedError(
         reply.call.id, str(reply.problem.get("state", "completed")), reply.problem.get("winner")
     ),
     "pending": lambda reply: errors.PendingError(reply.call.id),

@@ -1,4 +1,4 @@
-"""The contract of the job queue: deferred work, done by some worker, one job at a time per lane."""
+"""The contract of the job queue: deferred work, done by some worker, one job at a time per partition key."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
+
+from pydantic import Field
 
 from ringi.base.model import StrictModel
 
@@ -19,10 +21,10 @@ class Job(StrictModel):
     key: str
     """Unique among unfinished jobs."""
     kind: str
-    lane: str
-    """Jobs of one lane run one after another."""
+    partition_key: str = Field(alias="lane")
+    """Jobs with the same partition key run one after another."""
     payload: dict[str, Any] = {}
-    tries: int = 0
+    attempts: int = 0
     """The number of earlier attempts."""
 
 
@@ -93,8 +95,9 @@ class Jobs(ABC):
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
         """Do jobs of these kinds until `stop` is set, then wait for the jobs in progress.
 
-        If a handler raises, the job is retried with growing delays, or at the time that its `LaterError` gives. If a
-        worker dies, other workers take over its jobs. A job that waits for a retry does not block its lane.
+        If a handler raises, the job is retried with growing delays, or at the time that its `JobNotDueError` gives.
+        If a worker dies, other workers take over its jobs. A job that waits for a retry does not block the others
+        with its partition key.
 
         Args:
             handle: The function that does one job.
@@ -104,8 +107,8 @@ class Jobs(ABC):
         """
 
 
-def lane_of(tenant: str, thread_id: str) -> str:
-    """Return the lane of a thread's jobs. It must never change: stores look it up in their job tables."""
+def partition_key_of(tenant: str, thread_id: str) -> str:
+    """Return the partition key of a thread's jobs. It must never change: stores look it up in their job tables."""
     return f"{tenant}/{thread_id}"
 
 

@@ -11,15 +11,15 @@ from typing import Self
 class Wakeup:
     """A signal that stays set until the next wait."""
 
-    __slots__ = ("_rung", "_waiter")
+    __slots__ = ("_is_set", "_waiter")
 
     def __init__(self) -> None:
-        self._rung = False
+        self._is_set = False
         self._waiter: asyncio.Future[None] | None = None
 
     def set(self) -> None:
         """Wake the waiter, or else the next one."""
-        self._rung = True
+        self._is_set = True
         self._release()
 
     async def wait(self, timeout: float | None) -> bool:
@@ -31,21 +31,21 @@ class Wakeup:
         Returns:
             True if the signal was set, False after `timeout` seconds without a signal.
         """
-        if not self._rung and (timeout is None or timeout > 0):
-            await self._rest(timeout)
-        rung, self._rung = self._rung, False
-        return rung
+        if not self._is_set and (timeout is None or timeout > 0):
+            await self._wait_for_release(timeout)
+        was_set, self._is_set = self._is_set, False
+        return was_set
 
-    async def _rest(self, timeout: float | None) -> None:
+    async def _wait_for_release(self, timeout: float | None) -> None:
         loop = asyncio.get_running_loop()
         self._waiter = loop.create_future()
-        alarm = loop.call_later(timeout, self._release) if timeout is not None else None
+        timer = loop.call_later(timeout, self._release) if timeout is not None else None
         try:
             await self._waiter
         finally:
             self._waiter = None
-            if alarm:
-                alarm.cancel()
+            if timer:
+                timer.cancel()
 
     def _release(self) -> None:
         if self._waiter and not self._waiter.done():
@@ -56,14 +56,14 @@ class Subscription:
     """A listener of one topic for the duration of an `async with` block.
 
     Args:
-        bells: The listeners by topic; the block adds its own, and removes it at its end.
+        listeners: The listeners by topic; the block adds its own, and removes it at its end.
         topic: The topic.
     """
 
     __slots__ = ("_listeners", "_topic", "_wakeup")
 
-    def __init__(self, bells: dict[str, set[Wakeup]], topic: str) -> None:
-        self._listeners, self._topic, self._wakeup = bells, topic, Wakeup()
+    def __init__(self, listeners: dict[str, set[Wakeup]], topic: str) -> None:
+        self._listeners, self._topic, self._wakeup = listeners, topic, Wakeup()
 
     async def __aenter__(self) -> Wakeup:
         self._listeners[self._topic].add(self._wakeup)
@@ -105,7 +105,7 @@ class Notifier(ABC):
         """
         return Subscription(self._listeners, topic)
 
-    def ring(self, topic: str) -> None:
+    def wake(self, topic: str) -> None:
         """Wake the listeners of a topic in this process.
 
         Args:
@@ -114,14 +114,14 @@ class Notifier(ABC):
         for wakeup in self._listeners.get(topic, ()):
             wakeup.set()
 
-    def ring_all(self, but: tuple[str, ...] = ()) -> None:
+    def wake_all(self, except_prefixes: tuple[str, ...] = ()) -> None:
         """Wake the listeners in this process if the changed topic is unknown.
 
         Args:
-            but: Prefixes of the topics whose listeners are not woken.
+            except_prefixes: Prefixes of the topics whose listeners are not woken.
         """
-        for topic in [topic for topic in self._listeners if not topic.startswith(but)]:
-            self.ring(topic)
+        for topic in [topic for topic in self._listeners if not topic.startswith(except_prefixes)]:
+            self.wake(topic)
 
     async def __aenter__(self) -> Self:
         return self

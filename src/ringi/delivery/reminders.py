@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from ringi.contracts.jobs import Job
 from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.errors import LaterError, NotFoundError
+from ringi.errors import JobNotDueError, NotFoundError
 from ringi.inbox.inbox import Inbox
 
 KIND = "remind"
@@ -24,11 +24,11 @@ class Reminders:
         """Return the job for a request with a due time."""
         if event.type == "request.created" and request.due_at and not request.is_final:
             key = f"remind:{request.tenant}/{request.id}"
-            yield Job(key=key, kind=KIND, lane=key, payload={"tenant": request.tenant, "request": request.id})
+            yield Job(key=key, kind=KIND, partition_key=key, payload={"tenant": request.tenant, "request": request.id})
 
     async def remind(self, job: Job) -> None:
-        """Record a reminder, or raise `LaterError` until it is due; ended or already reminded requests are skipped."""
-        inbox = self._inbox.of(job.payload["tenant"])
+        """Record a reminder, or raise `JobNotDueError` until it is due; skip ended or reminded requests."""
+        inbox = self._inbox.for_tenant(job.payload["tenant"])
         try:
             request = await inbox.get(job.payload["request"])
         except NotFoundError:
@@ -38,7 +38,7 @@ class Reminders:
                 reminder_time(request.created_at, request.due_at, self._before) - inbox.clock()
             ).total_seconds()
             if seconds_left > 0:
-                raise LaterError(seconds_left)
+                raise JobNotDueError(seconds_left)
             await inbox.remind(request.id)
 
 

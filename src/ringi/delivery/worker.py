@@ -19,7 +19,7 @@ from ringi.delivery.settings import DeliverySettings
 from ringi.delivery.webhooks import GONE, DeliveryResult, Receivers, WebhookClient, body_of, kind_of, partition_key
 from ringi.domain.events import WebhookEventName
 from ringi.domain.request import Request
-from ringi.errors import LaterError, NotFoundError
+from ringi.errors import JobNotDueError, NotFoundError
 
 ERASED: WebhookEventName = "request.erased"
 LONGEST_WAIT = 86_400.0
@@ -47,9 +47,10 @@ class DeliveryTask(StrictModel):
 
     def job(self, request: Request) -> Job:
         """Return the job for this task."""
-        kind, lane = kind_of(request, self.endpoint), partition_key(request, self.endpoint)
         key = f"deliver:{self.tenant}/{self.target.id}/{self.series}"
-        return Job(key=key, kind=kind, lane=lane, payload=self.model_dump(mode="json"))
+        partition = partition_key(request, self.endpoint)
+        payload = self.model_dump(mode="json")
+        return Job(key=key, kind=kind_of(request, self.endpoint), partition_key=partition, payload=payload)
 
     def attempt(self, host: str, at: datetime, status: Status, **more: object) -> LoggedAttempt:
         """Return the record of an attempt."""
@@ -78,7 +79,7 @@ class DeliveryWorker:
         self._log, self._endpoint_state = AttemptLog(backend.stream), EndpointState(backend.stream)
 
     async def deliver(self, job: Job) -> None:
-        """Attempt once, and raise `LaterError` for a retry; a settled delivery is skipped."""
+        """Attempt once, and raise `JobNotDueError` for a retry; a settled delivery is skipped."""
         task = DeliveryTask.model_validate(job.payload)
         attempts = await self._log.of_target(task.tenant, task.target)
         in_series = [each for each in attempts if each.series == task.series and each.status != "queued"]
@@ -127,7 +128,7 @@ class DeliveryWorker:
         details = {"code": result.code, "error": result.error, "seconds": result.seconds, "next_at": next_at}
         await self._log_attempt(task, task.attempt(host, at, next_step.status, **details))
         if next_step.wait is not None:
-            raise LaterError(next_step.wait)
+            raise JobNotDueError(next_step.wait)
 
     async def _retry_unknown(self, task: DeliveryTask, number: int) -> None:
         # Another process may know this receiver: giving up here would lose deliveries that only this process cannot
@@ -149,7 +150,7 @@ class DeliveryWorker:
         seconds_left = (due - self._clock()).total_seconds() if due else 0
         # The queue's timing is not exact: it may call early, or repeat a call.
         if seconds_left > 0:
-            raise LaterError(seconds_left)
+            raise JobNotDueError(seconds_left)
 
     def _next_step(self, number: int, max_attempts: int | None, result: DeliveryResult) -> NextStep:
         schedule = self._settings.schedule

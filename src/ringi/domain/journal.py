@@ -43,7 +43,7 @@ class Journal(Record):
     entry: dict[str, Any] = {}
     """The newest entry; empty in the first version."""
     redacted_entries: dict[str, dict[str, Any]] = Field(default={}, alias="kept")
-    """The entries of events that an erasure emptied, by event version, without anyone's free text."""
+    """The entries of events that an erasure redacted, by event version, without anyone's free text."""
 
     @classmethod
     def begun(
@@ -94,18 +94,18 @@ class Journal(Record):
         return after.model_copy(update=changes), event
 
     def without(self, events: Iterable[Event]) -> dict[str, Any]:
-        """Return the changes when these events are emptied: the entries stay, their free text is removed.
+        """Return the changes when these events are redacted: the entries stay, their free text is removed.
 
         Args:
-            events: The events of this journal to empty.
+            events: The events of this journal to redact.
 
         Returns:
             The new values of the changed fields, by field name.
         """
-        emptied = [event for event in events if event.type == WRITTEN]
-        written = {event.version: event.changed["entry"] for event in emptied if "entry" in event.changed}
+        redacted_events = [event for event in events if event.type == WRITTEN]
+        written = {event.version: event.changed["entry"] for event in redacted_events if "entry" in event.changed}
         redacted = {str(version): _without_text(entry) for version, entry in written.items()}
-        is_newest = any(event.changed.get("entry") == self.entry for event in emptied)
+        is_newest = any(event.changed.get("entry") == self.entry for event in redacted_events)
         newest = _without_text(self.entry) if is_newest else self.entry
         return {"redacted_entries": {**self.redacted_entries, **redacted}, "entry": newest}
 

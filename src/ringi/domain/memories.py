@@ -49,7 +49,7 @@ class Memory(StrictModel):
     """The cursor of the page after this memory."""
 
     @property
-    def told_at(self) -> datetime:
+    def updated_at(self) -> datetime:
         """The time of the answer or of its latest edit."""
         return self.edited_at or self.answered_at
 
@@ -134,14 +134,14 @@ def looked_for(id: str) -> Iterator[None]:
 
 
 def edited(
-    request: Request, data: dict[str, Any], by: str, now: datetime, told_at: datetime | None = None
+    request: Request, data: dict[str, Any], by: str, now: datetime, expected_updated_at: datetime | None = None
 ) -> tuple[Request, Event | None]:
     """Return the request with its memory edited, or raise if the new answer is invalid."""
     before = memory_of(request, by)
     fit = _checked(request, data)
     if fit == before.answer:
         return request, None
-    if told_at not in (None, before.told_at):
+    if expected_updated_at not in (None, before.updated_at):
         raise ConflictError.memory_changed(request.id)
     return request.changed("memory_edited", by, now, memory=Remembered(data=fit, at=now))
 

@@ -76,13 +76,13 @@ class Event(StrictModel):
         return changed
 
     @property
-    def is_emptied(self) -> bool:
+    def is_redacted(self) -> bool:
         """Return whether the payload was erased; only the actor remains, unless it was a person's name."""
         return self.payload.keys() == {"actor"}
 
     @property
-    def covers(self) -> dict[int, str]:
-        """The earlier events of the record that an erasure emptied: the remaining actor by version."""
+    def redacted_versions(self) -> dict[int, str]:
+        """The earlier events of the record that an erasure redacted: the remaining actor by version."""
         return {int(version): actor for version, actor in self.payload.get("covers", {}).items()}
 
     def computed_hash(self) -> str:
@@ -138,19 +138,21 @@ class Record(StrictModel):
 
     def changed(self, type: str, actor: str, at: datetime, **changes: Any) -> tuple[Self, Event]:
         """Return the next version and its event."""
-        event = self._event(self.version + 1, type, actor, at, jsonable(changes))
+        fields = self.__class__.model_fields
+        stored = {fields[name].alias or name if name in fields else name: value for name, value in changes.items()}
+        event = self._event(self.version + 1, type, actor, at, jsonable(stored))
         return self.model_copy(update={**changes, "version": event.version, "head": event.hash}), event
 
-    def emptied(self, erased: Erased, covers: Mapping[int, str], **changes: Any) -> tuple[Self, Event]:
+    def redacted(self, erased: Erased, redacted_versions: Mapping[int, str], **changes: Any) -> tuple[Self, Event]:
         """Return the next version without its content, and the event of the erasure.
 
-        The event states everything that remains: the emptied events before it can no longer be summed up.
+        The event states everything that remains: the redacted events before it can no longer be summed up.
         """
         left = self.model_copy(update={**changes, "erased": erased, "version": self.version + 1})
         # Fields of a newer version may contain personal data: they are removed too.
         left = type(self).model_validate_json(left.model_dump_json(), extra="ignore")
         values = {name: value for name, value in left.model_dump(mode="json").items() if name not in self.unchained}
-        more = {"covers": {str(version): actor for version, actor in sorted(covers.items())}}
+        more = {"covers": {str(version): actor for version, actor in sorted(redacted_versions.items())}}
         event = self._event(left.version, "erased", erased.by, erased.at, values, more)
         return left.model_copy(update={"head": event.hash}), event
 
@@ -197,7 +199,7 @@ class Query(StrictModel):
     priority: str | None = None
     """A request without a priority counts as `normal`."""
     assignee: str | None = None
-    mine: str | None = None
+    assigned_or_claimed_by: str | None = None
     """Requests that this person is assigned to or has claimed."""
     thread_id: str | None = None
     asked_by: str | None = None

@@ -30,7 +30,14 @@ from ringi.domain.display import Block
 from ringi.domain.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Record, Viewer, searchable, texts_in
 from ringi.domain.response import Remembered, Response
 from ringi.domain.webhook import Webhook
-from ringi.errors import ClaimedError, DigestMismatchError, FieldError, FinalError, InvalidError, NotAuthorizedError
+from ringi.errors import (
+    ClaimedError,
+    DigestMismatchError,
+    FieldError,
+    InvalidError,
+    NotAuthorizedError,
+    RequestEndedError,
+)
 from ringi.forms import form as forms
 from ringi.forms.arguments import check_edit
 from ringi.forms.form import Form
@@ -309,14 +316,14 @@ class Request(Record):
             raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
 
     def refuse_closed(self, by: str, now: datetime) -> None:
-        """Raise `FinalError` if the request has ended, `ClaimedError` if another person holds the claim."""
+        """Raise `RequestEndedError` if the request has ended, `ClaimedError` if another person holds the claim."""
         self._refuse_final()
         if self.is_claimed_against(by, now):
             raise ClaimedError(self.id, str(self.claimed_by))
 
     def _refuse_final(self) -> None:
         if self.is_final:
-            raise FinalError(self.id, self.status, self.winner)
+            raise RequestEndedError(self.id, self.status, self.winner)
 
     def _checked(self, answer: Answer) -> dict[str, Any] | None:
         if answer.decision not in self.allowed:

@@ -84,7 +84,7 @@ class Thread(Record):
     fence: int = 0
     """Increases each time another worker acquires the thread; writes with an older fence are rejected."""
     lease_until: datetime | None = None
-    tries: int = 0
+    attempts: int = Field(default=0, alias="tries")
     """The workers that started the present stretch of the run without releasing it; reset to 0 at each pause."""
     outages: int | None = None
     """The attempts not counted because the store was unavailable; reset to None at each pause."""
@@ -169,7 +169,7 @@ class Thread(Record):
             raise ThreadBusyError(self.id, self.status)
         if self.is_leased(now):
             raise ThreadBusyError(self.id, f"held by another worker until {self.lease_until}")
-        held = {"owner": owner, "fence": self.fence + 1, "status": "running", "tries": self.tries + 1}
+        held = {"owner": owner, "fence": self.fence + 1, "status": "running", "attempts": self.attempts + 1}
         after, event = self.changed("acquired", owner, now, **held)
         return after.model_copy(update={"lease_until": now + lease}), event
 
@@ -194,7 +194,7 @@ class Thread(Record):
 
     def released(self, held: Self, now: datetime, *, is_outage: bool = False) -> tuple[Self, Event]:
         """Return the thread running but free for another worker at once, in the same stretch."""
-        refund = self._without_attempt if is_outage else {"tries": self.tries - 1}
+        refund = self._without_attempt if is_outage else {"attempts": self.attempts - 1}
         return self._without_holder("given_back", held, now, **refund, updated_at=self.updated_at)
 
     def attempt_refunded(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
@@ -276,11 +276,11 @@ class Thread(Record):
 
     @property
     def _reset_attempts(self) -> dict[str, Any]:
-        return {"tries": 0, "outages": None} if self.outages else {"tries": 0}
+        return {"attempts": 0, "outages": None} if self.outages else {"attempts": 0}
 
     @property
     def _without_attempt(self) -> dict[str, Any]:
-        return {"tries": max(0, self.tries - 1), "outages": (self.outages or 0) + 1}
+        return {"attempts": max(0, self.attempts - 1), "outages": (self.outages or 0) + 1}
 
     def _stopped(self, type: str, by: str, now: datetime, **changes: Any) -> tuple[Self, Event]:
         idle = {"status": "idle", "attention": None, "owner": None, "lease_until": None, **self._reset_attempts}

@@ -3,15 +3,23 @@
 from ringi.engrammer.engrammer import Engrammer
 from ringi.engrammer.note_search import SearchResult, normalize_text, search_terms
 from ringi.engrammer.notes import NOTES_SCHEMA, FolderNotes, Note, Notes, SqliteNotes
-from ringi.engrammer.roles import ANSWERING, GET, REFLECTING, SEARCH, BulletTag, RawInsight, Reflection
+from ringi.engrammer.roles import (
+    GENERATOR_PROMPT_START,
+    GET_NOTE_TOOL,
+    REFLECTOR_PROMPT_START,
+    SEARCH_NOTES_TOOL,
+    BulletTag,
+    RawInsight,
+    Reflection,
+)
 from ringi.engrammer.settings import Case, Signal
 
 __all__ = [
-    "ANSWERING",
-    "GET",
+    "GENERATOR_PROMPT_START",
+    "GET_NOTE_TOOL",
     "NOTES_SCHEMA",
-    "REFLECTING",
-    "SEARCH",
+    "REFLECTOR_PROMPT_START",
+    "SEARCH_NOTES_TOOL",
     "BulletTag",
     "Case",
     "Engrammer",

@@ -18,7 +18,7 @@ from ringi.engrammer.thread_ids import MAX_THREADS, belongs_to, conversation_of,
 from ringi.engrammer.turns import Turn, new_turn
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
 from ringi.runs import is_asked_by, record_pages
-from ringi.server import Platform, Principal, ThreadName, may_read, may_read_thread, require_readable_thread
+from ringi.server import Principal, ServerComponents, ThreadName, may_read, may_read_thread, require_readable_thread
 
 if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
@@ -82,13 +82,13 @@ class ConversationSnapshot:
 class CallerConversations:
     """Gives one caller access to the conversations that they may read."""
 
-    def __init__(self, platform: Platform, who: Principal) -> None:
-        self._platform, self._who = platform, who
+    def __init__(self, components: ServerComponents, who: Principal) -> None:
+        self._components, self._who = components, who
 
     @property
     def agents(self) -> dict[str, EngrammerAgent]:
         """The agents of the Engrammers on this server, by name."""
-        runner = self._platform.runner
+        runner = self._components.runner
         offered = runner.startable if runner else {}
         return {name: agent for name, agent in offered.items() if isinstance(agent, EngrammerAgent)}
 
@@ -121,7 +121,7 @@ class CallerConversations:
             raise NotFoundError("conversation", id)
         agent = self.agents[threads[0].agent]
         assert agent.engrammer
-        backend = self._platform.backend
+        backend = self._components.backend
         turns = [turn for thread in threads for turn in with_current_turn(thread, await turns_of(backend, thread))]
         requests = [request for thread in threads for request in await learning_requests(backend, thread, turns)]
         rejected_ids = {each["request_id"] for turn in turns for each in turn["suppressed"] if each["request_id"]}
@@ -175,18 +175,18 @@ class CallerConversations:
         async with AsyncExitStack() as stack:
             keys = [(Thread.record, Key(tenant, id)) for id in threads]
             topics = [topic_of(record, key) for record, key in keys]
-            news = [await stack.enter_async_context(self._platform.backend.notifier.subscribe(t)) for t in topics]
+            news = [await stack.enter_async_context(self._components.backend.notifier.subscribe(t)) for t in topics]
             for id, wakeup in zip(threads, news, strict=True):
                 mine = [request for request in requests if request.thread_id == id]
                 while not await self._is_settled(Key(tenant, id), mine):
                     left = until - time.monotonic()
                     if left <= 0:
                         return False
-                    await wakeup.wait(min(left, self._platform.backend.notifier.recheck_after))
+                    await wakeup.wait(min(left, self._components.backend.notifier.recheck_after))
         return True
 
     async def _is_settled(self, key: Key, requests: Sequence[Request]) -> bool:
-        store = self._platform.backend.store
+        store = self._components.backend.store
         # In this order: a run that has taken them up is at rest only when it stands so after that.
         now = await store.get_many(Request, [request.key for request in requests])
         thread = await store.get(Thread, *key)
@@ -213,12 +213,12 @@ class CallerConversations:
 
     async def _threads(self, id: str) -> dict[str, Thread]:
         keys = [Key(self._who.tenant, each) for each in thread_ids_of(id)]
-        return {thread.id: thread for thread in await self._platform.backend.store.get_many(Thread, keys)}
+        return {thread.id: thread for thread in await self._components.backend.store.get_many(Thread, keys)}
 
     @property
     def _runner(self) -> Runner:
-        assert self._platform.runner
-        return self._platform.runner
+        assert self._components.runner
+        return self._components.runner
 
 
 def check_conversation_id(id: str) -> str:

@@ -12,7 +12,7 @@ from langgraph.config import get_stream_writer
 
 from ringi.engrammer.notes import NOTE_ERRORS, Note, Notes
 from ringi.engrammer.playbook import Playbook
-from ringi.engrammer.roles import GET, MAX_TEXT_LENGTH, SEARCH, generator_tools
+from ringi.engrammer.roles import GET_NOTE_TOOL, MAX_TEXT_LENGTH, SEARCH_NOTES_TOOL, generator_tools
 from ringi.errors import RingiError
 from ringi.runs import QUIET_CALLS, clean_text
 
@@ -92,11 +92,11 @@ class AnswerGenerator:
 
     async def _look_up(self, tool: str, args: dict[str, str]) -> str:
         source = args.get("source", "")
-        if tool == SEARCH:
+        if tool == SEARCH_NOTES_TOOL:
             found = await self._notes.search(source, args.get("query", ""))
             return "\n".join(f"{each.id}: {each.title}: {each.excerpt}" for each in found) or "no notes found"
-        if tool != GET:
-            return f"there is no tool {tool!r}: use {SEARCH} or {GET}"
+        if tool != GET_NOTE_TOOL:
+            return f"there is no tool {tool!r}: use {SEARCH_NOTES_TOOL} or {GET_NOTE_TOOL}"
         note = await self._notes.get(source, args.get("note_id", ""))
         self.notes_read[f"{source}/{note.id}"] = note_text(note)[:MAX_TEXT_LENGTH]
         self._write_event({"name": NOTE_EVENT, "source": source, "noteId": note.id, "title": note.title})

@@ -29,7 +29,7 @@ from ringi.engrammer.persistence import append_in_run, read_in_run
 from ringi.engrammer.playbook import Entry, Playbook
 from ringi.engrammer.settings import EngrammerSettings
 from ringi.engrammer.turns import Turns, merge_turns
-from ringi.integrations.langgraph import put
+from ringi.integrations.langgraph import ask_question
 from ringi.runs import RunContext, run_context
 
 LEARN = "learn"
@@ -115,7 +115,9 @@ class LearningNodes:
 
     async def gate(self, state: LearningState) -> LearningState:
         """Ask a person for a decision."""
-        return {"request": put(self._build_ask(Proposal.model_validate(state["proposal"]))).model_dump(mode="json")}
+        return {
+            "request": ask_question(self._build_ask(Proposal.model_validate(state["proposal"]))).model_dump(mode="json")
+        }
 
     async def curate(self, state: LearningState, config: RunnableConfig) -> LearningState:
         """Apply the approved operation unchanged, or propose it again with the reason."""

@@ -103,8 +103,8 @@ async def read_entries(store: Store, tenant: str, name: str) -> list[VersionedEn
     position, entries = cache.get(key, (START, []))
     events = await _events(store, key, position)
     is_complete = True
-    if any(each.covers for each in events):
-        # An erasure has emptied entries that are known, or were read a moment before it.
+    if any(each.redacted_versions for each in events):
+        # An erasure has redacted entries that are cached, or that were read a moment ago.
         last, entries, events = events[-1].position, [], await _events(store, key, START)
         is_complete = events[-1].position == last
     entries = [*entries, *await _parse_entries(entries_in(events), len(entries))]

@@ -29,8 +29,8 @@ from ringi.runs import record_pages, resumes_run
 from ringi.server import (
     Authenticator,
     Cursor,
-    Platform,
     Principal,
+    ServerComponents,
     dump_json,
     json_body,
     json_response,
@@ -74,9 +74,9 @@ class ServedPlaybook(NamedTuple):
 class PlaybookRoutes:
     """Playbooks over HTTP; agents may read the current bullets but change nothing."""
 
-    def __init__(self, platform: Platform, authenticator: Authenticator) -> None:
-        self._platform, self._authenticator = platform, authenticator
-        self._store, self._settings = platform.backend.store, platform.settings
+    def __init__(self, components: ServerComponents, authenticator: Authenticator) -> None:
+        self._components, self._authenticator = components, authenticator
+        self._store, self._settings = components.backend.store, components.settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -160,7 +160,7 @@ class PlaybookRoutes:
         """Find similar bullets and ask people whether to merge or retire them."""
         who, served = self._authorize(http, id)
         refuse_agent_change(who)
-        runner = self._platform.runner
+        runner = self._components.runner
         assert runner
         # One at a time: of two, both would ask the same.
         thread_id = f"tidy-{hashlib.sha256(id.encode()).hexdigest()[:16]}"
@@ -169,7 +169,7 @@ class PlaybookRoutes:
 
     async def _apply_change(self, who: Principal, served: ServedPlaybook, change: PlaybookChange) -> VersionedEntry:
         """Apply a change and return its entry; an undo is retried after concurrent changes."""
-        now, history, made_entries = self._platform.inbox.clock(), list[VersionedEntry](), list[Entry]()
+        now, history, made_entries = self._components.inbox.clock(), list[VersionedEntry](), list[Entry]()
 
         async def refresh() -> None:
             history[:] = await self._history(who, served.id)
@@ -180,7 +180,7 @@ class PlaybookRoutes:
 
         async def append(first: Precheck) -> VersionedEntry:
             after = await append_entry(
-                self._platform.backend, who.tenant, served.id, make, by=who.actor, now=now, precheck=first
+                self._components.backend, who.tenant, served.id, make, by=who.actor, now=now, precheck=first
             )
             return VersionedEntry(after.version, now, who.actor, made_entries[-1])
 
@@ -252,7 +252,7 @@ class PlaybookRoutes:
 
     def _served(self, who: Principal) -> dict[str, ServedPlaybook]:
         served: dict[str, ServedPlaybook] = {}
-        for agent in CallerConversations(self._platform, who).agents.values():
+        for agent in CallerConversations(self._components, who).agents.values():
             engrammer = agent.engrammer
             assert engrammer
             deciders = (engrammer.assignee, engrammer.candidate_groups)

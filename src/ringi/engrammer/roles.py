@@ -19,14 +19,14 @@ from ringi.engrammer.playbook import SECTIONS, InsightType, Playbook
 from ringi.engrammer.rendering import render
 
 log = logging.getLogger(__name__)
-ANSWERING = "You answer a person's questions"
-REFLECTING = "You look back at how a question was answered"
+GENERATOR_PROMPT_START = "You answer a person's questions"
+REFLECTOR_PROMPT_START = "You look back at how a question was answered"
 PLAYBOOK_HEADING, EMPTY_TEXT = "# Playbook", "(nothing is learned yet)"
-SEARCH, GET = "search_notes", "get_note"
+SEARCH_NOTES_TOOL, GET_NOTE_TOOL = "search_notes", "get_note"
 MAX_TEXT_LENGTH = 20_000
 """Maximum characters of one text in a prompt, because a note may exceed the model's context."""
 GENERATOR_PROMPT = (
-    ANSWERING
+    GENERATOR_PROMPT_START
     + """, in Markdown and in the person's language.
 - The playbook at the end of this message holds what people approved. Where one of its lines helps, follow it, and cite
   its id in square brackets, like [b-00001]. Cite no other id.
@@ -34,7 +34,7 @@ GENERATOR_PROMPT = (
 - Say what you are not sure of."""
 )
 REFLECTOR_PROMPT = (
-    REFLECTING
+    REFLECTOR_PROMPT_START
     + """, and propose what should be learned from it. A person decides on each proposal;
 nothing is learned before. Answer with the schema you are given.
 - Judge by the feedback. Where its source is `self`, nobody but you has looked: doubt yourself, and say `unknown` if you
@@ -186,8 +186,8 @@ def generator_tools(sources: Mapping[str, str]) -> list[dict[str, Any]]:
     search = {"source": source, "query": {"type": "string"}}
     get = {"source": source, "note_id": {"type": "string"}}
     return [
-        tool_schema(SEARCH, "Find notes by words; returns ids, titles and excerpts.", search),
-        tool_schema(GET, "Read a note.", get),
+        tool_schema(SEARCH_NOTES_TOOL, "Find notes by words; returns ids, titles and excerpts.", search),
+        tool_schema(GET_NOTE_TOOL, "Read a note.", get),
     ]
 
 

@@ -28,8 +28,8 @@ from ringi.server import (
     AskLimits,
     Authenticator,
     Extension,
-    Platform,
     Principal,
+    ServerComponents,
     channel_of,
     dump_json,
     inbox_for,
@@ -45,9 +45,9 @@ from ringi.server import (
 class EngrammerRoutes:
     """Engrammers over HTTP; a caller who may read a conversation's first thread may read the conversation."""
 
-    def __init__(self, platform: Platform, authenticator: Authenticator, limits: AskLimits) -> None:
-        self._platform, self._authenticator, self._limits = platform, authenticator, limits
-        self._playbooks, self._views = PlaybookRoutes(platform, authenticator), ViewTracker()
+    def __init__(self, components: ServerComponents, authenticator: Authenticator, limits: AskLimits) -> None:
+        self._components, self._authenticator, self._limits = components, authenticator, limits
+        self._playbooks, self._views = PlaybookRoutes(components, authenticator), ViewTracker()
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -94,7 +94,7 @@ class EngrammerRoutes:
             self._authenticator.caller(http.scope),
             parse_body(models.EngrammerStateQuery, await self._body(http)),
         )
-        conversation = await CallerConversations(self._platform, who).conversation(body.thread_id)
+        conversation = await CallerConversations(self._components, who).conversation(body.thread_id)
         self._views.record(who, conversation)
         return to_reply(state_view(conversation))
 
@@ -109,7 +109,7 @@ class EngrammerRoutes:
         conversation = await conversations.conversation(body.thread_id)
         digests = self._select(who, conversation, body)
         decided, conflicts = await self._decide(http, who, digests, body)
-        is_settled = await conversations.wait_until_settled(decided, self._platform.settings.max_wait)
+        is_settled = await conversations.wait_until_settled(decided, self._components.settings.max_wait)
         return to_reply(
             continued_view(await conversations.conversation(conversation.id), decided, conflicts, is_settled=is_settled)
         )
@@ -122,7 +122,7 @@ class EngrammerRoutes:
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return a conversation: its questions, answers and insights with their outcomes."""
         who = self._authenticator.caller(http.scope)
-        conversation = await CallerConversations(self._platform, who).conversation(id)
+        conversation = await CallerConversations(self._components, who).conversation(id)
         self._views.record(who, conversation)
         return to_reply(conversation_view(conversation))
 
@@ -155,13 +155,13 @@ class EngrammerRoutes:
 
     async def _run(self, who: Principal, id: str, agent: str | None, input: dict[str, Any]) -> Thread:
         if who.role == "agent":
-            await self._limits.check(self._platform.inbox.of(who.tenant), who)
-        return await CallerConversations(self._platform, who).begin(id, agent, input)
+            await self._limits.check(self._components.inbox.for_tenant(who.tenant), who)
+        return await CallerConversations(self._components, who).begin(id, agent, input)
 
     async def _decide(
         self, http: HttpRequest, who: Principal, digests: dict[str, str], body: EngrammerContinue
     ) -> tuple[list[Request], list[ConflictError]]:
-        inbox = inbox_for(self._platform.inbox, who, require_answerable)
+        inbox = inbox_for(self._components.inbox, who, require_answerable)
         decision = "approve" if body.user_input == "approve_learning" else "reject"
         decided, conflicts = list[Request](), list[ConflictError]()
         for id, digest in digests.items():
@@ -176,7 +176,7 @@ class EngrammerRoutes:
         return decided, conflicts
 
     async def _note(self, who: Principal, body: models.NoteQuery) -> Note:
-        engrammers = CallerConversations(self._platform, who).engrammers(body.agent)
+        engrammers = CallerConversations(self._components, who).engrammers(body.agent)
         sources = dict.fromkeys(name for each in engrammers for name in each.notes.names)
         if body.source == PLAYBOOK:
             names = dict.fromkeys(each.playbook_name for each in engrammers)
@@ -191,7 +191,7 @@ class EngrammerRoutes:
         raise SourceNotFoundError(body.source, (*sources, PLAYBOOK))
 
     async def _bullet(self, who: Principal, playbook: str, id: str) -> Note | None:
-        store = self._platform.backend.store
+        store = self._components.backend.store
         bullet = (await read_playbook(store, who.tenant, playbook)).bullets.get(id)
         if bullet is None:
             return None
@@ -199,10 +199,10 @@ class EngrammerRoutes:
         return note_of(bullet, first, PLAYBOOK)
 
     def _conversations(self, http: HttpRequest) -> CallerConversations:
-        return CallerConversations(self._platform, self._authenticator.caller(http.scope))
+        return CallerConversations(self._components, self._authenticator.caller(http.scope))
 
     async def _body(self, http: HttpRequest) -> Any:
-        return await json_body(http, max_depth=self._platform.settings.max_depth)
+        return await json_body(http, max_depth=self._components.settings.max_depth)
 
 
 def flow_documentation(model: str, body: str) -> dict[str, Any]:

@@ -27,9 +27,9 @@ from ringi.domain.request import Request
 from ringi.errors import (
     FenceError,
     FieldError,
-    FinalError,
     InvalidError,
     NotFoundError,
+    RequestEndedError,
     RingiError,
     UnreadableError,
     UnsupportedError,
@@ -113,7 +113,7 @@ class Attachments(Files):
 
         Raises:
             InvalidError: The field rejects the file, or a limit is exceeded.
-            FinalError: The request ended during the upload.
+            RequestEndedError: The request ended during the upload.
         """
         name, key = clean_name(name), request.key
         # In a thread: hashing ten megabytes must not block the event loop.
@@ -132,7 +132,7 @@ class Attachments(Files):
         if request.is_final and not (file and file["number"] in numbers_in(request)):
             if file:
                 await self.delete(key, file["number"])
-            raise FinalError(request.id, request.status, request.winner)
+            raise RequestEndedError(request.id, request.status, request.winner)
         if not file:  # The same person attached another file at the same time.
             raise InvalidError.of(field, NOT_ATTACHED)
         return file

@@ -180,7 +180,7 @@ class InboxAPI(ABC):
             message: The person's text.
 
         Raises:
-            FinalError: The request has ended; the error contains the winner.
+            RequestEndedError: The request has ended; the error contains the winner.
             DigestMismatchError: `digest` differs from the stored digest.
             ClaimedError: Another person holds the claim.
             InvalidError: The answer is invalid; there is one error for each field.
@@ -203,7 +203,7 @@ class InboxAPI(ABC):
 
         Raises:
             InvalidError: The field rejects the file.
-            FinalError: The request has ended.
+            RequestEndedError: The request has ended.
             ClaimedError: Another person holds the claim.
         """
 
@@ -229,7 +229,7 @@ class InboxAPI(ABC):
 
         Raises:
             ClaimedError: Another person holds the claim.
-            FinalError: The request has ended.
+            RequestEndedError: The request has ended.
         """
 
     @abstractmethod
@@ -242,7 +242,7 @@ class InboxAPI(ABC):
 
         Raises:
             ClaimedError: Another person holds the claim.
-            FinalError: The request has ended.
+            RequestEndedError: The request has ended.
         """
 
     @abstractmethod
@@ -257,7 +257,7 @@ class InboxAPI(ABC):
 
         Raises:
             ClaimedError: Another person holds the claim.
-            FinalError: The request has ended.
+            RequestEndedError: The request has ended.
         """
 
     @abstractmethod
@@ -270,7 +270,7 @@ class InboxAPI(ABC):
             reason: The reason, for people.
 
         Raises:
-            FinalError: The request has already ended.
+            RequestEndedError: The request has already ended.
         """
 
     @abstractmethod
@@ -358,14 +358,17 @@ class InboxAPI(ABC):
         """
 
     @abstractmethod
-    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str, told_at: datetime | None = None) -> Memory:
+    async def edit_memory(
+        self, id: str, data: dict[str, Any], *, by: str, expected_updated_at: datetime | None = None
+    ) -> Memory:
         """Edit a memory; the answer itself is unchanged.
 
         Args:
             id: The id of the request.
             data: The new data of the memory.
             by: The person whose memory it is.
-            told_at: The `told_at` of the memory that the caller saw; None skips the check for concurrent edits.
+            expected_updated_at: The `updated_at` of the memory that the caller saw; None skips the check for
+                concurrent edits.
 
         Raises:
             ConflictError: The memory was changed since.

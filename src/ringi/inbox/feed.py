@@ -84,6 +84,6 @@ class Feed:
 
     def _wake(self, events: Sequence[Event]) -> None:
         for event in events:
-            self._notifier.ring(topic_of(event.record, Key(event.tenant, event.record_id)))
+            self._notifier.wake(topic_of(event.record, Key(event.tenant, event.record_id)))
         for listener in list(self._listeners):
             listener(events)

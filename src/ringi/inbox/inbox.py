@@ -25,7 +25,7 @@ from ringi.domain.ask import Answer, Ask, Continuation, Decision
 from ringi.domain.memories import Memory
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Position, Query, topic_of
 from ringi.domain.request import Request
-from ringi.errors import ConflictError, DifferentAskError, FinalError, NotFoundError, WaitTimeoutError
+from ringi.errors import ConflictError, DifferentAskError, NotFoundError, RequestEndedError, WaitTimeoutError
 from ringi.files.attachments import names_files
 from ringi.forms.field_parts import AttachedFile
 from ringi.inbox import tracing
@@ -82,13 +82,11 @@ class Inbox(Closable, InboxAPI):
         eraser: Eraser | None = None,
     ) -> None:
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
-        self.limits = limits or Limits()
-        self._eraser = eraser or Eraser(store)
-        self.feed = Feed(store, notifier)
-        self.metrics = Metrics()
+        self.limits, self._eraser = limits or Limits(), eraser or Eraser(store)
+        self.feed, self.metrics = Feed(store, notifier), Metrics()
         self._check: Check = allow_everybody
 
-    def of(self, tenant: str, check: Check = allow_everybody) -> Inbox:
+    def for_tenant(self, tenant: str, check: Check = allow_everybody) -> Inbox:
         """Return the same inbox for another tenant.
 
         Args:
@@ -212,7 +210,7 @@ class Inbox(Closable, InboxAPI):
             await self._eraser.attachments.check(asked_request, answer.data, by, read=read, refuse=decide)
         request = await self._change(id, decide)
         if request.status == "expired":
-            raise FinalError(id, request.status)
+            raise RequestEndedError(id, request.status)
         return request
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
@@ -278,10 +276,12 @@ class Inbox(Closable, InboxAPI):
         with memories.looked_for(id):
             return memories.memory_of(await self.get(id), person)
 
-    async def edit_memory(self, id: str, data: dict[str, Any], *, by: str, told_at: datetime | None = None) -> Memory:
+    async def edit_memory(
+        self, id: str, data: dict[str, Any], *, by: str, expected_updated_at: datetime | None = None
+    ) -> Memory:
         with memories.looked_for(id):
-            request = await self._change(id, lambda request: memories.edited(request, data, by, self.clock(), told_at))
-        return memories.memory_of(request, by)
+            new = await self._change(id, lambda old: memories.edited(old, data, by, self.clock(), expected_updated_at))
+        return memories.memory_of(new, by)
 
     async def delete_memory(self, id: str, *, by: str) -> None:
         with memories.looked_for(id):
@@ -376,7 +376,7 @@ class Inbox(Closable, InboxAPI):
         return request if request.is_final else None
 
     async def _expire_all(self, overdue: Iterator[Request]) -> int:
-        return sum([await self.of(request.tenant)._expire(request) for request in overdue])
+        return sum([await self.for_tenant(request.tenant)._expire(request) for request in overdue])
 
     async def _expire(self, overdue: Request) -> bool:
         def end(request: Request) -> tuple[Request, Event | None]:

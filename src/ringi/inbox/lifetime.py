@@ -36,7 +36,7 @@ class Lifetime:
         """Return whether this is a different process than the one that opened it."""
         return os.getpid() != self._pid
 
-    def end(self) -> None:
+    def abort(self) -> None:
         """End the lifetime: reject all new operations and cancel those in progress."""
         self._is_over = True
         for task in self._running:
@@ -92,10 +92,10 @@ class Closable:
     def _eraser(self, eraser: Eraser) -> None:
         self._erasing = eraser
 
-    def end(self) -> None:
+    def abort(self) -> None:
         """End the lifetime, and wake all waiters so that they raise `ClosedError`."""
-        self.lifetime.end()
-        self.notifier.ring_all()
+        self.lifetime.abort()
+        self.notifier.wake_all()
 
     async def close(self) -> None:
         """Close the inbox and the services that it opened; waiters get `ClosedError`. Idempotent."""
@@ -104,7 +104,7 @@ class Closable:
         if self._closing:
             await self._closing()
         else:
-            self.end()
+            self.abort()
 
 
 class Openable(Protocol):

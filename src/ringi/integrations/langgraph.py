@@ -72,7 +72,7 @@ def ask(
         InvalidError: The question breaks a rule; there is one error for each field.
     """
     fields = {name: value for name, value in locals().items() if value is not None}
-    return put(parse_body(Ask, fields))
+    return ask_question(parse_body(Ask, fields))
 
 
 async def attachment(request: Request, field: str) -> bytes:
@@ -92,7 +92,7 @@ async def attachment(request: Request, field: str) -> bytes:
     return await host.inbox.attachment(request.id, int(file["number"]))
 
 
-def put(question: Ask) -> Request:
+def ask_question(question: Ask) -> Request:
     """Stop the run until this question has ended; see `ask`.
 
     Args:

@@ -152,20 +152,20 @@ class Eraser:
                 raise ConflictError.newer_fields(Request.record, request.id, unknown)
             history = await self._history(request)
             changes = changes_of(request, person, history)
-            emptied = [event for event in history if person is None or names(event, person)]
+            redacted_events = [event for event in history if person is None or names(event, person)]
             is_beside = person is not None and await self._is_beside(key, person)
             if is_bare(request, person):
                 # A previous erasure may have been killed before this step.
                 await self._forget_tries(key)
                 return request
-            if not (changes or emptied or is_beside):
+            if not (changes or redacted_events or is_beside):
                 return request
             if person is None or has_spoken(request, person, history):
                 await self._thread_of(request, erased)
             await self._forget_tries(key)
             await self._forget_files(request, changes)
             failpoint("erase.before_commit")
-            if after := await self._saved(request, erased, changes, emptied, history, person):
+            if after := await self._saved(request, erased, changes, redacted_events, history, person):
                 # Again: a call in progress has ended in the meantime and recorded its result.
                 await self._forget_tries(key)
                 return after
@@ -363,7 +363,7 @@ class Eraser:
         record: R,
         erased: Erased,
         changes: dict[str, Any],
-        emptied: Sequence[Event],
+        redacted_events: Sequence[Event],
         history: Sequence[Event],
         person: str | None,
     ) -> R | None:
@@ -373,12 +373,12 @@ class Eraser:
         """
         if found := misfits(record, history):
             raise ConflictError.not_verified(record.record, record.id, found[0].what)
-        left = {event.version: left_of(event, person) for event in emptied}
-        before = {event.version: event.actor for event in history if event.is_emptied}
-        covers = before | {version: payload["actor"] for version, payload in left.items()}
+        left = {event.version: left_of(event, person) for event in redacted_events}
+        before = {event.version: event.actor for event in history if event.is_redacted}
+        redacted_versions = before | {version: payload["actor"] for version, payload in left.items()}
         if record.erased and record.erased.rule != "person":
             erased = erased.model_copy(update={"rule": record.erased.rule})
-        after, event = record.emptied(erased, covers, **changes)
+        after, event = record.redacted(erased, redacted_versions, **changes)
         try:
             await self._store.erase(after, event, left)
         except ConflictError:

@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from ringi.domain.ask import Ask, parse_body
-from ringi.errors import FieldError, InvalidError, OutdatedError, SettingError
+from ringi.errors import FieldError, InvalidError, OutdatedDependencyError, SettingError
 from ringi.forms import form as forms
 from ringi.runs.answer_schema import EVERY_NODE, AnswerSpec, answer_schemas
 
@@ -76,12 +76,12 @@ class Agent:
     """The groups whose members may answer such a question."""
     is_internal: bool = False
     """True if only runs of other agents may start this agent; it is not offered to people or programs."""
-    answers: Any = None
+    answer_schema: Any = None
     """The schema of answers to a plain `interrupt()`: a JSON Schema, a type, or a mapping of either by node.
 
     None allows any JSON value except null.
     """
-    rejected: Any = False
+    rejection_value: Any = False
     """The value that a plain `interrupt()` returns for a rejection; None if a rejection is not allowed."""
     memories: bool = False
     """True if `runtime.store` holds the memories of the run's starter, in place of the agent's own store."""
@@ -103,8 +103,8 @@ class Agent:
         Args:
             node: The name of the node that interrupts.
         """
-        schemas = answer_schemas(self.answers, nodes_of(self.graph))
-        return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), self.rejected)
+        schemas = answer_schemas(self.answer_schema, nodes_of(self.graph))
+        return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), self.rejection_value)
 
     def check_input(self, input: dict[str, Any]) -> None:
         """Check a run input against `input_schema`.
@@ -126,7 +126,7 @@ def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
 
     Raises:
         SettingError: Two agents share a name, a graph is not compiled, or a graph has static breakpoints.
-        OutdatedError: There are agents, and an installed library is too old for them.
+        OutdatedDependencyError: There are agents, and an installed library is too old for them.
     """
     by_name: dict[str, Agent] = {}
     for agent in agents:
@@ -140,7 +140,7 @@ def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
             raise SettingError(
                 "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
             )
-        answer_schemas(agent.answers, nodes_of(agent.graph))
+        answer_schemas(agent.answer_schema, nodes_of(agent.graph))
         by_name[agent.name] = agent
     if by_name:
         check_versions()
@@ -175,12 +175,12 @@ def breakpoints(graph: Any) -> list[str]:
 
 
 def check_versions() -> None:
-    """Raise `OutdatedError` if an installed library is too old; another check reports missing libraries."""
+    """Raise `OutdatedDependencyError` if an installed library is too old; another check reports missing libraries."""
     for name, needed in MINIMUM_VERSIONS.items():
         with suppress(metadata.PackageNotFoundError):
             found = metadata.version(name)
             if version_numbers(found) < version_numbers(needed):
-                raise OutdatedError(name, found, needed)
+                raise OutdatedDependencyError(name, found, needed)
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

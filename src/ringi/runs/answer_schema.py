@@ -24,22 +24,24 @@ class AnswerSpec(NamedTuple):
 
     schema: Schema | None = None
     """JSON Schema of the answer; None allows any JSON value except null."""
-    rejected: Any = False
+    rejection_value: Any = False
     """The value that `interrupt` returns for a rejection; None if a rejection is not allowed."""
 
 
 ANY_ANSWER = AnswerSpec()
 
 
-def answer_schemas(answers: Any, nodes: Collection[str]) -> dict[str, Schema]:
-    """Return the schemas by node from an agent's `answers`; raise `SettingError` if an entry is invalid."""
-    if answers is None:
+def answer_schemas(declaration: Any, nodes: Collection[str]) -> dict[str, Schema]:
+    """Return the schemas by node from an agent's `answer_schema`; raise `SettingError` if an entry is invalid."""
+    if declaration is None:
         return {}
-    if not isinstance(answers, dict) or not set(nodes) & set(answers):
-        return {EVERY_NODE: declared_schema("answers", answers)}
-    if unknown := ", ".join(sorted(map(str, set(answers) - set(nodes)))):
-        raise SettingError("answers", unknown, f"the graph has no such node; its nodes are {', '.join(sorted(nodes))}")
-    return {node: declared_schema(f"answers.{node}", each) for node, each in answers.items()}
+    if not isinstance(declaration, dict) or not set(nodes) & set(declaration):
+        return {EVERY_NODE: declared_schema("answer_schema", declaration)}
+    if unknown := ", ".join(sorted(map(str, set(declaration) - set(nodes)))):
+        raise SettingError(
+            "answer_schema", unknown, f"the graph has no such node; its nodes are {', '.join(sorted(nodes))}"
+        )
+    return {node: declared_schema(f"answer_schema.{node}", each) for node, each in declaration.items()}
 
 
 def declared_schema(name: str, declaration: Any) -> Schema:

@@ -22,12 +22,12 @@ from ringi.domain.record import SYSTEM, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Failure, checkpoint_thread
 from ringi.errors import (
-    AgentError,
-    AskedAgainError,
+    AgentServiceError,
     ConflictError,
     DifferentAskError,
     FenceError,
     NotFoundError,
+    RepeatedInterruptError,
     RingiError,
     UnavailableError,
 )
@@ -107,7 +107,7 @@ class RunExecutor:
             await self._fail(error)
 
     async def _fail(self, error: Exception) -> None:
-        failure = failure_of(error.error if isinstance(error, AgentError) else error)
+        failure = failure_of(error.error if isinstance(error, AgentServiceError) else error)
         steps, (asked_at, last_answers) = self._graph.failed_steps, self._last_answers
         # A task of a workflow is a step of its own, nested in the step that asks.
         found = [requests for question, requests in last_answers if question.task_id in steps]
@@ -161,7 +161,7 @@ class RunExecutor:
         answers = {question.interrupt_id: resume_value(question, requests) for question, requests in ended}
         repeated = self._delivered & answers.keys()
         if repeated:
-            raise AskedAgainError(sorted(repeated))
+            raise RepeatedInterruptError(sorted(repeated))
         self._delivered |= answers.keys()
         self._last_answers = asked_at, ended
         try:
@@ -299,14 +299,14 @@ async def advance(
     try:
         if thread.agent not in agents:
             await leased_run.give_up(f"no agent {thread.agent!r} is deployed")
-        elif thread.tries > MAX_ATTEMPTS:
+        elif thread.attempts > MAX_ATTEMPTS:
             await leased_run.give_up(f"its worker died {MAX_ATTEMPTS} times")
         elif (thread.outages or 0) > MAX_OUTAGES:
             await leased_run.give_up(
                 f"its store was unavailable {MAX_OUTAGES} times while it ran; see the logs of its workers"
             )
         else:
-            inbox.metrics.retried.inc(thread.tries > 1)
+            inbox.metrics.retried.inc(thread.attempts > 1)
             with tracing.within(leased_run.run.traceparent):
                 await RunExecutor(leased_run, agents, memory).execute()
     except (asyncio.CancelledError, UnavailableError) as error:

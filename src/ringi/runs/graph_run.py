@@ -23,7 +23,7 @@ from ringi.domain.ask import Ask, digest_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
-from ringi.errors import AgentError, InvalidError, OutageError, UnavailableError
+from ringi.errors import AgentServiceError, InvalidError, OutageError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.answer_schema import ANY_ANSWER, AnswerSpec
 from ringi.runs.context import RUN_CONTEXT, RunContext
@@ -208,7 +208,7 @@ def lost_interrupts(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset
 
 @contextmanager
 def agent_code() -> Iterator[None]:
-    """Raise outages in the agent's own code as `AgentError`.
+    """Raise outages in the agent's own code as `AgentServiceError`.
 
     An outage mistaken for one of the run's store would be retried forever.
     """
@@ -217,7 +217,7 @@ def agent_code() -> Iterator[None]:
     except OutageError:
         raise
     except UnavailableError as error:
-        raise AgentError(error) from error
+        raise AgentServiceError(error) from error
 
 
 def question_of(

@@ -15,7 +15,7 @@ from ringi.contracts.stream import Stream
 from ringi.domain.record import Key
 from ringi.domain.thread import Run, Thread
 from ringi.errors import (
-    AgentError,
+    AgentServiceError,
     ConflictError,
     FenceError,
     NotFoundError,
@@ -221,8 +221,8 @@ class RunImages:
 
 @contextmanager
 def damage_as_agent_error() -> Iterator[None]:
-    """Raise a damaged image as `AgentError`: a retry would fail in the same way, so the run fails."""
+    """Raise a damaged image as `AgentServiceError`: a retry would fail in the same way, so the run fails."""
     try:
         yield
     except UnreadableError as error:
-        raise AgentError(error) from error
+        raise AgentServiceError(error) from error

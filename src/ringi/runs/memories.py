@@ -49,7 +49,7 @@ class Memories(BaseStore):
         """Return the newest answers of the person, from the newest hundred questions, or from `most` if greater."""
         with report_outages():
             known = await self._inbox.memories(self._person, limit=max(most, PAGE)) if self._person else []
-        return sorted(known, key=lambda memory: memory.told_at, reverse=True)[:most]
+        return sorted(known, key=lambda memory: memory.updated_at, reverse=True)[:most]
 
     async def _answer(self, op: Op) -> Result:
         if isinstance(op, GetOp):
@@ -100,5 +100,5 @@ class Memories(BaseStore):
 
     def _item(self, memory: Memory) -> dict[str, Any]:
         value = {name: getattr(memory, name) for name in ("category", "question", "answer", "labelled")}
-        times = {"created_at": memory.answered_at, "updated_at": memory.told_at}
+        times = {"created_at": memory.answered_at, "updated_at": memory.updated_at}
         return {"namespace": self._namespace(memory), "key": memory.id, "value": value, **times}

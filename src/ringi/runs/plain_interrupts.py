@@ -29,7 +29,7 @@ Schema: TypeAlias = dict[str, Any]
 def question(value: Any, answer_spec: AnswerSpec) -> Ask:
     """Return a plain interrupt as a question; its buttons state the value that the graph receives."""
     schema = answer_spec.schema or {}
-    sent: dict[Decision, Any] = {"approve": True, "reject": answer_spec.rejected}
+    sent: dict[Decision, Any] = {"approve": True, "reject": answer_spec.rejection_value}
     actions = {
         each: Button(value=result) for each, result in sent.items() if result is not None and fits(schema, result)
     }

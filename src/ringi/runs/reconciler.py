@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from ringi.base.clock import Clock
 from ringi.base.log_limit import limited
 from ringi.connect import Backend, repeat
-from ringi.contracts.jobs import RESUME, RUN, Job, lane_of, resume_key
+from ringi.contracts.jobs import RESUME, RUN, Job, partition_key_of, resume_key
 from ringi.contracts.notifier import Wakeup
 from ringi.contracts.store import R, Store, readable
 from ringi.domain.events import FINAL_EVENTS, FeedEventName
@@ -33,11 +33,13 @@ EARLY = 0.8
 
 def start_job(thread: Thread) -> Job:
     """Return the job that starts or continues a thread's newest run."""
-    partition_key = lane_of(thread.tenant, thread.id)
+    partition_key = partition_key_of(thread.tenant, thread.id)
     # A retry under the key of the failed attempt would be dropped until that attempt's job is finished.
     attempt = f":{thread.run.attempt}" if thread.run and thread.run.attempt else ""
     payload = {"tenant": thread.tenant, "thread": thread.id}
-    return Job(key=f"run:{partition_key}:{thread.run_id}{attempt}", kind=RUN, lane=partition_key, payload=payload)
+    return Job(
+        key=f"run:{partition_key}:{thread.run_id}{attempt}", kind=RUN, partition_key=partition_key, payload=payload
+    )
 
 
 def resume_job(request: Request) -> Job:
@@ -45,7 +47,9 @@ def resume_job(request: Request) -> Job:
     assert request.continuation
     tenant, thread = request.tenant, request.continuation.key
     payload = {"tenant": tenant, "thread": thread}
-    return Job(key=resume_key(tenant, request.id), kind=RESUME, lane=lane_of(tenant, thread), payload=payload)
+    return Job(
+        key=resume_key(tenant, request.id), kind=RESUME, partition_key=partition_key_of(tenant, thread), payload=payload
+    )
 
 
 class Reconciler:

@@ -160,7 +160,7 @@ class Runner:
 
         _, thread = await change_record(self.backend.store, Thread, Key(tenant, id), stop)
         why = f"{CANCELLED}: {reason}" if reason else CANCELLED
-        await close_run(self.backend, self.inbox.of(tenant), thread, by, why)
+        await close_run(self.backend, self.inbox.for_tenant(tenant), thread, by, why)
         return thread
 
     async def _check_input(self, agent: str, input: dict[str, Any], images: Sequence[NewImage]) -> None:

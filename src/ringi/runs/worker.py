@@ -20,7 +20,7 @@ from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.errors import (
     FenceError,
-    LaterError,
+    JobNotDueError,
     RingiError,
     ThreadBusyError,
 )
@@ -92,8 +92,8 @@ class Worker(Runner):
 
     async def _handle(self, job: Job) -> None:
         key = Key(job.payload["tenant"], job.payload["thread"])
-        inbox = self.inbox.of(key.tenant)
-        if not await self._has_work(key, inbox, job.tries):
+        inbox = self.inbox.for_tenant(key.tenant)
+        if not await self._has_work(key, inbox, job.attempts):
             return
         advance, lease_owner = load_advance(), f"{self._owner}.{next(self._lease_numbers)}"
         try:
@@ -109,7 +109,7 @@ class Worker(Runner):
         thread = await self.backend.store.get(Thread, *key)
         if thread.is_live:
             if thread.agent not in self.agents and await self._may_return(thread.agent):
-                raise LaterError(random.uniform(0.5, 1) * DEFER_SECONDS[min(attempts, len(DEFER_SECONDS) - 1)])
+                raise JobNotDueError(random.uniform(0.5, 1) * DEFER_SECONDS[min(attempts, len(DEFER_SECONDS) - 1)])
             return thread.status == "running" or bool(await ended_requests(self.backend, thread))
         await close_orphans(self.backend, inbox, thread)
         return False

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
         visible_query,
     )
     from ringi.server.body import json_body
+    from ringi.server.components import ServerComponents
     from ringi.server.embedded import EmbeddedApp, create_app
     from ringi.server.extension import Extension
     from ringi.server.language import language_for
     from ringi.server.limits import AskLimits
     from ringi.server.openapi import route_docs, schema_reference
-    from ringi.server.platform import Platform
     from ringi.server.refusals import RefusalError
     from ringi.server.replies import json_response
     from ringi.server.routes.requests import Cursor
@@ -41,10 +41,10 @@ __all__ = [
     "EmbeddedApp",
     "Extension",
     "Keys",
-    "Platform",
     "Principal",
     "Problem",
     "RefusalError",
+    "ServerComponents",
     "ServerSettings",
     "ThreadName",
     "channel_of",
@@ -83,7 +83,7 @@ __getattr__ = lazy_exports(
         "language": "language_for",
         "limits": "AskLimits",
         "openapi": "route_docs schema_reference",
-        "platform": "Platform",
+        "components": "ServerComponents",
         "refusals": "RefusalError",
         "replies": "json_response",
         "routes.requests": "Cursor",

@@ -17,13 +17,13 @@ from ringi.server import problems
 from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.bearers import BearerTokens
 from ringi.server.auth.links import Links
-from ringi.server.auth.provider import Provider
+from ringi.server.auth.oidc_provider import OidcProvider
 from ringi.server.auth.revocations import Revocations
+from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension, Group, StreamingGroup
 from ringi.server.limits import AskLimits
 from ringi.server.middleware import SecurityMiddleware
 from ringi.server.openapi import openapi_document, operation_id
-from ringi.server.platform import Platform
 from ringi.server.routes.agui import AguiRoutes
 from ringi.server.routes.attachments import AttachmentRoutes
 from ringi.server.routes.chat import ChatRoutes
@@ -48,41 +48,41 @@ from ringi.server.strict_route import StrictRoute
 
 
 class App:
-    """The ASGI application with requests, threads, events and the page; close it before its platform.
+    """The ASGI application with requests, threads, events and the page; close it before its components.
 
     Args:
-        platform: The open components that the application uses.
+        components: The open components that the application uses.
         extensions: Additional routes, such as those of assistants.
     """
 
-    def __init__(self, platform: Platform, extensions: Sequence[Extension] = ()) -> None:
-        backend, settings = platform.backend, platform.settings
+    def __init__(self, components: ServerComponents, extensions: Sequence[Extension] = ()) -> None:
+        backend, settings = components.backend, components.settings
         self._streams = Streams(settings)
-        self._events = EventHub(backend.store, backend.notifier, platform.inbox.feed)
+        self._events = EventHub(backend.store, backend.notifier, components.inbox.feed)
         self._threads = ThreadHub(backend.stream, backend.notifier, backend.store)
         self._revocations = Revocations(backend, lambda: self._streams.end_revoked(auth))
-        provider = Provider(settings.oidc) if settings.oidc else None
+        provider = OidcProvider(settings.oidc) if settings.oidc else None
         self._bearers = BearerTokens(settings.oidc, provider) if settings.oidc and provider else None
-        auth = Authenticator(platform.keys, settings, self._revocations)
-        events = EventRoutes(platform, auth, self._streams, self._events)
+        auth = Authenticator(components.keys, settings, self._revocations)
+        events = EventRoutes(components, auth, self._streams, self._events)
         limits = AskLimits(settings)
-        threads = ThreadRoutes(platform, auth, self._streams, self._threads, limits)
-        chat = ChatRoutes(platform, auth, self._streams, limits)
-        agui = AguiRoutes(platform, auth, self._streams, limits)
-        requests = RequestRoutes(platform, auth, self._streams, limits)
+        threads = ThreadRoutes(components, auth, self._streams, self._threads, limits)
+        chat = ChatRoutes(components, auth, self._streams, limits)
+        agui = AguiRoutes(components, auth, self._streams, limits)
+        requests = RequestRoutes(components, auth, self._streams, limits)
         session, sign_in = (
-            SessionRoutes(auth, Links(platform.keys, backend), settings),
+            SessionRoutes(auth, Links(components.keys, backend), settings),
             SignInRoutes(auth, settings, provider),
         )
-        health = HealthRoutes(platform, self._streams)
+        health = HealthRoutes(components, self._streams)
         self.api = bare_api(extensions)
-        operations = OperationRoutes(platform, auth)
-        deliveries, attachments = DeliveryRoutes(platform, auth), AttachmentRoutes(platform, auth)
-        hitl, history = HitlRoutes(platform, auth), ChatHistoryRoutes(platform, auth)
-        extension_groups = [extension.routes(platform, auth, limits) for extension in extensions]
+        operations = OperationRoutes(components, auth)
+        deliveries, attachments = DeliveryRoutes(components, auth), AttachmentRoutes(components, auth)
+        hitl, history = HitlRoutes(components, auth), ChatHistoryRoutes(components, auth)
+        extension_groups = [extension.routes(components, auth, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
-            requests, attachments, events, threads, history, MemoryRoutes(platform, auth), operations, deliveries, hitl,
-            ImageRoutes(platform, auth), session, sign_in, health, *extension_groups,
+            requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
+            hitl, ImageRoutes(components, auth), session, sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)

@@ -16,12 +16,12 @@ from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent
 from ringi.server.app import App
 from ringi.server.auth.authenticator import Keys
+from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.identity import Oidc, TrustedProxy
-from ringi.server.platform import Platform
 from ringi.server.problems import response_of
 from ringi.server.refusals import NotOpenError
-from ringi.server.serve import open_platform
+from ringi.server.serve import open_components
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
@@ -59,11 +59,13 @@ class EmbeddedApp:
         extensions = self._parts["extensions"]
         options = {name: self._parts[name] for name in ("limits", "poll_interval")}
         async with (
-            open_platform(self._parts["agents"], self._url, **options) as (parts, _worker),
+            open_components(self._parts["agents"], self._url, **options) as (parts, _worker),
             delivering(parts["backend"], parts["inbox"]) as deliveries,
         ):
             keys = Keys.load(home())
-            self._app = App(Platform(**parts, keys=keys, settings=self._settings, deliveries=deliveries), extensions)
+            self._app = App(
+                ServerComponents(**parts, keys=keys, settings=self._settings, deliveries=deliveries), extensions
+            )
             try:
                 yield
             finally:

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from starlette.routing import Route
 
 from ringi.server.auth.authenticator import Authenticator
+from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
-from ringi.server.platform import Platform
 from ringi.server.sse.sse import Streams
 
 
@@ -43,7 +43,7 @@ class StreamingGroup(Group, Protocol):
 class Extension:
     """Routes that an application adds to the server, and the models that describe them in OpenAPI."""
 
-    routes: Callable[[Platform, Authenticator, AskLimits], Group]
+    routes: Callable[[ServerComponents, Authenticator, AskLimits], Group]
     """Creates the routes when the server starts."""
     inputs: tuple[type[BaseModel], ...] = ()
     """The models of request bodies."""

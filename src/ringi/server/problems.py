@@ -15,7 +15,15 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Match
 
 from ringi import errors
-from ringi.errors import ClaimedError, FieldError, FinalError, InvalidError, LimitError, RingiError, UnavailableError
+from ringi.errors import (
+    ClaimedError,
+    FieldError,
+    InvalidError,
+    LimitError,
+    RequestEndedError,
+    RingiError,
+    UnavailableError,
+)
 from ringi.server.refusals import ConnectionsError, RefusalError, UnauthenticatedError
 
 MEDIA_TYPE = "application/problem+json"
@@ -24,7 +32,7 @@ SPREAD_SECONDS = 2
 
 
 KNOWN: tuple[tuple[type[RingiError], int, str], ...] = (
-    (errors.FinalError, 409, "final"),
+    (errors.RequestEndedError, 409, "final"),
     (errors.PendingError, 409, "pending"),
     (errors.DigestMismatchError, 409, "digest_mismatch"),
     (errors.ClaimedError, 409, "claimed"),
@@ -65,9 +73,9 @@ def document_of(error: Exception) -> dict[str, Any]:
     more: dict[str, Any] = dict(error.more) if isinstance(error, RefusalError) else {}
     if isinstance(error, InvalidError):
         more["errors"] = field_errors(error.errors)
-    if isinstance(error, FinalError):
+    if isinstance(error, RequestEndedError):
         more["state"] = error.status
-    if isinstance(error, FinalError) and error.winner:
+    if isinstance(error, RequestEndedError) and error.winner:
         more["winner"] = error.winner
     if isinstance(error, ClaimedError):
         more["claimed_by"] = error.claimed_by

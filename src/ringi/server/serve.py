@@ -28,9 +28,9 @@ from ringi.runs.worker import Worker
 from ringi.server.app import App
 from ringi.server.auth.authenticator import Keys, Principal, seal_key
 from ringi.server.auth.links import mint_link
+from ringi.server.components import ServerComponents
 from ringi.server.connections import RESERVED_FILES, file_limit
 from ringi.server.extension import Extension
-from ringi.server.platform import Platform
 from ringi.server.settings import ServerSettings
 from ringi.server.startup import Meanwhile, open_when_available, report_not_ready
 from ringi.server.uvicorn_server import UvicornServer, uvicorn_config
@@ -73,10 +73,10 @@ async def serve(
         meanwhile = partial(report_not_ready, listener, settings)
         waiting: dict[str, Any] = {"store_timeout": store_timeout, "meanwhile": meanwhile}
         async with (
-            open_platform(agents, url, limits=limits, poll_interval=poll_interval, **waiting) as (parts, worker),
+            open_components(agents, url, limits=limits, poll_interval=poll_interval, **waiting) as (parts, worker),
             delivering(parts["backend"], parts["inbox"]) as deliveries,
         ):
-            app = App(Platform(**parts, keys=keys, settings=settings, deliveries=deliveries), extensions)
+            app = App(ServerComponents(**parts, keys=keys, settings=settings, deliveries=deliveries), extensions)
             config = uvicorn_config(app, settings, log_level="warning", timeout_graceful_shutdown=GRACE_SECONDS)
             store = parts["backend"].store
             sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)
@@ -93,7 +93,7 @@ async def serve(
 
 
 @asynccontextmanager
-async def open_platform(
+async def open_components(
     agents: Iterable[Agent],
     url: str | None,
     *,
@@ -102,7 +102,7 @@ async def open_platform(
     store_timeout: float | None = None,
     meanwhile: Meanwhile = nullcontext,
 ) -> AsyncIterator[tuple[dict[str, Any], asyncio.Task[None]]]:
-    """Open the parts of a platform with a running worker; at the end the worker releases its threads.
+    """Open the components of a server with a running worker; at the end the worker releases its threads.
 
     A remote store is awaited within `meanwhile`, for `store_timeout` seconds or forever.
 

@@ -9,7 +9,14 @@ from ringi.testing.person import Reply, RuleError, ScriptedPerson, UnansweredErr
 
 if TYPE_CHECKING:
     from ringi.testing.harness import AgentResult, QuestionsError, RunFailedError, TestHarness
-    from ringi.testing.model import ModelOutput, ModelScript, ScriptedModel, calls, together, turns
+    from ringi.testing.model import (
+        ModelOutput,
+        ModelScript,
+        ScriptedModel,
+        parallel_tool_calls,
+        scripted_turns,
+        tool_call,
+    )
 
 __all__ = [
     "NOON",
@@ -30,16 +37,16 @@ __all__ = [
     "a_request",
     "a_thread",
     "answer_to",
-    "calls",
+    "parallel_tool_calls",
+    "scripted_turns",
     "store_request",
-    "together",
-    "turns",
+    "tool_call",
 ]
 
 __getattr__ = lazy_exports(
     __name__,
     {
         "harness": "AgentResult QuestionsError RunFailedError TestHarness",
-        "model": "ModelOutput ModelScript ScriptedModel calls together turns",
+        "model": "ModelOutput ModelScript ScriptedModel parallel_tool_calls scripted_turns tool_call",
     },
 )

@@ -23,7 +23,7 @@ from ringi.domain.ask import Answer, Ask, Continuation
 from ringi.domain.record import DEFAULT_TENANT, MICROSECOND, START, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus, checkpoint_thread
-from ringi.errors import LaterError, UnavailableError, WaitTimeoutError
+from ringi.errors import JobNotDueError, UnavailableError, WaitTimeoutError
 from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC
 from ringi.inbox.inbox import Inbox
@@ -110,7 +110,7 @@ class HarnessJobs(MemoryJobs):
         async def handle_watched(job: Job) -> None:
             try:
                 await handle(job)
-            except (LaterError, UnavailableError):
+            except (JobNotDueError, UnavailableError):
                 raise
             except Exception as error:
                 await self._store_failure(job.payload["thread"], error)
@@ -331,7 +331,7 @@ class TestHarness:
         answer = Answer(
             decision=reply.decision, digest=request.digest, data=reply.data, args=reply.args, message=reply.message
         )
-        await self.inbox.of(request.tenant).answer(request.id, answer, by=self.person.name, channel="test")
+        await self.inbox.for_tenant(request.tenant).answer(request.id, answer, by=self.person.name, channel="test")
 
     def _agent_of(self, graph: Any) -> Agent:
         # Unnamed graphs share a default name: one would continue the run of another.
@@ -351,7 +351,7 @@ class TestHarness:
     async def _remind_due(self) -> None:
         for request in await self._pending():
             if (at := reminder_of(request)) and at <= self.clock():
-                await self.inbox.of(request.tenant).remind(request.id)
+                await self.inbox.for_tenant(request.tenant).remind(request.id)
 
     async def _pending(self) -> list[Request]:
         batches = record_pages(self.backend.store, Request, Query(statuses=("pending",)))

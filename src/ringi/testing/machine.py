@@ -52,7 +52,7 @@ FILTERS = st.one_of(
     st.fixed_dictionaries({"kind": st.sampled_from(["approval", "question"])}),
     st.fixed_dictionaries({"priority": st.sampled_from(["normal", "high"])}),
     st.fixed_dictionaries({"assignee": PEOPLE}),
-    st.fixed_dictionaries({"mine": PEOPLE}),
+    st.fixed_dictionaries({"assigned_or_claimed_by": PEOPLE}),
     st.fixed_dictionaries(
         {"viewer": st.builds(Viewer, name=PEOPLE, groups=st.sampled_from([(), ("boss",), ("legal", "boss")]))}
     ),
@@ -106,7 +106,9 @@ class InboxMachine(RuleBasedStateMachine):
 
     def run_on_both(self, tenant: str, operation: Operation) -> Any:
         """Apply an operation to both inboxes and return both results."""
-        actual, expected = (self.runner.run(self._result_of(inbox.of(tenant), operation)) for inbox in self.inboxes)
+        actual, expected = (
+            self.runner.run(self._result_of(inbox.for_tenant(tenant), operation)) for inbox in self.inboxes
+        )
         assert actual == expected
         return actual
 

@@ -24,7 +24,7 @@ WORD = re.compile(r"[\u3041-\u9fff]{1,4}\s*|[^\s\u3041-\u9fff]+\s*|\s+")
 """One streamed piece: a word, or a few characters in scripts without spaces."""
 
 
-def calls(tool: str, /, **args: Any) -> AIMessage:
+def tool_call(tool: str, /, **args: Any) -> AIMessage:
     """Return a model message that calls a tool.
 
     Args:
@@ -34,26 +34,26 @@ def calls(tool: str, /, **args: Any) -> AIMessage:
     return AIMessage("", tool_calls=[ToolCall(name=tool, args=args, id=None)])
 
 
-def together(*messages: AIMessage, words: str = "") -> AIMessage:
+def parallel_tool_calls(*messages: AIMessage, text: str = "") -> AIMessage:
     """Return one message that makes the calls of several messages.
 
     Args:
-        messages: Messages with tool calls, as `calls` returns them.
-        words: The text of the message.
+        messages: Messages with tool calls, as `tool_call` returns them.
+        text: The text of the message.
     """
-    return AIMessage(words, tool_calls=[call for message in messages for call in message.tool_calls])
+    return AIMessage(text, tool_calls=[call for message in messages for call in message.tool_calls])
 
 
-def turns(*answers: ModelOutput) -> ModelScript:
+def scripted_turns(*outputs: ModelOutput) -> ModelScript:
     """Return a script with one output for each turn of the model; after the last one it repeats the newest message.
 
     Args:
-        answers: The outputs, in order.
+        outputs: The outputs, in order.
     """
 
     def script(messages: Sequence[BaseMessage]) -> ModelOutput:
         turn = sum(isinstance(message, AIMessage) for message in messages)
-        return answers[turn] if turn < len(answers) else messages[-1].text
+        return outputs[turn] if turn < len(outputs) else messages[-1].text
 
     return script
 
@@ -71,7 +71,7 @@ class ScriptedModel(BaseChatModel):
     """
 
     script: ModelScript
-    """Returns a text, an `AIMessage` as from `calls`, or an instance of the schema of a structured output."""
+    """Returns a text, an `AIMessage` as from `tool_call`, or an instance of the schema of a structured output."""
     delay: float = 0.0
     """Seconds between streamed words."""
 
@@ -110,7 +110,7 @@ class ScriptedModel(BaseChatModel):
         if isinstance(output, str):
             return AIMessage(output)
         if not isinstance(output, AIMessage):
-            output = calls(type(output).__name__, **output.model_dump(mode="json"))
+            output = tool_call(type(output).__name__, **output.model_dump(mode="json"))
         position = position_id(messages)
         tool_calls = [
             {**call, "id": call["id"] or f"call-{position}-{number}"}

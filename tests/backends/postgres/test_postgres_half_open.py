@@ -79,7 +79,7 @@ async def test_the_jobs_drop_them_and_go_on_with_new_ones(behind: Database, data
         jobs = PostgresJobs(behind)
 
     def submit(n: int) -> Awaitable[None]:
-        return jobs.submit(Job(key=f"key-{n}", kind="start", lane="l"))
+        return jobs.submit(Job(key=f"key-{n}", kind="start", partition_key="l"))
 
     await at_once(lambda n: behind.pool.fetch("SELECT pg_sleep(0.5)"))
     pool: Any = behind.pool

@@ -51,7 +51,7 @@ async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had
 
     async with PostgresJobs(database) as queue, asyncio.timeout(LIMIT):
         work = asyncio.create_task(queue.work(handle, kinds=["k"], concurrency=4, stop=stop))
-        await queue.submit(Job(kind="k", key="long", lane="long", payload={}))
+        await queue.submit(Job(kind="k", key="long", partition_key="long", payload={}))
         await begun.wait()
         lost = await listening()
         assert lost
@@ -59,7 +59,7 @@ async def test_a_worker_whose_listener_was_ended_listens_again_while_what_it_had
 
         while not await listening() - lost:
             await Wakeup().wait(0.1)
-        await queue.submit(Job(kind="k", key="next", lane="next", payload={}))
+        await queue.submit(Job(kind="k", key="next", partition_key="next", payload={}))
         await next_done.wait()
         assert handled == ["next"]
 

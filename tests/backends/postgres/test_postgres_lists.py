@@ -51,7 +51,7 @@ FILTERS: list[dict[str, Any]] = [
     {"viewer": ADA},
     {"viewer": EVE},
     {"viewer": EVE, "kind": "finish"},
-    {"viewer": ADA, "mine": "ada"},
+    {"viewer": ADA, "assigned_or_claimed_by": "ada"},
     {"assignee": "ada"},
     {"asked_by": "bot"},
     {"text": "refund"},
@@ -150,7 +150,7 @@ async def test_a_page_from_the_middle_looks_at_no_more_blocks_among_many(
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"mine": "ada"}], ids=str)
+@pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"assigned_or_claimed_by": "ada"}], ids=str)
 async def test_what_ended_is_counted_in_no_more_blocks_among_many(
     filled: list[Filled], filters: dict[str, Any]
 ) -> None:

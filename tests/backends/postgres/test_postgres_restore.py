@@ -188,7 +188,7 @@ async def test_a_process_whose_connections_outlive_its_tables_is_refused_once_it
         config: RunnableConfig = {"configurable": {"thread_id": "x", "checkpoint_ns": ""}}
         assert await refused(lambda: store_request(backend.store, "later"))
         assert await refused(lambda: backend.savers(held).aget_tuple(config))
-        assert await refused(lambda: backend.jobs.submit(Job(key="k", kind="start", lane="l")))
+        assert await refused(lambda: backend.jobs.submit(Job(key="k", kind="start", partition_key="l")))
 
 
 @pytest.fixture(scope="module")

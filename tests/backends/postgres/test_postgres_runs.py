@@ -49,7 +49,7 @@ async def test_the_work_stops_at_the_end_of_its_lease_when_the_network_falls_sil
         await work()
     await debts.settle()
     thread = await store_of(database)
-    assert (thread.owner, thread.tries) == (None, 0)
+    assert (thread.owner, thread.attempts) == (None, 0)
     proxy.cut()
 
 

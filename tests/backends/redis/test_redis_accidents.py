@@ -112,11 +112,11 @@ async def test_a_server_that_comes_back_is_used_again(mortal: MortalRedis) -> No
         assert (await backend.store.get(Request, "tenant-1", "before")).id == "before"
         async with backend.notifier.subscribe("topic") as wakeup, ringi.open(mortal.url) as other:
 
-            async def rung() -> bool:
+            async def is_woken() -> bool:
                 await other.notifier.publish("topic")
                 return await wakeup.wait(0.05)
 
-            assert await until(rung)
+            assert await until(is_woken)
 
 
 async def test_a_change_whose_reply_is_lost_is_done_once(behind: Server, server: Server, proxy: Proxy) -> None:

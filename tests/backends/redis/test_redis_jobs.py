@@ -16,38 +16,40 @@ from ringi.testing.conformance import JobsConformance
 
 
 @pytest.fixture
-async def bell(server: Server) -> AsyncIterator[Notifier]:
+async def notifier(server: Server) -> AsyncIterator[Notifier]:
     async with RedisNotifier(server, recheck_after=0.2) as notifier:
         yield notifier
 
 
 @pytest.fixture
-async def second_bell(second: Server) -> AsyncIterator[Notifier]:
+async def second_notifier(second: Server) -> AsyncIterator[Notifier]:
     async with RedisNotifier(second, recheck_after=0.2) as notifier:
         yield notifier
 
 
 class TestRedisJobs(JobsConformance):
     @pytest.fixture
-    def jobs(self, server: Server, bell: Notifier) -> RedisJobs:
-        return RedisJobs(server, bell)
+    def jobs(self, server: Server, notifier: Notifier) -> RedisJobs:
+        return RedisJobs(server, notifier)
 
 
 class TestTwoRedisJobs(TestRedisJobs):
     @pytest.fixture
-    def other(self, second: Server, second_bell: Notifier) -> RedisJobs:
-        return RedisJobs(second, second_bell)
+    def other(self, second: Server, second_notifier: Notifier) -> RedisJobs:
+        return RedisJobs(second, second_notifier)
 
 
-async def test_nothing_is_left_of_what_is_done(server: Server, bell: Notifier) -> None:
-    jobs, stop, done = RedisJobs(server, bell), asyncio.Event(), list[str]()
+async def test_nothing_is_left_of_what_is_done(server: Server, notifier: Notifier) -> None:
+    jobs, stop, done = RedisJobs(server, notifier), asyncio.Event(), list[str]()
 
     async def handle(job: Job) -> None:
         done.append(job.key)
         if len(done) == 50:
             stop.set()
 
-    await jobs.submit_all([Job(key=f"k{n}", kind="test", lane=f"l{n % 7}", payload={"n": n}) for n in range(50)])
+    await jobs.submit_all(
+        [Job(key=f"k{n}", kind="test", partition_key=f"l{n % 7}", payload={"n": n}) for n in range(50)]
+    )
     await jobs.work(handle, kinds=("test",), concurrency=8, stop=stop)
     assert len(set(done)) == 50
     assert [key async for key in server.redis.scan_iter(match=f"*{server.prefix}*jobs*")] == []
@@ -73,23 +75,23 @@ DAMAGED = {
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
 async def test_a_damaged_job_is_named_kept_and_stops_no_other(
-    server: Server, bell: Notifier, caplog: pytest.LogCaptureFixture, damaged: str
+    server: Server, notifier: Notifier, caplog: pytest.LogCaptureFixture, damaged: str
 ) -> None:
-    bodies, jobs, stop = server.key("jobs", "all"), RedisJobs(server, bell), asyncio.Event()
+    bodies, jobs, stop = server.key("jobs", "all"), RedisJobs(server, notifier), asyncio.Event()
     done = list[str]()
 
     async def handle(job: Job) -> None:
         done.append(job.key)
         stop.set()
 
-    await jobs.submit_all([Job(key=key, kind="test", lane=key) for key in ("damaged", "whole")])
+    await jobs.submit_all([Job(key=key, kind="test", partition_key=key) for key in ("damaged", "whole")])
     await server.redis.hset(bodies, "damaged", damaged)
     async with asyncio.timeout(10):
         await jobs.work(handle, kinds=("test",), concurrency=1, stop=stop)
         assert done == ["whole"]
         assert await server.redis.hgetall(bodies) == {b"damaged": damaged.encode()}
         assert caplog.messages == [f"job b'damaged' cannot be read and is set aside, undone: look at it in {bodies}"]
-        await jobs.submit(Job(key="damaged", kind="test", lane="damaged"))
+        await jobs.submit(Job(key="damaged", kind="test", partition_key="damaged"))
         stop.clear()
         await jobs.work(handle, kinds=("test",), concurrency=1, stop=stop)
     assert done == ["whole", "damaged"]
@@ -97,14 +99,14 @@ async def test_a_damaged_job_is_named_kept_and_stops_no_other(
 
 
 @pytest.mark.parametrize("held", ["", "x", "5", "x damaged"])
-async def test_a_damaged_lane_is_free(server: Server, bell: Notifier, held: str) -> None:
-    jobs, stop, done = RedisJobs(server, bell), asyncio.Event(), list[str]()
+async def test_a_damaged_lane_is_free(server: Server, notifier: Notifier, held: str) -> None:
+    jobs, stop, done = RedisJobs(server, notifier), asyncio.Event(), list[str]()
 
     async def handle(job: Job) -> None:
         done.append(job.key)
         stop.set()
 
-    await jobs.submit(Job(key="a", kind="test", lane="a"))
+    await jobs.submit(Job(key="a", kind="test", partition_key="a"))
     await server.redis.hset(server.key("jobs", "lanes"), "a", held)
     async with asyncio.timeout(10):
         await jobs.work(handle, kinds=("test",), concurrency=1, stop=stop)

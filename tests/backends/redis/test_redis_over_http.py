@@ -13,7 +13,7 @@ from tests.server.world import LIMIT, SECRET, World, listening, served
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
-from ringi.server import App, Keys, Platform, ServerSettings
+from ringi.server import App, Keys, ServerComponents, ServerSettings
 
 
 @asynccontextmanager
@@ -21,7 +21,7 @@ async def serving(url: str) -> AsyncIterator[World]:
     """Serve requests, and no agents, on a port."""
     async with open_backend(url, notify="pubsub", poll_interval=3_600) as backend, inbox_on(backend) as inbox:
         keys, deliveries = Keys(SECRET), Deliveries(backend, inbox, DeliverySettings())
-        app = App(Platform(backend, inbox, None, keys, ServerSettings(), deliveries))
+        app = App(ServerComponents(backend, inbox, None, keys, ServerSettings(), deliveries))
         world = World(backend, inbox, None, keys, app)  # type: ignore[arg-type]
         async with served(world):
             yield world

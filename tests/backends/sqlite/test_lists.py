@@ -118,7 +118,7 @@ FILTERS: list[dict[str, Any]] = [
     {"viewer": ADA},
     {"viewer": EVE},
     {"viewer": EVE, "kind": "finish"},
-    {"viewer": ADA, "mine": "ada"},
+    {"viewer": ADA, "assigned_or_claimed_by": "ada"},
     {"assignee": "ada"},
     {"asked_by": "bot"},
     {"tenant": None},
@@ -148,7 +148,7 @@ def test_a_page_from_the_middle_takes_no_more_steps_among_many(files: list[Fille
     assert many <= few * 1.25
 
 
-@pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"mine": "ada"}], ids=str)
+@pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"assigned_or_claimed_by": "ada"}], ids=str)
 def test_what_ended_is_counted_in_no_more_steps_among_many(files: list[Filled], filters: dict[str, Any]) -> None:
     query = Query(tenant="tenant-1", ended_since=NOON, limit=PAGE, **filters)
     few, many = (file.steps(query, lists.count) for file in files)

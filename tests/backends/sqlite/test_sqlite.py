@@ -18,15 +18,15 @@ POLL = 0.2
 
 
 @pytest.fixture
-async def bell(database: Database) -> AsyncIterator[SqliteNotifier]:
-    async with SqliteNotifier(database, POLL) as bell:
-        yield bell
+async def notifier(database: Database) -> AsyncIterator[SqliteNotifier]:
+    async with SqliteNotifier(database, POLL) as notifier:
+        yield notifier
 
 
 @pytest.fixture
-async def second_bell(second_database: Database) -> AsyncIterator[SqliteNotifier]:
-    async with SqliteNotifier(second_database, POLL) as bell:
-        yield bell
+async def second_notifier(second_database: Database) -> AsyncIterator[SqliteNotifier]:
+    async with SqliteNotifier(second_database, POLL) as notifier:
+        yield notifier
 
 
 class TestSqliteStore(StoreConformance):
@@ -56,8 +56,8 @@ class TestSqliteListsInSmallSteps(ListsConformance, SearchesConformance):
 
 class TestSqliteNotifier(NotifierConformance):
     @pytest.fixture
-    def notifier(self, bell: SqliteNotifier) -> SqliteNotifier:
-        return bell
+    def notifier(self, notifier: SqliteNotifier) -> SqliteNotifier:
+        return notifier
 
 
 class TestSqliteStream(StreamConformance):
@@ -74,11 +74,11 @@ class TestTwoSqliteStreams(TestSqliteStream):
 
 class TestSqliteJobs(JobsConformance):
     @pytest.fixture
-    def jobs(self, database: Database, bell: SqliteNotifier) -> SqliteJobs:
-        return SqliteJobs(database, bell)
+    def jobs(self, database: Database, notifier: SqliteNotifier) -> SqliteJobs:
+        return SqliteJobs(database, notifier)
 
 
 class TestTwoSqliteJobs(TestSqliteJobs):
     @pytest.fixture
-    def other(self, second_database: Database, second_bell: SqliteNotifier) -> SqliteJobs:
-        return SqliteJobs(second_database, second_bell)
+    def other(self, second_database: Database, second_notifier: SqliteNotifier) -> SqliteJobs:
+        return SqliteJobs(second_database, second_notifier)

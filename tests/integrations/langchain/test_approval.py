@@ -18,7 +18,7 @@ from tests.runs.world import at_work, of_type, opened
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval
 from ringi.testing.clock import Clock
-from ringi.testing.model import ScriptedModel, turns
+from ringi.testing.model import ScriptedModel, scripted_turns
 
 GATE = {"rules": [{"tools": ["refund", "send"], "allowed": ["approve", "edit", "reject", "respond"]}]}
 REFUND = {"order": 1182, "amount": 40}
@@ -250,7 +250,7 @@ async def test_a_middleware_that_sends_the_run_back_to_the_tools_does_not_run_wh
 async def test_a_model_may_try_again_after_a_rejection_and_is_asked_again(till: Till, file: str) -> None:
     tries = [AIMessage("", tool_calls=[{**call("refund", f"c{n}", **REFUND), "type": "tool_call"}]) for n in (1, 2)]
     gate = Approval(GATE, till.tools)
-    async with at_work(file, [agent(turns(*tries), till.tools, [gate])]) as world:
+    async with at_work(file, [agent(scripted_turns(*tries), till.tools, [gate])]) as world:
         await world.run("office", {})
         await world.answer(await world.one(), "reject")
         assert till.paid == []

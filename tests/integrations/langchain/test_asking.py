@@ -20,7 +20,7 @@ from ringi.inbox.inbox import Limits
 from ringi.integrations.langchain import AskHuman, ask_human
 from ringi.integrations.langchain.ask_human import TYPES
 from ringi.testing.clock import Clock
-from ringi.testing.model import ScriptedModel, turns
+from ringi.testing.model import ScriptedModel, scripted_turns
 
 SPORT = {
     "name": "sport",
@@ -131,7 +131,7 @@ async def test_an_invalid_form_is_told_to_the_model_and_the_conversation_goes_on
     second = AIMessage(
         "", tool_calls=[{**call("ask_human", "c2", title="Which?", fields=[SPORT]), "type": "tool_call"}]
     )
-    async with at_work(file, [agent(turns(first, second), [ask_human])]) as world:
+    async with at_work(file, [agent(scripted_turns(first, second), [ask_human])]) as world:
         thread = await world.run("office", {})
         assert thread.status == "interrupted"
         status, text = thread.values["results"]["c1"]
@@ -205,7 +205,7 @@ async def test_a_model_is_not_asked_for_again_straight_after_a_silence(file: str
         for n in range(3)
     ]
     clock = Clock()
-    async with at_work(file, [agent(turns(*tries), [ask_human])], clock=clock) as world:
+    async with at_work(file, [agent(scripted_turns(*tries), [ask_human])], clock=clock) as world:
         await world.run("office", {})
         clock.advance(301)
         await world.inbox.expire_due()

@@ -28,7 +28,7 @@ from ringi.domain.request import Request
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
 from ringi.runs.graph_run import question_of, resume_value
-from ringi.testing.model import ScriptedModel, turns
+from ringi.testing.model import ScriptedModel, scripted_turns
 
 ORDER = {"order": 1182, "amount": 40, "lines": [{"sku": "a-1", "count": 2}], "note": {"by": "ann", "urgent": False}}
 GATE = {"rules": [{"tools": ["refund"], "candidate_groups": ["finance"]}]}
@@ -133,7 +133,7 @@ async def test_what_was_begun_is_asked_anew_only_when_the_model_calls_again(
     stock = ToolRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)
     middleware = {"around": [Stubborn(None), gate], "stock around": [stock, gate], "inside": [gate, Stubborn(7)]}[place]
     tries = [AIMessage("", tool_calls=[{**call("pay", f"c{n}", amount=5), "type": "tool_call"}]) for n in (1, 2)]
-    async with at_work(file, [agent(turns(*tries), [pay], middleware)]) as world:
+    async with at_work(file, [agent(scripted_turns(*tries), [pay], middleware)]) as world:
         await world.run("office", {})
         await world.answer(await world.one(), "approve")
         assert paid == [5]

@@ -15,7 +15,7 @@ from tests.runs.world import World, at_work, checked, of_type, opened, working
 from ringi.domain.request import Request
 from ringi.integrations.langchain import FinishGate, delegate
 from ringi.runs.agent import Agent
-from ringi.testing.model import calls, together
+from ringi.testing.model import parallel_tool_calls, tool_call
 
 TASK = {"task": "make a book"}
 
@@ -32,7 +32,7 @@ def manager(heard: Heard, *workers: BaseTool) -> Agent:
     def managing(messages: Sequence[BaseMessage]) -> AIMessage:
         if reports := results(messages):
             return AIMessage(" | ".join(reports))
-        return together(*(calls(one.name, task=f"be a {one.name}") for one in workers))
+        return parallel_tool_calls(*(tool_call(one.name, task=f"be a {one.name}") for one in workers))
 
     return gated(hearing(heard, managing), agent_name="manager", tools=list(workers))
 
@@ -149,7 +149,7 @@ def test_without_async_it_stops_at_the_same_interrupt_with_the_reason() -> None:
     def looking(messages: Sequence[BaseMessage]) -> AIMessage:
         if "model" in messages[-1].text:
             raise TimeoutError("the provider is away")
-        return calls("look", place="the cellar")
+        return tool_call("look", place="the cellar")
 
     graph = create_agent(hearing([], looking), [look], middleware=[FinishGate()], checkpointer=InMemorySaver())
     for task, reason in {

@@ -14,7 +14,7 @@ from tests.runs.world import World, at_work, opened, until
 from tests.warm import FORKS
 
 from ringi.domain.request import Request
-from ringi.testing.model import ScriptedModel, calls
+from ringi.testing.model import ScriptedModel, tool_call
 
 
 @contextmanager
@@ -115,7 +115,7 @@ async def test_the_task_is_told_again_when_a_summary_swallowed_it(file: str) -> 
     def walk(messages: Sequence[BaseMessage]) -> AIMessage:
         nonlocal steps
         steps += 1
-        return AIMessage("Found.") if steps in (1, 12) else calls("look", place=f"place {steps}")
+        return AIMessage("Found.") if steps in (1, 12) else tool_call("look", place=f"place {steps}")
 
     async with at_work(file, [gated(hearing(heard, walk), summing_up(), tools=[look])]) as world:
         await world.run("worker", {"task": "find the key"})

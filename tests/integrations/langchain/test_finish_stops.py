@@ -28,7 +28,7 @@ from ringi.errors import FenceError, OutageError, SettingError, UnavailableError
 from ringi.integrations.langchain import FinishGate, finish_tool
 from ringi.integrations.langchain.stop_notes import HOOKS, reason_of
 from ringi.integrations.langgraph import ask
-from ringi.testing.model import ScriptedModel, calls, together
+from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 TASK = {"task": "delete the file"}
 
@@ -53,14 +53,14 @@ def deleting(messages: Sequence[BaseMessage]) -> AIMessage:
     """Do what the task says, and then nothing more."""
     if results(messages):
         return AIMessage("I could not.")
-    return calls("delete", path="a.txt") if "delete" in last_said(messages) else AIMessage("Ok.")
+    return tool_call("delete", path="a.txt") if "delete" in last_said(messages) else AIMessage("Ok.")
 
 
 def looking(messages: Sequence[BaseMessage]) -> AIMessage:
     """Look without end, as long as nobody says stop."""
     if "stop" in last_said(messages):
         return AIMessage("I have seen enough.")
-    return together(calls("look", path="a.txt"), words="I look once more.")
+    return parallel_tool_calls(tool_call("look", path="a.txt"), text="I look once more.")
 
 
 async def stopped(world: World, task: dict[str, str] = TASK) -> Request:
@@ -83,7 +83,7 @@ async def test_a_tool_without_permission_leads_to_the_gate_and_the_agent_may_go_
 
 async def test_two_tools_that_fail_at_once_are_both_told(file: str) -> None:
     def twice(messages: Sequence[BaseMessage]) -> AIMessage:
-        return together(calls("delete", path="a"), calls("delete", path="b"))
+        return parallel_tool_calls(tool_call("delete", path="a"), tool_call("delete", path="b"))
 
     async with at_work(file, [gated(hearing([], twice), tools=[delete])]) as world:
         reason = (await stopped(world)).context["reason"]
@@ -116,7 +116,7 @@ async def test_an_error_of_the_model_leads_to_the_gate(file: str) -> None:
 async def test_an_error_of_the_model_among_tools_leads_to_the_gate(file: str) -> None:
     def broken(messages: Sequence[BaseMessage]) -> AIMessage:
         if not results(messages):
-            return calls("look", path="a.txt")
+            return tool_call("look", path="a.txt")
         raise TimeoutError("the provider is away")
 
     async with at_work(file, [gated(hearing([], broken), tools=[look])]) as world:
@@ -287,7 +287,7 @@ async def test_a_question_of_a_tool_goes_through_the_gate_as_a_question(file: st
 
     def removing(messages: Sequence[BaseMessage]) -> AIMessage:
         done = results(messages)
-        return AIMessage(f"It is {done[0]}.") if done else calls("remove", path="a.txt")
+        return AIMessage(f"It is {done[0]}.") if done else tool_call("remove", path="a.txt")
 
     async with at_work(file, [gated(hearing([], removing), tools=[remove])]) as world:
         assert (await stopped(world)).kind == "approval"
@@ -301,7 +301,7 @@ async def test_the_finish_tool_leads_to_the_gate_with_its_hand_over(file: str) -
 
     def finishing(messages: Sequence[BaseMessage]) -> AIMessage:
         args = {"summary": f"did {len(heard)}", "handover": "the key is under the mat"}
-        return calls("finish", **args)
+        return tool_call("finish", **args)
 
     async with at_work(file, [gated(hearing(heard, finishing), tools=[finish_tool])]) as world:
         request = await stopped(world)
@@ -317,7 +317,7 @@ async def test_the_finish_tool_leads_to_the_gate_with_its_hand_over(file: str) -
 
 async def test_what_is_called_beside_the_finish_tool_still_has_its_result(file: str) -> None:
     def both(messages: Sequence[BaseMessage]) -> AIMessage:
-        return together(calls("look", path="a.txt"), calls("finish", summary="seen"))
+        return parallel_tool_calls(tool_call("look", path="a.txt"), tool_call("finish", summary="seen"))
 
     async with at_work(file, [gated(hearing([], both), tools=[look, finish_tool])]) as world:
         thread = await world.run("worker", TASK)
@@ -338,10 +338,10 @@ async def test_a_structured_answer_and_a_direct_one_are_gated_too(file: str) -> 
         return "direct"
 
     def structured(messages: Sequence[BaseMessage]) -> AIMessage:
-        return calls("Poem", text=last_said(messages))
+        return tool_call("Poem", text=last_said(messages))
 
     def at_once(messages: Sequence[BaseMessage]) -> AIMessage:
-        return calls("direct", path="a")
+        return tool_call("direct", path="a")
 
     poet = gated(hearing([], structured), agent_name="poet", response_format=Poem)
     quick = gated(hearing([], at_once), agent_name="quick", tools=[direct])
@@ -362,7 +362,7 @@ def switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("switched_off")
 async def test_with_people_switched_off_an_agent_ends_and_fails_as_if_there_were_no_gate(file: str) -> None:
     finishing = gated(
-        hearing([], lambda _: calls("finish", summary="did it")), agent_name="finishing", tools=[finish_tool]
+        hearing([], lambda _: tool_call("finish", summary="did it")), agent_name="finishing", tools=[finish_tool]
     )
     deleter = gated(hearing([], deleting), agent_name="deleter", tools=[delete])
     limited = gated(hearing([], looking), LIMITS[0], agent_name="limited", tools=[look], is_around=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from ringi.contracts.jobs import Handler, Job, Jobs
 from ringi.contracts.notifier import Wakeup
-from ringi.errors import LaterError
+from ringi.errors import JobNotDueError
 
 log = logging.getLogger(__name__)
 RETRY_SECONDS = (0.1, 0.5, 2.0, 10.0, 30.0)
@@ -50,9 +50,9 @@ class MemoryJobs(Jobs):
             await asyncio.gather(stopping, *tasks, return_exceptions=True)
 
     def _claim(self, kinds: Collection[str]) -> Job | None:
-        busy = {self._unfinished[key].lane for key in self._running}
+        busy = {self._unfinished[key].partition_key for key in self._running}
         taken = self._running | self._deferred
-        free = (job for key, job in self._unfinished.items() if key not in taken and job.lane not in busy)
+        free = (job for key, job in self._unfinished.items() if key not in taken and job.partition_key not in busy)
         job = next((job for job in free if job.kind in kinds), None)
         if job:
             self._running.add(job.key)
@@ -61,11 +61,11 @@ class MemoryJobs(Jobs):
     async def _do(self, job: Job, handle: Handler) -> None:
         try:
             await handle(job)
-        except LaterError as error:
+        except JobNotDueError as error:
             self._defer(job, error.seconds)
         except Exception:
-            log.exception("job %s failed on attempt %s", job.key, job.tries + 1)
-            self._defer(job, RETRY_SECONDS[min(job.tries, len(RETRY_SECONDS) - 1)])
+            log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
+            self._defer(job, RETRY_SECONDS[min(job.attempts, len(RETRY_SECONDS) - 1)])
         except asyncio.CancelledError:
             self._defer(job, 0)
             raise
@@ -75,7 +75,7 @@ class MemoryJobs(Jobs):
             self._running.discard(job.key)
 
     def _defer(self, job: Job, wait: float) -> None:
-        self._unfinished[job.key] = job.model_copy(update={"tries": job.tries + 1})
+        self._unfinished[job.key] = job.model_copy(update={"attempts": job.attempts + 1})
         self._deferred.add(job.key)
         asyncio.get_running_loop().call_later(wait, self._wake, job.key)
 

@@ -9,4 +9,4 @@ class MemoryNotifier(Notifier):
     """Notifies at once; there are no other processes to notify."""
 
     async def publish(self, topic: str) -> None:
-        self.ring(topic)
+        self.wake(topic)

@@ -146,7 +146,10 @@ def request_matches(request: Request, query: Query) -> bool:
         all(wanted in (None, has) for wanted, has in equal)
         and (not query.statuses or request.status in query.statuses)
         and (query.viewer is None or request.is_seen_by(query.viewer))
-        and (query.mine is None or query.mine in (request.assignee, request.claimed_by))
+        and (
+            query.assigned_or_claimed_by is None
+            or query.assigned_or_claimed_by in (request.assignee, request.claimed_by)
+        )
         and (query.ended_since is None or has_ended_since(request, query.ended_since))
         and (query.expired_at is None or request.is_overdue(query.expired_at))
         and (not query.unacknowledged or request.is_unacknowledged)

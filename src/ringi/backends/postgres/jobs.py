@@ -23,7 +23,7 @@ from ringi.backends.postgres.database import DOWN, WRONG, Database, refusing
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Handler, Job, Jobs
-from ringi.errors import LaterError, RingiError, UnavailableError
+from ringi.errors import JobNotDueError, RingiError, UnavailableError
 
 log = limited(__name__)
 HEARTBEAT = timedelta(seconds=6)
@@ -95,10 +95,10 @@ class PostgresJobs(Jobs):
         with refusing():
             await Queries.from_asyncpg_pool(self._database.pool).enqueue(
                 [job.kind for job in jobs],
-                [job.model_dump_json(exclude={"tries"}).encode() for job in jobs],
+                [job.model_dump_json(exclude={"attempts"}).encode() for job in jobs],
                 [0] * len(jobs),
                 dedupe_key=[job.key for job in jobs],
-                headers=[{"lane": job.lane} for job in jobs],
+                headers=[{"lane": job.partition_key} for job in jobs],
                 on_conflict="skip",
             )
 
@@ -351,24 +351,24 @@ class JobWorker:
             )
 
     async def _do(self, locks: PartitionLocks, queued: QueuedJob) -> None:
-        job = Job.model_validate_json(queued.payload or b"{}").model_copy(update={"tries": queued.attempts})
+        job = Job.model_validate_json(queued.payload or b"{}").model_copy(update={"attempts": queued.attempts})
         failpoint("job.after_claim")
         task = asyncio.current_task()
         if task:
             self._running.add(task)
             task.add_done_callback(self._running.discard)
         try:
-            async with locks.hold(job.lane), self._slots:
+            async with locks.hold(job.partition_key), self._slots:
                 await self._handle(job)
         except asyncio.CancelledError as error:
             raise RetryRequested(timedelta(0), "its worker ends") from error
         except BusyPartitionError as error:
-            raise RetryRequested(delay_after(BUSY_RETRY_SECONDS, job.tries), "its partition is busy") from error
-        except LaterError as error:
+            raise RetryRequested(delay_after(BUSY_RETRY_SECONDS, job.attempts), "its partition is busy") from error
+        except JobNotDueError as error:
             raise RetryRequested(timedelta(seconds=error.seconds), str(error)) from error
         except (UnavailableError, *DOWN) as error:
             log.warning("job %s waits for the database: %s", job.key, error)
-            raise RetryRequested(delay_after(BUSY_RETRY_SECONDS, job.tries), "the database went away") from error
+            raise RetryRequested(delay_after(BUSY_RETRY_SECONDS, job.attempts), "the database went away") from error
         except Exception as error:
-            log.exception("job %s failed on attempt %s", job.key, job.tries + 1)
-            raise RetryRequested(delay_after(RETRY_SECONDS, job.tries), str(error)) from error
+            log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
+            raise RetryRequested(delay_after(RETRY_SECONDS, job.attempts), str(error)) from error

@@ -67,8 +67,8 @@ class PostgresStore(Store):
         text = text_row(record) if isinstance(record, Request) else []
         payloads = [to_json(payload).decode() for payload in left.values()]
         sql = statement(record.record, (*columns,), False, bool(text), True, is_erasure=True)
-        emptied = [record.record, list(left), payloads]
-        await self._write(record, self._database.write(sql, *columns.values(), *text, *event_row(event), *emptied))
+        redactions = [record.record, list(left), payloads]
+        await self._write(record, self._database.write(sql, *columns.values(), *text, *event_row(event), *redactions))
 
     async def _write(self, record: Record, writing: Awaitable[Any]) -> None:
         try:

@@ -31,17 +31,17 @@ class RedisJobs(ClaimedJobs):
         await self.submit_all([job])
 
     async def submit_all(self, jobs: Sequence[Job]) -> None:
-        rows = [(job.key, job.kind, job.model_dump_json(exclude={"tries"})) for job in jobs]
+        rows = [(job.key, job.kind, job.model_dump_json(exclude={"attempts"})) for job in jobs]
         if await self._submit(self._keys[:2], [value for row in rows for value in row]):
-            self._notifier.ring(TOPIC)
+            self._notifier.wake(TOPIC)
             await self._notifier.publish(TOPIC)
 
     async def _claim(self, kinds: Collection[str]) -> Job | None:
         while found := await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds]):
             key, body, kind, lane, tries = found
             job = job_of(body)
-            if job and (job.key.encode(), job.kind.encode(), job.lane.encode()) == (key, kind, lane):
-                return job.model_copy(update={"tries": int(tries)})
+            if job and (job.key.encode(), job.kind.encode(), job.partition_key.encode()) == (key, kind, lane):
+                return job.model_copy(update={"attempts": int(tries)})
             log.error("job %r cannot be read and is set aside, undone: look at it in %s", key, self._keys[0])
             await self._hold(self._keys, [self._me, key, kind, lane, "set_aside", 0])
         return None
@@ -56,7 +56,7 @@ class RedisJobs(ClaimedJobs):
         await self._change(job, "free", seconds)
 
     async def _change(self, job: Job, what: str, seconds: float) -> None:
-        await self._hold(self._keys, [self._me, job.key, job.kind, job.lane, what, int(seconds * 1e6)])
+        await self._hold(self._keys, [self._me, job.key, job.kind, job.partition_key, what, int(seconds * 1e6)])
 
 
 def job_of(body: bytes) -> Job | None:

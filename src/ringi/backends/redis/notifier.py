@@ -47,5 +47,5 @@ class RedisNotifier(BroadcastNotifier):
             elif message["type"] == "message":
                 self._receive(message["data"].decode())
             elif message["type"] == "subscribe":  # The driver has silently reconnected.
-                self.ring_all()
+                self.wake_all()
             is_asked = message is None

@@ -51,18 +51,29 @@ class RedisStore(Store):
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         text = record.search_text if isinstance(record, Request) else ""
-        await self._save(record, event, text, [row async for row in self._emptied(record, left)])
+        await self._save(record, event, text, [row async for row in self._redaction_rows(record, left)])
 
-    async def _save(self, record: Record, event: Event | None, text: str, emptied: Sequence[str]) -> None:
+    async def _save(self, record: Record, event: Event | None, text: str, redactions: Sequence[str]) -> None:
         keys = [*self._keys(record.record), self._events, self._server.key("event-number"), *self._by_place]
         content = [event.model_dump_json(exclude={"position"}), *lists_of(event)] if event else [""]
         body = record.model_dump_json()
         place, field = place_of(record), field_of(*record.key)
-        row = [field, place, record.version, new_token(), body, filed(record), text, len(emptied), *emptied, *content]
+        row = [
+            field,
+            place,
+            record.version,
+            new_token(),
+            body,
+            filed(record),
+            text,
+            len(redactions),
+            *redactions,
+            *content,
+        ]
         if not await self._put(keys, row):
             raise ConflictError()
 
-    async def _emptied(self, record: Record, left: Mapping[int, dict[str, Any]]) -> AsyncIterator[str]:
+    async def _redaction_rows(self, record: Record, left: Mapping[int, dict[str, Any]]) -> AsyncIterator[str]:
         """Yield number and content of each event of a record to redact."""
         after = START
         while page := await self.events(after, AT_ONCE, tenant=record.tenant, record_id=record.id):

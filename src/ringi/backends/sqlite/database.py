@@ -15,9 +15,9 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar
 
 from ringi.backends.migrations import migrations, refuse_if_too_new
+from ringi.backends.sqlite.fair_lock import FairLock
 from ringi.backends.sqlite.file_guard import FileGuard
 from ringi.backends.sqlite.scrubber import Scrubber
-from ringi.backends.sqlite.turnstile import Turnstile
 from ringi.errors import ClosedError, SettingError, UnavailableError
 
 log = logging.getLogger(__name__)
@@ -187,8 +187,8 @@ class TaskThread:
 class WriterThread(TaskThread):
     """The only writing thread of a process: many changes, one flush."""
 
-    def __init__(self, connections: Sequence[sqlite3.Connection], turnstile: Turnstile, guard: FileGuard) -> None:
-        self._turnstile, self._guard, self._all = turnstile, guard, connections
+    def __init__(self, connections: Sequence[sqlite3.Connection], fair_lock: FairLock, guard: FileGuard) -> None:
+        self._fair_lock, self._guard, self._all = fair_lock, guard, connections
         super().__init__("writer", connections[0])
 
     def look(self, connection: sqlite3.Connection) -> int:
@@ -196,7 +196,7 @@ class WriterThread(TaskThread):
         try:
             self._guard.check()
         except UnavailableError:
-            with self._turnstile:
+            with self._fair_lock:
                 self._guard.rescue(self._all)
             raise
         return int(connection.execute("PRAGMA data_version").fetchone()[0])
@@ -206,7 +206,7 @@ class WriterThread(TaskThread):
         rest = [task for task in batch if task.needs_turn]
         try:
             while rest:
-                with self._turnstile:
+                with self._fair_lock:
                     rest = rest[self._commit_some(connection, rest) :]
         except OSError as error:
             refuse(rest, error)
@@ -275,15 +275,15 @@ class Database:
         if not has_module(SEARCH):
             raise SettingError("sqlite", sqlite3.sqlite_version, f"this build has no {SEARCH}: use one of python.org's")
         self._prepare_folder()
-        self._turnstile = Turnstile(self.path)
+        self._fair_lock = FairLock(self.path)
         try:
             writing, reading, self._near = await asyncio.to_thread(self._open)
         except BaseException as error:
-            self._turnstile.close()
+            self._fair_lock.close()
             if isinstance(error, sqlite3.Error):
                 raise self._unopened(error) from error
             raise
-        self._writer = WriterThread((writing, reading, self._near), self._turnstile, self._guard)
+        self._writer = WriterThread((writing, reading, self._near), self._fair_lock, self._guard)
         self._reader = TaskThread("reader", reading)
         await self.scrubber.begin()
         return self
@@ -293,7 +293,7 @@ class Database:
         for thread in (self._reader, self._writer):
             await thread.close()
         self._near.close()
-        self._turnstile.close()
+        self._fair_lock.close()
 
     async def write(self, work: Work[T]) -> T:
         """Run the work in a transaction; return when it is on disk, or raise and change nothing."""
@@ -350,7 +350,7 @@ class Database:
 
     def _open(self) -> tuple[sqlite3.Connection, sqlite3.Connection, sqlite3.Connection]:
         self._guard = FileGuard(self.path, self._connect)
-        with ExitStack() as opened, self._turnstile:
+        with ExitStack() as opened, self._fair_lock:
             # If two processes switch a new file to WAL at once, one fails at once, regardless of its busy timeout.
             writing = opened.enter_context(closing(self._connect()))
             migrate(writing)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.turnstile import Turnstile
+from ringi.backends.sqlite.fair_lock import FairLock
 from ringi.errors import UnavailableError
 
 
@@ -24,10 +24,10 @@ def reading(database: Database) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def writing(database: Database) -> Iterator[sqlite3.Connection]:
     """Yield a connection in a transaction: committed at the end of the block, rolled back by an error."""
-    # The writer's own turnstile does not lock between threads: `flock` admits all users of one open file.
-    turnstile = Turnstile(database.path)
+    # The writer's own lock does not lock between threads: `flock` admits all users of one open file.
+    fair_lock = FairLock(database.path)
     try:
-        with turnstile, reading(database) as connection:
+        with fair_lock, reading(database) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -37,4 +37,4 @@ def writing(database: Database) -> Iterator[sqlite3.Connection]:
             connection.execute("COMMIT")
             database.check_files()
     finally:
-        turnstile.close()
+        fair_lock.close()

@@ -44,10 +44,10 @@ class SqliteJobs(ClaimedJobs):
         await self.submit_all([job])
 
     async def submit_all(self, jobs: Sequence[Job]) -> None:
-        rows = [(job.key, job.kind, job.lane, json.dumps(job.payload), job.tries, now_us()) for job in jobs]
+        rows = [(job.key, job.kind, job.partition_key, json.dumps(job.payload), job.attempts, now_us()) for job in jobs]
         sql = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
         if await self._database.write(lambda connection: connection.executemany(sql, rows).rowcount):
-            self._notifier.ring(TOPIC)
+            self._notifier.wake(TOPIC)
 
     async def announce(self, worker: str, offers: str, seconds: float) -> None:
         now = now_us()
@@ -74,7 +74,7 @@ class SqliteJobs(ClaimedJobs):
         if not row:
             return None
         key, kind, lane, payload, tries = row
-        return Job(key=key, kind=kind, lane=lane, payload=json.loads(payload), tries=tries - 1)
+        return Job(key=key, kind=kind, partition_key=lane, payload=json.loads(payload), attempts=tries - 1)
 
     async def _renew(self, job: Job) -> None:
         sql = "UPDATE jobs SET claimed_until = ? WHERE key = ? AND claimed_by = ?"

@@ -29,7 +29,7 @@ class SqliteNotifier(Notifier):
         self._database = database
 
     async def publish(self, topic: str) -> None:
-        self.ring(topic)
+        self.wake(topic)
 
     async def __aenter__(self) -> Self:
         self._watch = asyncio.create_task(self._watch_file(await self._database.data_version()))
@@ -51,4 +51,4 @@ class SqliteNotifier(Notifier):
                 now, logged = seen, str(error)
             if now != seen:
                 seen = now
-                self.ring_all(but=RECORDS)
+                self.wake_all(except_prefixes=RECORDS)

@@ -126,7 +126,7 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
     import signal
 
     from ringi.delivery.deliveries import delivering
-    from ringi.server.serve import open_platform
+    from ringi.server.serve import open_components
 
     ended, task, is_ready = asyncio.Event(), asyncio.current_task(), False
 
@@ -137,7 +137,7 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end)
-    opening = open_platform(agents, url, store_timeout=store_timeout)
+    opening = open_components(agents, url, store_timeout=store_timeout)
     with suppress(asyncio.CancelledError):
         async with opening as (parts, work), delivering(parts["backend"], parts["inbox"]):
             is_ready = True

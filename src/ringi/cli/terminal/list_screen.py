@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Input, Static
 
 from ringi.cli.format.visible import visible
-from ringi.cli.terminal import pieces
+from ringi.cli.terminal import request_view
 from ringi.cli.terminal.controller import InboxController
 from ringi.cli.terminal.request_list import COUNTED
 from ringi.cli.terminal.texts import ENGLISH as TEXTS
@@ -199,9 +199,13 @@ class ListScreen(Screen[None]):
 
     def _state(self, request: Request) -> str:
         if request.is_final:
-            return pieces.ended(request)
+            return request_view.short_outcome(request)
         now = self.controller.now()
-        return " · ".join(part for part in (pieces.deadline(request, now).plain, pieces.claim(request, now)) if part)
+        return " · ".join(
+            part
+            for part in (request_view.deadline_text(request, now).plain, request_view.claim_text(request, now))
+            if part
+        )
 
     def _mark(self) -> None:
         list, chosen = self.query_one(RequestTable), self._chosen_id()

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Button, Input, Static
 
 from ringi.cli.format.visible import visible
-from ringi.cli.terminal import pieces
+from ringi.cli.terminal import request_view
 from ringi.cli.terminal.controller import InboxController
 from ringi.cli.terminal.controls import MessageControl
 from ringi.cli.terminal.draft import ConfirmationTarget, Mode, answer, editable, target_of
@@ -20,7 +20,7 @@ from ringi.cli.terminal.sheet import Sheet
 from ringi.cli.terminal.texts import ENGLISH as TEXTS
 from ringi.domain.ask import Answer, Decision
 from ringi.domain.request import Request
-from ringi.errors import FinalError, InvalidError, RingiError
+from ringi.errors import InvalidError, RequestEndedError, RingiError
 
 LETTERS = ("approve", "edit", "reject", "respond", "claim", "release", "neighbor")
 """The actions of letter keys; disabled while the person types in a field."""
@@ -96,7 +96,7 @@ class RequestScreen(Screen[None]):
         self._tick()
         if ended:
             words = TEXTS.ended_here if self.draft.typed else TEXTS.ended_silent
-            self.panel.tell(words.format(outcome=pieces.ending(request, events)))
+            self.panel.tell(words.format(outcome=request_view.outcome_text(request, events)))
             self.sheet.freeze()
             self.panel.freeze()
             await self.panel.offer_nothing()
@@ -256,7 +256,7 @@ class RequestScreen(Screen[None]):
             await self._complain(error)
         except RingiError as error:
             self.panel.tell(visible(str(error)))
-            if isinstance(error, FinalError):
+            if isinstance(error, RequestEndedError):
                 self._sending = False
                 await self.refresh_request()
         else:
@@ -292,7 +292,7 @@ class RequestScreen(Screen[None]):
         requests = self.controller.requests
         requests.take(done)
         to = requests.neighbor(done.id, 1) or requests.neighbor(done.id, -1)
-        self.post_message(self.Left(to, TEXTS.done.format(what=pieces.decided(done), title=done.title)))
+        self.post_message(self.Left(to, TEXTS.done.format(what=request_view.decision_name(done), title=done.title)))
 
     def _may(self, decision: Decision) -> bool:
         if self.request.is_final or self._sending:
@@ -312,7 +312,7 @@ class RequestScreen(Screen[None]):
             await self.enter(self.draft.mode)
 
     def _tick(self) -> None:
-        self.query_one("#standing", Static).update(pieces.standing(self.request, self.controller.now()))
+        self.query_one("#standing", Static).update(request_view.status_line(self.request, self.controller.now()))
 
     def _show_keys(self) -> None:
         if self.request.is_final:

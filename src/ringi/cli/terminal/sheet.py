@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ringi.cli.format.visible import visible
-from ringi.cli.terminal import pieces
+from ringi.cli.terminal import request_view
 from ringi.cli.terminal.controls import (
     Control,
     InputError,
@@ -44,14 +44,14 @@ class Sheet(VerticalScroll, can_focus=True):
     def compose(self) -> ComposeResult:
         """Create the widgets; the action comes before the agent's description."""
         yield Static(Content.styled(visible(self.request.title), "bold"), id="title")
-        if facts := pieces.facts(self.request):
+        if facts := request_view.action_box(self.request):
             yield facts
         with Vertical(id="edits") as edits:
             edits.border_title = TEXTS.finish if self.request.kind == "finish" else TEXTS.facts
             if self.request.action:
                 yield Static(Content.styled(visible(self.request.action.name), "bold"))
             yield from self._edit_boxes()
-        yield from pieces.words(self.request)
+        yield from request_view.agent_boxes(self.request)
         with Vertical(id="form"):
             yield from self._form_boxes()
         yield Static(id="history")
@@ -82,7 +82,7 @@ class Sheet(VerticalScroll, can_focus=True):
 
     def tell_history(self, events: Sequence[Event]) -> None:
         """Show the history of the request."""
-        self.query_one("#history", Static).update(pieces.history(events))
+        self.query_one("#history", Static).update(request_view.history_text(events))
 
     def focus_first(self) -> None:
         """Focus the first visible field."""

@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from ringi.assistant import Text, in_language
-from ringi.testing import calls
+from ringi.testing import tool_call
 
 PlannerInput = Mapping[str, Any]
 Step = dict[str, Any]
@@ -73,7 +73,7 @@ def draft(messages: Sequence[BaseMessage]) -> AIMessage:
     is_of_projects = "project_list" in planner_input["inputs"]
     new_steps, why = (draft_project if is_of_projects else draft_sales)(planner_input)
     steps, remarks = revise(planner_input, previous_steps(planner_input, new_steps) or new_steps)
-    return AIMessage("\n\n".join([*why, *remarks]), tool_calls=calls("Proposal", steps=steps).tool_calls)
+    return AIMessage("\n\n".join([*why, *remarks]), tool_calls=tool_call("Proposal", steps=steps).tool_calls)
 
 
 def draft_project(planner_input: PlannerInput) -> tuple[list[Step], list[str]]:

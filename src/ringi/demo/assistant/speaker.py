@@ -10,7 +10,7 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from ringi.assistant import Text, detect_language, in_language
-from ringi.testing import calls
+from ringi.testing import tool_call
 
 MAX_MATCHED_CHARACTERS = 2_000
 """Characters at the start of a message in which the scripted model looks for patterns."""
@@ -130,7 +130,7 @@ def reply_with_operations(rule: ReplyRule, found: re.Match[str], language: str) 
     if rule.action:
         arguments["required_actions"] = [{"type": rule.action, "priority": 1}]
     text = in_language(rule.reply, language).format(value=value)
-    return AIMessage(text, tool_calls=calls("declare", **arguments).tool_calls if arguments else [])
+    return AIMessage(text, tool_calls=tool_call("declare", **arguments).tool_calls if arguments else [])
 
 
 def clause_of(found: re.Match[str]) -> tuple[int, int]:

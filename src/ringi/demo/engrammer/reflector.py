@@ -18,8 +18,8 @@ from ringi.base import StrictModel
 from ringi.demo.engrammer.language import language_of
 from ringi.demo.engrammer.speaker import BULLET, every_term
 from ringi.demo.engrammer.woodworking import text_of
-from ringi.engrammer import REFLECTING, BulletTag, RawInsight, Reflection
-from ringi.testing import calls
+from ringi.engrammer import REFLECTOR_PROMPT_START, BulletTag, RawInsight, Reflection
+from ringi.testing import tool_call
 
 MAX_INSIGHTS = 3
 KNOWN = 0.6
@@ -78,14 +78,14 @@ class ReflectorInput:
 
 def is_asked(messages: Sequence[BaseMessage]) -> bool:
     """Return whether these messages belong to a reflector."""
-    return REFLECTING in messages[0].text
+    return REFLECTOR_PROMPT_START in messages[0].text
 
 
 def reply(messages: Sequence[BaseMessage]) -> AIMessage | BaseModel:
     """Return the next message of the reflector."""
     run = parse_input(messages)
     if BAD_JSON in run.question and len(messages) == len(("system", "run")):
-        return calls(Reflection.__name__, verdict="perhaps", insights="[{")
+        return tool_call(Reflection.__name__, verdict="perhaps", insights="[{")
     return reflect(run)
 
 

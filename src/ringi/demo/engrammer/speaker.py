@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from ringi.demo.engrammer.language import language_of
 from ringi.demo.engrammer.movement import board_in
 from ringi.demo.engrammer.woodworking import NAME as CRAFT
-from ringi.engrammer import ANSWERING, GET, SEARCH, normalize_text, search_terms
-from ringi.testing import calls, together
+from ringi.engrammer import GENERATOR_PROMPT_START, GET_NOTE_TOOL, SEARCH_NOTES_TOOL, normalize_text, search_terms
+from ringi.testing import parallel_tool_calls, tool_call
 
 LOCAL = "local_db"
 READ = {CRAFT: 2, LOCAL: 1}
@@ -63,7 +63,7 @@ class ReadNote:
 
 def is_asked(messages: Sequence[BaseMessage]) -> bool:
     """Return whether these messages belong to a generator."""
-    return ANSWERING in messages[0].text
+    return GENERATOR_PROMPT_START in messages[0].text
 
 
 def reply(messages: Sequence[BaseMessage]) -> AIMessage:
@@ -74,15 +74,15 @@ def reply(messages: Sequence[BaseMessage]) -> AIMessage:
         return AIMessage(TEXTS["hello"][language_of(query)])
     results = results_of(since)
     if not results:
-        return together(*(calls(SEARCH, source=source, query=query) for source in READ))
+        return parallel_tool_calls(*(tool_call(SEARCH_NOTES_TOOL, source=source, query=query) for source in READ))
     read = [
         ReadNote(args["source"], *text.split("\n\n", 1))
         for tool, args, text in results
-        if tool == GET and "\n\n" in text
+        if tool == GET_NOTE_TOOL and "\n\n" in text
     ]
     note_ids = [] if read else list(chosen(results, language_of(query)))
     if note_ids:
-        return together(*(calls(GET, source=source, note_id=id) for source, id in note_ids))
+        return parallel_tool_calls(*(tool_call(GET_NOTE_TOOL, source=source, note_id=id) for source, id in note_ids))
     return AIMessage(answer(query, read, BULLET.findall(messages[0].text)))
 
 
@@ -96,7 +96,7 @@ def results_of(messages: Iterable[BaseMessage]) -> list[tuple[str, dict[str, str
 def chosen(results: Iterable[tuple[str, dict[str, str], str]], language: str) -> Iterable[tuple[str, str]]:
     """Yield the notes to read, in the language of the question: the best match and related ones."""
     for tool, args, text in results:
-        if tool != SEARCH:
+        if tool != SEARCH_NOTES_TOOL:
             continue
         lines = [line for line in text.splitlines() if FOUND.match(line) and language_of(line) == language]
         best = lines[: args["source"] == CRAFT]

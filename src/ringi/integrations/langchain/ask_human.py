@@ -20,7 +20,7 @@ from ringi.forms.json_schema import check_json
 from ringi.forms.repair import RepairResult, repair
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.refused_forms import REFUSED, FormConversation, conversation_of, report_invalid
-from ringi.integrations.langgraph import put
+from ringi.integrations.langgraph import ask_question
 from ringi.runs.context import TOOL_CALL_ID
 from ringi.runs.graph_run import MAX_FIELDS
 from ringi.runs.model_form import MAX_FORM_BYTES, MAX_FORM_DEPTH
@@ -127,7 +127,7 @@ class AskHuman(BaseTool):
                 raise ToolException(text) from error
             return invalid_form_message(text, self.name, call)
         log_changes(form)
-        request = put(question)
+        request = ask_question(question)
         text = outcome_text(request, form)
         return unanswered_message(text, self.name, call) if call and request.response is None else text
 

@@ -77,7 +77,7 @@ def memories() -> Memories | None:
 
 def quote(memory: Memory) -> str:
     """Return a memory as one line of JSON."""
-    day = memory.told_at.date().isoformat()
+    day = memory.updated_at.date().isoformat()
     line = {"category": memory.category, "question": memory.question, "answer": memory.labelled, "told": day}
     return json.dumps(line, ensure_ascii=False).translate(QUOTED)
 

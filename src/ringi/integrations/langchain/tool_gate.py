@@ -18,7 +18,7 @@ from pydantic import SkipValidation
 from ringi.domain.ask import Action, Ask, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
-from ringi.integrations.langgraph import put
+from ringi.integrations.langgraph import ask_question
 from ringi.policy.rules import Policy, Rule
 from ringi.runs.context import TOOL_CALL_ID, call_digest, find_run_context
 from ringi.runs.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
@@ -85,7 +85,7 @@ class ToolGate:
             if rule is None:
                 return Grant(call.args)
             known = self._earlier_result(call) or self._refuse_repeat(call)
-            return known or self._apply_answer(call, rule, put(self._question(call, tool, rule)))
+            return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule)))
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
 

@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from ringi.errors import RingiError
 from ringi.server.auth.authenticator import BEARER, CACHE_SIZE, Principal, VerifiedToken, bearer_token
-from ringi.server.auth.provider import Provider, person_of
+from ringi.server.auth.oidc_provider import OidcProvider, person_of
 from ringi.server.auth.revocations import TokenMetadata, mark_of
 from ringi.server.identity import Oidc
 from ringi.server.refusals import SignInError, UnauthenticatedError
@@ -20,7 +20,7 @@ from ringi.server.refusals import SignInError, UnauthenticatedError
 class BearerTokens:
     """Verifies tokens of the provider, each once."""
 
-    def __init__(self, oidc: Oidc, provider: Provider) -> None:
+    def __init__(self, oidc: Oidc, provider: OidcProvider) -> None:
         self._oidc, self._provider = oidc, provider
         self._cache: OrderedDict[str, VerifiedToken] = OrderedDict()
 

@@ -149,4 +149,4 @@ def inbox_for(inbox: Inbox, caller: Principal, check: Check = require_readable) 
         caller: The caller.
         check: Called for each request; raises if the caller may not use it.
     """
-    return inbox.of(caller.tenant, partial(check, caller))
+    return inbox.for_tenant(caller.tenant, partial(check, caller))

@@ -22,16 +22,16 @@ from ringi.contracts.stream import StreamItem
 from ringi.domain.ask import ANSWER, parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import FinalError, ForbiddenError, InvalidError, NotFoundError, RingiError, UnreadableError
+from ringi.errors import ForbiddenError, InvalidError, NotFoundError, RequestEndedError, RingiError, UnreadableError
 from ringi.runs.leased_run import user_messages
 from ringi.runs.replay_state import superseded_by
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of, channel_of
 from ringi.server.auth.permissions import may_read, require_person
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import UserMessage, parse_message
-from ringi.server.platform import Platform
 from ringi.server.problems import status_of
 from ringi.server.schemas import AguiTurn, Resume
 from ringi.server.serialize import dump_json
@@ -75,9 +75,9 @@ class AguiContext(NamedTuple):
 class AguiRoutes:
     """`POST /agui/{agent}`, and `POST /agui/{agent}/connect` for the history."""
 
-    def __init__(self, platform: Platform, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
-        self._auth, self._streams, self._settings = auth, streams, platform.settings
-        self._backend, self._conversations = platform.backend, Conversations(platform, limits)
+    def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
+        self._auth, self._streams, self._settings = auth, streams, components.settings
+        self._backend, self._conversations = components.backend, Conversations(components, limits)
 
     def streams(self) -> list[Route]:
         """Return the routes."""
@@ -147,7 +147,7 @@ class AguiRoutes:
         asked = [(entry, request) for entry, request in found if request]
         stale = next((request for _, request in asked if request.run_id != thread.run_id), None)
         if stale:
-            raise FinalError(stale.id, stale.status)
+            raise RequestEndedError(stale.id, stale.status)
         answers = [answer_of(request, entry) for entry, request in asked]
         after, pause_ids = await self._pause(thread, {entry.interrupt_id for entry in resume})
         if not (asked or pause_ids):

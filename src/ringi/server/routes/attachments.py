@@ -19,8 +19,8 @@ from ringi.files.attachments import Attachments, Stored, numbers_in
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.serialize import dump_json
 from ringi.server.uploads import Upload
@@ -31,9 +31,9 @@ AT = "/v1/requests/{id}/attachments"
 class AttachmentRoutes:
     """Attached files over HTTP."""
 
-    def __init__(self, platform: Platform, auth: Authenticator) -> None:
-        self._platform, self._auth = platform, auth
-        self._attachments = Attachments(platform.backend.stream)
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
+        self._attachments = Attachments(components.backend.stream)
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -47,10 +47,10 @@ class AttachmentRoutes:
         """Store a file for a field of a pending request; the answer's data refers to it by the returned object."""
         caller, id = self._auth.caller(http.scope), str(http.path_params["id"])
         require_person(caller)
-        inbox = inbox_for(self._platform.inbox, caller, require_answerable)
+        inbox = inbox_for(self._components.inbox, caller, require_answerable)
         # Before the body is read: a caller who may not answer must not send ten megabytes.
         (await inbox.get(id)).refuse_closed(caller.name, inbox.clock())
-        upload = parse_body(Upload, await json_body(http, max_depth=self._platform.settings.max_depth))
+        upload = parse_body(Upload, await json_body(http, max_depth=self._components.settings.max_depth))
         try:
             content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
         except ValueError as error:
@@ -60,7 +60,7 @@ class AttachmentRoutes:
     async def attachment(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
         """Download a file that an answer refers to; before the answer is sent, only the uploader may."""
         caller = self._auth.caller(http.scope)
-        inbox = inbox_for(self._platform.inbox, caller)
+        inbox = inbox_for(self._components.inbox, caller)
         request = await inbox.get(id)
         stored = await self._attachments.find(request.key, number)
         if not stored or not may_download(caller, request, stored):

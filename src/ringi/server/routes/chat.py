@@ -15,14 +15,14 @@ from ringi.base.model import StrictModel
 from ringi.domain.ask import Name, parse_body
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import FinalError, InvalidError, NotFoundError
+from ringi.errors import InvalidError, NotFoundError, RequestEndedError
 from ringi.server.auth.authenticator import Authenticator, Principal, channel_of
 from ringi.server.auth.permissions import is_theirs_to_answer, may_read
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import parse_message
-from ringi.server.platform import Platform
 from ringi.server.refusals import NotNewestError
 from ringi.server.schemas import ChatTurn
 from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Part, Sdk, encode_parts
@@ -78,9 +78,9 @@ class ChatContext(NamedTuple):
 class ChatRoutes:
     """`POST /v1/chat`, and the stream for reconnecting."""
 
-    def __init__(self, platform: Platform, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
-        self._auth, self._streams, self._settings = auth, streams, platform.settings
-        self._backend, self._conversations = platform.backend, Conversations(platform, limits)
+    def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
+        self._auth, self._streams, self._settings = auth, streams, components.settings
+        self._backend, self._conversations = components.backend, Conversations(components, limits)
 
     def streams(self) -> list[Route]:
         """Return the routes, all of which stream."""
@@ -162,7 +162,7 @@ class ChatRoutes:
         answer = {"decision": decision, "message": approval.get("reason"), "digest": digest}
         try:
             await self._conversations.answer(caller, request.id, answer, channel)
-        except FinalError:
+        except RequestEndedError:
             # Another answer was first, or the deadline has passed: the stream shows the result.
             return
 

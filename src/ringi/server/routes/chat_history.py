@@ -18,9 +18,9 @@ from ringi.files.images import named_by
 from ringi.runs.leased_run import user_messages
 from ringi.server.auth.authenticator import Authenticator, Principal, base_of
 from ringi.server.auth.permissions import may_read, require_readable_thread
+from ringi.server.components import ServerComponents
 from ringi.server.message_parts import file_part
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.serialize import dump_json
 from ringi.server.sse.chat_parts import MessageBuilder, Part
@@ -31,8 +31,8 @@ from ringi.server.sse.run_pages import RunHistory, newest_runs, parse_cursor
 class ChatHistoryRoutes:
     """`GET /v1/chat/{id}`."""
 
-    def __init__(self, platform: Platform, auth: Authenticator) -> None:
-        self._auth, self._backend, self._max = auth, platform.backend, platform.settings.max_list
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._auth, self._backend, self._max = auth, components.backend, components.settings.max_list
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""

@@ -12,8 +12,8 @@ from ringi.delivery.attempts import Delivery
 from ringi.delivery.webhooks import ASK_PREFIX
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, refuse_all_but_admins
+from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.serialize import delivery_json, page_json
 
@@ -21,8 +21,8 @@ from ringi.server.serialize import delivery_json, page_json
 class DeliveryRoutes:
     """Deliveries over HTTP."""
 
-    def __init__(self, platform: Platform, auth: Authenticator) -> None:
-        self._platform, self._auth = platform, auth
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -33,8 +33,8 @@ class DeliveryRoutes:
     async def find(self, http: HttpRequest, request_id: str) -> HttpResponse:
         """List the deliveries of a request, each with its attempts."""
         caller = self._auth.caller(http.scope)
-        await inbox_for(self._platform.inbox, caller).get(request_id)
-        found = await self._platform.deliveries.of_request(caller.tenant, request_id)
+        await inbox_for(self._components.inbox, caller).get(request_id)
+        found = await self._components.deliveries.of_request(caller.tenant, request_id)
         return json_response(page_json((delivery_json(visible_to(caller, each)) for each in found), None))
 
     async def redeliver(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -42,7 +42,7 @@ class DeliveryRoutes:
         caller = self._auth.caller(http.scope)
         refuse_all_but_admins(caller)
         return json_response(
-            delivery_json(await self._platform.deliveries.redeliver(caller.tenant, id, by=caller.actor)), 202
+            delivery_json(await self._components.deliveries.redeliver(caller.tenant, id, by=caller.actor)), 202
         )
 
 

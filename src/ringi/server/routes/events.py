@@ -15,8 +15,8 @@ from ringi.domain.record import START, Event, Key, Position
 from ringi.domain.request import Request
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, may_read
+from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.serialize import audit_json, page_json
 from ringi.server.sse.event_hub import ALL, EventHub, position_of
@@ -27,9 +27,9 @@ from ringi.server.strict_route import StrictPlainRoute
 class EventRoutes:
     """Events over HTTP."""
 
-    def __init__(self, platform: Platform, auth: Authenticator, streams: Streams, hub: EventHub) -> None:
-        self._platform, self._auth, self._streams, self._hub = platform, auth, streams, hub
-        self._settings = platform.settings
+    def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, hub: EventHub) -> None:
+        self._components, self._auth, self._streams, self._hub = components, auth, streams, hub
+        self._settings = components.settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -54,10 +54,10 @@ class EventRoutes:
         """List audit events with actor and hash, oldest first, of one request or of all that the caller may read."""
         caller = self._auth.caller(http.scope)
         if request_id is not None:
-            await inbox_for(self._platform.inbox, caller).get(request_id)
+            await inbox_for(self._components.inbox, caller).get(request_id)
         size = min(limit, self._settings.max_list)
         position = position_of(after) or START
-        events = await self._platform.inbox.of(caller.tenant).events(position, size, request_id=request_id)
+        events = await self._components.inbox.for_tenant(caller.tenant).events(position, size, request_id=request_id)
         events_json = [audit_json(event) for event in await self._visible(caller, events, request_id)]
         return json_response(page_json(events_json, events[-1].position if len(events) == size else None))
 
@@ -67,7 +67,7 @@ class EventRoutes:
         if caller.role == "admin":
             return events
         keys = {Key(event.tenant, event.record_id) for event in events if event.record == Request.record}
-        found = await self._platform.backend.store.get_many(Request, list(keys))
+        found = await self._components.backend.store.get_many(Request, list(keys))
         seen = {request.id for request in found if may_read(caller, request)}
         return [event for event in events if event.record == Request.record and event.record_id in seen]
 
@@ -76,7 +76,7 @@ class EventRoutes:
 
     async def _open_one(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         id = scope["path_params"]["id"]
-        await inbox_for(self._platform.inbox, caller).get(id)
+        await inbox_for(self._components.inbox, caller).get(id)
         return await self._open(scope, caller, id, position_of(last_event_id(scope)) or START)
 
     async def _open(

@@ -16,8 +16,8 @@ from starlette.responses import Response as HttpResponse
 from ringi.domain.ask import Kind
 from ringi.domain.record import Query
 from ringi.domain.request import Request
+from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.refusals import NotReadyError, StoppingError
 from ringi.server.replies import json_response
 from ringi.server.serialize import dump_json
@@ -32,8 +32,8 @@ PENDING = ("ringi_pending_requests", f"Pending requests of a kind, counted up to
 class HealthRoutes:
     """Liveness, readiness and load, without data of any tenant."""
 
-    def __init__(self, platform: Platform, streams: Streams) -> None:
-        self._platform, self._streams = platform, streams
+    def __init__(self, components: ServerComponents, streams: Streams) -> None:
+        self._components, self._streams = components, streams
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -52,30 +52,30 @@ class HealthRoutes:
             raise StoppingError()
         try:
             async with asyncio.timeout(READY_SECONDS):
-                await self._platform.backend.store.tail()
+                await self._components.backend.store.tail()
         except TimeoutError:
             raise NotReadyError(READY_SECONDS) from None
-        backend = self._platform.backend
+        backend = self._components.backend
         durability = {"durability": backend.durability} if backend.durability else {}
         return json_response(dump_json({"status": "ready", "store": backend.url.partition(":")[0], **durability}))
 
     async def metrics(self) -> HttpResponse:
         """Return the metrics in the text format of Prometheus."""
-        inbox = self._platform.inbox
+        inbox = self._components.inbox
         registry = CollectorRegistry(auto_describe=False)
         registry.register(CurrentMetrics([await self._pending(), *self._metrics()]))
         text = generate_latest(registry) + generate_latest(inbox.metrics.registry)
         return HttpResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _pending(self) -> Metric:
-        store, family = self._platform.backend.store, GaugeMetricFamily(*PENDING, labels=("kind",))
+        store, family = self._components.backend.store, GaugeMetricFamily(*PENDING, labels=("kind",))
         for kind in get_args(Kind):
             query = Query(statuses=("pending",), kind=kind, limit=COUNTED)
             family.add_metric((kind,), await store.count(Request, query))
         return family
 
     def _metrics(self) -> list[Metric]:
-        lost, failures = self._platform.backend.notifier.lost, self._platform.inbox.feed.failures
+        lost, failures = self._components.backend.notifier.lost, self._components.inbox.feed.failures
         return [
             GaugeMetricFamily("ringi_open_streams", "Open event streams of this process.", len(self._streams)),
             CounterMetricFamily("ringi_lost_notifications", "Wake-ups that were not published.", lost),

@@ -11,9 +11,9 @@ from ringi.errors import NotFoundError
 from ringi.server.auth.authenticator import Authenticator, channel_of
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.schemas import HitlAnswer
 from ringi.server.serialize import dump_json
@@ -22,8 +22,8 @@ from ringi.server.serialize import dump_json
 class HitlRoutes:
     """The answer to a form of a chat."""
 
-    def __init__(self, platform: Platform, auth: Authenticator) -> None:
-        self._platform, self._auth = platform, auth
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
@@ -36,8 +36,8 @@ class HitlRoutes:
         """Answer a request that a chat displayed; the first answer wins."""
         caller = self._auth.caller(http.scope)
         require_person(caller)
-        submitted = parse_body(HitlAnswer, await json_body(http, max_depth=self._platform.settings.max_depth))
-        inbox = inbox_for(self._platform.inbox, caller, require_answerable)
+        submitted = parse_body(HitlAnswer, await json_body(http, max_depth=self._components.settings.max_depth))
+        inbox = inbox_for(self._components.inbox, caller, require_answerable)
         request = await inbox.get(submitted.request_id)
         if request.thread_id != submitted.session_id:
             raise NotFoundError("request", submitted.request_id)

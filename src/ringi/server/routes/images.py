@@ -16,15 +16,15 @@ from ringi.errors import NotFoundError
 from ringi.files.images import Images
 from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.permissions import require_readable_thread
+from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 
 
 class ImageRoutes:
     """Images of threads over HTTP."""
 
-    def __init__(self, platform: Platform, auth: Authenticator) -> None:
-        self._store, self._auth, self._images = platform.backend.store, auth, Images(platform.backend.stream)
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._store, self._auth, self._images = components.backend.store, auth, Images(components.backend.stream)
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""

@@ -14,8 +14,8 @@ from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.permissions import require_person
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.routes.requests import Cursor
 from ringi.server.schemas import MemoryEdit
@@ -25,8 +25,8 @@ from ringi.server.serialize import memory_json, page_json
 class MemoryRoutes:
     """The caller's own memories over HTTP; no role can read those of other people."""
 
-    def __init__(self, platform: Platform, auth: Authenticator) -> None:
-        self._platform, self._auth = platform, auth
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -41,7 +41,7 @@ class MemoryRoutes:
     ) -> HttpResponse:
         """List the caller's memories, newest question first."""
         inbox, person = self._of_caller(http)
-        size = min(limit, self._platform.settings.max_list)
+        size = min(limit, self._components.settings.max_list)
         found = await inbox.memories(person, limit=size + 1, before=cursor or None)
         next = found[size - 1].place if len(found) > size else None
         return json_response(page_json(map(memory_json, found[:size]), next))
@@ -54,8 +54,9 @@ class MemoryRoutes:
     async def edit(self, http: HttpRequest, id: str) -> HttpResponse:
         """Change a memory; the original answer of the request stays unchanged."""
         inbox, person = self._of_caller(http)
-        change = parse_body(MemoryEdit, await json_body(http, max_depth=self._platform.settings.max_depth))
-        return json_response(memory_json(await inbox.edit_memory(id, change.data, by=person, told_at=change.told_at)))
+        change = parse_body(MemoryEdit, await json_body(http, max_depth=self._components.settings.max_depth))
+        memory = await inbox.edit_memory(id, change.data, by=person, expected_updated_at=change.told_at)
+        return json_response(memory_json(memory))
 
     async def delete(self, http: HttpRequest, id: str) -> HttpResponse:
         """Delete a memory permanently; the original answer of the request stays."""
@@ -66,4 +67,4 @@ class MemoryRoutes:
     def _of_caller(self, http: HttpRequest) -> tuple[Inbox, str]:
         caller = self._auth.caller(http.scope)
         require_person(caller)
-        return self._platform.inbox.of(caller.tenant), caller.name
+        return self._components.inbox.for_tenant(caller.tenant), caller.name

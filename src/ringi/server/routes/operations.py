@@ -17,8 +17,8 @@ from ringi.runs.cleanup import open_requests
 from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.permissions import refuse_all_but_admins, require_person, visible_query
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.replies import json_response
 from ringi.server.schemas import Operation
 from ringi.server.serialize import page_json, thread_json, trouble_json
@@ -29,8 +29,8 @@ Act = Callable[..., Awaitable[Thread]]
 class OperationRoutes:
     """Operations over HTTP."""
 
-    def __init__(self, platform: Platform, auth: Authenticator) -> None:
-        self._platform, self._auth = platform, auth
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -46,10 +46,10 @@ class OperationRoutes:
         """List the runs that need an operator: failed runs first, then runs with stranded requests."""
         caller = self._auth.caller(http.scope)
         require_person(caller)
-        size, runner = min(limit, self._platform.settings.max_list), self._platform.runner
+        size, runner = min(limit, self._components.settings.max_list), self._components.runner
         deployed = {*runner.agents, *await runner.announced_agents()} if runner else set()
         found, next = await operations.troubles(
-            self._platform.backend.store,
+            self._components.backend.store,
             visible_query(caller),
             limit=size,
             cursor=cursor,
@@ -72,7 +72,9 @@ class OperationRoutes:
     async def _operate(self, http: HttpRequest, id: str, act: Act) -> HttpResponse:
         caller = self._auth.caller(http.scope)
         refuse_all_but_admins(caller)
-        body = await json_body(http, max_depth=self._platform.settings.max_depth)
-        backend, reason = self._platform.backend, parse_body(Operation, body).reason
-        thread = await act(backend, self._platform.inbox.of(caller.tenant), id, by=caller.actor, reason=reason)
+        body = await json_body(http, max_depth=self._components.settings.max_depth)
+        backend, reason = self._components.backend, parse_body(Operation, body).reason
+        thread = await act(
+            backend, self._components.inbox.for_tenant(caller.tenant), id, by=caller.actor, reason=reason
+        )
         return json_response(thread_json(thread, await open_requests(backend, thread), for_operator=True))

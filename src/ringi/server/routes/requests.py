@@ -34,9 +34,9 @@ from ringi.server.auth.permissions import (
     visible_query,
 )
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.problems import document_of, status_of
 from ringi.server.replies import json_response
 from ringi.server.schemas import BulkItem, Cancel, Reassign
@@ -60,9 +60,9 @@ def blank_to_none(filter: Any) -> Any:
 class RequestRoutes:
     """Requests over HTTP."""
 
-    def __init__(self, platform: Platform, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
-        self._platform, self._auth, self._streams = platform, auth, streams
-        self._settings = platform.settings
+    def __init__(self, components: ServerComponents, auth: Authenticator, streams: Streams, limits: AskLimits) -> None:
+        self._components, self._auth, self._streams = components, auth, streams
+        self._settings = components.settings
         self._limits = limits
 
     def add_to(self, api: FastAPI) -> None:
@@ -87,8 +87,8 @@ class RequestRoutes:
         """Create a request; repeating the call with the same id and content returns the stored request."""
         caller = self._auth.caller(http.scope)
         ask = Ask.parse(await self._body(http))
-        self._platform.deliveries.check(ask.webhooks, caller.tenant)
-        inbox = self._platform.inbox.of(caller.tenant)
+        self._components.deliveries.check(ask.webhooks, caller.tenant)
+        inbox = self._components.inbox.for_tenant(caller.tenant)
         if caller.role != "admin":
             await self._limits.check(inbox, caller, ask.id)
         if ask.thread_id is not None:
@@ -116,7 +116,7 @@ class RequestRoutes:
         filters: dict[str, Any] = {
             "statuses": tuple(status or ()),
             "assignee": assignee,
-            "mine": caller.name if mine else None,
+            "assigned_or_claimed_by": caller.name if mine else None,
             "kind": kind,
             "priority": priority,
             "thread_id": thread_id,
@@ -124,7 +124,9 @@ class RequestRoutes:
             "before": cursor or None,
             "limit": size + 1,
         }
-        found = await self._platform.inbox.of(caller.tenant).find(visible_query(caller).model_copy(update=filters))
+        found = await self._components.inbox.for_tenant(caller.tenant).find(
+            visible_query(caller).model_copy(update=filters)
+        )
         items = found[:size]
         return json_response(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
 
@@ -135,9 +137,9 @@ class RequestRoutes:
     ) -> HttpResponse:
         """Count the readable requests: all pending, those pending for the caller, and those ended since a time."""
         caller = self._auth.caller(http.scope)
-        inbox, seen = self._platform.inbox.of(caller.tenant), visible_query(caller)
+        inbox, seen = self._components.inbox.for_tenant(caller.tenant), visible_query(caller)
         pending: dict[str, Any] = {"statuses": ("pending",)}
-        filters = {"pending": pending, "mine": {**pending, "mine": caller.name}}
+        filters = {"pending": pending, "mine": {**pending, "assigned_or_claimed_by": caller.name}}
         if since is not None:
             filters["ended"] = {"ended_since": since}
         queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in filters.values()]
@@ -149,7 +151,7 @@ class RequestRoutes:
     ) -> HttpResponse:
         """Return a request; `wait` delays the reply until the request ends, for at most that many seconds."""
         caller = self._auth.caller(http.scope)
-        inbox = inbox_for(self._platform.inbox, caller)
+        inbox = inbox_for(self._components.inbox, caller)
         request = await inbox.get(id)
         if caller.role == "person" and not request.is_final:
             tracing.record_seen(request)
@@ -163,7 +165,7 @@ class RequestRoutes:
         """Answer a request; the first answer wins."""
         caller = self._decider(http)
         answer = Answer.parse(await self._body(http))
-        inbox = inbox_for(self._platform.inbox, caller, require_answerable)
+        inbox = inbox_for(self._components.inbox, caller, require_answerable)
         request = await inbox.answer(id_of(http), answer, by=caller.name, channel=channel_of(http.scope))
         response = json_response(request_json(request))
         failpoint("server.before_reply")
@@ -173,7 +175,7 @@ class RequestRoutes:
         """Answer several requests, each independently."""
         caller = self._decider(http)
         items = bulk_items(await self._body(http), self._settings.max_bulk)
-        inbox, channel = inbox_for(self._platform.inbox, caller, require_answerable), channel_of(http.scope)
+        inbox, channel = inbox_for(self._components.inbox, caller, require_answerable), channel_of(http.scope)
         results = await asyncio.gather(*(answer_item(inbox, caller, item, channel) for item in items))
         failpoint("server.before_reply")
         return json_response(page_json(results, None))
@@ -222,7 +224,7 @@ class RequestRoutes:
         return json_response(request_json(request))
 
     def _inbox(self, caller: Principal, check: Check = require_readable) -> Inbox:
-        return inbox_for(self._platform.inbox, caller, check)
+        return inbox_for(self._components.inbox, caller, check)
 
     def _decider(self, http: HttpRequest) -> Principal:
         caller = self._auth.caller(http.scope)

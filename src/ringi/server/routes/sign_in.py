@@ -19,7 +19,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.errors import NotFoundError, RingiError
 from ringi.server.auth.authenticator import ALGORITHM, Authenticator, Principal, VerifiedToken, base_of, set_session
-from ringi.server.auth.provider import Provider, person_of
+from ringi.server.auth.oidc_provider import OidcProvider, person_of
 from ringi.server.identity import Oidc, Person
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import SignInError
@@ -61,7 +61,7 @@ def local_path(path: str | None) -> str:
 class SignInRoutes:
     """The routes for signing in."""
 
-    def __init__(self, auth: Authenticator, settings: ServerSettings, provider: Provider | None) -> None:
+    def __init__(self, auth: Authenticator, settings: ServerSettings, provider: OidcProvider | None) -> None:
         self._auth, self._oidc = auth, settings.oidc
         self._provider = provider
         self._secret = auth.keys.derive("sign in")
@@ -135,7 +135,7 @@ class SignInRoutes:
         response.delete_cookie(COOKIE, path=base_of(http.scope) + PATH, httponly=True, samesite="lax")
         return response
 
-    def _parts(self) -> tuple[Oidc, Provider]:
+    def _parts(self) -> tuple[Oidc, OidcProvider]:
         if not self._oidc or not self._provider:
             raise NotFoundError("sign-in", "oidc")
         return self._oidc, self._provider

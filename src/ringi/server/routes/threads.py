@@ -22,10 +22,10 @@ from ringi.files.images import NewImage
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import may_read, may_read_thread, require_readable_thread
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_image
 from ringi.server.openapi import route_docs
-from ringi.server.platform import Platform
 from ringi.server.refusals import NotPermittedError
 from ringi.server.replies import json_response
 from ringi.server.routes.requests import Cursor, blank_to_none
@@ -53,11 +53,11 @@ class ThreadRoutes:
     """Threads over HTTP."""
 
     def __init__(
-        self, platform: Platform, auth: Authenticator, streams: Streams, hub: ThreadHub, limits: AskLimits
+        self, components: ServerComponents, auth: Authenticator, streams: Streams, hub: ThreadHub, limits: AskLimits
     ) -> None:
-        self._platform, self._auth, self._streams, self._hub = platform, auth, streams, hub
+        self._components, self._auth, self._streams, self._hub = components, auth, streams, hub
         self._limits = limits
-        self._settings = platform.settings
+        self._settings = components.settings
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
@@ -76,7 +76,7 @@ class ThreadRoutes:
     async def agents(self, http: HttpRequest) -> HttpResponse:
         """List the agents that callers can start."""
         self._auth.caller(http.scope)
-        agents = (await self._platform.runner.available_agents()).values() if self._platform.runner else ()
+        agents = (await self._components.runner.available_agents()).values() if self._components.runner else ()
         names = ("name", "title", "description", "input_schema", "images")
         return json_response(
             page_json([dump_json({name: getattr(agent, name) for name in names}) for agent in agents], None)
@@ -87,11 +87,11 @@ class ThreadRoutes:
         caller = self._auth.caller(http.scope)
         thread_id = parse_body(ThreadName, {"thread_id": id}).thread_id
         run = parse_body(NewRun, await json_body(http, max_depth=self._settings.max_depth))
-        runner = self._platform.runner
+        runner = self._components.runner
         if runner is None or not await runner.is_available(run.agent):
             raise NotFoundError("agent", run.agent)
         if caller.role == "agent":
-            await self._limits.check(self._platform.inbox.of(caller.tenant), caller)
+            await self._limits.check(self._components.inbox.for_tenant(caller.tenant), caller)
         images = [NewImage(image.name, decode_image(image.data)) for image in run.images]
         check = partial(require_readable_thread, caller)
         thread = await runner.start(
@@ -132,7 +132,7 @@ class ThreadRoutes:
         return json_response(thread_json(thread, readable, for_operator=caller.role == "admin"))
 
     async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
-        caller, runner = self._auth.caller(scope), self._platform.runner
+        caller, runner = self._auth.caller(scope), self._components.runner
         if runner is None:
             raise NotFoundError("thread", id)
         return runner, caller, require_readable_thread(caller, await runner.get(caller.tenant, id))
@@ -141,7 +141,7 @@ class ThreadRoutes:
         self, caller: Principal, size: int, before: str | None, statuses: tuple[ThreadStatus, ...]
     ) -> tuple[list[Thread], str | None]:
         found: list[Thread] = []
-        runner, scanned = self._platform.runner, 0
+        runner, scanned = self._components.runner, 0
         while runner and scanned < SCANNED:
             page = await runner.find(caller.tenant, size + 1, before, statuses)
             found += [thread for thread in page if may_read_thread(caller, thread)]

@@ -23,9 +23,9 @@ from ringi.runs.message_ids import began_with, own_id
 from ringi.runs.runner import Runner
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person, require_readable_thread
+from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import load_images
-from ringi.server.platform import Platform
 
 BUSY_WAIT_SECONDS = 5.0
 """Seconds for which a user message waits for a run that answers no user message."""
@@ -38,19 +38,19 @@ STREAM_CONTEXT = "ringi.talk"
 class Conversations:
     """Threads as visible to people who chat with an agent."""
 
-    def __init__(self, platform: Platform, limits: AskLimits) -> None:
-        self._platform, self._limits = platform, limits
-        self._images = Images(platform.backend.stream)
+    def __init__(self, components: ServerComponents, limits: AskLimits) -> None:
+        self._components, self._limits = components, limits
+        self._images = Images(components.backend.stream)
 
     def runner(self, agent: str) -> Runner:
         """Return the runner, or raise `NotFoundError` if there are no agents."""
-        if self._platform.runner is None:
+        if self._components.runner is None:
             raise NotFoundError("agent", agent)
-        return self._platform.runner
+        return self._components.runner
 
     async def thread(self, caller: Principal, id: str) -> Thread | None:
         """Return a thread; None if it does not exist. Raises `NotFoundError` if it is hidden from the caller."""
-        found = await self._platform.backend.store.get_many(Thread, [Key(caller.tenant, id)])
+        found = await self._components.backend.store.get_many(Thread, [Key(caller.tenant, id)])
         return require_readable_thread(caller, found[0]) if found else None
 
     async def begin(
@@ -66,7 +66,7 @@ class Conversations:
         if thread and began_with(thread, input):
             return thread
         if caller.role == "agent":
-            await self._limits.check(self._platform.inbox.of(caller.tenant), caller)
+            await self._limits.check(self._components.inbox.for_tenant(caller.tenant), caller)
         runner = self.runner(agent)
         if not await runner.is_available(agent):
             raise NotFoundError("agent", agent)
@@ -91,7 +91,7 @@ class Conversations:
 
     async def request(self, caller: Principal, thread_id: str, id: str) -> Request:
         """Return a request of a thread, or raise `NotFoundError`."""
-        request = await inbox_for(self._platform.inbox, caller).get(id)
+        request = await inbox_for(self._components.inbox, caller).get(id)
         if request.thread_id != thread_id:
             raise NotFoundError("request", id)
         return request
@@ -99,7 +99,7 @@ class Conversations:
     async def answer(self, caller: Principal, id: str, body: dict[str, Any], channel: str) -> None:
         """Answer a request as the caller, or raise the error that refuses the answer."""
         require_person(caller)
-        inbox = inbox_for(self._platform.inbox, caller, require_answerable)
+        inbox = inbox_for(self._components.inbox, caller, require_answerable)
         await inbox.answer(id, Answer.parse(body), by=caller.name, channel=channel)
 
 

@@ -183,7 +183,7 @@ class EventHub:
         """Return a number and position not before the newest event at this moment."""
         tail = await self._store.tail()
         while self._last is None or (tail != self._last and tail not in self._recent_positions):
-            self._notifier.ring(TOPIC)
+            self._notifier.wake(TOPIC)
             if not await self._wait_for_progress():
                 tail = await self._store.tail()
         return self._number, self._last

@@ -32,8 +32,8 @@ async def erase_content(store: Store, request: Request) -> Request:
     """Erase the content of a request."""
     history = await store.events(tenant=request.tenant, record_id=request.id)
     left = {event.version: left_of(event) for event in history}
-    covers = {version: payload["actor"] for version, payload in left.items()}
-    after, event = request.emptied(ERASURE, covers, **request_without_content(request))
+    redacted_versions = {version: payload["actor"] for version, payload in left.items()}
+    after, event = request.redacted(ERASURE, redacted_versions, **request_without_content(request))
     await store.erase(after, event, left)
     return after
 
@@ -67,7 +67,7 @@ class ErasuresConformance:
 
         events = await store.events()
 
-        assert [(event.record_id, event.is_emptied) for event in events] == [
+        assert [(event.record_id, event.is_redacted) for event in events] == [
             *[("before", False)] * 2,
             *[("erased", True)] * 2,
             ("erased", False),
@@ -88,7 +88,7 @@ class ErasuresConformance:
         await erase_content(store, after)
 
         events = await store.events()
-        assert [event.is_emptied for event in events] == [True, True, True, False]
+        assert [event.is_redacted for event in events] == [True, True, True, False]
         assert await verify(store) == (4, [])
 
     @pytest.mark.parametrize("text", ["Zwetschge", "4711", "秘密", "zwet"])
@@ -120,7 +120,7 @@ class ErasuresConformance:
         await erase_content(store, await store_completed(store))
 
         assert await store.get(Request, *theirs.key) == theirs
-        assert not any(event.is_emptied for event in await store.events(tenant="tenant-2"))
+        assert not any(event.is_redacted for event in await store.events(tenant="tenant-2"))
         assert await store.find(Request, Query(tenant="tenant-2", text="Zwetschge")) == [theirs]
 
     async def test_an_erasure_of_an_old_version_conflicts_and_empties_nothing(self, store: Store) -> None:
@@ -131,7 +131,7 @@ class ErasuresConformance:
             await erase_content(store, old)
 
         assert await store.get(Request, *request.key) == request
-        assert not any(event.is_emptied for event in await store.events())
+        assert not any(event.is_redacted for event in await store.events())
         assert await store.find(Request, Query(tenant="tenant-1", text="Zwetschge")) == [request]
 
     async def test_of_an_erasure_and_a_change_at_once_one_wins(self, store: Store, other: Store) -> None:

@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager
 import pytest
 
 from ringi.contracts.jobs import Handler, Job, Jobs
-from ringi.errors import LaterError
+from ringi.errors import JobNotDueError
 
 KINDS = ("test",)
 LIMIT = 20.0
 """Seconds after which an unprocessed job counts as lost."""
 
 
-def job(key: str, lane: str | None = None) -> Job:
-    """Return a job; it is alone in its partition unless `lane` is given."""
-    return Job(key=key, kind="test", lane=lane or key, payload={"of": key})
+def job(key: str, partition_key: str | None = None) -> Job:
+    """Return a job; it is alone in its partition unless a partition key is given."""
+    return Job(key=key, kind="test", partition_key=partition_key or key, payload={"of": key})
 
 
 class HandlerError(Exception):
@@ -125,9 +125,9 @@ class JobsConformance:
         begun, done = asyncio.Event(), asyncio.Event()
 
         async def handle(job: Job) -> None:
-            tries.append(job.tries)
+            tries.append(job.attempts)
             begun.set()
-            if not job.tries:
+            if not job.attempts:
                 raise HandlerError
             done.set()
 
@@ -150,7 +150,7 @@ class JobsConformance:
 
         assert handler.keys[:2] == ["a", "a"]
 
-    async def test_jobs_of_one_lane_run_one_after_another(self, jobs: Jobs, other: Jobs) -> None:
+    async def test_jobs_with_one_partition_key_run_one_after_another(self, jobs: Jobs, other: Jobs) -> None:
         running, most, handler = 0, 0, RecordingHandler(expected=6)
 
         async def handle(job: Job) -> None:
@@ -163,7 +163,7 @@ class JobsConformance:
 
         async with working(jobs, handle), working(other, handle):
             for n in range(6):
-                await jobs.submit(job(f"job-{n}", "lane"))
+                await jobs.submit(job(f"job-{n}", "one"))
             await handler.done.wait()
 
         assert most == 1
@@ -211,7 +211,7 @@ class JobsConformance:
         done = asyncio.Event()
 
         async def handle(job: Job) -> None:
-            tries.append((job.tries, asyncio.get_running_loop().time()))
+            tries.append((job.attempts, asyncio.get_running_loop().time()))
             if len(tries) < 3:
                 raise HandlerError
             done.set()
@@ -296,7 +296,7 @@ class JobsConformance:
         async with working(other, handler):
             await handler.done.wait()
 
-        assert [(each.key, each.tries) for each in handler.seen] == [("a", 1)]
+        assert [(each.key, each.attempts) for each in handler.seen] == [("a", 1)]
 
     async def test_a_job_is_called_again_when_its_time_has_come(self, jobs: Jobs) -> None:
         called, done = list[float](), asyncio.Event()
@@ -304,7 +304,7 @@ class JobsConformance:
         async def handle(_: Job) -> None:
             called.append(asyncio.get_running_loop().time())
             if len(called) == 1:
-                raise LaterError(0.3)
+                raise JobNotDueError(0.3)
             done.set()
 
         await jobs.submit(job("a"))
@@ -318,11 +318,11 @@ class JobsConformance:
 
         async def handle(job: Job) -> None:
             if job.key == "later":
-                raise LaterError(3600)
+                raise JobNotDueError(3600)
             await handler(job)
 
-        await jobs.submit(job("later", lane="one"))
-        await jobs.submit(job("now", lane="one"))
+        await jobs.submit(job("later", partition_key="one"))
+        await jobs.submit(job("now", partition_key="one"))
         async with working(jobs, handle):
             await handler.done.wait()
 
@@ -330,7 +330,7 @@ class JobsConformance:
 
     async def test_a_worker_takes_only_the_kinds_that_it_is_for(self, jobs: Jobs, other: Jobs) -> None:
         ours, theirs, stop = RecordingHandler(), RecordingHandler(), asyncio.Event()
-        await jobs.submit(Job(key="theirs", kind="other", lane="theirs"))
+        await jobs.submit(Job(key="theirs", kind="other", partition_key="theirs"))
         await jobs.submit(job("ours"))
 
         async with working(jobs, ours):

@@ -139,7 +139,7 @@ class JournalsConformance:
         await store.put(journal, event)
         erased = Erased(at=NOON, by="root", rule="person")
 
-        after, event = journal.emptied(erased, {2: ERASED_PERSON}, **journal.without([event]))
+        after, event = journal.redacted(erased, {2: ERASED_PERSON}, **journal.without([event]))
         await store.erase(after, event, {2: {"actor": ERASED_PERSON}})
 
         assert await other.get(Journal, "tenant-1", "journal-1") == after

@@ -133,15 +133,15 @@ class ListsConformance:
             {"kind": "finish"},
             {"priority": "high"},
             {"assignee": "ann"},
-            {"mine": "ann"},
+            {"assigned_or_claimed_by": "ann"},
             {"thread_id": "thread-7"},
             {"asked_by": "agent-7"},
             {"assignee": "ann", "statuses": ("completed",)},
             {"kind": "finish", "priority": "high"},
-            {"mine": "ann", "asked_by": "agent-7", "assignee": "ann", "viewer": Viewer(name="ann")},
-            {"mine": "ann", "viewer": Viewer(name="agent-7")},
+            {"assigned_or_claimed_by": "ann", "asked_by": "agent-7", "assignee": "ann", "viewer": Viewer(name="ann")},
+            {"assigned_or_claimed_by": "ann", "viewer": Viewer(name="agent-7")},
             {"text": "1182", "kind": "finish"},
-            {"text": "1182", "mine": "ann", "thread_id": "thread-7"},
+            {"text": "1182", "assigned_or_claimed_by": "ann", "thread_id": "thread-7"},
             {"ended_since": NOON},
             {"ended_since": NOON, "assignee": "ann", "kind": "finish"},
         ],
@@ -194,7 +194,7 @@ class ListsConformance:
                 await store.put(released, after)
         await store_request(store, "bobs", assignee="bob")
 
-        assert await ids(store, tenant="tenant-1", mine="ann") == ["claimed", "both", "assigned"]
+        assert await ids(store, tenant="tenant-1", assigned_or_claimed_by="ann") == ["claimed", "both", "assigned"]
 
     async def test_only_what_ended_at_that_time_or_later_has_ended_since(self, store: Store) -> None:
         for n, name in enumerate(("before", "at", "after")):
@@ -235,7 +235,7 @@ class ListsConformance:
         }
 
         assert await ids(store, **seen) == ["passed-on", "ours", "mine"]
-        assert await ids(store, **seen, statuses=("pending",), mine="ann") == ["mine"]
+        assert await ids(store, **seen, statuses=("pending",), assigned_or_claimed_by="ann") == ["mine"]
         assert await ids(store, **seen, assignee="bob") == ["passed-on"]
 
     async def test_no_name_passes_for_another(self, store: Store) -> None:

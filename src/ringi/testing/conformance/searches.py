@@ -120,7 +120,7 @@ class SearchesConformance:
         assert await ids(store, **sought, viewer=Viewer(name="ann")) == ["all", "mine"]
         assert await ids(store, **sought, statuses=("pending",)) == ["all", "bobs"]
         assert await ids(store, **sought, statuses=("pending",), viewer=Viewer(name="ann")) == ["all"]
-        assert await ids(store, **sought, mine="bob", priority="high") == ["bobs"]
+        assert await ids(store, **sought, assigned_or_claimed_by="bob", priority="high") == ["bobs"]
         assert await ids(store, **sought, ended_since=NOON) == ["mine"]
 
     async def test_a_refused_request_is_not_found(self, store: Store) -> None:

@@ -11,7 +11,7 @@ from ringi.domain.ask import Answer
 from ringi.domain.record import Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus
-from ringi.errors import FinalError, NotFoundError
+from ringi.errors import NotFoundError, RequestEndedError
 from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken, base_of
 from ringi.server.auth.permissions import (
@@ -24,7 +24,7 @@ from ringi.server.auth.permissions import (
     require_readable_thread,
     visible_query,
 )
-from ringi.server.platform import Platform
+from ringi.server.components import ServerComponents
 from ringi.server.routes.chat import may_answer
 from ringi.server.routes.langgraph_api.answers import answer_of
 from ringi.server.routes.langgraph_api.models import ThreadSearch
@@ -76,16 +76,18 @@ class ThreadTarget(NamedTuple):
 class Access:
     """Threads and requests as visible to one caller."""
 
-    def __init__(self, platform: Platform, auth: Authenticator, served: ServedRequests, http: HttpRequest) -> None:
+    def __init__(
+        self, components: ServerComponents, auth: Authenticator, served: ServedRequests, http: HttpRequest
+    ) -> None:
         verified: VerifiedToken = auth.verified_token(http.scope)
-        self._platform, self._served, self.caller = platform, served, verified.principal
+        self._components, self._served, self.caller = components, served, verified.principal
         self._base = base_of(http.scope)
         # A page session or a proxied person has no individual token to distinguish.
         self._token = verified.metadata.mark if verified.metadata else verified.principal.actor
 
     async def available_agents(self) -> dict[str, AgentDescription]:
         """Return the agents that people and programs may start, including those of workers, by name."""
-        return await self._platform.runner.available_agents() if self._platform.runner else {}
+        return await self._components.runner.available_agents() if self._components.runner else {}
 
     async def graph(self, name_or_id: str) -> str:
         """Return the name of an assistant from its name or id, or raise `NotFoundError`."""
@@ -103,12 +105,12 @@ class Access:
     async def look(self, id: str) -> ThreadTarget:
         """Return the target of a thread id; raises `NotFoundError`."""
         if id.startswith(REQUEST_PREFIX):
-            request = await inbox_for(self._platform.inbox, self.caller).get(id.removeprefix(REQUEST_PREFIX))
+            request = await inbox_for(self._components.inbox, self.caller).get(id.removeprefix(REQUEST_PREFIX))
             return ThreadTarget(
                 id, None, request, None if request.is_final or not is_served_to(self.caller, request) else request
             )
         thread = require_readable_thread(
-            self.caller, await self._platform.backend.store.get(Thread, self.caller.tenant, id)
+            self.caller, await self._components.backend.store.get(Thread, self.caller.tenant, id)
         )
         return ThreadTarget(id, thread, None, await self._waiting(thread))
 
@@ -149,7 +151,9 @@ class Access:
 
     async def values(self, thread: Thread) -> Json:
         """Return the visible state of an agent, with the messages of the thread."""
-        runs, _ = await newest_runs(self._platform.backend.stream, thread.key, self._platform.settings.max_list, None)
+        runs, _ = await newest_runs(
+            self._components.backend.stream, thread.key, self._components.settings.max_list, None
+        )
         messages = langchain_messages(messages_of(runs, self.image_location(thread)))
         return {**thread.values, "messages": messages} if messages else dict(thread.values)
 
@@ -158,14 +162,14 @@ class Access:
         require_person(self.caller)
         request, digest = await self._served_request(id, checkpoint)
         answer = Answer.parse({**answer_of(request, resume), "digest": digest})
-        inbox = inbox_for(self._platform.inbox, self.caller, require_answerable)
+        inbox = inbox_for(self._components.inbox, self.caller, require_answerable)
         return await self._thread(id), await inbox.answer(request.id, answer, by=self.caller.name, channel=CHANNEL)
 
     async def resolve(self, id: str) -> tuple[Thread | None, Request]:
         """End the request served on a thread without consent: reject it, or else cancel it if the caller may."""
         require_person(self.caller)
         request, digest = await self._served_request(id, None)
-        inbox = self._platform.inbox
+        inbox = self._components.inbox
         if "reject" in request.allowed:
             answer = Answer(decision="reject", digest=digest, message=RESOLVED)
             ending = inbox_for(inbox, self.caller, require_answerable).answer(
@@ -177,7 +181,7 @@ class Access:
 
     async def _served_request(self, id: str, checkpoint: Json | None) -> tuple[Request, str]:
         """Return the request of an answer, and the digest with which it was served."""
-        inbox = inbox_for(self._platform.inbox, self.caller)
+        inbox = inbox_for(self._components.inbox, self.caller)
         if id.startswith(REQUEST_PREFIX):
             # Such an id always refers to the same content.
             request = await inbox.get(id.removeprefix(REQUEST_PREFIX))
@@ -187,14 +191,14 @@ class Access:
         checkpoint_id = (checkpoint or {}).get("checkpoint_id")
         request = await inbox.get(served.request_id)
         if checkpoint_id is not None and checkpoint_id != served.request_id:
-            raise FinalError(str(checkpoint_id), "superseded")
+            raise RequestEndedError(str(checkpoint_id), "superseded")
         return request, served.digest
 
     async def _thread(self, id: str) -> Thread | None:
         if id.startswith(REQUEST_PREFIX):
             return None
         return require_readable_thread(
-            self.caller, await self._platform.backend.store.get(Thread, self.caller.tenant, id)
+            self.caller, await self._components.backend.store.get(Thread, self.caller.tenant, id)
         )
 
     async def _find_or_none(self, id: str) -> ThreadTarget | None:
@@ -209,7 +213,7 @@ class Access:
             return []
         found: list[ThreadTarget] = []
         query = visible_query(self.caller).model_copy(update={"statuses": pending[search.status], "limit": PAGE})
-        inbox = self._platform.inbox.of(self.caller.tenant)
+        inbox = self._components.inbox.for_tenant(self.caller.tenant)
         for _ in range(SCANNED // PAGE):
             page = await inbox.find(query)
             served = [each for each in page if is_served_to(self.caller, each)]
@@ -224,7 +228,7 @@ class Access:
 
     async def _threads(self, search: ThreadSearch, graph: str | None, end: int) -> list[ThreadTarget]:
         found: list[ThreadTarget] = []
-        store, before = self._platform.backend.store, None
+        store, before = self._components.backend.store, None
         graphs = {graph} if graph else set(await self.available_agents())
         for _ in range(SCANNED // PAGE):
             statuses = STATUSES_OF[search.status] if search.status else ()
@@ -242,9 +246,9 @@ class Access:
     async def _waiting(self, thread: Thread) -> Request | None:
         """Return the oldest request of a thread that is shown to the caller: tools answer one at a time."""
         # A run asks shortly before it is marked as waiting, and its followers see the request at that moment.
-        if not thread.is_live or self._platform.runner is None:
+        if not thread.is_live or self._components.runner is None:
             return None
-        asked = [each for each in await self._platform.runner.pending(thread) if is_served_to(self.caller, each)]
+        asked = [each for each in await self._components.runner.pending(thread) if is_served_to(self.caller, each)]
         return min(asked, key=lambda each: (each.created_at, each.id), default=None)
 
 

@@ -24,10 +24,10 @@ from ringi.runs.announcements import AgentDescription
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import refuse_hidden_thread
 from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import parse_message
-from ringi.server.platform import Platform
 from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.replies import json_response
 from ringi.server.routes.langgraph_api import models
@@ -64,9 +64,9 @@ class ThreadExistsError(RefusalError):
 class LangGraphRoutes:
     """LangGraph's API."""
 
-    def __init__(self, platform: Platform, auth: Authenticator, limits: AskLimits) -> None:
-        self._platform, self._auth, self._served = platform, auth, ServedRequests()
-        self._conversations, self._since = Conversations(platform, limits), jsonable(platform.inbox.clock())
+    def __init__(self, components: ServerComponents, auth: Authenticator, limits: AskLimits) -> None:
+        self._components, self._auth, self._served = components, auth, ServedRequests()
+        self._conversations, self._since = Conversations(components, limits), jsonable(components.inbox.clock())
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes that do not stream."""
@@ -119,8 +119,8 @@ class LangGraphRoutes:
         try:
             found = await access.find(id)
         except NotFoundError:
-            await refuse_hidden_thread(self._platform.backend.store, access.caller, id)
-            graph, now = str((body.metadata or {}).get("graph_id") or ""), self._platform.inbox.clock()
+            await refuse_hidden_thread(self._components.backend.store, access.caller, id)
+            graph, now = str((body.metadata or {}).get("graph_id") or ""), self._components.inbox.clock()
             return json_reply(thread_json(id, graph, "idle", {}, None, created_at=now, updated_at=now))
         if body.if_exists != "do_nothing":
             raise ThreadExistsError(id)
@@ -154,7 +154,7 @@ class LangGraphRoutes:
 
     async def run(self, http: HttpRequest, id: str) -> HttpResponse:
         """Answer the open request, or start a run, and return immediately."""
-        started, now = await self._begin_run(http), jsonable(self._platform.inbox.clock())
+        started, now = await self._begin_run(http), jsonable(self._components.inbox.clock())
         run = {"run_id": started.run_id, "thread_id": id, "assistant_id": assistant_id(started.graph)}
         more = {"created_at": now, "updated_at": now, "status": "pending", "metadata": {}, "kwargs": {}}
         answered_request = json_reply({**run, **more, "multitask_strategy": "reject"})
@@ -197,16 +197,16 @@ class LangGraphRoutes:
 
     async def _open(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
         started: StartedRun = scope[STREAM_CONTEXT]
-        max_runs = self._platform.settings.max_list
-        return (lambda connection: send_run(connection, self._platform.backend, started, max_runs)), (
+        max_runs = self._components.settings.max_list
+        return (lambda connection: send_run(connection, self._components.backend, started, max_runs)), (
             lambda connection: None
         )
 
     def _access(self, http: HttpRequest) -> Access:
-        return Access(self._platform, self._auth, self._served, HttpRequest(with_bearer(http.scope)))
+        return Access(self._components, self._auth, self._served, HttpRequest(with_bearer(http.scope)))
 
     async def _body(self, http: HttpRequest) -> Any:
-        return await json_body(http, max_depth=self._platform.settings.max_depth)
+        return await json_body(http, max_depth=self._components.settings.max_depth)
 
 
 class RunStream:

@@ -19,7 +19,7 @@ SOON = 0.2
 """The part of the time to a deadline in which it is highlighted."""
 
 
-def standing(request: Request, now: datetime) -> Content:
+def status_line(request: Request, now: datetime) -> Content:
     """Return a line with the kind, the assignees and the deadline of a request."""
     asked = TEXTS.asked_by if request.asked_by else TEXTS.asked
     names = ", ".join(visible(name) for name in (request.assignee, *request.candidate_groups) if name)
@@ -28,13 +28,13 @@ def standing(request: Request, now: datetime) -> Content:
         Content.styled(TEXTS.priority[request.priority or "normal"], "bold"),
         Content(asked.format(at=clock(request.created_at), name=visible(request.asked_by or ""))),
         Content(TEXTS.meant_for.format(names=names) if names else ""),
-        Content(claim(request, now)),
-        deadline(request, now),
+        Content(claim_text(request, now)),
+        deadline_text(request, now),
     ]
     return Content(" · ").join(part for part in parts if part.plain)
 
 
-def claim(request: Request, now: datetime) -> str:
+def claim_text(request: Request, now: datetime) -> str:
     """Return the claim of a request; empty if there is none."""
     is_claimed = request.claimed_by and request.claimed_until and request.claimed_until > now
     return (
@@ -42,24 +42,26 @@ def claim(request: Request, now: datetime) -> str:
     )
 
 
-def deadline(request: Request, now: datetime) -> Content:
+def deadline_text(request: Request, now: datetime) -> Content:
     """Return the time to the deadline."""
     if request.is_final or not (until := request.expires_at or request.due_at):
         return Content("")
     left = (until - now).total_seconds()
-    words = TEXTS.left if request.expires_at else TEXTS.due_in
+    text = TEXTS.left if request.expires_at else TEXTS.due_in
     if left < 0:
         return Content.styled(TEXTS.deadline_passed if request.expires_at else TEXTS.overdue, "bold $warning")
     near = left < (until - request.created_at).total_seconds() * SOON
-    return Content.styled(words.format(time=remaining(left)), "bold $warning" if near else "")
+    return Content.styled(text.format(time=remaining(left)), "bold $warning" if near else "")
 
 
-def ending(request: Request, events: Sequence[Event] = ()) -> str:
+def outcome_text(request: Request, events: Sequence[Event] = ()) -> str:
     """Return the outcome of a request: the decision, the person, the time and the effect."""
     last = next((event for event in reversed(events) if event.type == f"request.{request.status}"), None)
     at, actor = (clock(last.at), visible(last.actor)) if last else ("", SYSTEM)
     if response := request.response:
-        return TEXTS.decided_by.format(what=decided(request), name=who(response.responder), at=clock(response.at))
+        return TEXTS.decided_by.format(
+            what=decision_name(request), name=person_or_rule(response.responder), at=clock(response.at)
+        )
     if request.status == "expired":
         words = TEXTS.expired if request.fallback is None else TEXTS.expired_fallback
         return words.format(at=at, value=visible_value(request.fallback))
@@ -67,25 +69,25 @@ def ending(request: Request, events: Sequence[Event] = ()) -> str:
     return words.format(at=at, name=actor, reason=visible(request.reason or ""))
 
 
-def ended(request: Request) -> str:
+def short_outcome(request: Request) -> str:
     """Return a short outcome: the decision and the person."""
     if response := request.response:
-        return TEXTS.ended_by.format(what=decided(request), name=who(response.responder))
+        return TEXTS.ended_by.format(what=decision_name(request), name=person_or_rule(response.responder))
     return TEXTS.status[request.status]
 
 
-def decided(request: Request) -> str:
+def decision_name(request: Request) -> str:
     """Return the name of the decision, or the status if there is none."""
     words = TEXTS.decided_finish if request.kind == "finish" else TEXTS.decided
     return words[request.response.decision] if request.response else request.status
 
 
-def who(name: str) -> str:
+def person_or_rule(name: str) -> str:
     """Return the name of a person or a rule for display."""
     return TEXTS.rule.format(name=visible(name.removeprefix(POLICY))) if name.startswith(POLICY) else visible(name)
 
 
-def facts(request: Request) -> Static | None:
+def action_box(request: Request) -> Static | None:
     """Return the action and its arguments as they will run."""
     if request.kind == "finish":
         named = {TEXTS.task: request.context.get("task"), TEXTS.summary: request.context.get("summary")}
@@ -94,27 +96,27 @@ def facts(request: Request) -> Static | None:
     if not request.action:
         return None
     name = Content.styled(visible(request.action.name), "bold")
-    drawn = table(request.action.args) if request.action.args else Content(TEXTS.no_arguments)
+    drawn = table_text(request.action.args) if request.action.args else Content(TEXTS.no_arguments)
     return _box(Content("\n").join([name, drawn]), TEXTS.facts, "facts")
 
 
-def words(request: Request) -> list[Static]:
+def agent_boxes(request: Request) -> list[Static]:
     """Return the agent's display blocks, description and context, marked as unverified."""
     boxes = [_box(Content("\n".join(plain(block))), TEXTS.display, "display") for block in request.display or ()]
     if request.description:
         boxes.append(_quiet(Content(visible_lines(request.description)), TEXTS.agent_words))
     if request.context and request.kind != "finish":
-        boxes.append(_quiet(table(request.context), TEXTS.context))
+        boxes.append(_quiet(table_text(request.context), TEXTS.context))
     return boxes
 
 
-def history(events: Sequence[Event]) -> Content:
+def history_text(events: Sequence[Event]) -> Content:
     """Return the history of a request."""
     steps = (f"{clock(e.at)} {e.type.partition('.')[2]} · {visible(e.actor)}" for e in events if e.record == "request")
     return Content("\n".join([TEXTS.history, *steps]))
 
 
-def table(values: Mapping[str, Any]) -> Content:
+def table_text(values: Mapping[str, Any]) -> Content:
     """Return names and values, one per line."""
     width = min(24, max((len(visible(name)) for name in values), default=0))
     lines = []

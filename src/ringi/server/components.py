@@ -1,4 +1,4 @@
-"""The parts that a server depends on."""
+"""The components that a server depends on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Platform:
+class ServerComponents:
     """The open components that a server uses; the code that opened them must also close them."""
 
     backend: Backend

@@ -1,4 +1,4 @@
-"""Fair order of writers among the processes on one file."""
+"""A fair lock for the writers among the processes on one file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ else:
         flock(fd, LOCK_UN)
 
 
-class Turnstile:
+class FairLock:
     """A queue of two locks: the holder of the first is the next to get the second.
 
     Without it a process that has just committed begins again before the others wake from

@@ -39,7 +39,7 @@ class ProviderEndpoints(NamedTuple):
     supports_basic: bool
 
 
-class Provider:
+class OidcProvider:
     """The configured provider."""
 
     def __init__(self, settings: Oidc) -> None:
