@@ -46,10 +46,12 @@ PASSWORD = re.compile(r"(://[^:@/?#]*):[^@/?#]*@")
 
 
 class FieldError(NamedTuple):
-    """An error of one field: `field` is its dotted path, or '' for the whole value; `message` says what to do."""
+    """An error of one field of the input."""
 
     field: str
+    """The dotted path of the field; '' for the whole value."""
     message: str
+    """The rule that the value breaks, and the correction."""
 
 
 class RingiError(Exception):

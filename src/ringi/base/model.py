@@ -19,6 +19,12 @@ class StrictModel(BaseModel):
     `extra="forbid"`; the constructor raises `InvalidError`. A new field of a record is None until it is set. A new
     field of a nested value is omitted while it is unset (`exclude_if`), because older events and older versions do not
     have it.
+
+    Args:
+        data: The fields, by name or by alias.
+
+    Raises:
+        InvalidError: A field is missing, unknown or invalid; there is one error for each, at most 50.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", serialize_by_alias=True, validate_by_name=True)

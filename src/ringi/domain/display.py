@@ -138,6 +138,7 @@ class Link(_Block):
 
     type: Literal["link"] = "link"
     url: Annotated[str, StringConstraints(strict=True), AfterValidator(_url)]
+    """The address: `https` or `http` with a host, without a user; at most 2,000 ASCII characters."""
 
 
 Block: TypeAlias = Annotated[Table | Image | Code | Diff | Link, Field(discriminator="type")]

@@ -41,23 +41,36 @@ class Key(NamedTuple):
     """Identifies a record of one kind, below HTTP."""
 
     tenant: str
+    """The tenant that owns the record."""
     id: str
+    """The id of the record, unique within its tenant and kind."""
 
 
 class Event(StrictModel):
     """One change of one record, chained to the record's previous event by `previous`."""
 
     tenant: str
+    """The tenant of the record."""
     record: str
+    """The kind of the record: `request`, `thread` or `journal`."""
     record_id: str
+    """The id of the record."""
     version: int
+    """The version of the record after the change; 1 after its creation."""
     type: str
+    """The kind of the record and the name of the change, such as `request.completed`."""
     at: datetime
+    """The time of the change."""
     payload: dict[str, Any]
+    """`{"actor": …, "changed": {…}}`; only the actor after an erasure. The event of an erasure also has `covers`."""
     payload_digest: str
+    """The digest of the original payload: `sha256:` and 64 hex digits. An erasure leaves it unchanged."""
     previous: str
+    """The `hash` of the record's previous event; '' in the first event."""
     hash: str
+    """`sha256:` and the hex digest of the fields above, with `payload_digest` in place of the payload."""
     position: Position = START
+    """The position in the feed; `START` until the event is stored."""
 
     @property
     def id(self) -> str:
@@ -131,13 +144,37 @@ class Record(StrictModel):
         return topic_of(self.record, self.key)
 
     def created(self, type: str, actor: str) -> tuple[Self, Event]:
-        """Return the record as version 1 with its creation event."""
+        """Return the record as version 1 with its creation event.
+
+        Args:
+            type: The name of the event without the kind of the record, such as `created`.
+            actor: The person, agent or rule that creates the record, or `system`.
+
+        Returns:
+            The record and its event, to be stored together. The event has all fields except those in `unchained`.
+
+        Raises:
+            InvalidError: A field is not portable JSON, such as NaN or an integer above 2**53 - 1.
+        """
         changed = {k: v for k, v in self.model_dump(mode="json").items() if k not in self.unchained}
         event = self._event(1, type, actor, self.created_at, changed)
         return self.model_copy(update={"version": 1, "head": event.hash}), event
 
     def changed(self, type: str, actor: str, at: datetime, **changes: Any) -> tuple[Self, Event]:
-        """Return the next version and its event."""
+        """Return the next version and its event.
+
+        Args:
+            type: The name of the event without the kind of the record, such as `completed`.
+            actor: The person, agent or rule that makes the change, or `system`.
+            at: The time of the change.
+            changes: The new values by field name. They are not validated.
+
+        Returns:
+            The record and its event, to be stored together.
+
+        Raises:
+            InvalidError: A new value is not portable JSON, such as NaN or an integer above 2**53 - 1.
+        """
         fields = self.__class__.model_fields
         stored = {fields[name].alias or name if name in fields else name: value for name, value in changes.items()}
         event = self._event(self.version + 1, type, actor, at, jsonable(stored))
@@ -147,6 +184,17 @@ class Record(StrictModel):
         """Return the next version without its content, and the event of the erasure.
 
         The event states everything that remains: the redacted events before it can no longer be summed up.
+
+        Args:
+            erased: The time, the actor and the rule of the erasure.
+            redacted_versions: The remaining actor of each redacted event, by the event's version.
+            changes: The values that replace erased content, by field name.
+
+        Returns:
+            The record and its event, to be stored together. Fields that only a newer version knows are removed.
+
+        Raises:
+            InvalidError: A remaining value is not portable JSON, such as an integer above 2**53 - 1.
         """
         left = self.model_copy(update={**changes, "erased": erased, "version": self.version + 1})
         # Fields of a newer version may contain personal data: they are removed too.

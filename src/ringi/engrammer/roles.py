@@ -84,32 +84,47 @@ class RawInsight(LenientModel):
     """One proposal, as the reflector makes it."""
 
     type: InsightType
+    """The kind of the proposal."""
     description: str = Field(description="What is to be learned, as it will stand in the playbook")
+    """The text for the playbook; with `refine_strategy`, the whole new text of the bullet."""
     section: Section = "strategies"
+    """The section of the playbook; an unknown section becomes `others`."""
     source_bullet_id: str | None = Field(default=None, description="Of refine_strategy: which bullet it rewrites")
+    """The id of the bullet that `refine_strategy` rewrites."""
     why: CoercedText = Field(default="", description="What in this run shows it")
+    """The evidence in this run."""
     quotes: Annotated[list[str], BeforeValidator(coerce_quotes)] = Field(
         default_factory=list, description="Copied letter by letter"
     )
+    """Passages copied from the run; values that are not text are dropped."""
 
 
 class BulletTag(LenientModel):
     """What a bullet of the playbook did to the answer."""
 
     id: str
+    """The id of the bullet, such as `b-00001`."""
     tag: BulletEffect
+    """The effect on the answer; an unknown value becomes `neutral`."""
 
 
 class Reflection(LenientModel):
     """What the reflector found."""
 
     verdict: Verdict = "unknown"
+    """The reflector's judgment of the answer; an unknown value becomes `unknown`."""
     error_identification: CoercedText = ""
+    """The mistake in the answer; '' without one."""
     root_cause_analysis: CoercedText = ""
+    """The cause of the mistake."""
     correct_approach: CoercedText = ""
+    """The way to a right answer."""
     key_insight: CoercedText = ""
+    """The lesson of this run."""
     bullet_tags: list[BulletTag] = Field(default_factory=list)
+    """The effects of the bullets that were used; unreadable entries are logged and dropped."""
     insights: list[RawInsight] = Field(default_factory=list)
+    """The proposals; unreadable ones are dropped, but if none is readable, validation fails."""
 
     @field_validator("bullet_tags", mode="before")
     @classmethod

@@ -23,12 +23,21 @@ ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 
 def unchanged_input(input: dict[str, Any]) -> Any:
-    """Return the run input unchanged, as the graph's input."""
+    """Return the run input unchanged, as the graph's input.
+
+    Args:
+        input: The run input, a JSON object.
+    """
     return input
 
 
 def no_context(input: dict[str, Any], by: str | None) -> Any:
-    """Return None: the run has no context."""
+    """Return None: the run has no context.
+
+    Args:
+        input: The run input; it is ignored.
+        by: The name of the run's starter; it is ignored.
+    """
     return None
 
 

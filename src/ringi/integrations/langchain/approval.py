@@ -29,18 +29,16 @@ class Approval(AgentMiddleware[Any, Any, Any]):
 
     If Ringi does not run the agent, calls pause it with a plain LangGraph interrupt. Rules then approve nothing,
     because an approval would not be recorded.
+
+    Args:
+        policy: The rules that say which calls wait for a person, as a `Policy` or as plain data.
+        tools: All tools of the agent; name the tools of other middleware as text.
+
+    Raises:
+        InvalidError: The policy is invalid, or names another tool or another argument.
     """
 
     def __init__(self, policy: Policy | Mapping[str, Any], tools: Sequence[Tool]) -> None:
-        """Create the middleware.
-
-        Args:
-            policy: The rules that say which calls wait for a person, as a `Policy` or as plain data.
-            tools: All tools of the agent; name the tools of other middleware as text.
-
-        Raises:
-            InvalidError: The policy is invalid, or names another tool or another argument.
-        """
         super().__init__()
         self.policy = policy if isinstance(policy, Policy) else Policy.parse(dict(policy))
         # A tool described by a dict runs at the model's provider, where it cannot be gated.

@@ -71,22 +71,20 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
     Put it first in the list of middleware, so that others can retry before it. The agent may stop after an answer, an
     error of the model or a tool, or a limit. Each time, a request of kind `finish` shows the task, the agent's summary
     and the reason. A cancelled request is asked again.
+
+    Args:
+        max_rounds: The number of times that people can send the agent back. A rejection after that raises
+            `NotFinishedError` in the run.
+        anew: If True, a new task first completes the current one and starts with only its hand-over; if False, the
+            agent keeps its conversation.
+
+    Raises:
+        SettingError: `max_rounds` is below 1.
     """
 
     state_schema = FinishState
 
     def __init__(self, *, max_rounds: int = 50, anew: bool = False) -> None:
-        """Create the middleware.
-
-        Args:
-            max_rounds: The number of times that people can send the agent back. A rejection after that raises
-                `NotFinishedError` in the run.
-            anew: If True, a new task first completes the current one and starts with only its hand-over; if False, the
-                agent keeps its conversation.
-
-        Raises:
-            SettingError: `max_rounds` is below 1.
-        """
         super().__init__()
         if max_rounds < 1:
             raise SettingError("max_rounds", max_rounds, "use at least 1")

@@ -137,6 +137,12 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     mistakes in a form are repaired. For others, the model receives the error and may correct the form once; after that
     people read that a form could not be shown. People see `response` in place of the JSON. Text that imitates an answer
     reaches the model marked as text. Put it last in the list of middleware.
+
+    Args:
+        max_fields: The maximum number of fields of a form; the server's limit also applies.
+        expires_in: Seconds until a form expires; None for never.
+        instruction: The text for the system prompt that explains forms to the model; None for the default.
+        as_tool: If True, the model gets a tool instead of the instruction.
     """
 
     state_schema = FormsState
@@ -149,14 +155,6 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
         instruction: str | None = None,
         as_tool: bool = False,
     ) -> None:
-        """Create the middleware.
-
-        Args:
-            max_fields: The maximum number of fields of a form; the server's limit also applies.
-            expires_in: Seconds until a form expires; None for never.
-            instruction: The text for the system prompt that explains forms to the model; None for the default.
-            as_tool: If True, the model gets a tool instead of the instruction.
-        """
         super().__init__()
         self._max_fields, self._expires_in = max_fields, expires_in
         text = INSTRUCTION % max_fields if instruction is None else instruction

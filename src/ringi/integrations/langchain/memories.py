@@ -32,18 +32,16 @@ class Remember(AgentMiddleware[Any, Any, Any]):
 
     Memories precede the conversation in each model call and are not stored in the agent's state. The newest come first,
     and one that is too long is omitted. Nothing is added if Ringi does not run the agent, or if no person started it.
+
+    Args:
+        most: The maximum number of memories.
+        longest: The maximum number of characters of all memories together.
+
+    Raises:
+        SettingError: One of them is below 1.
     """
 
     def __init__(self, *, most: int = 20, longest: int = 4_000) -> None:
-        """Create the middleware.
-
-        Args:
-            most: The maximum number of memories.
-            longest: The maximum number of characters of all memories together.
-
-        Raises:
-            SettingError: One of them is below 1.
-        """
         super().__init__()
         if most < 1 or longest < 1:
             raise SettingError("Remember", (most, longest), "give most and longest above 0")

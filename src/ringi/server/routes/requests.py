@@ -50,6 +50,7 @@ SEARCH = "Text that the request must contain: the beginnings of words, or any pa
 MINE = "Only requests that are assigned to the caller, or claimed by the caller"
 SINCE = "Count also the requests that ended since this time, such as midnight in the caller's time zone"
 Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
+"""The cursor of a list's next page, as a query parameter; None for the first page."""
 
 
 def blank_to_none(filter: Any) -> Any:

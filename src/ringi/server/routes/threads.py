@@ -47,6 +47,7 @@ class ThreadName(StrictModel):
     """A thread id chosen by the caller."""
 
     thread_id: Id
+    """1 to 200 letters, digits and `._~:@-` in ASCII; the first is a letter or a digit."""
 
 
 class ThreadRoutes:
