@@ -21,6 +21,7 @@ from ringi.forms import form as forms
 from ringi.forms.form import Form
 
 Decision = Literal["approve", "edit", "reject", "respond"]
+"""A person's decision: approve, approve with changes (`edit`), reject, or answer a question (`respond`)."""
 Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
 Priority = Literal["low", "normal", "high", "urgent"]
 GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
@@ -35,9 +36,11 @@ RESERVED = ("counts",)
 
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$"
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
+"""An id that a caller may choose: 1 to 200 letters, digits and `._~:@-` in ASCII; the first is a letter or a digit."""
 DERIVED = re.compile(r"[pq]-[0-9a-f]{32}")
 """The prefixes of ids derived from a question's position in a run: `q-` for requests, `p-` for approvals by a rule."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+"""The name of a person, a group, an agent or a tool: 1 to 200 characters."""
 
 
 def reject_number_time(value: object) -> object:
@@ -162,14 +165,29 @@ class Ask(StrictModel):
 
     @classmethod
     def parse_stored(cls, body: object) -> Self:
-        """Return an ask that any version parsed before; fields unknown to this version are preserved."""
+        """Return an ask that any version parsed before; fields unknown to this version are preserved.
+
+        Args:
+            body: The stored ask as plain JSON data.
+
+        Raises:
+            InvalidError: A field is missing or invalid; there is one error for each.
+        """
         return parse_body(cls, body, "allow")
 
     def checked(self, *, max_fields: int, may_be_derived: bool = False) -> Self:
-        """Return the ask with plain JSON values, or raise `InvalidError` if it breaks a rule.
+        """Check the rules of the ask, and return it with plain JSON values.
 
         Only a run's own question may have a derived id: another ask with that id would take its place. Only its
         arguments may break their schema: the tool validates them and accepts some text as numbers.
+
+        Args:
+            max_fields: The maximum number of fields of the form.
+            may_be_derived: True for a question of a run.
+
+        Raises:
+            InvalidError: A value is not portable JSON or breaks its schema, a schema is invalid, two fields contradict
+                each other, or the form has too many fields.
         """
         plain = self.plain()
         size = len(self.form.fields) if self.form else 0

@@ -116,7 +116,23 @@ class Request(Record):
         continuation: Continuation | None = None,
         traceparent: str | None = None,
     ) -> tuple[Request, Event]:
-        """Return the new request and its event."""
+        """Return the new request and its event.
+
+        Args:
+            ask: The question, as `Ask.checked` returned it.
+            id: The id of the request; it replaces the id of the ask.
+            now: The time of the creation; `expires_in` counts from it.
+            by: The name of the asker; without one, the actor of the event is `system`.
+            tenant: The tenant of the request.
+            continuation: The run that resumes after the request, if any.
+            traceparent: The OpenTelemetry span that asks; None without tracing.
+
+        Returns:
+            The pending request and its event `request.created`, to be stored together.
+
+        Raises:
+            InvalidError: A value of the ask is not portable JSON.
+        """
         asked = cls._new(ask, id, now, by, tenant, continuation)
         return asked.model_copy(update={"traceparent": traceparent}).created("created", by or SYSTEM)
 
@@ -147,7 +163,21 @@ class Request(Record):
     def approved(
         cls, ask: Ask, *, now: datetime, rule: str, traceparent: str | None = None, **about: Any
     ) -> tuple[Request, Event]:
-        """Return the new request, approved by a rule of a policy, and the one event of both; see `asked`."""
+        """Return the new request, approved by a rule of a policy, and the one event of both.
+
+        Args:
+            ask: The question, as `Ask.checked` returned it.
+            now: The time of the creation and of the approval.
+            rule: The name of the rule; the responder is `policy:` and this name.
+            traceparent: The OpenTelemetry span that asks; None without tracing.
+            about: `id` and `by`, and optionally `tenant` and `continuation`, as in `asked`.
+
+        Returns:
+            The completed request and its event `request.completed`, to be stored together.
+
+        Raises:
+            InvalidError: A value of the ask is not portable JSON.
+        """
         asked = cls._new(ask, now=now, **about)
         decision = {"decision": "approve", "responder": f"{POLICY}{rule}", "channel": "policy"}
         response = Response(**decision, at=now, authorised_digest=asked.authorised_digest("approve", None, None))
@@ -190,26 +220,60 @@ class Request(Record):
         return searchable("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
 
     def is_claimed_against(self, by: str, now: datetime) -> bool:
-        """Return whether another person holds an unexpired claim."""
+        """Return whether another person holds an unexpired claim.
+
+        Args:
+            by: The name of the person who wants to decide the request.
+            now: The current time.
+        """
         held = self.claimed_by and self.claimed_until and self.claimed_until > now
         return bool(held) and self.claimed_by != by
 
     def is_open_to(self, viewer: Viewer) -> bool:
-        """Return whether this person may see and answer the request."""
+        """Return whether this person may see and answer the request.
+
+        Without an assignee and candidate groups, a request is open to everybody.
+
+        Args:
+            viewer: The person, with their groups.
+        """
         if not self.assignee and not self.candidate_groups:
             return True
         return self.assignee == viewer.name or bool(set(self.candidate_groups) & set(viewer.groups))
 
     def is_seen_by(self, viewer: Viewer) -> bool:
-        """Return whether lists show the request to this person."""
+        """Return whether lists show the request to this person: it is open to them, or they asked it.
+
+        Args:
+            viewer: The person, with their groups.
+        """
         return self.is_open_to(viewer) or self.asked_by == viewer.name
 
     def is_overdue(self, now: datetime) -> bool:
-        """Return whether the request should have expired by now."""
+        """Return whether the request should have expired by now.
+
+        Args:
+            now: The current time.
+        """
         return not self.is_final and self.expires_at is not None and self.expires_at <= now
 
     def completed(self, answer: Answer, *, by: str, channel: str, now: datetime) -> tuple[Self, Event]:
-        """Return the completed request, or raise if the answer is invalid."""
+        """Return the completed request and its event `request.completed`.
+
+        The caller checks that the request is open to the person and not overdue.
+
+        Args:
+            answer: The decision, its data, and the digest of the request that the person saw.
+            by: The name of the responder.
+            channel: The channel of the answer, such as `python` or `http`.
+            now: The time of the decision.
+
+        Raises:
+            RequestEndedError: The request has ended.
+            DigestMismatchError: The person saw other content than this request has.
+            ClaimedError: Another person holds the claim.
+            InvalidError: The decision is not allowed here, or its data or arguments are invalid.
+        """
         self._refuse_final()
         if answer.digest != self.digest:
             raise DigestMismatchError(self.id, answer.digest)
@@ -229,7 +293,12 @@ class Request(Record):
         return self.changed("completed", by, now, status="completed", response=response, ended_at=now, **free)
 
     def is_repeat(self, answer: Answer, by: str) -> bool:
-        """Return whether this is the winning answer again, from the same responder."""
+        """Return whether this is the winning answer again, from the same responder.
+
+        Args:
+            answer: The answer that arrived; fields of its data that are None count as absent.
+            by: The name of its responder.
+        """
         won = self.response
         if not won or won.responder != by or answer.digest != self.digest:
             return False
@@ -238,56 +307,139 @@ class Request(Record):
         return is_same and data == (won.data or {})
 
     def claimed(self, by: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
-        """Return the request claimed by one person until the lease ends; claiming it again renews the lease."""
+        """Return the request claimed by one person until the lease ends; claiming it again renews the lease.
+
+        Args:
+            by: The name of the person.
+            now: The current time.
+            lease: The duration of the claim.
+
+        Raises:
+            RequestEndedError: The request has ended.
+            ClaimedError: Another person holds the claim.
+        """
         self.refuse_closed(by, now)
         return self.changed("claimed", by, now, claimed_by=by, claimed_until=now + lease)
 
     def released(self, by: str, now: datetime) -> tuple[Self, Event | None]:
-        """Return the request without its claim. Only the holder may release it; without a claim nothing changes."""
+        """Return the request without its claim; until the claim expires, only its holder may release it.
+
+        Args:
+            by: The name of the person.
+            now: The current time.
+
+        Returns:
+            The request and its event; the request unchanged and None if there is no claim.
+
+        Raises:
+            RequestEndedError: The request has ended.
+            ClaimedError: Another person holds the claim.
+        """
         self.refuse_closed(by, now)
         if not self.claimed_by:
             return self, None
         return self.changed("released", by, now, claimed_by=None, claimed_until=None)
 
     def reassigned(self, by: str, now: datetime, assignee: str | None, groups: Sequence[str]) -> tuple[Self, Event]:
-        """Return the request assigned to another person or to groups; a claim ends."""
+        """Return the request assigned to another person or to groups; a claim ends.
+
+        Args:
+            by: The name of the person who assigns it.
+            now: The current time.
+            assignee: The name of the new assignee, if any.
+            groups: The groups whose members may answer. Without an assignee and groups, everybody may answer.
+
+        Raises:
+            RequestEndedError: The request has ended.
+            ClaimedError: Another person holds the claim.
+        """
         self.refuse_closed(by, now)
         fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
         return self.changed("reassigned", by, now, **fresh)
 
     def cancelled(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
-        """Return the request cancelled; the gated action does not run."""
+        """Return the request cancelled; the gated action does not run.
+
+        Args:
+            by: The person or agent that cancels it.
+            now: The time of the cancellation.
+            reason: The reason for the asker and the audit trail, if any.
+
+        Raises:
+            RequestEndedError: The request has ended.
+        """
         self._refuse_final()
         return self.changed("cancelled", by, now, status="cancelled", reason=reason, ended_at=now)
 
     def expired(self, now: datetime) -> tuple[Self, Event]:
-        """Return the request expired: neither approved nor rejected."""
+        """Return the request expired: neither approved nor rejected.
+
+        Args:
+            now: The time of the expiry; it is not compared with `expires_at`.
+
+        Raises:
+            RequestEndedError: The request has ended.
+        """
         self._refuse_final()
         why = "nobody answered in time"
         return self.changed("expired", SYSTEM, now, status="expired", reason=why, ended_at=now)
 
     def acknowledged(self, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return the request acknowledged by its run, so that the outcome is not delivered to the run again."""
+        """Return the request acknowledged by its run, so that the outcome is not delivered to the run again.
+
+        Args:
+            by: The actor for the audit trail.
+            now: The current time.
+        """
         return self.changed("acknowledged", by, now, acknowledged_at=now)
 
     def reminded(self, now: datetime) -> tuple[Self, Event | None]:
-        """Return the request with a reminder recorded, at most once; an ended request is unchanged."""
+        """Return the request with a reminder recorded, at most once.
+
+        Args:
+            now: The time of the reminder.
+
+        Returns:
+            The request and its event; the request unchanged and None if it has ended or a reminder is recorded.
+        """
         if self.is_final or self.reminded_at:
             return self, None
         return self.changed("reminded", SYSTEM, now, reminded_at=now)
 
     def needing_attention(self, why: str, now: datetime) -> tuple[Self, Event]:
-        """Return the request marked for an operator; a pending request stays answerable."""
+        """Return the request marked for an operator; a pending request stays answerable.
+
+        Args:
+            why: The reason, for operators.
+            now: The current time.
+        """
         return self.changed("attention", SYSTEM, now, attention=why)
 
     def retried(self, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return the request without the mark for an operator; an answer is preserved."""
+        """Return the request without the mark for an operator; an answer is preserved.
+
+        Args:
+            by: The name of the operator.
+            now: The current time.
+        """
         return self.changed("retried", by, now, attention=None)
 
     def authorised_digest(
         self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None
     ) -> str | None:
-        """Return the digest of exactly the call and data that this decision authorizes; None for a rejection."""
+        """Return the digest of exactly the call and data that this decision authorizes.
+
+        Args:
+            decision: The decision.
+            data: The answers to the form or the edited data, as they are stored; None without data.
+            args: The edited arguments of the action; None if they are unchanged.
+
+        Returns:
+            `sha256:` and 64 hex digits; None for a rejection.
+
+        Raises:
+            InvalidError: The data or the arguments are not portable JSON.
+        """
         if decision == "reject":
             return None
         action = {"name": self.action.name, "args": self.action.args if args is None else args} if self.action else None
@@ -316,7 +468,16 @@ class Request(Record):
             raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
 
     def refuse_closed(self, by: str, now: datetime) -> None:
-        """Raise `RequestEndedError` if the request has ended, `ClaimedError` if another person holds the claim."""
+        """Check that this person may still change the request.
+
+        Args:
+            by: The name of the person.
+            now: The current time, for the end of a claim.
+
+        Raises:
+            RequestEndedError: The request has ended.
+            ClaimedError: Another person holds the claim.
+        """
         self._refuse_final()
         if self.is_claimed_against(by, now):
             raise ClaimedError(self.id, str(self.claimed_by))

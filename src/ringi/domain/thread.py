@@ -103,7 +103,23 @@ class Thread(Record):
         tenant: str = DEFAULT_TENANT,
         images: tuple[int, ...] | None = None,
     ) -> tuple[Self, Event]:
-        """Return a new thread whose first run waits for a worker; its message has these images."""
+        """Return a new thread whose first run waits for a worker.
+
+        Args:
+            id: The id of the thread.
+            agent: The name of the agent.
+            run: The first run, with its input.
+            by: The person or agent that starts the run.
+            now: The current time.
+            tenant: The tenant of the thread.
+            images: The numbers of the images in the run's message, if any.
+
+        Returns:
+            The running thread without a holder, and its event, to be stored together.
+
+        Raises:
+            InvalidError: The input of the run is not portable JSON.
+        """
         fields = {"agent": agent, "title": title_of(run.input), "run": run, "started_by": by, "images": images}
         thread = cls(tenant=tenant, id=id, status="running", created_at=now, updated_at=now, **fields)
         return thread.created("started", by)
@@ -112,7 +128,18 @@ class Thread(Record):
     def without_run(
         cls, id: str, agent: str, *, by: str, now: datetime, tenant: str = DEFAULT_TENANT
     ) -> tuple[Self, Event]:
-        """Return a new thread without a run, so that an erasure finds the data stored for the first run."""
+        """Return a new thread without a run, so that an erasure finds the data stored for the first run.
+
+        Args:
+            id: The id of the thread.
+            agent: The name of the agent.
+            by: The person or agent that is about to start the first run.
+            now: The current time.
+            tenant: The tenant of the thread.
+
+        Returns:
+            The idle thread and its event, to be stored together.
+        """
         thread = cls(tenant=tenant, id=id, agent=agent, started_by=by, created_at=now, updated_at=now)
         return thread.created("reserved", by)
 
@@ -138,15 +165,28 @@ class Thread(Record):
         return self.status == "error" or (self.status == "interrupted" and self.attention is not None)
 
     def is_leased(self, now: datetime) -> bool:
-        """Return whether a worker holds the thread now."""
+        """Return whether a worker holds the thread now.
+
+        Args:
+            now: The current time; an expired lease does not count.
+        """
         return self.owner is not None and self.lease_until is not None and self.lease_until > now
 
     def started(
         self, agent: str, run: Run, *, by: str, now: datetime, images: tuple[int, ...] = ()
     ) -> tuple[Self, Event]:
-        """Return the thread with a new run, whose message has these images.
+        """Return the thread with a new run, under a higher fence.
 
-        Raises `ThreadBusyError` while it runs or waits for a person.
+        Args:
+            agent: The name of the agent.
+            run: The new run, with its input.
+            by: The person or agent that starts the run.
+            now: The current time.
+            images: The numbers of the images in the run's message.
+
+        Raises:
+            ThreadBusyError: The thread is running or waits for a person.
+            InvalidError: The input of the run is not portable JSON.
         """
         if self.is_live:
             raise ThreadBusyError(self.id, self.status)
@@ -160,11 +200,25 @@ class Thread(Record):
         return self.changed("started", by, now, **fresh, fence=fence, reason=None, erased=None, updated_at=now)
 
     def reserved(self, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return the thread under a higher fence, so that no run prepared before can start."""
+        """Return the thread under a higher fence, so that no run prepared before can start.
+
+        Args:
+            by: The person or agent that is about to start a run.
+            now: The current time.
+        """
         return self.changed("reserved", by, now, fence=self.fence + 1, erased=None, updated_at=now)
 
     def acquired(self, owner: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
-        """Return the thread running and held by one worker, under a higher fence."""
+        """Return the thread running and held by one worker, under a higher fence.
+
+        Args:
+            owner: The name of the holder, unique to this acquisition.
+            now: The current time.
+            lease: The duration of the lease; its end is not part of the event.
+
+        Raises:
+            ThreadBusyError: The thread neither runs nor waits for people, or another worker holds it.
+        """
         if not self.is_live:
             raise ThreadBusyError(self.id, self.status)
         if self.is_leased(now):
@@ -174,34 +228,90 @@ class Thread(Record):
         return after.model_copy(update={"lease_until": now + lease}), event
 
     def renewed(self, held: Self, now: datetime, lease: timedelta) -> tuple[Self, None]:
-        """Return the thread with a renewed lease; there is no event, because nothing happened."""
+        """Return the thread with a renewed lease; there is no event, because nothing happened.
+
+        Args:
+            held: The thread as the worker acquired it.
+            now: The current time.
+            lease: The duration of the lease from now.
+
+        Raises:
+            FenceError: The holder in `held` does not hold the thread any more.
+        """
         self.refuse_old(held)
         return self.model_copy(update={"version": self.version + 1, "lease_until": now + lease}), None
 
     def parked(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
-        """Return the thread waiting for people, without a worker."""
+        """Return the thread waiting for people, without a worker.
+
+        Args:
+            held: The thread as the worker acquired it.
+            now: The current time.
+            values: The visible part of the agent's state, as plain JSON data.
+
+        Raises:
+            FenceError: The holder in `held` does not hold the thread any more.
+            InvalidError: The values are not portable JSON.
+        """
         return self._without_holder(
             "interrupted", held, now, status="interrupted", values=values, **self._reset_attempts
         )
 
     def finished(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
-        """Return the thread with its run done."""
+        """Return the thread with its run done, without a worker.
+
+        Args:
+            held: The thread as the worker acquired it.
+            now: The current time.
+            values: The visible part of the agent's final state, as plain JSON data.
+
+        Raises:
+            FenceError: The holder in `held` does not hold the thread any more.
+            InvalidError: The values are not portable JSON.
+        """
         return self._without_holder("done", held, now, status="done", values=values, **self._reset_attempts)
 
     def failed(self, held: Self, now: datetime, error: Failure) -> tuple[Self, Event]:
-        """Return the thread with its run ended by an error; new input may follow."""
+        """Return the thread with its run ended by an error; new input may follow.
+
+        Args:
+            held: The thread as the worker acquired it.
+            now: The current time.
+            error: The cause, for people.
+
+        Raises:
+            FenceError: The holder in `held` does not hold the thread any more.
+        """
         return self._without_holder("error", held, now, status="error", error=error)
 
     def released(self, held: Self, now: datetime, *, is_outage: bool = False) -> tuple[Self, Event]:
-        """Return the thread running but free for another worker at once, in the same stretch."""
+        """Return the thread running but free for another worker at once, in the same stretch.
+
+        The worker's attempt no longer counts.
+
+        Args:
+            held: The thread as the worker acquired it.
+            now: The current time.
+            is_outage: True to count the attempt in `outages`, because the store was unavailable.
+
+        Raises:
+            FenceError: The holder in `held` does not hold the thread any more.
+        """
         refund = self._without_attempt if is_outage else {"attempts": self.attempts - 1}
         return self._without_holder("given_back", held, now, **refund, updated_at=self.updated_at)
 
     def attempt_refunded(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
         """Return the thread without the attempt of a worker that survived but could not reach the store.
 
-        `held` is the thread as the worker acquired it; None if the worker never learned of it. A present holder
-        continues.
+        If another worker holds the thread now, that worker continues.
+
+        Args:
+            owner: The name under which the worker acquired the thread, or tried to.
+            held: The thread as the worker acquired it; None if the worker never learned of it.
+            now: The current time.
+
+        Returns:
+            The thread and its event; the thread unchanged and None if there is no attempt to refund.
         """
         if self.owner == owner:
             return self.released(self, now, is_outage=True)
@@ -212,11 +322,23 @@ class Thread(Record):
         return self.changed("spared", owner, now, **self._without_attempt)
 
     def cancelled(self, by: str, now: datetime, reason: str | None = None) -> tuple[Self, Event]:
-        """Return the thread idle under a higher fence, so that a worker that runs it stops."""
+        """Return the thread idle under a higher fence, so that a worker that runs it stops.
+
+        Args:
+            by: The person or agent that cancels the run.
+            now: The time of the cancellation.
+            reason: The reason for the audit trail, if any.
+        """
         return self._stopped("cancelled", by, now, reason=reason)
 
     def retried(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
-        """Return the thread ready to continue: a failed run continues from its last state; a waiting run waits."""
+        """Return the thread ready to continue: a failed run continues from its last state; a waiting run waits.
+
+        Args:
+            by: The name of the operator.
+            now: The current time.
+            reason: The reason for the audit trail, if any.
+        """
         again: dict[str, Any] = {"attention": None, "reason": reason, "updated_at": now}
         if self.status == "error" and self.run:
             run = self.run.model_copy(update={"attempt": self.run.attempt + 1})
@@ -224,7 +346,16 @@ class Thread(Record):
         return self.changed("retried", by, now, **again)
 
     def asked_again(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
-        """Return the thread ready to repeat the question; raises `ConflictError` unless it failed on an answer."""
+        """Return the thread ready to repeat the questions whose answers made its run fail.
+
+        Args:
+            by: The name of the operator.
+            now: The current time.
+            reason: The reason for the audit trail, if any.
+
+        Raises:
+            ConflictError: The run has not failed, or had received no answer.
+        """
         if self.status != "error" or not self.run or not self.error or not self.error.answers:
             raise ConflictError.not_answered(self.id)
         anew = (*self.run.anew, *self.error.answers)
@@ -242,35 +373,70 @@ class Thread(Record):
         return self.changed("asked_again", by, now, **again, updated_at=now)
 
     def went_back(self, now: datetime) -> tuple[Self, Event]:
-        """Return the thread after its run has returned to the checkpoint of its question."""
+        """Return the thread after its run has returned to the checkpoint of its question.
+
+        Args:
+            now: The current time.
+        """
         run = self.run.model_copy(update={"back_to": None}) if self.run else None
         return self.changed("went_back", self.owner or SYSTEM, now, run=run)
 
     def abandoned(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
-        """Return the thread idle as after a cancellation, with the error of its run; the run is never continued."""
+        """Return the thread idle as after a cancellation, with the error of its run; the run is never continued.
+
+        Args:
+            by: The name of the operator.
+            now: The current time.
+            reason: The reason for the audit trail, if any.
+        """
         return self._stopped("abandoned", by, now, reason=reason)
 
     def needing_attention(self, why: str | None, now: datetime) -> tuple[Self, Event]:
-        """Return the thread with or without the mark for an operator."""
+        """Return the thread with or without the mark for an operator.
+
+        Args:
+            why: The reason, for operators; None removes the mark.
+            now: The current time.
+        """
         return self.changed("attention", SYSTEM, now, attention=why)
 
     def without_images(self, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return the thread without listed images: their bytes are about to be erased."""
+        """Return the thread without listed images: their bytes are about to be erased.
+
+        Args:
+            by: The actor of the erasure.
+            now: The time of the erasure.
+        """
         return self.changed("images_erased", by, now, images=None)
 
     def missing(self, titles: tuple[str, ...], now: datetime) -> tuple[Self, Event]:
-        """Return the thread with the questions that its run failed to ask; pending questions keep waiting."""
+        """Return the thread with the questions that its run failed to ask; pending questions keep waiting.
+
+        Args:
+            titles: The titles of all such questions of the run; they replace the recorded ones.
+            now: The current time.
+        """
         return self.changed("missed", SYSTEM, now, missed=titles)
 
     def is_held_as(self, held: Self) -> bool:
         """Return whether the holder is unchanged since `held` was read.
 
         A store that lost its last commits can give one fence to two workers; their names always differ.
+
+        Args:
+            held: An earlier version of the thread.
         """
         return (self.fence, self.owner) == (held.fence, held.owner)
 
     def refuse_old(self, held: Self) -> None:
-        """Raise `FenceError` unless it is held by the same holder as in `held`."""
+        """Check that the holder in `held` still holds the thread; the end of its lease is not checked.
+
+        Args:
+            held: The thread as the worker acquired it.
+
+        Raises:
+            FenceError: The thread has no holder, or another one.
+        """
         if self.owner is None or not self.is_held_as(held):
             raise FenceError(self.id, held.fence)
 

@@ -259,7 +259,14 @@ class TestHarness:
         return result
 
     async def pass_time(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
-        """Advance the clock by the sum of the arguments; reminders are sent and requests expire, each at its time."""
+        """Advance the clock by the sum of the arguments; reminders are sent and requests expire, each at its time.
+
+        Args:
+            seconds: Seconds to pass.
+            minutes: Minutes to pass.
+            hours: Hours to pass.
+            days: Days of 24 hours to pass.
+        """
         end = self.clock() + timedelta(seconds=seconds, minutes=minutes, hours=hours, days=days)
         await self._advance_to(end)
 
@@ -268,7 +275,18 @@ class TestHarness:
         self.clock.now = self._last_request_at = max(self.clock.now, self._last_request_at + MICROSECOND)
 
     async def wait(self, request: Request, timeout: float | None) -> Request | None:
-        """Have the person answer a request, or advance the clock; return the final request, None after the timeout."""
+        """Have the person answer a request; while the person ignores it, advance the clock.
+
+        Args:
+            request: The request, in any version.
+            timeout: Seconds of the harness's clock; None waits until the request ends.
+
+        Returns:
+            The request after its end; None after the timeout.
+
+        Raises:
+            UnansweredError: No rule matches, the request is not assigned to the person, or it never ends.
+        """
         times_out_at = None if timeout is None else self.clock() + timedelta(seconds=timeout)
         ends = [at for at in (request.expires_at, times_out_at) if at]
         self._wait_ends += ends
@@ -309,7 +327,14 @@ class TestHarness:
         return True
 
     async def expire_next(self, ignored: list[Request]) -> None:
-        """Advance the clock until the first of these requests expires."""
+        """Advance the clock until the first of these requests expires.
+
+        Args:
+            ignored: The requests that the person ignores, at least one.
+
+        Raises:
+            UnansweredError: None of the requests expires.
+        """
         ends = [request.expires_at for request in ignored if request.expires_at]
         if not ends:
             raise UnansweredError.never_expires(ignored[0], self.person)

@@ -288,7 +288,14 @@ class Authenticator:
         return verified
 
     def person_of_cookie(self, scope: Scope) -> Principal | None:
-        """Return the person signed in on the calling page; None if nobody is signed in."""
+        """Return the person signed in on the calling page.
+
+        Args:
+            scope: The ASGI scope of the call.
+
+        Returns:
+            The person; None without a session cookie, or with an invalid, expired or revoked one.
+        """
         try:
             token = cookie_token(Headers(scope=scope))
             return self.verify(token).principal if token else None
@@ -340,14 +347,27 @@ class Authenticator:
         return verified
 
     def is_revoked(self, token: VerifiedToken) -> bool:
-        """Return whether a token was revoked."""
+        """Return whether a token was revoked.
+
+        Args:
+            token: The verified token; one without metadata cannot be revoked.
+        """
         caller = token.principal
         return token.metadata is not None and self.revocations.is_revoked(
             caller.tenant, caller.name, caller.role, token.metadata
         )
 
     def refuse_foreign(self, scope: Scope, headers: Headers, *, is_origin_needed: bool) -> None:
-        """Raise `ForeignOriginError` if the page of another site sends a write."""
+        """Check that no page of another site sends a write; reads pass.
+
+        Args:
+            scope: The ASGI scope of the call.
+            headers: The headers of the call.
+            is_origin_needed: True to refuse also a write without the header `Origin`.
+
+        Raises:
+            ForeignOriginError: The header `Origin` of a write names another site, or is missing although it is needed.
+        """
         if scope["method"] in READS:
             return
         own, origins = f"{scope['scheme']}://{headers['host']}", headers.getlist("origin")
