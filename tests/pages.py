@@ -6,6 +6,7 @@
   The other lines are the expected output; `…` stands for anything.
 - `<!-- another terminal -->` before a block opens a separate terminal, with the variables that the page
   has exported so far. It runs to the end of the page, or to `<!-- ctrl-c -->`, which stops the newest one.
+  `<!-- ctrl-c: command -->` stops the newest one with that command, even if a newer one still runs.
 - `<!-- meanwhile: command -->` is an action of the reader elsewhere, for example on Ringi's page.
 - `<!-- until: command -->` is a condition: the command is repeated until it succeeds.
 - `text` is not run.
@@ -14,6 +15,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import select
 import signal
@@ -41,7 +43,7 @@ SECONDS = 60
 UNSET = ("RINGI_", "COLUMNS", "VIRTUAL_ENV", "PYTHON")
 PARTS = re.compile(
     r"^(?P<indent> *)```(?P<language>\S+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<body>.*?)^ *```$"
-    r"|<!-- (?P<directive>another terminal|ctrl-c|(?:meanwhile|until): (?P<command>.*?)) -->",
+    r"|<!-- (?P<directive>another terminal|ctrl-c(?!:)|(?:ctrl-c|meanwhile|until): (?P<command>.*?)) -->",
     re.M | re.S,
 )
 UNTIL = """for LEFT in $(seq 200 -1 0); do
@@ -94,7 +96,7 @@ class Reader:
     """Works through one page in an empty folder."""
 
     def __init__(self, folder: Path, shims: Path, servers: Mapping[str, Callable[[], str]] | None = None) -> None:
-        self.folder, self.port, self._servers = folder, free_port(), servers or {}
+        self.folder, self.port, self._servers = folder, page_port(), servers or {}
         self._environment = environment(shims)
         self._terminal = Terminal(folder, self._environment)
         self._others: list[OtherTerminal] = []
@@ -116,7 +118,7 @@ class Reader:
         if part.title:
             (self.folder / part.title).write_text(body)
         elif part.kind == "ctrl-c":
-            next(other for other in reversed(self._others) if other.is_running).interrupt()
+            self._stop(part.line, body)
         elif elsewhere:
             self._others.append(OtherTerminal(part, body, self.folder, self._terminal.exported()))
             self._others[-1].wait_for_the_first_line()
@@ -129,6 +131,18 @@ class Reader:
             expect(part.line, printed, self._terminal.type(part.line, commands))
         elif part.kind == "python":
             self._run(part.line, body)
+
+    def _stop(self, line: int, command: str) -> None:
+        """Stop the newest terminal with this command, and wait until no process listens on the page's port."""
+        terminals = [other for other in self._others if not other.is_stopped and other.runs(command)]
+        if not terminals or not terminals[-1].is_running:
+            raise PageError(line, f"no terminal runs {command or 'a command'!r}")
+        terminals[-1].interrupt()
+        ends_at = time.monotonic() + SECONDS
+        while is_listening(self.port):
+            if time.monotonic() > ends_at:
+                raise PageError(line, f"a process still listens on port {self.port}")
+            select.select([], [], [], 0.05)
 
     def _run(self, line: int, body: str) -> None:
         done = subprocess.run(
@@ -199,7 +213,7 @@ class OtherTerminal:
 
     def __init__(self, part: Part, body: str, folder: Path, environment: dict[str, str]) -> None:
         commands, printed = console_parts(body) if part.kind == "console" else (body, "")
-        self._line, self._expected = part.line, printed
+        self._line, self._commands, self._expected, self.is_stopped = part.line, commands, printed, False
         self._log = folder.with_name(f"{folder.name}-line-{part.line}.log")
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -211,6 +225,10 @@ class OtherTerminal:
         """Return once it has begun to say what the page says, or raise `PageError`."""
         first = self._expected.strip().splitlines()[:1] or ["…"]
         self._until(pattern_of(first[0]) + "(\n.*)?")
+
+    def runs(self, command: str) -> bool:
+        """Return whether a line of the block begins with a command."""
+        return any(line.startswith(command) for line in self._commands.splitlines())
 
     @property
     def is_running(self) -> bool:
@@ -224,6 +242,7 @@ class OtherTerminal:
     def interrupt(self) -> None:
         """Press Ctrl-C and wait for the end."""
         self.expect_all()
+        self.is_stopped = True
         os.killpg(self._process.pid, signal.SIGINT)
         self._process.wait(SECONDS)
 
@@ -285,8 +304,16 @@ def kill_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None
     process.wait(SECONDS)
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
+def page_port() -> int:
+    """Return a free port that the system gives to no outgoing connection while the page's server is stopped."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def is_listening(port: int) -> bool:
+    """Return whether a process listens on a local port."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -226,6 +226,28 @@ def test_another_terminal_goes_on_until_it_is_stopped(reader: Reader) -> None:
     reader.work_through([Part(1, "another terminal", ""), other, Part(3, "ctrl-c", ""), Part(4, "bash", "true")])
 
 
+def test_ctrl_c_stops_the_terminal_with_its_command_although_a_newer_one_runs(reader: Reader) -> None:
+    serve = "python -u -m http.server --bind 127.0.0.1 8123"
+    server = Part(2, "console", f"$ {serve}\nServing HTTP on 127.0.0.1 …\n")
+    commands = "echo asked; until [ -e answer ]; do sleep 0.05; done; echo answered"
+    newer = Part(4, "console", f"$ {commands}\nasked\nanswered\n")
+    elsewhere = Part(1, "another terminal", "")
+
+    stop, again, answer = Part(5, "ctrl-c", "python"), server._replace(line=7), Part(8, "bash", "touch answer")
+    reader.work_through([elsewhere, server, elsewhere, newer, stop, elsewhere, again, answer])
+
+
+def test_ctrl_c_without_a_terminal_to_stop_fails_with_its_line(reader: Reader) -> None:
+    with pytest.raises(PageError, match="line 2: no terminal runs 'ringi demo"):
+        reader.work_through([Part(2, "ctrl-c", "ringi demo")])
+
+
+def test_a_marker_names_the_command_to_stop() -> None:
+    text = "<!-- ctrl-c -->\n<!-- ctrl-c: ringi demo -->\n"
+
+    assert parts_of(text) == [Part(1, "ctrl-c", ""), Part(2, "ctrl-c", "ringi demo")]
+
+
 def test_a_block_may_stand_in_a_list() -> None:
     text = '1. Save it:\n\n   ```python title="a.py"\n   if True:\n       pass\n   ```\n'
 
