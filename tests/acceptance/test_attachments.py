@@ -86,7 +86,7 @@ async def test_a_file_is_dropped_and_removed(person: Page, house: DemoServer) ->
 async def test_what_is_refused_says_why_in_words(person: Page, house: DemoServer) -> None:
     detail = await opened(person, house, ask(house, "Refused", form={"fields": [PHOTO, ANY]}))
     box = await attach(detail, "photo", "photo.png", b"<svg onload='x()'/>")
-    await expect(box.get_by_role("alert")).to_have_text("This kind of file is not taken here.", timeout=WAIT)
+    await expect(box.get_by_role("alert")).to_have_text("This kind of file is not accepted here.", timeout=WAIT)
     box = await attach(detail, "any", "large.bin", b"x" * 1001)
     await expect(box.get_by_role("alert")).to_contain_text("not over 1,000 byte", timeout=WAIT)
 

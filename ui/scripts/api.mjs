@@ -1,4 +1,4 @@
-// Writes src/api/schema.ts from the server's description of its API and its names of events; with --check it only tells whether that is stale.
+// Write src/api/schema.ts from the server's OpenAPI document and event names; with --check only report whether it is stale.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -31,24 +31,24 @@ function record({ propertyNames, additionalProperties: { $ref } }) {
   return `Partial<Record<${keys}, ${$ref.split("/").at(-1)}>>`;
 }
 
-/** What json-schema-to-typescript cannot know: any JSON is `Json`, and an enumeration of keys has no others. */
-function typed(schema) {
+/** Add types that json-schema-to-typescript cannot derive: `Json` for any JSON, and records with fixed keys. */
+function withTypes(schema) {
   if (schema.additionalProperties === true) return { tsType: "JsonObject" };
   return schema.propertyNames ? { tsType: record(schema) } : schema;
 }
 
-/** A titled property would become a type of its own: Title, Title1, Title2, … */
-function untitled(node) {
-  if (Array.isArray(node)) return node.map(untitled);
+/** Remove titles, because each titled property would become a separate type: Title, Title1, Title2, … */
+function withoutTitles(node) {
+  if (Array.isArray(node)) return node.map(withoutTitles);
   if (typeof node !== "object" || node === null) return node;
-  const kept = Object.entries(node).filter(([key, value]) => key !== "title" || typeof value !== "string");
-  return typed(Object.fromEntries(kept.map(([key, value]) => [key, untitled(value)])));
+  const entries = Object.entries(node).filter(([key, value]) => key !== "title" || typeof value !== "string");
+  return withTypes(Object.fromEntries(entries.map(([key, value]) => [key, withoutTitles(value)])));
 }
 
-async function generated() {
-  const told = execFileSync("python", ["-c", read], { encoding: "utf8" });
-  const { schemas, names } = JSON.parse(told.replaceAll("#/components/schemas/", "#/$defs/"));
-  const $defs = untitled(schemas);
+async function generate() {
+  const output = execFileSync("python", ["-c", read], { encoding: "utf8" });
+  const { schemas, names } = JSON.parse(output.replaceAll("#/components/schemas/", "#/$defs/"));
+  const $defs = withoutTitles(schemas);
   const source = await compile({ title: "Root", type: "object", additionalProperties: false, $defs }, "Root", options);
   const noise = / \*\n \* This interface was referenced by[^*]*\n \* via[^*]*\n/g;
   const constants = Object.entries(names).map(
@@ -57,10 +57,10 @@ async function generated() {
   return [source.replace("export interface Root {}\n", "").replaceAll(noise, ""), ...constants].join("\n");
 }
 
-const wanted = await generated();
+const expected = await generate();
 if (!process.argv.includes("--check")) {
-  writeFileSync(file, wanted);
-} else if (readFileSync(file, "utf8") !== wanted) {
-  console.error("ui/src/api/schema.ts is not what the server says: run `npm --prefix ui run api`");
+  writeFileSync(file, expected);
+} else if (readFileSync(file, "utf8") !== expected) {
+  console.error("ui/src/api/schema.ts is stale: run `npm --prefix ui run api`");
   process.exit(1);
 }

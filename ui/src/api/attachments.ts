@@ -25,7 +25,7 @@ function problemIn(status: number, text: string): ProblemError {
 }
 
 /** Upload a file for a field of a request and report progress, which fetch cannot do. */
-export async function attach(
+export async function uploadAttachment(
   id: string, field: string, file: File, onProgress: (percent: number) => void, signal: AbortSignal,
 ): Promise<AttachedFile> {
   const body = JSON.stringify({ field, name: file.name, data: await encoded(file) });

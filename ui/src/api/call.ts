@@ -16,7 +16,7 @@ export class ProblemError extends Error {
   readonly winner: Winner | undefined;
   /** The current session, and the one that a link would start. */
   readonly people: SignedIn | undefined;
-  /** Why an action is not possible, in the requested language. */
+  /** The reasons against an action, in the requested language. */
   readonly reasons: string[];
 
   constructor(readonly status: number, problem: Partial<ProblemDocument & Pick<NotPossible, "reasons"> & SignedIn>) {

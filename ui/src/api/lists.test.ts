@@ -1,6 +1,6 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
-import { aRequest, completed } from "../testing/fake-server";
+import { aRequest, completedRequest } from "../testing/fake-server";
 import { matchesFilters, isBefore, listPath, withRequest, withoutRequest, type Filters, type Pages } from "./lists";
 import { dropRequest, cacheRequest, reapplyFeedUpdates } from "./requests";
 import type { Request } from "./types";
@@ -69,7 +69,7 @@ test("the address of a list says all its filters", () => {
 
 test("one piece of news moves a request between all lists", () => {
   const client = clientWith([[{ tab: "pending" }, pages(page([5, 3]))], [{ tab: "done" }, pages(page([4]))]]);
-  cacheRequest(client, completed(at(3)));
+  cacheRequest(client, completedRequest(at(3)));
   expect(listIn(client, { tab: "pending" })).toEqual([["r5"]]);
   expect(listIn(client, { tab: "done" })).toEqual([["r4", "r3"]]);
 });
@@ -89,7 +89,7 @@ test("what the feed told while a page was on its way is not lost with the page",
   const asOf = Date.now();
   const fetching = client.fetchQuery({ queryKey: key, queryFn: () => new Promise<Pages>((resolve) => { arrive = resolve; }) });
   cacheRequest(client, at(9));
-  cacheRequest(client, completed(at(5)));
+  cacheRequest(client, completedRequest(at(5)));
   arrive(pages({ ...page([5, 3]), asOf }));
   await fetching;
   await vi.waitFor(() => expect(listIn(client, { tab: "pending" })).toEqual([["r9", "r3"]]));

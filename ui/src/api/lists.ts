@@ -51,7 +51,7 @@ export function isBefore(one: Request, other: Request): boolean {
   return a === b ? one.id > other.id : a > b;
 }
 
-export function newer(old: Request | undefined, request: Request): Request {
+export function newerVersion(old: Request | undefined, request: Request): Request {
   return old && old.version > request.version ? old : request;
 }
 
@@ -68,7 +68,7 @@ export function withRequest(pages: Pages, request: Request): Pages {
   const knownPage = pages.pages.findIndex((page) => page.items.some((item) => item.id === request.id));
   if (knownPage >= 0) {
     const items = pages.pages[knownPage]?.items ?? [];
-    return withItems(pages, knownPage, items.map((item) => (item.id === request.id ? newer(item, request) : item)));
+    return withItems(pages, knownPage, items.map((item) => (item.id === request.id ? newerVersion(item, request) : item)));
   }
   const last = pages.pages.length - 1;
   const pageIndex = pages.pages.findIndex((page) => page.items.some((item) => isBefore(request, item)));

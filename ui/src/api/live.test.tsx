@@ -3,7 +3,7 @@ import { act, render, screen, waitFor } from "@testing-library/react";
 import { beforeEach, expect, test, vi } from "vitest";
 import { App } from "../app";
 import ThreadPage from "../thread/thread-page";
-import { aRequest, completed, FakeEventSource, serve, show } from "../testing/fake-server";
+import { aRequest, completedRequest, FakeEventSource, serve, show } from "../testing/fake-server";
 import { useFeed } from "./feed";
 import { cacheRequest, requestQuery } from "./requests";
 import { feedEvents } from "./schema";
@@ -42,7 +42,7 @@ test("a stream that was refused is opened again after the last number, and shows
 
 test("an older version of a request never replaces a newer one", () => {
   const client = new QueryClient();
-  const done = completed(aRequest({}));
+  const done = completedRequest(aRequest({}));
   cacheRequest(client, done);
   cacheRequest(client, aRequest({}));
   expect(client.getQueryData(["request", "r1"])).toBe(done);
@@ -53,7 +53,7 @@ test("a request that was on its way from the server while the feed told of a cha
   let arrive = (_reply: [number, unknown]) => {};
   serve(() => new Promise((resolve) => { arrive = resolve; }));
   const fetching = client.fetchQuery(requestQuery("r1"));
-  const done = completed(aRequest({}));
+  const done = completedRequest(aRequest({}));
   cacheRequest(client, done);
   arrive([200, aRequest({})]);
   expect(await fetching).toEqual(done);
@@ -81,7 +81,7 @@ test("a link signs in once; the feed brings requests into the list, and what end
   const request = aRequest({});
   act(() => FakeEventSource.last.send("request.created", { type: "request.created", position: 1, request }, "1"));
   expect((await screen.findByTestId("request-row")).textContent).toContain("Refund order 1182?");
-  act(() => FakeEventSource.last.send("request.completed", { type: "request.completed", position: 2, request: completed(request) }, "2"));
+  act(() => FakeEventSource.last.send("request.completed", { type: "request.completed", position: 2, request: completedRequest(request) }, "2"));
   await waitFor(() => expect(screen.getByTestId("request-row").dataset).toMatchObject({ status: "completed", left: "true" }));
   expect(screen.getByTestId("request-row").textContent).toContain("approved by ann");
 });

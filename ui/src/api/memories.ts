@@ -20,11 +20,11 @@ export function useMemories() {
   });
 }
 
-/** Change one memory, unless somebody changed it since `toldAt`. */
-export function useEditMemory(id: string, toldAt: string) {
+/** Change one memory, unless it was changed after `savedAt`. */
+export function useEditMemory(id: string, savedAt: string) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (data: JsonObject) => call<Memory>("PATCH", memoryPath(id), { data, told_at: toldAt }),
+    mutationFn: (data: JsonObject) => call<Memory>("PATCH", memoryPath(id), { data, told_at: savedAt }),
     onSettled: () => client.invalidateQueries({ queryKey: ["memories"] }),
   });
 }

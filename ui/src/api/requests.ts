@@ -3,7 +3,7 @@ import {
   type QueryFunctionContext, type QueryKey,
 } from "@tanstack/react-query";
 import { call, isStatus } from "./call";
-import { matchesFilters, includesRequest, listPath, newer, withRequest, withoutRequest, type Filters, type ListPage, type Pages } from "./lists";
+import { matchesFilters, includesRequest, listPath, newerVersion, withRequest, withoutRequest, type Filters, type ListPage, type Pages } from "./lists";
 import type { Answer, Page, Request, Session } from "./types";
 
 const path = (id: string) => `/v1/requests/${encodeURIComponent(id)}`;
@@ -30,7 +30,7 @@ export const requestQuery = (id: string) => ({
   queryFn: async ({ client }: QueryFunctionContext) => {
     const loaded = await call<Request>("GET", path(id));
     // The feed may have delivered a newer version in the meantime.
-    return newer(client.getQueryData<Request>(["request", id]), loaded);
+    return newerVersion(client.getQueryData<Request>(["request", id]), loaded);
   },
 });
 
@@ -78,7 +78,7 @@ function updateList(client: QueryClient, queryKey: QueryKey, request: Request): 
 
 /** Put a request into every cached query that shows it, unless it is older than the cached version. */
 export function cacheRequest(client: QueryClient, request: Request): void {
-  const latest = newer(client.getQueryData<Request>(["request", request.id]), request);
+  const latest = newerVersion(client.getQueryData<Request>(["request", request.id]), request);
   client.setQueryData(["request", request.id], latest);
   for (const { queryKey } of client.getQueryCache().findAll({ queryKey: lists })) updateList(client, queryKey, latest);
   refreshSoon(client, ["counts"], 300);

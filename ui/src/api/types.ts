@@ -17,7 +17,7 @@ type KeyOf<F> = F extends unknown ? keyof F : never;
 type ValueOf<F, K> = F extends unknown ? (K extends keyof F ? F[K] : never) : never;
 
 export type FieldType = Field["type"];
-/** Any field: the properties that all have, and optional ones that some have. */
+/** A field of any type: the properties of all types, and those of some as optional ones. */
 export type FormField = Pick<Field, "name" | "type">
   & { [K in Exclude<KeyOf<Field>, "default">]?: ValueOf<Field, K> }
   & { default?: api.Json };

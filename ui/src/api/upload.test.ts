@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { uploadWithProgress } from "./upload";
 
-/** A call as XMLHttpRequest makes it, whose reply has begun as soon as it is sent. */
+/** A fake XMLHttpRequest that starts its reply as soon as it is sent. */
 class FakeCall extends EventTarget {
   static readonly HEADERS_RECEIVED = 2;
   upload = new EventTarget();

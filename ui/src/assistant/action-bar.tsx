@@ -7,7 +7,7 @@ import { ConfirmClear } from "./confirm-clear";
 import type { Assistant } from "./use-assistant";
 import { showPlan } from "./use-assistant";
 import type { AssistantAction, Fix, Reason } from "./types";
-import { useAssistantWords } from "./words";
+import { useAssistantStrings } from "./strings";
 import "./assistant.css";
 
 const Inspector = lazyWithRetry(() => import("./inspector").then((module) => ({ default: module.Inspector })));
@@ -73,16 +73,16 @@ function ReasonLine({ reason, met, ...doing }: ActionProps & { reason: Reason; m
 
 /** The reasons of a disabled action: the first one with its fix, the others folded. */
 function Reasons({ action, ...doing }: ActionProps & { action: AssistantAction }) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const { have, need } = action;
   const [first, ...others] = action.reasons.toSorted(peopleFirst);
   if (!first) return null;
   return (
     <>
-      <ReasonLine reason={first} met={have < need ? words.needsMet(have, need) : ""} {...doing} />
+      <ReasonLine reason={first} met={have < need ? strings.requirementCount(have, need) : ""} {...doing} />
       {others.length > 0 && (
         <details className="action-more">
-          <summary>{words.moreReasons(others.length)}</summary>
+          <summary>{strings.moreReasons(others.length)}</summary>
           {others.map((reason) => <ReasonLine key={`${reason.code} ${reason.key}`} reason={reason} {...doing} />)}
         </details>
       )}
@@ -93,9 +93,9 @@ function Reasons({ action, ...doing }: ActionProps & { action: AssistantAction }
 /** One action. It keeps its place when it is disabled. */
 function Action({ action, primary, ...doing }: ActionProps & { action: AssistantAction; primary: boolean }) {
   const { assistant, act } = doing;
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const { id, type, label, description } = action;
-  const isNothingToClear = type === "cancel" && !assistant.isBegun;
+  const isNothingToClear = type === "cancel" && !assistant.isStarted;
   const enabled = action.enabled && !isNothingToClear;
   return (
     <li className="action" data-testid="action" data-id={id} data-enabled={enabled}>
@@ -106,7 +106,7 @@ function Action({ action, primary, ...doing }: ActionProps & { action: Assistant
         {visible(label)}
       </Button>
       <div id={`why-${id}`} className="action-why">
-        {isNothingToClear ? <span data-testid="reason">{words.nothingBegun}</span> : !enabled && <Reasons action={action} {...doing} />}
+        {isNothingToClear ? <span data-testid="reason">{strings.emptyConversation}</span> : !enabled && <Reasons action={action} {...doing} />}
       </div>
     </li>
   );
@@ -114,7 +114,7 @@ function Action({ action, primary, ...doing }: ActionProps & { action: Assistant
 
 /** The actions below the chat: buttons for the possible ones, reasons for the others. */
 export function ActionBar({ assistant, id }: { assistant: Assistant; id: string }) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const [clearing, setClearing] = useState(false);
   const [inspecting, setInspecting] = useState<"closed" | "open" | "never">("never");
   const act = (actionId: string) => {
@@ -128,13 +128,13 @@ export function ActionBar({ assistant, id }: { assistant: Assistant; id: string 
   // The last possible plan or apply action is the primary button.
   const primary = assistant.actions.findLast(({ enabled, type }) => enabled && (type === "plan" || type === "apply"))?.id;
   return (
-    <section className="actions" aria-label={words.actions} data-testid="actions">
-      <Problem error={assistant.refusal} title={words.actionRefused} closable={{ onClose: assistant.dismiss, "aria-label": words.closeMemory }} />
+    <section className="actions" aria-label={strings.actions} data-testid="actions">
+      <Problem error={assistant.refusal} title={strings.actionRefused} closable={{ onClose: assistant.dismiss, "aria-label": strings.closeMemory }} />
       {clearing && <ConfirmClear id={id} onBack={() => setClearing(false)} />}
       <ul tabIndex={-1}>
         {assistant.actions.map((action) => <Action key={action.id} action={action} primary={action.id === primary} assistant={assistant} act={act} />)}
         <li className="action action-memory">
-          <Button block type="dashed" onClick={() => setInspecting("open")} data-testid="open-memory">{words.openMemory}</Button>
+          <Button block type="dashed" onClick={() => setInspecting("open")} data-testid="open-memory">{strings.openMemory}</Button>
         </li>
       </ul>
       {inspecting !== "never" && (

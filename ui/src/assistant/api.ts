@@ -66,12 +66,12 @@ export function useChanges(id: string) {
 }
 
 /** Reload the memory when the conversation changes, and when one of its background requests changes. */
-export function useRefresh(id: string, stamp: string, enabled: boolean): void {
+export function useRefreshMemory(id: string, stamp: string, enabled: boolean): void {
   const client = useQueryClient();
-  const seen = useRef<string>(undefined);
+  const lastStamp = useRef<string>(undefined);
   useEffect(() => {
-    if (!enabled || seen.current === stamp) return;
-    seen.current = stamp;
+    if (!enabled || lastStamp.current === stamp) return;
+    lastStamp.current = stamp;
     refreshSoon(client, keyOf(id), 50);
   }, [client, id, stamp, enabled]);
   useEffect(() => {
@@ -107,10 +107,10 @@ export function useRunCommand(id: string, agent: string, onStarted: () => void) 
 
 /** Dismiss an error when the conversation changes. */
 export function useResetOnChange(stamp: string, isRefused: boolean, forget: () => void): void {
-  const seen = useRef(stamp);
+  const lastStamp = useRef(stamp);
   useEffect(() => {
-    if (seen.current === stamp) return;
-    seen.current = stamp;
+    if (lastStamp.current === stamp) return;
+    lastStamp.current = stamp;
     if (isRefused) forget();
   }, [stamp, isRefused, forget]);
 }

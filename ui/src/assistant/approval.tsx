@@ -7,9 +7,9 @@ import type { Plan } from "./types";
 import { inLanguage } from "./value";
 
 /** Tell whether a request's arguments equal the plan, and the card shows all of it. */
-function isSame({ plan, steps }: Plan, { plan: asked, steps: askedSteps, ...more }: { plan?: Json; steps?: Json }, language: string): boolean {
-  const said = steps.map(({ id, title, action, args }) => ({ id, title, action, args }));
-  return isEqual(asked, plan) && isEqual(askedSteps, said) && Object.keys(more).length === 0 && isEqual(inLanguage(plan, language), plan);
+function isSame({ plan, steps }: Plan, { plan: requestedPlan, steps: requestedSteps, ...more }: { plan?: Json; steps?: Json }, language: string): boolean {
+  const planSteps = steps.map(({ id, title, action, args }) => ({ id, title, action, args }));
+  return isEqual(requestedPlan, plan) && isEqual(requestedSteps, planSteps) && Object.keys(more).length === 0 && isEqual(inLanguage(plan, language), plan);
 }
 
 interface ApprovalProps {

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { cacheRequest } from "../api/requests";
 import ChatPage from "../chat/chat-page";
 import { aPlan, anAction, anApproval, anItem, FakeAssistant } from "../testing/fake-assistant";
-import { aRequest, completed, show } from "../testing/fake-server";
+import { aRequest, completedRequest, show } from "../testing/fake-server";
 import type { Reason } from "./types";
 
 beforeEach(() => window.history.replaceState(null, "", "/chat/t1"));
@@ -28,16 +28,16 @@ function opened(prepare: (server: FakeAssistant) => void = () => undefined) {
 }
 
 test("an agent that is no assistant has no bar of actions", async () => {
-  const asked: string[] = [];
+  const routes: string[] = [];
   opened((one) => {
     one.extraReply = (route) => {
-      asked.push(route);
+      routes.push(route);
       return undefined;
     };
   });
   await screen.findByTestId("send");
   expect(screen.queryByTestId("actions")).toBeNull();
-  expect(asked.filter((route) => route.includes("assistants"))).toEqual([]);
+  expect(routes.filter((route) => route.includes("assistants"))).toEqual([]);
 });
 
 test("what can be done is a button, and what cannot says why in words, with the way on", async () => {
@@ -123,7 +123,7 @@ test("nothing can be cleared in a conversation that nobody has begun", async () 
   show(<ChatPage id={undefined} />);
   const clear = await action("cancel");
   expect(within(clear).getByTestId("do-action").hasAttribute("disabled")).toBe(true);
-  expect(within(clear).getByTestId("reason").textContent).toContain("Nothing has been begun");
+  expect(within(clear).getByTestId("reason").textContent).toContain("Nothing has started");
 });
 
 test("a plan shows what each step calls before what the agent says of it, and the call is open where it says more", async () => {
@@ -137,9 +137,9 @@ test("a plan shows what each step calls before what the agent says of it, and th
   const content = await screen.findByTestId("plan-content");
   expect(within(content).getByTestId("step-action").textContent).toBe("add_milestone");
   expect(within(content).getByTestId("step-args").textContent).toMatch(/owner.*user-006.*due.*2026-12-04.*parts.*"a"/s);
-  const said = within(content).getByTestId("plan-words");
-  expect(said.textContent).toContain("not checked");
-  expect(within(content).getByTestId("plan-step").compareDocumentPosition(said) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
+  const planText = within(content).getByTestId("plan-words");
+  expect(planText.textContent).toContain("not checked");
+  expect(within(content).getByTestId("plan-step").compareDocumentPosition(planText) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
   const facts = await screen.findByTestId("facts");
   expect(facts.closest("details")).not.toBeNull();
   cacheRequest(client, { ...request, version: request.version + 1, digest: "sha256:other", action: { ...request.action, name: "executeWorkflow", args: { ...request.action?.args, notify: "all" } } });
@@ -156,7 +156,7 @@ test("a question that is asked beside the talk stands in the column, and stays a
   const card = await screen.findByTestId("request-detail");
   expect(card.textContent).toContain("What is the goal?");
   expect(screen.getByTestId("send")).toBeTruthy();
-  const answered = completed(request);
+  const answered = completedRequest(request);
   server.requests.set("q1", answered);
   server.asks = [];
   server.move();
@@ -280,11 +280,11 @@ test("what a card shows is folded where it is said, as long as the card shows it
   });
   const line = await screen.findByTestId("on-card");
   expect(line.textContent).not.toContain("First the site");
-  await userEvent.click(within(line).getByText("Make a plan, version 1: as on its card"));
+  await userEvent.click(within(line).getByText("Make a plan, version 1: see its card"));
   await within(line).findByText(/First the site 1/);
   tell(server, 2);
   server.plans = [aPlan({ version: 2 })];
-  await screen.findByText("Make a plan, version 2: as on its card");
+  await screen.findByText("Make a plan, version 2: see its card");
   await waitFor(() => expect(screen.getAllByTestId("on-card")).toHaveLength(1));
 });
 

@@ -8,7 +8,7 @@ import { ConfirmClear } from "./confirm-clear";
 import { MemoryItems } from "./memory-items";
 import type { AssistantAction, MemoryItem, Run } from "./types";
 import type { Assistant } from "./use-assistant";
-import { named, useAssistantWords } from "./words";
+import { labelOf, useAssistantStrings } from "./strings";
 
 type Tab = "items" | "runs" | "history";
 const tabs: Tab[] = ["items", "runs", "history"];
@@ -19,14 +19,14 @@ interface RunsProps {
 }
 
 function Runs({ runs, actions }: RunsProps) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const nameOf = (workflow: string) => actions.find(({ workflowName }) => workflowName === workflow)?.label ?? workflow;
-  if (runs.length === 0) return <p className="quiet">{words.noRuns}</p>;
+  if (runs.length === 0) return <p className="quiet">{strings.noRuns}</p>;
   return (
     <ul className="inspector-rows">
       {runs.map(({ workflow, status, at, error }) => (
         <li key={workflow} data-testid="memory-run" data-status={status}>
-          <div><strong>{visible(nameOf(workflow))}</strong> <span className="quiet">{named(words.planStatuses, status)}{at && <> · <Clock at={at} /></>}</span></div>
+          <div><strong>{visible(nameOf(workflow))}</strong> <span className="quiet">{labelOf(strings.planStatuses, status)}{at && <> · <Clock at={at} /></>}</span></div>
           {error && <p className="error-text">{visible(error)}</p>}
         </li>
       ))}
@@ -43,7 +43,7 @@ interface InspectorProps {
 
 /** The drawer with the memory of a conversation: values, workflow runs and history. */
 export function Inspector({ id, assistant, open, onClose }: InspectorProps) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const narrow = useNarrow();
   const [tab, setTab] = useState<Tab>("items");
   const [of, setOf] = useState<MemoryItem>();
@@ -58,16 +58,16 @@ export function Inspector({ id, assistant, open, onClose }: InspectorProps) {
   };
   return (
     <Drawer
-      open={open} onClose={close} size={narrow ? "100%" : 520} title={words.contextMemory} closable={{ "aria-label": words.closeMemory }} className="inspector"
+      open={open} onClose={close} size={narrow ? "100%" : 520} title={strings.contextMemory} closable={{ "aria-label": strings.closeMemory }} className="inspector"
       getContainer={() => document.querySelector<HTMLElement>(".app") ?? document.body}
     >
       <div className="inspector-body" data-testid="memory-inspector">
-        <Segmented block aria-label={words.contextMemory} options={tabs.map((value) => ({ value, label: words.memoryTabs[value] }))} value={tab} onChange={setTab} />
+        <Segmented block aria-label={strings.contextMemory} options={tabs.map((value) => ({ value, label: strings.memoryTabs[value] }))} value={tab} onChange={setTab} />
         {tab === "items" && <MemoryItems assistant={assistant} onWhy={why} />}
         {tab === "runs" && <Runs runs={assistant.memory?.runs ?? []} actions={assistant.actions} />}
         {tab === "history" && <MemoryHistory id={id} of={of} onAll={() => setOf(undefined)} />}
         {clearing ? <ConfirmClear id={id} onBack={() => setClearing(false)} />
-          : assistant.isBegun && <Button danger onClick={() => setClearing(true)} data-testid="clear-context">{words.clearContext}</Button>}
+          : assistant.isStarted && <Button danger onClick={() => setClearing(true)} data-testid="clear-context">{strings.clearContext}</Button>}
       </div>
     </Drawer>
   );

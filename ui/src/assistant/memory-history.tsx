@@ -9,7 +9,7 @@ import { ValueChange } from "./value-change";
 import { Provenance } from "./provenance";
 import type { Change as MemoryChange, MemoryItem } from "./types";
 import { Value } from "./value";
-import { named, useAssistantWords } from "./words";
+import { labelOf, useAssistantStrings } from "./strings";
 
 function Values({ change: { before, after } }: { change: MemoryChange }) {
   if (before !== null && after !== null) return <ValueChange before={before} after={after} />;
@@ -26,7 +26,7 @@ interface MemoryHistoryProps {
 
 /** The changes of a memory, newest first. */
 export function MemoryHistory({ id, of, onAll }: MemoryHistoryProps) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useChanges(id);
   const isNew = isStatus(error, 404);
   const all = data?.pages.flatMap((page) => page.items) ?? [];
@@ -35,23 +35,23 @@ export function MemoryHistory({ id, of, onAll }: MemoryHistoryProps) {
     <>
       {of && (
         <Flex gap="small" align="center" wrap>
-          <strong>{words.changesOf(visible(of.title || of.key))}</strong>
-          <Button size="small" onClick={onAll} data-testid="all-changes">{words.allChanges}</Button>
+          <strong>{strings.changesOf(visible(of.title || of.key))}</strong>
+          <Button size="small" onClick={onAll} data-testid="all-changes">{strings.allChanges}</Button>
         </Flex>
       )}
       {error && !data && !isNew && <Problem error={error} retry={() => void refetch()} />}
       {!data && !error && <Loading />}
-      {(data || isNew) && changes.length === 0 && <p className="quiet">{words.noChanges}</p>}
+      {(data || isNew) && changes.length === 0 && <p className="quiet">{strings.noChanges}</p>}
       <ol className="inspector-rows detail">
         {changes.map((change) => (
           <li key={change.number} data-testid="memory-change" data-op={change.op} data-key={change.key}>
-            <div><strong>{visible(change.title || change.key)}</strong> <span className="quiet">{named(words.ops, change.op)} · <Clock at={change.at} /></span></div>
+            <div><strong>{visible(change.title || change.key)}</strong> <span className="quiet">{labelOf(strings.changeTypes, change.op)} · <Clock at={change.at} /></span></div>
             <Values change={change} />
             <Provenance source={change.source} />
           </li>
         ))}
       </ol>
-      {hasNextPage && <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{words.moreChanges}</Button>}
+      {hasNextPage && <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{strings.earlierChanges}</Button>}
     </>
   );
 }

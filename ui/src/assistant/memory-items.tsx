@@ -5,14 +5,14 @@ import { Provenance } from "./provenance";
 import type { MemoryItem } from "./types";
 import type { Assistant } from "./use-assistant";
 import { Value } from "./value";
-import { named, useAssistantWords } from "./words";
+import { labelOf, useAssistantStrings } from "./strings";
 
 const colours: Record<string, string> = { collected: "success", error: "error", pending: "default", not_needed: "default" };
 
 function Status({ item: { status, isFresh } }: { item: MemoryItem }) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const isStale = status === "collected" && !isFresh;
-  return <Tag color={isStale ? "warning" : colours[status]} data-testid="item-status" data-status={isStale ? "stale" : status}>{isStale ? words.stale : named(words.itemStatuses, status)}</Tag>;
+  return <Tag color={isStale ? "warning" : colours[status]} data-testid="item-status" data-status={isStale ? "stale" : status}>{isStale ? strings.stale : labelOf(strings.itemStatuses, status)}</Tag>;
 }
 
 interface ItemProps {
@@ -22,7 +22,7 @@ interface ItemProps {
 }
 
 function Item({ item, assistant, onWhy }: ItemProps) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const { key, title, description, status, value, how, source, observedAt, freshUntil, isFresh, scope, error } = item;
   const name = visible(title || key);
   const isKnown = status === "collected";
@@ -31,24 +31,24 @@ function Item({ item, assistant, onWhy }: ItemProps) {
     <li data-testid="memory-item" data-key={key} data-status={status}>
       <div className="item-head"><strong>{name}</strong> <Status item={item} /></div>
       {description && <p className="quiet">{visible(description)}</p>}
-      <div className="item-value" data-testid="item-value">{isKnown || value !== null ? <Value value={value} /> : <span className="quiet">{words.notKnown} · {named(words.hows, how)}</span>}</div>
+      <div className="item-value" data-testid="item-value">{isKnown || value !== null ? <Value value={value} /> : <span className="quiet">{strings.unknownValue} · {labelOf(strings.valueOrigins, how)}</span>}</div>
       {error && <p className="error-text">{visible(error)}</p>}
       <div className="item-facts quiet">
         {source && isKnown && <Provenance source={source} />}
         {observedAt && <Clock at={observedAt} />}
-        {freshUntil && isFresh && <span>{words.freshUntil(new Date(freshUntil).toLocaleTimeString(words.language, { hour: "2-digit", minute: "2-digit" }))}</span>}
-        {scope === "user" && <span>{words.scopeUser}</span>}
+        {freshUntil && isFresh && <span>{strings.freshUntil(new Date(freshUntil).toLocaleTimeString(strings.language, { hour: "2-digit", minute: "2-digit" }))}</span>}
+        {scope === "user" && <span>{strings.userScope}</span>}
       </div>
       <Flex gap="small" wrap>
         {command && (
           <Button
             size="small" disabled={assistant.pendingCommand !== undefined} loading={assistant.pendingCommand === command} onClick={() => assistant.runCommand(command)}
-            data-testid="item-fix" aria-label={`${how === "handler" ? words.fetchAgain : words.askForIt}: ${name}`}
+            data-testid="item-fix" aria-label={`${how === "handler" ? strings.fetchAgain : strings.askForValue}: ${name}`}
           >
-            {how === "handler" ? words.fetchAgain : words.askForIt}
+            {how === "handler" ? strings.fetchAgain : strings.askForValue}
           </Button>
         )}
-        <Button size="small" type="link" onClick={onWhy} data-testid="item-why" aria-label={`${words.why} ${name}`}>{words.why}</Button>
+        <Button size="small" type="link" onClick={onWhy} data-testid="item-why" aria-label={`${strings.why} ${name}`}>{strings.why}</Button>
       </Flex>
     </li>
   );
@@ -56,12 +56,12 @@ function Item({ item, assistant, onWhy }: ItemProps) {
 
 /** The values that the assistant knows or needs, with their origins. */
 export function MemoryItems({ assistant, onWhy }: { assistant: Assistant; onWhy: (item: MemoryItem) => void }) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const items = assistant.memory?.items ?? [];
   return (
     <>
-      <p className="quiet">{words.memoryHow}</p>
-      {items.length === 0 && <p className="quiet">{words.nothingKnown}</p>}
+      <p className="quiet">{strings.correctMemoryHint}</p>
+      {items.length === 0 && <p className="quiet">{strings.emptyMemory}</p>}
       <ul className="inspector-rows">
         {items.map((item) => <Item key={item.key} item={item} assistant={assistant} onWhy={() => onWhy(item)} />)}
       </ul>

@@ -11,35 +11,35 @@ import { versionsOf } from "./diff";
 import { PlanFailedAlert, NoRequestAlert } from "./plan-alerts";
 import { PlanObsoleteAlert } from "./plan-obsolete-alert";
 import type { Feedback, Plan } from "./types";
-import { named, useAssistantWords } from "./words";
+import { labelOf, useAssistantStrings } from "./strings";
 
 const colours: Record<string, string> = {
   planning: "processing", planned: "warning", executing: "processing", completed: "success", obsolete: "warning", failed: "error",
 };
 
 function Status({ status }: { status: string }) {
-  const { planStatuses } = useAssistantWords();
+  const { planStatuses } = useAssistantStrings();
   const moves = status === "planning" || status === "executing";
   return (
     <Tag color={colours[status]} data-testid="plan-status" data-status={status} className="plan-status">
       {moves && <span className="activity-dot" aria-hidden="true" />}
-      {named(planStatuses, status)}
+      {labelOf(planStatuses, status)}
     </Tag>
   );
 }
 
 /** The remarks about a plan, with the version that addresses each. */
 function PlanFeedback({ id, feedback }: { id: string; feedback: Feedback[] }) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   if (feedback.length === 0) return null;
   return (
-    <Disclosure id={`${id}-feedback`} testId="plan-feedback" summary={<span>{words.feedbackTitle} <span className="quiet">({feedback.length})</span></span>}>
+    <Disclosure id={`${id}-feedback`} testId="plan-feedback" summary={<span>{strings.feedbackTitle} <span className="quiet">({feedback.length})</span></span>}>
       <ul className="plan-changes">
         {feedback.map((one) => (
           <li key={one.id} data-testid="feedback">
             <div>“{visible(one.text)}”</div>
             <div className="quiet">
-              {actorName(one.by, words)} · <Clock at={one.at} /> · {one.addressedIn === null ? words.notTakenUp : words.takenUp(one.addressedIn)}
+              {actorName(one.by, strings)} · <Clock at={one.at} /> · {one.addressedIn === null ? strings.notAddressed : strings.addressedInVersion(one.addressedIn)}
             </div>
           </li>
         ))}
@@ -50,26 +50,26 @@ function PlanFeedback({ id, feedback }: { id: string; feedback: Feedback[] }) {
 
 interface VersionsProps {
   plan: Plan;
-  shown: number;
+  selected: number;
   show: (version: number) => void;
 }
 
-function Versions({ plan, shown, show }: VersionsProps) {
-  const words = useAssistantWords();
-  const options = versionsOf(plan).map(({ version }) => ({ value: version, label: `v${version}`, title: words.planVersion(version) }));
-  if (options.length < 2) return <span className="quiet" data-testid="plan-version">{words.planVersion(plan.version)}</span>;
-  return <div data-testid="plan-versions"><Segmented size="small" aria-label={words.versions} options={options} value={shown} onChange={show} /></div>;
+function Versions({ plan, selected, show }: VersionsProps) {
+  const strings = useAssistantStrings();
+  const options = versionsOf(plan).map(({ version }) => ({ value: version, label: `v${version}`, title: strings.planVersion(version) }));
+  if (options.length < 2) return <span className="quiet" data-testid="plan-version">{strings.planVersion(plan.version)}</span>;
+  return <div data-testid="plan-versions"><Segmented size="small" aria-label={strings.versions} options={options} value={selected} onChange={show} /></div>;
 }
 
 /** The selected version; a new version is selected when it appears. */
 function useSelectedVersion(plan: Plan) {
-  const [chosen, choose] = useState({ of: plan.version, version: plan.version });
-  const shown = chosen.of === plan.version ? chosen.version : plan.version;
+  const [selection, select] = useState({ of: plan.version, version: plan.version });
+  const selected = selection.of === plan.version ? selection.version : plan.version;
   const all = versionsOf(plan);
-  const at = all.findIndex(({ version }) => version === shown);
+  const at = all.findIndex(({ version }) => version === selected);
   return {
-    content: all[at] ?? plan, before: all[at - 1], isNewest: shown === plan.version,
-    show: (version: number) => choose({ of: plan.version, version }),
+    content: all[at] ?? plan, before: all[at - 1], isNewest: selected === plan.version,
+    show: (version: number) => select({ of: plan.version, version }),
   };
 }
 
@@ -85,7 +85,7 @@ interface PlanCardProps {
 
 /** A plan in the chat: its content, versions, remarks, and its approval request. */
 export const PlanCard = memo(function PlanCard({ id, plan, title, pendingCommand, runCommand, onDecided }: PlanCardProps) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const { content, before, isNewest, show } = useSelectedVersion(plan);
   const { status, approval, request } = plan;
   // Without an open request, ask again for the same content, and open the editor in the new version.
@@ -96,27 +96,27 @@ export const PlanCard = memo(function PlanCard({ id, plan, title, pendingCommand
   };
   const pinned = plan.pinned.map(({ key, title: name }) => visible(name || key)).join(", ");
   return (
-    <section id={id} className="plan" tabIndex={-1} aria-label={title ?? words.plan} data-testid="plan-card" data-status={status} data-version={plan.version}>
+    <section id={id} className="plan" tabIndex={-1} aria-label={title ?? strings.plan} data-testid="plan-card" data-status={status} data-version={plan.version}>
       <header className="plan-head">
-        <h2>{visible(title ?? words.plan)}</h2>
+        <h2>{visible(title ?? strings.plan)}</h2>
         <Status status={status} />
-        <Versions plan={plan} shown={content.version} show={show} />
+        <Versions plan={plan} selected={content.version} show={show} />
         {plan.updatedAt && <span className="quiet"><Clock at={plan.updatedAt} /></span>}
       </header>
       {!isNewest && (
         <Flex gap="small" align="center" wrap className="quiet">
-          {words.newestVersion} <Button size="small" onClick={() => show(plan.version)}>{words.toNewestVersion}</Button>
+          {strings.notNewestVersion} <Button size="small" onClick={() => show(plan.version)}>{strings.openNewestVersion}</Button>
         </Flex>
       )}
       {isNewest && status === "obsolete" && <PlanObsoleteAlert plan={plan} pendingCommand={pendingCommand} runCommand={runCommand} onEdit={edit} />}
       {isNewest && status === "failed" && <PlanFailedAlert plan={plan} pendingCommand={pendingCommand} runCommand={runCommand} />}
       {isNewest && status === "planned" && !request && plan.threadId === null && <NoRequestAlert plan={plan} pendingCommand={pendingCommand} runCommand={runCommand} />}
-      {isNewest && pinned && status !== "planning" && <Alert type="warning" showIcon title={words.pinnedOver(pinned)} data-testid="plan-pinned" />}
-      {isNewest && status === "planning" ? <p className="activity quiet" aria-live="polite">{words.beingPlanned}</p>
+      {isNewest && pinned && status !== "planning" && <Alert type="warning" showIcon title={strings.ignoredChanges(pinned)} data-testid="plan-pinned" />}
+      {isNewest && status === "planning" ? <p className="activity quiet" aria-live="polite">{strings.planningInProgress}</p>
         : <PlanContentView content={content} runs={isNewest && status === "executing"} isStopped={isNewest && status === "failed" && approval !== null} />}
       {before && !(isNewest && status === "planning") && <VersionDiff id={id} before={before} after={content} />}
       <PlanFeedback id={id} feedback={plan.feedback} />
-      {approval && <p className="quiet" data-testid="plan-approved">{words.approvedBy(actorName(approval.by, words))} · <Clock at={approval.at} /></p>}
+      {approval && <p className="quiet" data-testid="plan-approved">{strings.approvedBy(actorName(approval.by, strings))} · <Clock at={approval.at} /></p>}
       {isNewest && request && <Approval key={request.id} plan={plan} id={request.id} edits={edits === plan.version} onDecided={onDecided} />}
     </section>
   );

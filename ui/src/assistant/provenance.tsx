@@ -1,16 +1,16 @@
 import { actorName } from "../request/people";
 import { visible } from "../widgets/visible";
 import type { Source } from "./types";
-import { named, useAssistantWords } from "./words";
+import { labelOf, useAssistantStrings } from "./strings";
 
 /** The origin of a value: its kind, the person or handler, and the quote. */
 export function Provenance({ source }: { source: Source }) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const { kind, actor, quote } = source;
-  const who = actor && (kind === "handler" || kind === "derived" ? visible(actor) : actorName(actor, words));
+  const who = actor && (kind === "handler" || kind === "derived" ? visible(actor) : actorName(actor, strings));
   return (
     <span className="quiet" data-testid="source">
-      {named(words.sources, kind)}{who && ` · ${who}`}{quote && <q className="quote">{visible(quote)}</q>}
+      {labelOf(strings.sources, kind)}{who && ` · ${who}`}{quote && <q className="quote">{visible(quote)}</q>}
     </span>
   );
 }

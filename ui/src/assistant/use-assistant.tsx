@@ -2,12 +2,12 @@ import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { Agent, Request } from "../api/types";
 import { Question } from "../chat/question";
 import type { Conversation } from "../chat/use-conversation";
-import { useActions, useApprovals, useContextMemory, useResetOnChange, useRunCommand, useRefresh } from "./api";
+import { useActions, useApprovals, useContextMemory, useResetOnChange, useRunCommand, useRefreshMemory } from "./api";
 import { findCardTexts, type CardTexts } from "./plan-card-texts";
 import { PlanCard } from "./plan-card";
 import type { AssistantAction, Memory, Plan } from "./types";
 import { useInsertPositions } from "./use-insert-positions";
-import { useAssistantWords } from "./words";
+import { useAssistantStrings } from "./strings";
 
 /** A card between the messages. */
 export interface Aside {
@@ -29,7 +29,7 @@ export interface Assistant {
   refusal: Error | null;
   dismiss: () => void;
   /** True if the conversation exists on the server. */
-  isBegun: boolean;
+  isStarted: boolean;
   runCommand: (command: string) => void;
 }
 
@@ -55,45 +55,45 @@ export function showPlan(plan: Plan): void {
 }
 
 /** Return the requests that have been open since the page was loaded; answered ones stay visible. */
-function useAskedRequests(memory: Memory | undefined): string[] {
-  const [seen, see] = useState<string[]>([]);
-  const named = (memory?.asks ?? []).flatMap(({ request }) => (request ? [request.id] : []));
-  const fresh = named.filter((id) => !seen.includes(id));
-  if (fresh.length > 0) see([...seen, ...fresh]);
-  return seen;
+function useQuestionIds(memory: Memory | undefined): string[] {
+  const [requestIds, setRequestIds] = useState<string[]>([]);
+  const openIds = (memory?.asks ?? []).flatMap(({ request }) => (request ? [request.id] : []));
+  const fresh = openIds.filter((id) => !requestIds.includes(id));
+  if (fresh.length > 0) setRequestIds([...requestIds, ...fresh]);
+  return requestIds;
 }
 
 /** Scroll to a question when it appears, if this page asked for it. */
-function useScrollToNewQuestion(asked: string[]) {
-  const known = useRef<Set<string> | null>(null);
+function useScrollToNewQuestion(questionIds: string[]) {
+  const earlierIds = useRef<Set<string> | null>(null);
   useEffect(() => {
-    if (!known.current) return;
-    const fresh = asked.find((id) => !known.current?.has(id));
+    if (!earlierIds.current) return;
+    const fresh = questionIds.find((id) => !earlierIds.current?.has(id));
     if (fresh === undefined) return;
-    known.current = null;
+    earlierIds.current = null;
     goTo(openIn(document.querySelector(`[data-beside="ask:${CSS.escape(fresh)}"]`)));
-  }, [asked]);
+  }, [questionIds]);
   return () => {
-    known.current = new Set(asked);
+    earlierIds.current = new Set(questionIds);
   };
 }
 
 /** Return the actions, memory, plans and questions of an assistant's conversation. */
 export function useAssistant(talk: Conversation, id: string, agent: Agent, onBegin: () => void, onDecided: () => void): Assistant | undefined {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const { thread, phase, messages } = talk;
   const actions = useActions(id, agent);
   const enabled = actions !== undefined;
   const { data: memory } = useContextMemory(id, agent.name, enabled);
-  useRefresh(id, `${thread?.run_id} ${thread?.status} ${phase}`, enabled);
+  useRefreshMemory(id, `${thread?.run_id} ${thread?.status} ${phase}`, enabled);
 
   const plans = (memory?.plans ?? []).filter(({ status }) => status !== "none");
   const approvals = useApprovals(plans);
-  const asked = useAskedRequests(memory);
+  const questionIds = useQuestionIds(memory);
   const positions = useInsertPositions(
-    [...plans.map(keyOf), ...asked.map((one) => `ask:${one}`)], messages.at(-1)?.id, phase === "ready",
+    [...plans.map(keyOf), ...questionIds.map((one) => `ask:${one}`)], messages.at(-1)?.id, phase === "ready",
   );
-  const expect = useScrollToNewQuestion(asked);
+  const expect = useScrollToNewQuestion(questionIds);
   const { runCommand, isPending, variables, error, reset } = useRunCommand(id, agent.name, () => {
     talk.start();
     onBegin();
@@ -112,12 +112,12 @@ export function useAssistant(talk: Conversation, id: string, agent: Agent, onBeg
     return [{ key, after, content: <Question id={request} onDecided={onDecided} /> }];
   });
   const cards = plans.map((plan) => {
-    const title = titleOf(plan) ?? words.plan;
-    return { plan, title, line: words.onCard(title, plan.version) };
+    const title = titleOf(plan) ?? strings.plan;
+    return { plan, title, line: strings.sameAsCard(title, plan.version) };
   });
   return {
     actions, memory, asides, cardTexts: findCardTexts(messages, cards), approvals, refusal: error, dismiss: reset,
-    isBegun: phase === "loading" || thread !== undefined, pendingCommand: isPending ? variables : undefined,
+    isStarted: phase === "loading" || thread !== undefined, pendingCommand: isPending ? variables : undefined,
     runCommand: (command) => {
       expect();
       runCommand(command);

@@ -12,7 +12,7 @@ export function useInsertPositions(keys: string[], last: string | undefined, isR
   const fresh = keys.filter((key) => !positions.has(key)).join("\n");
   useEffect(() => {
     if (!fresh || !isResting) return undefined;
-    const place = () => setPositions((known) => new Map([...known, ...fresh.split("\n").map((key) => [key, last] as const)]));
+    const place = () => setPositions((current) => new Map([...current, ...fresh.split("\n").map((key) => [key, last] as const)]));
     const timer = setTimeout(place, rest);
     return () => clearTimeout(timer);
   }, [fresh, last, isResting]);

@@ -4,14 +4,14 @@ import { changesOf, type Part } from "./diff";
 import type { PlanContent } from "./types";
 import { ValueChange } from "./value-change";
 import { Value } from "./value";
-import { useAssistantWords } from "./words";
+import { useAssistantStrings } from "./strings";
 
 function ChangedPart({ title, before, after, isStep }: Part) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   if (before !== undefined && after !== undefined) {
-    return <><span className="quiet">{words.planChanged}</span> {visible(title)}<div><ValueChange before={before} after={after} /></div></>;
+    return <><span className="quiet">{strings.planChanged}</span> {visible(title)}<div><ValueChange before={before} after={after} /></div></>;
   }
-  const [word, value, Mark] = before === undefined ? [words.planAdded, after, "ins" as const] : [words.planRemoved, before, "del" as const];
+  const [word, value, Mark] = before === undefined ? [strings.planAdded, after, "ins" as const] : [strings.planRemoved, before, "del" as const];
   return (
     <>
       <span className="quiet">{word}</span> <Mark>{visible(title)}</Mark>
@@ -24,11 +24,11 @@ const kindOf = ({ before, after }: Part) => (before === undefined ? "added" : af
 
 /** The differences between two versions of a plan. */
 export function VersionDiff({ id, before, after }: { id: string; before: PlanContent; after: PlanContent }) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const changes = changesOf(before, after);
   return (
-    <Disclosure id={`${id}-${after.version}`} testId="plan-diff" summary={<span>{words.changedSince(before.version)} <span className="quiet">({changes.length})</span></span>}>
-      {changes.length === 0 && <p className="quiet">{words.nothingChanged}</p>}
+    <Disclosure id={`${id}-${after.version}`} testId="plan-diff" summary={<span>{strings.changesSinceVersion(before.version)} <span className="quiet">({changes.length})</span></span>}>
+      {changes.length === 0 && <p className="quiet">{strings.noVersionChanges}</p>}
       <ul className="plan-changes detail">
         {changes.map((part) => <li key={part.name} data-testid="plan-change" data-kind={kindOf(part)}><ChangedPart {...part} /></li>)}
       </ul>

@@ -7,7 +7,7 @@ import type { Item, StreamState } from "../thread/stream";
 import { useStream } from "../thread/use-stream";
 import { visible } from "../widgets/visible";
 import type { Assistant } from "./use-assistant";
-import { useAssistantWords } from "./words";
+import { useAssistantStrings } from "./strings";
 
 /** The assistant whose workflows are shown in the chat. */
 export const Workflows = createContext<Assistant | undefined>(undefined);
@@ -27,7 +27,7 @@ function useWorkflow(thread: string): { items: Item[]; runs: boolean } {
 
 /** The output of a plan or apply workflow, at the place in the chat where it was started. */
 export function Workflow({ run, onDecided }: { run: WorkflowRun; onDecided: () => void }) {
-  const words = useAssistantWords();
+  const strings = useAssistantStrings();
   const assistant = useContext(Workflows);
   const { items, runs } = useWorkflow(run.thread);
   if (items.length === 0) return null;
@@ -38,8 +38,8 @@ export function Workflow({ run, onDecided }: { run: WorkflowRun; onDecided: () =
   return (
     <section className="workflow" data-testid="workflow" data-thread={run.thread} data-kind={run.kind} data-runs={runs} aria-busy={runs} aria-label={title}>
       {run.kind === "plan" && !runs
-        ? <Disclosure id={`workflow-${run.thread}`} summary={<span className="quiet">{words.howPlanned(title, run.version)}</span>} testId="workflow-over">{content}</Disclosure>
-        : <><div className="workflow-head quiet">{runs && <span className="activity-dot" aria-hidden="true" />}{words.workflowOf(title, run.version)}</div>{content}</>}
+        ? <Disclosure id={`workflow-${run.thread}`} summary={<span className="quiet">{strings.planningOutput(title, run.version)}</span>} testId="workflow-over">{content}</Disclosure>
+        : <><div className="workflow-head quiet">{runs && <span className="activity-dot" aria-hidden="true" />}{strings.workflowLabel(title, run.version)}</div>{content}</>}
     </section>
   );
 }

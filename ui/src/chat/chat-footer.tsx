@@ -18,27 +18,27 @@ export function useNewestItems({ messages }: Conversation): Item[] {
 
 /** The status below the newest message: activity, errors and the actions after them. */
 export function ChatFooter({ conversation, onWithdraw }: { conversation: Conversation; onWithdraw: () => void }) {
-  const words = useChatStrings();
+  const strings = useChatStrings();
   const newest = useNewestItems(conversation);
   const { thread, phase, isDisconnected, unsentError, sendAgain } = conversation;
   return (
     <div className="chat-footer">
       {unsentError && (
-        <Problem error={unsentError} title={words.notSent}>{undefined}</Problem>
+        <Problem error={unsentError} title={strings.messageNotSent}>{undefined}</Problem>
       )}
       {unsentError && (
         <Flex gap="small" wrap>
-          <Button type="primary" onClick={sendAgain} data-testid="send-again">{words.sendAgain}</Button>
-          <Button onClick={onWithdraw} data-testid="withdraw-message">{words.takeBack}</Button>
+          <Button type="primary" onClick={sendAgain} data-testid="send-again">{strings.sendAgain}</Button>
+          <Button onClick={onWithdraw} data-testid="withdraw-message">{strings.editMessage}</Button>
         </Flex>
       )}
-      {isDisconnected && <Alert type="warning" showIcon title={words.connectionLost} data-testid="stream-lost" />}
+      {isDisconnected && <Alert type="warning" showIcon title={strings.connectionLost} data-testid="stream-lost" />}
       {phase === "working" && !isDisconnected && <ActivityIndicator items={newest} />}
-      {phase === "ready" && thread?.status === "idle" && <p className="quiet" data-testid="stopped">{words.stopped}</p>}
+      {phase === "ready" && thread?.status === "idle" && <p className="quiet" data-testid="stopped">{strings.stopped}</p>}
       {thread && isStuck(thread) && phase !== "working" && (
         <>
           <StuckAlert thread={thread} isErrorShown={false} />
-          {thread.status === "error" && <p className="quiet">{words.canWriteOn}</p>}
+          {thread.status === "error" && <p className="quiet">{strings.chatContinues}</p>}
           <RunControls thread={thread} />
         </>
       )}

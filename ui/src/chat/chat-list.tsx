@@ -49,14 +49,14 @@ const isChildThread = ({ id }: ThreadSummary) => /~q\d+$/.test(id);
 
 /** The newest threads of agents that accept messages. */
 export function ChatList({ agents, current, to = chatPath }: ChatListProps) {
-  const words = useChatStrings();
+  const strings = useChatStrings();
   const { data, error, refetch } = useThreads(undefined, null);
   const names = new Set(agents.map(({ name }) => name));
   const chats = (data?.items ?? []).filter((thread) => names.has(thread.agent) && !isChildThread(thread));
   return (
-    <nav aria-label={words.earlierChats}>
+    <nav aria-label={strings.earlierChats}>
       <Problem error={data ? null : error} retry={() => void refetch()} />
-      {data && chats.length === 0 && <p className="quiet">{words.noChats}</p>}
+      {data && chats.length === 0 && <p className="quiet">{strings.noChats}</p>}
       <ul className="rows">
         {chats.map((thread) => <ChatListItem key={thread.id} thread={thread} agents={agents} current={thread.id === current} to={to} />)}
       </ul>

@@ -33,14 +33,14 @@ function useChatId(id: string | undefined) {
   return { open: id ?? newChat.id, isNew: id === undefined || id === newChat.id, start };
 }
 
-function AgentSelect({ agents, chosen, onChoose }: { agents: Agent[]; chosen: Agent; onChoose: (name: string) => void }) {
-  const words = useChatStrings();
+function AgentSelect({ agents, selected, onSelect }: { agents: Agent[]; selected: Agent; onSelect: (name: string) => void }) {
+  const strings = useChatStrings();
   const id = useId();
   return (
     <div className="chat-with">
-      <label htmlFor={id}>{words.chatWith}</label>
+      <label htmlFor={id}>{strings.chatAgentLabel}</label>
       <Select
-        id={id} value={chosen.name} onChange={onChoose} data-testid="chat-agent"
+        id={id} value={selected.name} onChange={onSelect} data-testid="chat-agent"
         options={agents.map(({ name, title }) => ({ value: name, label: visible(title || name) }))}
       />
     </div>
@@ -49,22 +49,22 @@ function AgentSelect({ agents, chosen, onChoose }: { agents: Agent[]; chosen: Ag
 
 /** Return the agent of a chat: the thread's own, or the selected one for a new chat. */
 function useAgent(agents: Agent[], id: string, isNew: boolean) {
-  const [chosen, choose] = useState<string>();
+  const [selectedName, selectAgent] = useState<string>();
   const { data: thread, error } = useQuery({
     queryKey: ["thread", id], queryFn: () => call<Thread>("GET", threadPath(id)), enabled: !isNew,
   });
-  const name = thread?.agent ?? chosen;
+  const name = thread?.agent ?? selectedName;
   const agent = agents.find((one) => one.name === name) ?? agents[0];
-  return { agent, choose, isKnown: isNew || thread !== undefined || error !== null };
+  return { agent, selectAgent, isKnown: isNew || thread !== undefined || error !== null };
 }
 
 function ChatListPanel({ agents, current }: { agents: Agent[]; current: string | undefined }) {
-  const words = useChatStrings();
+  const strings = useChatStrings();
   const isWide = useMedia("(min-width: 900px)");
   if (isWide) return <ChatList agents={agents} current={current} />;
   return (
     <details className="chat-list-panel">
-      <summary>{words.earlierChats}</summary>
+      <summary>{strings.earlierChats}</summary>
       {/* A key per chat collapses the list when another chat opens. */}
       <ChatList key={current} agents={agents} current={current} />
     </details>
@@ -72,20 +72,20 @@ function ChatListPanel({ agents, current }: { agents: Agent[]; current: string |
 }
 
 function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
-  const words = useChatStrings();
+  const strings = useChatStrings();
   const { open, isNew, start } = useChatId(id);
-  const { agent, choose, isKnown } = useAgent(agents, open, isNew);
-  useKeys(words.chats, [{ key: "n", label: words.newChat, run: () => go("/chat") }]);
-  if (!agent) return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={words.noChatAgents} data-testid="no-chat-agents" />;
+  const { agent, selectAgent, isKnown } = useAgent(agents, open, isNew);
+  useKeys(strings.chats, [{ key: "n", label: strings.newChat, run: () => go("/chat") }]);
+  if (!agent) return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.noChatAgents} data-testid="no-chat-agents" />;
   return (
     <div className="chat">
       <aside className="chat-sidebar">
-        <Button block onClick={() => go("/chat")} data-testid="new-chat">{words.newChat}</Button>
+        <Button block onClick={() => go("/chat")} data-testid="new-chat">{strings.newChat}</Button>
         <ChatListPanel key={open} agents={agents} current={id} />
       </aside>
       <div className="chat-main">
-        <h1 className="visually-hidden">{words.chatPage}</h1>
-        {id === undefined && agents.length > 1 && <AgentSelect agents={agents} chosen={agent} onChoose={choose} />}
+        <h1 className="visually-hidden">{strings.chatPage}</h1>
+        {id === undefined && agents.length > 1 && <AgentSelect agents={agents} selected={agent} onSelect={selectAgent} />}
         {isKnown ? <ConversationView key={open} id={open} agent={agent} isNew={isNew} draftKey={id ?? "new"} onStart={start} /> : <Loading />}
       </div>
     </div>

@@ -3,41 +3,41 @@ import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
 import { cacheRequest } from "../api/requests";
 import { FakeChat } from "../testing/fake-chat";
-import { aRequest, completed, show } from "../testing/fake-server";
+import { aRequest, completedRequest, show } from "../testing/fake-server";
 import ChatPage from "./chat-page";
 
 const box = () => screen.findByTestId<HTMLTextAreaElement>("message-box");
-const said = () => screen.queryAllByTestId("chat-message").map((message) => message.textContent.trim());
+const messageTexts = () => screen.queryAllByTestId("chat-message").map((message) => message.textContent.trim());
 const text = (delta: string) => ({ type: "text-delta", id: "1", delta }) as const;
 
 beforeEach(() => window.history.replaceState(null, "", "/chat"));
 
-async function write(words: string) {
-  await userEvent.type(await box(), `${words}{Enter}`);
+async function write(message: string) {
+  await userEvent.type(await box(), `${message}{Enter}`);
 }
 
-async function begun(...words: string[]) {
+async function startedAnswer(...texts: string[]) {
   const server = new FakeChat();
   const client = show(<ChatPage id={undefined} />);
   await write("hello");
   await waitFor(() => expect(server.listeners).toBe(1));
-  server.say({ type: "text-start", id: "1" }, ...words.map(text));
-  await waitFor(() => expect(said()).toEqual(["hello", words.join("").trim()]));
+  server.say({ type: "text-start", id: "1" }, ...texts.map(text));
+  await waitFor(() => expect(messageTexts()).toEqual(["hello", texts.join("").trim()]));
   return { server, client };
 }
 
 test("what the agent says grows word by word, and the chat has an address from its first message", async () => {
-  const { server } = await begun("Good ");
+  const { server } = await startedAnswer("Good ");
   expect(window.location.pathname).toMatch(/^\/chat\/chat-\w{10}$/);
   server.say(text("morning"));
-  await waitFor(() => expect(said()).toEqual(["hello", "Good morning"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["hello", "Good morning"]));
   server.end();
   await screen.findByTestId("send");
-  expect(said()).toEqual(["hello", "Good morning"]);
+  expect(messageTexts()).toEqual(["hello", "Good morning"]);
 });
 
 test("of all that was said only the newest message is sent", async () => {
-  const { server } = await begun("Good morning");
+  const { server } = await startedAnswer("Good morning");
   server.end();
   await screen.findByTestId("send");
   await write("again");
@@ -48,7 +48,7 @@ test("of all that was said only the newest message is sent", async () => {
 });
 
 test("a question stands in the message as its card, and after the answer the same message goes on", async () => {
-  const { server, client } = await begun("Let me ask. ");
+  const { server, client } = await startedAnswer("Let me ask. ");
   const request = aRequest({ id: "q1", title: "Refund order 1182?" });
   server.requests.set("q1", request);
   server.status = "interrupted";
@@ -57,9 +57,9 @@ test("a question stands in the message as its card, and after the answer the sam
   expect(within(card).getByTestId("decide-approve")).toBeTruthy();
   expect(screen.getByTestId("composer-status").textContent).toContain("The run resumes");
 
-  const answered = completed(request);
+  const answered = completedRequest(request);
   server.requests.set("q1", answered);
-  // As the feed tells it when somebody answers in the inbox.
+  // The feed reports an answer that somebody gave in the inbox.
   cacheRequest(client, answered);
   server.status = "running";
   server.say({ type: "text-start", id: "2" }, { type: "text-delta", id: "2", delta: "Done." });
@@ -70,26 +70,26 @@ test("a question stands in the message as its card, and after the answer the sam
 });
 
 test("a stream that was cut off is taken up again: nothing is missed, repeated or blank meanwhile", async () => {
-  const { server } = await begun("one ", "two ");
+  const { server } = await startedAnswer("one ", "two ");
   const seen = new Set<string>();
-  const observer = new MutationObserver(() => seen.add(said()[1] ?? "gone"));
+  const observer = new MutationObserver(() => seen.add(messageTexts()[1] ?? "gone"));
   observer.observe(document.body, { childList: true, subtree: true, characterData: true });
   server.cut();
   server.say(text("three "));
   await waitFor(() => expect(server.listeners).toBe(1));
-  await waitFor(() => expect(said()).toEqual(["hello", "one two three"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["hello", "one two three"]));
   observer.disconnect();
-  expect([...seen].filter((words) => !words.startsWith("one two"))).toEqual([]);
+  expect([...seen].filter((seenText) => !seenText.startsWith("one two"))).toEqual([]);
 });
 
 test("while the server is away the page says so, and goes on by itself when it is back", async () => {
-  const { server } = await begun("one ");
+  const { server } = await startedAnswer("one ");
   server.isOffline = true;
   server.cut();
   await screen.findByTestId("stream-lost");
   server.say(text("two"));
   server.isOffline = false;
-  await waitFor(() => expect(said()).toEqual(["hello", "one two"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["hello", "one two"]));
   await waitFor(() => expect(screen.queryByTestId("stream-lost")).toBeNull());
 });
 
@@ -101,18 +101,18 @@ test("a message that did not arrive says so, and is sent again or changed", asyn
   expect((await screen.findByTestId("error")).textContent).toContain("was not delivered");
   await userEvent.click(screen.getByTestId("withdraw-message"));
   expect((await box()).value).toBe("hello");
-  await waitFor(() => expect(said()).toEqual([]));
+  await waitFor(() => expect(messageTexts()).toEqual([]));
 
   server.refusal = [503, { title: "busy" }];
   await userEvent.type(await box(), "!{Enter}");
   await userEvent.click(await screen.findByTestId("send-again"));
   await waitFor(() => expect(server.run).toBe(1));
   server.say({ type: "text-start", id: "1" }, text("Hi"));
-  await waitFor(() => expect(said()).toEqual(["hello!", "Hi"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["hello!", "Hi"]));
 });
 
 test("stopping is asked of the server, and what was said stays", async () => {
-  const { server } = await begun("one ");
+  const { server } = await startedAnswer("one ");
   await userEvent.click(await screen.findByTestId("stop"));
   await waitFor(() => expect(server.sent.at(-1)?.path).toMatch(/^\/v1\/threads\/chat-\w+\/cancel$/));
   await screen.findByTestId("send");
@@ -123,9 +123,9 @@ test("a chat that is opened again shows what was said, and follows what is being
   server.begin({ id: "u1", role: "user", parts: [{ type: "text", text: "hello" }] });
   server.say({ type: "text-start", id: "1" }, text("one "));
   show(<ChatPage id="t1" />);
-  await waitFor(() => expect(said()).toEqual(["hello", "one"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["hello", "one"]));
   server.say(text("two"));
-  await waitFor(() => expect(said()).toEqual(["hello", "one two"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["hello", "one two"]));
 });
 
 test("of a long chat the newest part is shown, and what was said before when it is asked for", async () => {
@@ -136,25 +136,25 @@ test("of a long chat the newest part is shown, and what was said before when it 
     server.end();
   }
   show(<ChatPage id="t1" />);
-  await waitFor(() => expect(said()).toEqual(["four", "five"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["four", "five"]));
   await userEvent.click(screen.getByTestId("show-earlier"));
-  await waitFor(() => expect(said()).toEqual(["two", "three", "four", "five"]));
-  // What is read anew when something was said keeps what is shown of before.
+  await waitFor(() => expect(messageTexts()).toEqual(["two", "three", "four", "five"]));
+  // A refetch after a new message keeps the earlier messages.
   await write("six");
   await waitFor(() => expect(server.run).toBe(6));
   server.end();
   await screen.findByTestId("send");
-  expect(said()).toEqual(["two", "three", "four", "five", "six"]);
+  expect(messageTexts()).toEqual(["two", "three", "four", "five", "six"]);
   await userEvent.click(screen.getByTestId("show-earlier"));
-  await waitFor(() => expect(said()).toEqual(["one", "two", "three", "four", "five", "six"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["one", "two", "three", "four", "five", "six"]));
   expect(screen.queryByTestId("show-earlier")).toBeNull();
 });
 
 test("what was said before does not come beside a part of the chat that begins elsewhere by now", async () => {
   const server = new FakeChat();
   server.size = 2;
-  const speak = (...words: string[]) => {
-    for (const word of words) {
+  const speak = (...texts: string[]) => {
+    for (const word of texts) {
       server.begin({ id: `u-${word}`, role: "user", parts: [{ type: "text", text: word }] });
       server.end();
     }
@@ -165,25 +165,25 @@ test("what was said before does not come beside a part of the chat that begins e
   const gate = new Promise<void>((resolve) => {
     letGo = resolve;
   });
-  let told = 0;
+  let replies = 0;
   vi.stubGlobal("fetch", async (path: string, init?: RequestInit) => {
     const reply = await answers(path, init);
-    if (path.includes("cursor=") && told === 0) await gate;
-    told += Number(path.includes("cursor="));
+    if (path.includes("cursor=") && replies === 0) await gate;
+    replies += Number(path.includes("cursor="));
     return reply;
   });
   show(<ChatPage id="t1" />);
-  await waitFor(() => expect(said()).toEqual(["three", "four"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["three", "four"]));
   await userEvent.click(screen.getByTestId("show-earlier"));
   speak("five", "six", "seven");
   document.dispatchEvent(new Event("visibilitychange"));
-  await waitFor(() => expect(said()).toEqual(["six", "seven"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["six", "seven"]));
   letGo();
-  await waitFor(() => expect(told).toBe(1));
+  await waitFor(() => expect(replies).toBe(1));
   await waitFor(() => expect(screen.getByTestId("show-earlier").className).not.toContain("loading"));
-  expect(said()).toEqual(["six", "seven"]);
+  expect(messageTexts()).toEqual(["six", "seven"]);
   await userEvent.click(screen.getByTestId("show-earlier"));
-  await waitFor(() => expect(said()).toEqual(["four", "five", "six", "seven"]));
+  await waitFor(() => expect(messageTexts()).toEqual(["four", "five", "six", "seven"]));
 });
 
 test("where several agents take messages one is chosen, and written to", async () => {

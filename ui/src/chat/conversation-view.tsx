@@ -53,20 +53,20 @@ function useStop(id: string, asks: boolean) {
 
 /** The introduction before the first message: the agent and its purpose. */
 function ChatIntroduction({ agent }: { agent: Agent }) {
-  const { howToBegin } = useChatStrings();
+  const { chatIntroduction } = useChatStrings();
   const name = visible(agent.title || agent.name);
   return (
     <div className="chat-introduction">
       <h2>{name}</h2>
       {agent.description && <p>{visible(agent.description)}</p>}
-      <p className="quiet">{howToBegin(name)}</p>
+      <p className="quiet">{chatIntroduction(name)}</p>
     </div>
   );
 }
 
 /** One conversation with one agent. */
 export function ConversationView({ id, agent, isNew, draftKey, onStart }: ConversationViewProps) {
-  const words = useChatStrings();
+  const strings = useChatStrings();
   const messageList = useRef<HTMLElement>(null);
   const end = useRef<HTMLDivElement>(null);
   const conversation = useConversation(id, agent.name, isNew);
@@ -96,15 +96,15 @@ export function ConversationView({ id, agent, isNew, draftKey, onStart }: Conver
   };
   const leaveMessage = () => (hasOpenQuestion ? toQuestion() : messageList.current?.focus());
   const keys: Shortcut[] = [
-    { key: "m", label: words.toMessage, run: toMessage },
-    { key: "q", label: words.toQuestion, run: () => toQuestion() },
-    { key: "G", label: words.toNewest, run: toEnd },
+    { key: "m", label: strings.goToMessage, run: toMessage },
+    { key: "q", label: strings.goToQuestion, run: () => toQuestion() },
+    { key: "G", label: strings.goToNewest, run: toEnd },
   ];
-  useKeys(words.chats, keys);
-  if (conversation.isMissing && messages.length === 0) return <p data-testid="no-chat">{words.noSuchChat}</p>;
+  useKeys(strings.chats, keys);
+  if (conversation.isMissing && messages.length === 0) return <p data-testid="no-chat">{strings.chatNotFound}</p>;
   return (
     <>
-      <section ref={messageList} className="chat-messages" tabIndex={-1} aria-label={words.messages} aria-busy={phase === "working"} data-testid="chat-messages">
+      <section ref={messageList} className="chat-messages" tabIndex={-1} aria-label={strings.messages} aria-busy={phase === "working"} data-testid="chat-messages">
         {phase === "loading" && <Loading />}
         {phase !== "loading" && messages.length === 0 && <ChatIntroduction agent={agent} />}
         <EarlierMessages first={messages[0]?.id} show={conversation.showEarlier} />
@@ -124,9 +124,9 @@ export function ConversationView({ id, agent, isNew, draftKey, onStart }: Conver
           ? <ConfirmStop thread={id} how="cancel" onBack={leave} onDone={leave} />
           : (
             <Composer
-              text={text} onText={setText} phase={phase} hasOpenQuestion={hasOpenQuestion} isStopping={isStopping} chosen={images} uploadPercent={conversation.uploadPercent}
+              text={text} onText={setText} phase={phase} hasOpenQuestion={hasOpenQuestion} isStopping={isStopping} selection={images} uploadPercent={conversation.uploadPercent}
               takesImages={agent.images} focusMessage={toMessage} onLeave={leaveMessage}
-              onSend={send} onStop={() => (conversation.uploadPercent === undefined ? stop() : conversation.cancelUpload(words.stopped))}
+              onSend={send} onStop={() => (conversation.uploadPercent === undefined ? stop() : conversation.cancelUpload(strings.stopped))}
             />
           )}
       </div>

@@ -26,7 +26,7 @@ interface EarlierMessagesProps {
 
 /** The button that loads earlier messages. */
 export function EarlierMessages({ first, show }: EarlierMessagesProps) {
-  const words = useChatStrings();
+  const strings = useChatStrings();
   const saveAnchor = useScrollAnchor(first);
   const { mutate, isPending, error } = useMutation({
     mutationFn: async () => {
@@ -37,7 +37,7 @@ export function EarlierMessages({ first, show }: EarlierMessagesProps) {
   return (
     <div className="earlier-messages">
       <Problem error={error} retry={() => mutate()} />
-      <Button loading={isPending} onClick={() => mutate()} data-testid="show-earlier">{words.earlierMessages}</Button>
+      <Button loading={isPending} onClick={() => mutate()} data-testid="show-earlier">{strings.earlierMessages}</Button>
     </div>
   );
 }

@@ -2,27 +2,27 @@ import { Button } from "antd";
 import type { FileUIPart } from "ai";
 import { useRef, useState, type DragEvent, type ReactNode } from "react";
 import { visible } from "../widgets/visible";
-import { imageTypes, type ChosenImages } from "./use-images";
+import { imageTypes, type ImageSelection } from "./use-images";
 import { useChatStrings } from "./strings";
 
 /** The images of the next message, each with a button to remove it. */
-export function ChosenList({ chosen: { images, remove }, toMessage }: { chosen: ChosenImages; toMessage: (() => void) | undefined }) {
-  const words = useChatStrings();
+export function SelectedImages({ selection: { images, remove }, focusMessage }: { selection: ImageSelection; focusMessage: (() => void) | undefined }) {
+  const strings = useChatStrings();
   if (images.length === 0) return null;
   return (
-    <ul className="chosen-images" aria-label={words.chosenImages} data-testid="chosen-images">
+    <ul className="chosen-images" aria-label={strings.messageImages} data-testid="chosen-images">
       {images.map((image, index) => (
-        // oxlint-disable-next-line react/no-array-index-key -- the same image may be chosen twice
+        // oxlint-disable-next-line react/no-array-index-key -- the same image may be selected twice
         <li key={index}>
           <img src={image.url} alt={visible(image.filename ?? "")} />
           <Button
             size="small"
-            aria-label={words.removeImage(visible(image.filename ?? ""))}
+            aria-label={strings.removeImage(visible(image.filename ?? ""))}
             data-testid="remove-image"
             onClick={() => {
               remove(image);
               // The focused button was removed, so the focus moves to the message.
-              toMessage?.();
+              focusMessage?.();
             }}
           >
             ×
@@ -34,7 +34,7 @@ export function ChosenList({ chosen: { images, remove }, toMessage }: { chosen: 
 }
 
 /** The button that opens the browser's file chooser. */
-export function ChooseImages({ add, disabled }: { add: ChosenImages["add"]; disabled: boolean }) {
+export function ImageButton({ add, disabled }: { add: ImageSelection["add"]; disabled: boolean }) {
   const { attachImages } = useChatStrings();
   const input = useRef<HTMLInputElement>(null);
   return (
@@ -56,7 +56,7 @@ export function ChooseImages({ add, disabled }: { add: ChosenImages["add"]; disa
 }
 
 /** A drop target for images. */
-export function DropImages({ add, children }: { add: ChosenImages["add"]; children: ReactNode }) {
+export function ImageDropTarget({ add, children }: { add: ImageSelection["add"]; children: ReactNode }) {
   const [isOver, setOver] = useState(false);
   const dragOver = (event: DragEvent, now: boolean) => {
     if (!event.dataTransfer.types.includes("Files")) return;

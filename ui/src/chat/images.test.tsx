@@ -5,7 +5,7 @@ import { FakeChat } from "../testing/fake-chat";
 import { show } from "../testing/fake-server";
 import ChatPage from "./chat-page";
 
-/** A call as XMLHttpRequest makes it, in the hands of a test. */
+/** A fake XMLHttpRequest that a test controls. */
 class FakeCall extends EventTarget {
   static readonly HEADERS_RECEIVED = 2;
   static last: FakeCall | undefined;

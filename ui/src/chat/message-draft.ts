@@ -22,9 +22,9 @@ function saveDraft(chat: string, text: string): void {
 /** Keep an unsent message across reloads of the tab. */
 export function useMessageDraft(chat: string): [string, (text: string) => void] {
   const [text, setText] = useState(() => readDraft(chat));
-  const type = (typed: string) => {
-    saveDraft(chat, typed);
-    setText(typed);
+  const type = (newText: string) => {
+    saveDraft(chat, newText);
+    setText(newText);
   };
   return [text, type];
 }

@@ -14,19 +14,19 @@ function message(...parts: (string | { id: string })[]): ChatMessage {
 }
 
 const question = { id: "q1" };
-const shown = message("I think that we sh", question);
+const visibleMessage = message("I think that we sh", question);
 
 test.each([[[]], [[""]], [["I think"]], [["I think that we sh"]]])("a message that is read again stays until it has caught up: %j", (parts) => {
-  expect(keepLonger(shown, message(...parts))).toBe(shown);
+  expect(keepLonger(visibleMessage, message(...parts))).toBe(visibleMessage);
 });
 
 test("what has caught up is shown", () => {
   const now = message("I think that we should", question);
-  expect(keepLonger(shown, now)).toBe(now);
+  expect(keepLonger(visibleMessage, now)).toBe(now);
 });
 
 // The fragment of a worker that died is left out when the message is read again.
 test.each([[["We"]], [["I think not"]], [["I think", question]], [[question]]])("a message that goes another way is shown at once: %j", (parts) => {
   const now = message(...parts);
-  expect(keepLonger(shown, now)).toBe(now);
+  expect(keepLonger(visibleMessage, now)).toBe(now);
 });

@@ -31,7 +31,7 @@ export interface Conversation {
   /** The open requests among the messages. */
   openRequests: string[];
   isDisconnected: boolean;
-  /** Why the newest message was not delivered. */
+  /** The error of the newest message, if it was not delivered. */
   unsentError: Error | undefined;
   isMissing: boolean;
   send: (text: string, images: FileUIPart[]) => void;

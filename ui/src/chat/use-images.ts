@@ -17,9 +17,9 @@ function read(file: File): Promise<FileUIPart> {
   });
 }
 
-export interface ChosenImages {
+export interface ImageSelection {
   images: FileUIPart[];
-  /** Why the newest file was refused. */
+  /** The reason if the newest file was refused. */
   problem: string;
   add: (files: Iterable<File>) => Promise<void>;
   remove: (image: FileUIPart) => void;
@@ -28,14 +28,14 @@ export interface ChosenImages {
 }
 
 /** The images of the message that is being written; they exist only in this tab. */
-export function useImages(takesImages: boolean): ChosenImages {
-  const words = useChatStrings();
+export function useImages(takesImages: boolean): ImageSelection {
+  const strings = useChatStrings();
   const [images, setImages] = useState<FileUIPart[]>([]);
   const [problem, setProblem] = useState("");
   const refusalOf = ({ type, size }: File): string => {
-    if (!takesImages) return words.takesNoImages;
-    if (!imageTypes.includes(type)) return words.noImage;
-    return size > 0 && size <= maxBytes ? "" : words.imageSize(formatBytes(maxBytes, words.language));
+    if (!takesImages) return strings.imagesNotAccepted;
+    if (!imageTypes.includes(type)) return strings.unsupportedImageType;
+    return size > 0 && size <= maxBytes ? "" : strings.invalidImageSize(formatBytes(maxBytes, strings.language));
   };
   const add = async (files: Iterable<File>) => {
     const candidates = [...files];
@@ -43,8 +43,8 @@ export function useImages(takesImages: boolean): ChosenImages {
     const accepted = candidates.filter((file) => !refusalOf(file));
     setProblem(refusal ?? "");
     const loaded = await Promise.all(accepted.map(read)).catch(() => []);
-    if (loaded.length < accepted.length) setProblem(words.imageLost);
-    if (images.length + loaded.length > maxImages) setProblem(words.tooManyImages(maxImages));
+    if (loaded.length < accepted.length) setProblem(strings.imageUnreadable);
+    if (images.length + loaded.length > maxImages) setProblem(strings.tooManyImages(maxImages));
     setImages((now) => [...now, ...loaded].slice(0, maxImages));
   };
   const replace = (replacements: FileUIPart[]) => {

@@ -2,7 +2,7 @@ import { Alert, Button, Input, Modal } from "antd";
 import { useId, useState } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
-import { isCut, signature } from "../request/signature";
+import { isShortened, signature } from "../request/signature";
 import { titleOf } from "../request/title";
 import { useStrings, type Strings } from "../strings";
 import { JsonValue } from "../widgets/agent-text";
@@ -21,7 +21,7 @@ function describeAction({ action, context, kind, title }: Request, strings: Stri
 function ActionSummary({ request }: { request: Request }) {
   const strings = useStrings();
   const line = <code className="bulk-action">{describeAction(request, strings)}</code>;
-  if (!request.action || !isCut(request.action)) return line;
+  if (!request.action || !isShortened(request.action)) return line;
   return <details className="compact bulk-arguments" data-testid="bulk-rest"><summary>{line}</summary><JsonValue value={request.action.args} /></details>;
 }
 
@@ -57,8 +57,8 @@ function useBulkLines({ selected, view, refusalOf, bulkStatusOf }: InboxState, v
   const now = new Map(view.rows.map(({ request }) => [request.id, request]));
   return requests.map((request) => {
     const latest = now.get(request.id) ?? request;
-    const known = bulkStatusOf(latest);
-    const bulkStatus = latest.status === "pending" || known?.state === "decided" ? known : undefined;
+    const status = bulkStatusOf(latest);
+    const bulkStatus = latest.status === "pending" || status?.state === "decided" ? status : undefined;
     return { request, latest, bulkStatus, refusal: refusalOf(latest, verdict) };
   });
 }
@@ -66,7 +66,7 @@ function useBulkLines({ selected, view, refusalOf, bulkStatusOf }: InboxState, v
 type Step = "asking" | "sending" | "done";
 
 function useBulkDecision({ inbox, verdict, onClose }: BulkDialogProps) {
-  const { bulk: words } = useStrings();
+  const { bulk: bulkStrings } = useStrings();
   const message = useMessages();
   const [step, setStep] = useState<Step>("asking");
   const lines = useBulkLines(inbox, verdict);
@@ -83,7 +83,7 @@ function useBulkDecision({ inbox, verdict, onClose }: BulkDialogProps) {
     const rest = left.filter(({ request }) => !done.has(request.id));
     inbox.selection.set(rest.map(({ request }) => request.id));
     if (rest.length > 0) return setStep("done");
-    void message.success(words.done(String(lines.length)));
+    void message.success(bulkStrings.done(String(lines.length)));
     leaveTo(inbox.cursor.id);
   };
   // Return to the previous row if nothing was sent, else to the first undecided one.
@@ -92,11 +92,11 @@ function useBulkDecision({ inbox, verdict, onClose }: BulkDialogProps) {
 }
 
 function Reason({ reason, onReason }: { reason: string; onReason: (reason: string) => void }) {
-  const { bulk: words } = useStrings();
+  const { bulk: bulkStrings } = useStrings();
   const id = useId();
   return (
     <div className="bulk-reason">
-      <label htmlFor={id}>{words.reason}</label>
+      <label htmlFor={id}>{bulkStrings.reason}</label>
       <Input.TextArea
         id={id} autoSize={{ minRows: 2, maxRows: 6 }} value={reason} maxLength={20_000} data-testid="bulk-reason"
         onChange={(event) => onReason(event.target.value)}
@@ -107,34 +107,34 @@ function Reason({ reason, onReason }: { reason: string; onReason: (reason: strin
 
 /** The confirmation of a bulk decision, and then its results. */
 export default function BulkDialog(props: BulkDialogProps) {
-  const { bulk: words } = useStrings();
+  const { bulk: bulkStrings } = useStrings();
   const [reason, setReason] = useState("");
   const { step, lines, ready, decided, left, send, close } = useBulkDecision(props);
   const isApproval = props.verdict === "approve";
   const isSending = step === "sending";
-  const question = isApproval ? words.approveTitle(ready) : words.rejectTitle(ready);
-  const now = isApproval ? words.approveNow(ready) : words.rejectNow(ready);
+  const question = isApproval ? bulkStrings.approveTitle(ready) : bulkStrings.rejectTitle(ready);
+  const now = isApproval ? bulkStrings.approveNow(ready) : bulkStrings.rejectNow(ready);
   return (
     <Modal
       open width={640} onCancel={close} closable={!isSending} mask={{ closable: false }} keyboard={!isSending}
-      focusable={{ focusTriggerAfterClose: false }} title={step === "asking" ? question : words.done(decided)} data-testid="bulk-dialog"
+      focusable={{ focusTriggerAfterClose: false }} title={step === "asking" ? question : bulkStrings.done(decided)} data-testid="bulk-dialog"
       footer={[
-        <Button key="close" disabled={isSending} onClick={close} data-testid="bulk-close">{step === "done" ? words.close : words.cancel}</Button>,
+        <Button key="close" disabled={isSending} onClick={close} data-testid="bulk-close">{step === "done" ? bulkStrings.close : bulkStrings.cancel}</Button>,
         (step !== "done" || ready !== "0") && (
           <Button
             key="send" type="primary" danger={!isApproval} loading={isSending} disabled={ready === "0"} data-testid="bulk-confirm"
             onClick={() => void send(reason)}
           >
-            {step === "done" ? words.again : now}
+            {step === "done" ? bulkStrings.retryRest : now}
           </Button>
         ),
       ]}
     >
       <div aria-live="polite">
-        {step === "done" && <Alert type="warning" showIcon data-testid="bulk-outcome" title={words.skipped(left)} />}
+        {step === "done" && <Alert type="warning" showIcon data-testid="bulk-outcome" title={bulkStrings.skipped(left)} />}
       </div>
       {!isApproval && step === "asking" && <Reason reason={reason} onReason={setReason} />}
-      {step === "asking" && <p className="quiet">{isApproval ? words.approveHint : words.rejectHint}</p>}
+      {step === "asking" && <p className="quiet">{isApproval ? bulkStrings.approveHint : bulkStrings.rejectHint}</p>}
       <ol className="bulk-lines">
         {lines.map((line) => <BulkLine key={line.request.id} request={line.latest} bulkStatus={line.bulkStatus} refusal={line.refusal} />)}
       </ol>

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Request, Session } from "../api/types";
 import { en } from "../strings/en";
-import { aRequest, completed } from "../testing/fake-server";
+import { aRequest, completedRequest } from "../testing/fake-server";
 import { toBulkStatus, toBulkItem, toBatches, bulkRefusal } from "./bulk";
-import { between, extend, toggle } from "./selection";
+import { idsBetween, extend, toggle } from "./selection";
 
 const ann = { name: "ann", role: "person", tenant: "default", groups: ["sales"] } satisfies Session;
 const form = (required: boolean): Partial<Request> => ({
@@ -15,12 +15,12 @@ const past = new Date(Date.now() - 60_000).toISOString();
 test.each<[string, Partial<Request>, string | null]>([
   ["a routine approval may be one of many", {}, null],
   ["one with a form that needs nothing too", form(false), null],
-  ["a required field needs an answer of its own", form(true), en.notInBulk.form],
-  ["a schema too", { schema: { type: "object" } }, en.notInBulk.form],
-  ["high priority is decided by itself", { priority: "high" }, en.notInBulk.priority],
-  ["and so is urgent", { priority: "urgent" }, en.notInBulk.priority],
-  ["what cannot be approved is not for it", { allowed: ["respond", "reject"] }, en.notInBulk.decisions],
-  ["what is given to somebody else is not", { assignee: "bob" }, en.forOthers(en.assignedTo("bob"))],
+  ["a required field needs an answer of its own", form(true), en.bulkRefusals.form],
+  ["a schema too", { schema: { type: "object" } }, en.bulkRefusals.form],
+  ["high priority is decided by itself", { priority: "high" }, en.bulkRefusals.priority],
+  ["and so is urgent", { priority: "urgent" }, en.bulkRefusals.priority],
+  ["what cannot be approved is not for it", { allowed: ["respond", "reject"] }, en.bulkRefusals.decisions],
+  ["what is given to somebody else is not", { assignee: "bob" }, en.assignedToOthers(en.assignedTo("bob"))],
   ["what is offered to my group may be", { candidate_groups: ["sales"] }, null],
   ["what another holds is not", { claimed_by: "bob", claimed_until: soon }, "claimed by bob"],
   ["what another held may be", { claimed_by: "bob", claimed_until: past }, null],
@@ -30,7 +30,7 @@ test.each<[string, Partial<Request>, string | null]>([
 });
 
 test("what ended says how", () => {
-  expect(bulkRefusal(completed(aRequest({}), "bob"), "approve", ann, en)).toContain("approved by bob");
+  expect(bulkRefusal(completedRequest(aRequest({}), "bob"), "approve", ann, en)).toContain("approved by bob");
 });
 
 test("an answer is bound to what was on screen; a form sends what it showed, a rejection its reason", () => {
@@ -65,9 +65,9 @@ const order = [row("a"), row("b"), row("c", false), row("d"), row("e")];
 const nothing = { ids: new Set<string>(), base: new Set<string>() };
 
 test("a range takes what can be selected, from either end", () => {
-  expect(between(order, "b", "e")).toEqual(["b", "d", "e"]);
-  expect(between(order, "d", "a")).toEqual(["a", "b", "d"]);
-  expect(between(order, "gone", "a")).toEqual([]);
+  expect(idsBetween(order, "b", "e")).toEqual(["b", "d", "e"]);
+  expect(idsBetween(order, "d", "a")).toEqual(["a", "b", "d"]);
+  expect(idsBetween(order, "gone", "a")).toEqual([]);
 });
 
 test("a range that shrinks gives back what it took, and keeps what was selected before", () => {

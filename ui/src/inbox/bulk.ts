@@ -22,15 +22,15 @@ function otherClaimant(request: Request, me: string | undefined): string | null 
 
 /** Return why a request cannot be decided in bulk; null if it can. */
 export function bulkRefusal(request: Request, verdict: BulkDecision, session: Session | null | undefined, strings: Strings): string | null {
-  const { notInBulk } = strings;
+  const { bulkRefusals } = strings;
   if (request.status !== "pending") return outcomeOf(request, null, strings);
   const refused = decisionRefusal(request, session, strings);
   if (refused) return refused;
   const holder = otherClaimant(request, session?.name);
   if (holder) return strings.claimedBy(visible(holder));
-  if (request.priority === "high" || request.priority === "urgent") return notInBulk.priority;
-  if (request.schema || fieldsOf(request).some((field) => field.required)) return notInBulk.form;
-  return request.allowed.includes(verdict) ? null : notInBulk.decisions;
+  if (request.priority === "high" || request.priority === "urgent") return bulkRefusals.priority;
+  if (request.schema || fieldsOf(request).some((field) => field.required)) return bulkRefusals.form;
+  return request.allowed.includes(verdict) ? null : bulkRefusals.decisions;
 }
 
 /** Return the answer to one request, bound to the digest that was on screen. */
@@ -67,6 +67,6 @@ export function toBulkStatus(request: Request, { status, problem }: BulkOutcome,
   const { code, detail, winner, errors } = problem ?? {};
   if (code === "digest_mismatch") return { state: "skipped", why: strings.bulk.changed, version };
   const outcome = code === "final" && winner ? outcomeOf(request, winner, strings) : null;
-  const words = [detail, ...(errors ?? []).map(({ field, message }) => `${field}: ${message}`)].filter(Boolean).join("; ");
-  return { state: "skipped", why: outcome ?? visible(words || `HTTP ${status}`), version };
+  const text = [detail, ...(errors ?? []).map(({ field, message }) => `${field}: ${message}`)].filter(Boolean).join("; ");
+  return { state: "skipped", why: outcome ?? visible(text || `HTTP ${status}`), version };
 }

@@ -19,7 +19,7 @@ export function EmptyList({ filters }: { filters: Filters }) {
   return (
     <Empty
       className="inbox-empty" image={Empty.PRESENTED_IMAGE_SIMPLE} data-testid="empty"
-      description={isFiltered ? strings.nothingFound : strings.emptyTabs[tab]}
+      description={isFiltered ? strings.noMatches : strings.emptyTabs[tab]}
     >
       {isFiltered ? <Button onClick={() => applyFilters({ tab })}>{strings.clearFilters}</Button> : <DoneToday />}
       {tab === "pending" && !isFiltered && <p className="quiet">{strings.emptyHint}</p>}

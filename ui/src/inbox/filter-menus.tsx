@@ -6,18 +6,18 @@ import { applyFilters, kinds, priorities } from "./inbox-url";
 interface FilterMenuProps<T extends string> {
   name: string;
   testId: string;
-  chosen: T | undefined;
+  value: T | undefined;
   names: Record<T, string>;
   values: readonly T[];
-  onChoose: (chosen: T | undefined) => void;
+  onChoose: (value: T | undefined) => void;
 }
 
-function FilterMenu<T extends string>({ name, testId, chosen, names, values, onChoose }: FilterMenuProps<T>) {
+function FilterMenu<T extends string>({ name, testId, value, names, values, onChoose }: FilterMenuProps<T>) {
   return (
     <Select<string>
-      size="small" variant={chosen ? "filled" : "borderless"} allowClear aria-label={name} placeholder={name} data-testid={testId}
-      value={chosen} popupMatchSelectWidth={false} options={values.map((value) => ({ value, label: names[value] }))}
-      onChange={(value: string | undefined) => onChoose(values.find((each) => each === value))}
+      size="small" variant={value ? "filled" : "borderless"} allowClear aria-label={name} placeholder={name} data-testid={testId}
+      value={value} popupMatchSelectWidth={false} options={values.map((option) => ({ value: option, label: names[option] }))}
+      onChange={(option: string | undefined) => onChoose(values.find((each) => each === option))}
     />
   );
 }
@@ -28,11 +28,11 @@ export default function FilterMenus({ filters }: { filters: Filters }) {
   return (
     <>
       <FilterMenu
-        name={strings.kindFilter} testId="filter-kind" chosen={filters.kind} names={strings.kinds} values={kinds}
+        name={strings.kindFilter} testId="filter-kind" value={filters.kind} names={strings.kinds} values={kinds}
         onChoose={(kind) => applyFilters({ ...filters, kind })}
       />
       <FilterMenu
-        name={strings.priorityFilter} testId="filter-priority" chosen={filters.priority} names={strings.priorities} values={priorities}
+        name={strings.priorityFilter} testId="filter-priority" value={filters.priority} names={strings.priorities} values={priorities}
         onChoose={(priority) => applyFilters({ ...filters, priority })}
       />
     </>

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { Request } from "../api/types";
 import { App } from "../app";
-import { aRequest, completed, FakeEventSource, serve, type Reply } from "../testing/fake-server";
+import { aRequest, completedRequest, FakeEventSource, serve, type Reply } from "../testing/fake-server";
 
 const count = (number: number) => ({ count: number, more: false });
 const all = [3, 2, 1].map((number) => aRequest({
@@ -13,7 +13,7 @@ const named = (id: string) => all.find((request) => request.id === id) as Reques
 
 beforeEach(() => vi.stubGlobal("EventSource", FakeEventSource));
 
-/** Show the inbox at an address; `answer` takes what is sent. */
+/** Show the inbox at a URL; `answer` replies to writes. */
 function visit(address: string, answer: (path: string, body: unknown) => Reply) {
   window.history.replaceState(null, "", address);
   const sent = serve((path, { method, body }) => {
@@ -52,7 +52,7 @@ test("of many, what nobody knows is sent again, and only that", async () => {
     tries += 1;
     if (tries === 1) return [503, { detail: "the store is busy" }];
     const { items } = body as { items: { id: string }[] };
-    return [200, { items: items.map(({ id }) => ({ id, status: 200, request: completed(named(id)) })), next: null }];
+    return [200, { items: items.map(({ id }) => ({ id, status: 200, request: completedRequest(named(id)) })), next: null }];
   });
   await row("r3");
   await user.keyboard("jx{Shift>}{ArrowDown}{/Shift}");
@@ -73,9 +73,9 @@ test("what somebody else has decided meanwhile is not selected any more", async 
   await row("r3");
   await user.keyboard("jx{Shift>}{ArrowDown}{/Shift}");
   expect((await screen.findByTestId("bulk-count")).textContent).toBe("2 selected");
-  FakeEventSource.last.send("request.completed", { type: "request.completed", request: completed(named("r2")) }, "9");
+  FakeEventSource.last.send("request.completed", { type: "request.completed", request: completedRequest(named("r2")) }, "9");
   await waitFor(() => expect(screen.getByTestId("bulk-count").textContent).toBe("1 selected"));
-  FakeEventSource.last.send("request.completed", { type: "request.completed", request: completed(named("r3")) }, "10");
+  FakeEventSource.last.send("request.completed", { type: "request.completed", request: completedRequest(named("r3")) }, "10");
   await waitFor(() => expect(screen.queryByTestId("bulk-bar")).toBeNull());
 });
 

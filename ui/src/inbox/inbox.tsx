@@ -27,7 +27,7 @@ function useAfterDecision({ view }: InboxState, actions: ListActions) {
   return (completed: Request) => {
     const outcome = outcomeOf(completed, null, strings) ?? "";
     // Reuse one message for many decisions in a row.
-    void message.success({ content: strings.saved(outcome, titleOf(completed, strings)), key: "decided" });
+    void message.success({ content: strings.decisionSaved(outcome, titleOf(completed, strings)), key: "decided" });
     const next = nextPending(view.rows, completed.id);
     if (!next) view.showNew();
     // Remove it even if the list has not received its end yet.
@@ -55,7 +55,7 @@ function Detail({ inbox, actions }: { inbox: InboxState; actions: ListActions })
   const decided = useAfterDecision(inbox, actions);
   const { openId, view } = inbox;
   if (openId === undefined) {
-    return view.rows.length > 0 && <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.pick} className="inbox-placeholder" />;
+    return view.rows.length > 0 && <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.noRequestOpen} className="inbox-placeholder" />;
   }
   if (actions.isSkimming) return <Loading paragraph={{ rows: 6 }} />;
   return (

@@ -2,7 +2,7 @@ import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
 import { App } from "../app";
-import { aRequest, completed, FakeEventSource, serve } from "../testing/fake-server";
+import { aRequest, completedRequest, FakeEventSource, serve } from "../testing/fake-server";
 
 const all = ["r3", "r2", "r1"].map((id, at) => aRequest({ id, created_at: `2026-01-02T10:00:0${3 - at}Z` }));
 const rest = all.filter(({ id }) => id !== "r2");
@@ -12,21 +12,21 @@ beforeEach(() => {
   vi.stubGlobal("EventSource", FakeEventSource);
 });
 
-/** Show the inbox at an address of a server whose reply for the lists may change. */
+/** Show the inbox at a URL; a test may change the replies for the lists. */
 async function visit(address: string) {
   window.history.replaceState(null, "", address);
-  const server = { asked: [] as string[], lists: (): [number, unknown] => [200, { items: all, next: null }] };
+  const server = { paths: [] as string[], lists: (): [number, unknown] => [200, { items: all, next: null }] };
   serve((path) => {
-    server.asked.push(path);
+    server.paths.push(path);
     if (path === "/v1/session") return [200, { name: "ann", role: "person", tenant: "t", groups: [] }];
     if (path.startsWith("/v1/requests?")) return server.lists();
     const request = all.find(({ id }) => path === `/v1/requests/${id}`);
-    return [200, request ? completed(request) : { items: [], next: null }];
+    return [200, request ? completedRequest(request) : { items: [], next: null }];
   });
   render(<App />);
   expect(await screen.findAllByTestId("request-row")).toHaveLength(3);
   await waitFor(() => expect(FakeEventSource.all).toHaveLength(1));
-  server.asked.length = 0;
+  server.paths.length = 0;
   return server;
 }
 
@@ -42,13 +42,13 @@ test("a request that ended while the feed was away shows its outcome after the r
   server.lists = () => [200, { items: rest, next: null }];
   reconnect();
   await shownAsEnded();
-  expect(server.asked.filter((path) => path.startsWith("/v1/requests/r"))).toEqual(["/v1/requests/r2"]);
+  expect(server.paths.filter((path) => path.startsWith("/v1/requests/r"))).toEqual(["/v1/requests/r2"]);
 });
 
 test("a cached list that still has the request does not hide the outcome", async () => {
   const server = await visit("/?tab=mine");
   await userEvent.setup().click(screen.getByTestId("tab-pending"));
-  await waitFor(() => expect(server.asked.filter((path) => path.startsWith("/v1/requests?"))).toHaveLength(1));
+  await waitFor(() => expect(server.paths.filter((path) => path.startsWith("/v1/requests?"))).toHaveLength(1));
   expect(await screen.findAllByTestId("request-row")).toHaveLength(3);
   server.lists = () => [200, { items: rest, next: null }];
   reconnect();
@@ -67,14 +67,14 @@ test("a server that is busy at the reconnect does not hide the outcome", async (
 
 test("a reconnect asks again for the lists, unless the feed goes on where it was cut off", async () => {
   const server = await visit("/");
-  const listsAsked = () => server.asked.filter((path) => path.startsWith("/v1/requests?")).length;
-  const countsAsked = () => server.asked.filter((path) => path.startsWith("/v1/requests/counts")).length;
+  const listCalls = () => server.paths.filter((path) => path.startsWith("/v1/requests?")).length;
+  const countCalls = () => server.paths.filter((path) => path.startsWith("/v1/requests/counts")).length;
   reconnect();
-  await waitFor(() => expect([listsAsked(), countsAsked()]).toEqual([1, 1]));
+  await waitFor(() => expect([listCalls(), countCalls()]).toEqual([1, 1]));
   const request = { ...all[0], version: 2 };
   act(() => FakeEventSource.last.send("request.claimed", { type: "request.claimed", position: 7, request }, "7"));
-  const before = countsAsked();
+  const before = countCalls();
   reconnect();
-  await waitFor(() => expect(countsAsked()).toBeGreaterThan(before));
-  expect(listsAsked()).toBe(1);
+  await waitFor(() => expect(countCalls()).toBeGreaterThan(before));
+  expect(listCalls()).toBe(1);
 });

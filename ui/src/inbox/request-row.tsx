@@ -24,14 +24,14 @@ export interface RowProps extends InboxRow {
   actions: RowActions;
   position: number;
   size: number;
-  /** Whether this request is open. */
+  /** True if this request is open. */
   current: boolean;
-  /** Whether Tab reaches this row. */
+  /** True if Tab reaches this row. */
   active: boolean;
   selected: boolean;
-  /** Whether a tap selects, because other rows are selected. */
+  /** True if a tap selects the row, because other rows are selected. */
   isSelecting: boolean;
-  /** Why the row cannot be selected. */
+  /** The reason if the row cannot be selected. */
   refusal: string | null;
   bulkStatus: BulkStatus | undefined;
   /** The row's offset from the top of the list, in pixels. */
@@ -54,18 +54,18 @@ type StateProps = Pick<RowProps, "request" | "isOutdated" | "bulkStatus">;
 /** Return the row's status as text: sending, outcome or refusal; null while it is pending. */
 function statusText({ request, isOutdated, bulkStatus }: StateProps, strings: Strings): string | null {
   if (bulkStatus?.state === "sending") return strings.bulk.sending;
-  return outcomeOf(request, null, strings) ?? bulkStatus?.why ?? (isOutdated ? strings.leftList : null);
+  return outcomeOf(request, null, strings) ?? bulkStatus?.why ?? (isOutdated ? strings.notInList : null);
 }
 
 function State(props: StateProps) {
   const { request, bulkStatus } = props;
-  const words = statusText(props, useStrings());
-  if (!words) return <span className="inbox-state"><Deadline request={request} /></span>;
+  const text = statusText(props, useStrings());
+  if (!text) return <span className="inbox-state"><Deadline request={request} /></span>;
   const sign = { approve: "✓", edit: "✓", respond: "✓", reject: "✕" }[request.response?.decision ?? "approve"];
   return (
-    <span className={bulkStatus?.why && request.status === "pending" ? "inbox-state inbox-refusal" : "inbox-state"} title={words} data-testid="row-state">
+    <span className={bulkStatus?.why && request.status === "pending" ? "inbox-state inbox-refusal" : "inbox-state"} title={text} data-testid="row-state">
       {request.response && <span aria-hidden="true">{sign} </span>}
-      {words}
+      {text}
     </span>
   );
 }

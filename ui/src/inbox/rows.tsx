@@ -80,7 +80,7 @@ function LoadMoreRow({ list }: Pick<InboxState, "list">) {
   if (!list.isFetchNextPageError) return <RowSkeleton />;
   return (
     <div className="inbox-more">
-      <span>{strings.noMore}</span>
+      <span>{strings.loadMoreFailed}</span>
       <Button size="small" onClick={() => void list.fetchNextPage()}>{strings.retry}</Button>
     </div>
   );
@@ -129,7 +129,7 @@ export function Rows({ inbox, actions }: RowsProps) {
             <RequestRow
               key={key} {...row} actions={rowActs} start={start} position={index + 1} size={size} current={id === openId}
               active={id === cursor.id} selected={selection.ids.has(id)} isSelecting={selection.ids.size > 0}
-              refusal={row.isOutdated ? strings.leftList : inbox.refusalOf(row.request)} bulkStatus={inbox.bulkStatusOf(row.request)}
+              refusal={row.isOutdated ? strings.notInList : inbox.refusalOf(row.request)} bulkStatus={inbox.bulkStatusOf(row.request)}
             />
           );
         })}

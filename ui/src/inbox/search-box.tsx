@@ -10,23 +10,23 @@ const pause = 250;
 
 /** Put the typed text into the URL after a pause, but not while an input method is composing. */
 function useSearchText({ q = "", ...rest }: Filters): [string, (text: string, composing: boolean) => void] {
-  const [typed, setTyped] = useState(q);
-  const [seen, setSeen] = useState(q);
+  const [text, setText] = useState(q);
+  const [lastQuery, setLastQuery] = useState(q);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  if (seen !== q) {
-    setSeen(q);
+  if (lastQuery !== q) {
+    setLastQuery(q);
     // The URL wins after Back or another list; while one types, it follows.
-    if (q !== typed.trim()) setTyped(q);
+    if (q !== text.trim()) setText(q);
   }
   useEffect(() => () => clearTimeout(timer.current), []);
-  const type = (text: string, composing: boolean) => {
-    setTyped(text);
+  const type = (newText: string, composing: boolean) => {
+    setText(newText);
     clearTimeout(timer.current);
     if (composing) return;
-    const term = text.trim();
-    timer.current = setTimeout(() => applyFilters({ ...rest, ...(term && { q: term }) }, { replace: true }), text ? pause : 0);
+    const term = newText.trim();
+    timer.current = setTimeout(() => applyFilters({ ...rest, ...(term && { q: term }) }, { replace: true }), newText ? pause : 0);
   };
-  return [typed, type];
+  return [text, type];
 }
 
 interface SearchBoxProps {
@@ -37,7 +37,7 @@ interface SearchBoxProps {
 
 export function SearchBox({ filters, input, onLeave }: SearchBoxProps) {
   const strings = useStrings();
-  const [typed, type] = useSearchText(filters);
+  const [text, type] = useSearchText(filters);
   const composing = useRef(false);
   const leave = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing || !["Escape", "Enter", "ArrowDown"].includes(event.key)) return;
@@ -46,8 +46,8 @@ export function SearchBox({ filters, input, onLeave }: SearchBoxProps) {
   };
   return (
     <Input
-      ref={input} type="search" className="inbox-search" allowClear value={typed} maxLength={200} data-testid="search"
-      aria-label={strings.search} placeholder={strings.search} prefix={<span aria-hidden="true">⌕</span>} suffix={<kbd hidden={typed !== ""}>/</kbd>}
+      ref={input} type="search" className="inbox-search" allowClear value={text} maxLength={200} data-testid="search"
+      aria-label={strings.search} placeholder={strings.search} prefix={<span aria-hidden="true">⌕</span>} suffix={<kbd hidden={text !== ""}>/</kbd>}
       onChange={(event) => type(event.target.value, composing.current)} onKeyDown={leave}
       onCompositionStart={() => {
         composing.current = true;

@@ -23,7 +23,7 @@ interface State {
 const nothing: State = { ids: new Set(), base: new Set() };
 
 /** Return the ids of what can be selected between two rows, both included. */
-export function between(rows: readonly Selectable[], one: string, other: string): string[] {
+export function idsBetween(rows: readonly Selectable[], one: string, other: string): string[] {
   const [a, b] = [one, other].map((id) => rows.findIndex((row) => row.id === id)).sort((x, y) => x - y);
   if (a === undefined || b === undefined || a < 0) return [];
   return rows.slice(a, b + 1).filter((row) => row.can).map((row) => row.id);
@@ -36,7 +36,7 @@ export function toggle({ ids }: State, id: string): State {
 }
 
 export function extend({ anchor, base }: State, rows: readonly Selectable[], id: string): State {
-  return { ids: new Set([...base, ...between(rows, anchor ?? id, id)]), base, anchor: anchor ?? id };
+  return { ids: new Set([...base, ...idsBetween(rows, anchor ?? id, id)]), base, anchor: anchor ?? id };
 }
 
 /** The selected rows of a list; another list starts with none. */
@@ -51,6 +51,6 @@ export function useSelection(list: string): Selection {
     ids: state.ids,
     toggle: (id) => setState((old) => toggle(old, id)),
     extend: (rows, id) => setState((old) => extend(old, rows, id)),
-    set: (chosen) => setState({ ids: new Set(chosen), base: new Set(chosen) }),
+    set: (ids) => setState({ ids: new Set(ids), base: new Set(ids) }),
   };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Request } from "../api/types";
-import { aRequest, completed } from "../testing/fake-server";
+import { aRequest, completedRequest } from "../testing/fake-server";
 import { keepAnchor, positionAt, rowHeight, scrollTopFor, scrollTopToReveal } from "./scroll-position";
 import { mergeRows, nextPending, resetRows, dropFinished, type RowState } from "./stable-rows";
 
@@ -11,13 +11,13 @@ const shape = ({ rows, newRequests }: RowState) => [
   rows.map(({ request, isOutdated }) => (isOutdated ? `(${request.id})` : request.id)).join(" "), newRequests.map(({ id }) => id).join(" "),
 ];
 
-test("the first answer is shown as it is", () => {
+test("the first reply is shown unchanged", () => {
   expect(shape(mergeRows(resetRows([]), all(3, 2, 1), nothingMore))).toEqual(["r3 r2 r1", ""]);
 });
 
 test("new ones wait beside the list, and older pages are added below it", () => {
-  const shown = mergeRows(resetRows(all(3, 2)), all(5, 4, 3, 2, 1), nothingMore);
-  expect(shape(shown)).toEqual(["r3 r2 r1", "r5 r4"]);
+  const state = mergeRows(resetRows(all(3, 2)), all(5, 4, 3, 2, 1), nothingMore);
+  expect(shape(state)).toEqual(["r3 r2 r1", "r5 r4"]);
 });
 
 test("one that belongs in the middle waits too: it would move what stands below", () => {
@@ -25,10 +25,10 @@ test("one that belongs in the middle waits too: it would move what stands below"
 });
 
 test("what ended stays where it was, with its outcome", () => {
-  const done = completed(at(2));
-  const shown = mergeRows(resetRows(all(3, 2, 1)), all(3, 1), (id) => (id === "r2" ? done : undefined));
-  expect(shape(shown)).toEqual(["r3 (r2) r1", ""]);
-  expect(shown.rows[1]?.request).toBe(done);
+  const done = completedRequest(at(2));
+  const state = mergeRows(resetRows(all(3, 2, 1)), all(3, 1), (id) => (id === "r2" ? done : undefined));
+  expect(shape(state)).toEqual(["r3 (r2) r1", ""]);
+  expect(state.rows[1]?.request).toBe(done);
 });
 
 test("what came and ended before anybody looked is not offered", () => {
@@ -49,8 +49,8 @@ test("rows that did not change stay the same objects, so that they are not drawn
 });
 
 test("after a decision the dead rows leave, what is new goes on waiting", () => {
-  const shown = mergeRows(resetRows(all(4, 3, 2)), all(5, 4, 2), nothingMore);
-  expect(shape(dropFinished(shown, "r4"))).toEqual(["r2", "r5"]);
+  const state = mergeRows(resetRows(all(4, 3, 2)), all(5, 4, 2), nothingMore);
+  expect(shape(dropFinished(state, "r4"))).toEqual(["r2", "r5"]);
 });
 
 test("the next to open is the one below, past the dead, else the one above", () => {

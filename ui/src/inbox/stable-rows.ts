@@ -36,10 +36,10 @@ export function mergeRows(
   if (!last) return resetRows(listed);
   const now = new Map(listed.map((request) => [request.id, request]));
   const updated = rows.map((row) => updateRow(row, now.get(row.request.id), latest(row.request.id)));
-  const known = new Set(rows.map((row) => row.request.id));
-  const unknown = listed.filter((request) => !known.has(request.id));
-  const older = unknown.filter((request) => isBefore(last, request));
-  return { rows: [...updated, ...older.map(toRow)], newRequests: unknown.filter((request) => isBefore(request, last)) };
+  const rowIds = new Set(rows.map((row) => row.request.id));
+  const added = listed.filter((request) => !rowIds.has(request.id));
+  const older = added.filter((request) => isBefore(last, request));
+  return { rows: [...updated, ...older.map(toRow)], newRequests: added.filter((request) => isBefore(request, last)) };
 }
 
 /** Remove the rows that no longer belong to the list, and the one that was just decided. */

@@ -40,7 +40,7 @@ function NewRequestsButton({ inbox, actions }: { inbox: InboxState; actions: Lis
   return (
     <output className="inbox-new">
       {length > 0 && (
-        <Button size="small" type="primary" shape="round" onClick={actions.showNew} data-testid="show-new">↑ {strings.newOnes(String(length))}</Button>
+        <Button size="small" type="primary" shape="round" onClick={actions.showNew} data-testid="show-new">↑ {strings.newRequestCount(String(length))}</Button>
       )}
     </output>
   );

@@ -4,16 +4,16 @@ import type { ReactNode } from "react";
 import { expect, test } from "vitest";
 import { requestQuery } from "../api/requests";
 import type { Request } from "../api/types";
-import { aRequest, completed, serve } from "../testing/fake-server";
+import { aRequest, completedRequest, serve } from "../testing/fake-server";
 import { useStableRows } from "./use-stable-rows";
 
 const pending = aRequest({});
 
-/** Show a list; `change` shows it with other requests, from a reply of the server or from the feed. */
+/** Render a list; `change` replaces its requests, by a reply of the server or by the feed. */
 function show(client: QueryClient, of: Request[]) {
   const wrapper = ({ children }: { children: ReactNode }) => <QueryClientProvider client={client}>{children}</QueryClientProvider>;
   let asOf = 1;
-  const { result, rerender } = renderHook((given: { listed: Request[]; asOf: number }) => useStableRows({ listKey: "all", isInactive: false, ...given }), {
+  const { result, rerender } = renderHook((props: { listed: Request[]; asOf: number }) => useStableRows({ listKey: "all", isInactive: false, ...props }), {
     wrapper, initialProps: { listed: of, asOf },
   });
   return {
@@ -25,14 +25,14 @@ function show(client: QueryClient, of: Request[]) {
   };
 }
 
-/** A server on which every request has ended; return what it was asked for. */
-function allEnded(): string[] {
-  const asked: string[] = [];
+/** Serve only ended requests; return the paths of the calls. */
+function serveEndedRequests(): string[] {
+  const paths: string[] = [];
   serve((path) => {
-    asked.push(path);
-    return [200, completed(aRequest({ id: path.replace("/v1/requests/", "") }))];
+    paths.push(path);
+    return [200, completedRequest(aRequest({ id: path.replace("/v1/requests/", "") }))];
   });
-  return asked;
+  return paths;
 }
 
 test("a row that has left the list says how its request ended, also when the list is the first to tell", () => {
@@ -44,8 +44,8 @@ test("a row that has left the list says how its request ended, also when the lis
   expect(shape()).toEqual([[true, "completed"]]);
 });
 
-test("the outcome of a row is asked for once when a reply of the server no longer has it, however new it is in the cache", async () => {
-  const asked = allEnded();
+test("the outcome of a row is fetched once when a reply of the server no longer has it, however new it is in the cache", async () => {
+  const paths = serveEndedRequests();
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: 30_000 } } });
   client.setQueryData(["request", "r1"], pending);
   const other = aRequest({ id: "r0" });
@@ -53,23 +53,23 @@ test("the outcome of a row is asked for once when a reply of the server no longe
   change([other], "server");
   await waitFor(() => expect(shape()[0]).toEqual([true, "completed"]));
   change([other], "server");
-  expect(asked).toEqual(["/v1/requests/r1"]);
+  expect(paths).toEqual(["/v1/requests/r1"]);
 });
 
-test("what the feed takes out of the list is not asked for, and neither is what is known to have ended", () => {
-  const asked = allEnded();
+test("what the feed takes out of the list is not fetched, and neither is what is known to have ended", () => {
+  const paths = serveEndedRequests();
   const client = new QueryClient();
   const [moved, ended] = [pending, aRequest({ id: "r0" })];
   const { shape, change } = show(client, [moved, ended]);
   change([ended], "feed");
-  client.setQueryData(["request", "r0"], completed(ended));
+  client.setQueryData(["request", "r0"], completedRequest(ended));
   change([], "server");
   expect(shape()).toEqual([[true, "pending"], [true, "completed"]]);
-  expect(asked).toEqual([]);
+  expect(paths).toEqual([]);
 });
 
-test("of many rows that leave together the first fifty are asked for, and a later reply does not ask for the rest", async () => {
-  const asked = allEnded();
+test("of many rows that leave together the first fifty are fetched, and a later reply does not ask for the rest", async () => {
+  const paths = serveEndedRequests();
   const client = new QueryClient();
   const many = Array.from({ length: 60 }, (_, at) => aRequest({ id: `r${99 - at}` }));
   const { shape, change } = show(client, many);
@@ -77,5 +77,5 @@ test("of many rows that leave together the first fifty are asked for, and a late
   await waitFor(() => expect(shape().filter(([, status]) => status === "completed")).toHaveLength(50));
   change([], "server");
   await act(() => client.fetchQuery(requestQuery("last")));
-  expect(asked).toHaveLength(51);
+  expect(paths).toHaveLength(51);
 });

@@ -7,36 +7,36 @@ import type { Page, Request } from "../api/types";
 import type { StreamState } from "../thread/stream";
 import type { BulletHistory, Conversation, EngrammerRun, Entry, Note, Playbook, PlaybookDiff, PlaybookSummary, Reference } from "./types";
 
-/** How long the page may be behind where nothing rings. */
+/** Polling intervals in milliseconds, for changes without an event. */
 const recheck = 2_000;
-const slowly = 10_000;
+const slowRecheck = 10_000;
 
 const path = (id: string) => `/v1/engrammer/${encodeURIComponent(id)}`;
 const playbookPath = (id: string) => `/v1/playbooks/${encodeURIComponent(id)}`;
 const keyOf = (id: string) => ["engrammer", id] as const;
 
-/** What is not there, or not for this person, does not come by asking again. */
-const unlessGone = (query: Query<Conversation>) => (isStatus(query.state.error, 404) ? false : recheck);
+/** Stop polling if the conversation does not exist or this person cannot see it. */
+const recheckUnlessMissing = (query: Query<Conversation>) => (isStatus(query.state.error, 404) ? false : recheck);
 
-/** A conversation as the server has it, with all its threads. */
+/** The conversation from the server, with all its threads. */
 export function useConversation(id: string, enabled: boolean) {
   return useQuery({
-    queryKey: keyOf(id), queryFn: () => call<Conversation>("GET", path(id)), enabled, staleTime: 0, refetchInterval: unlessGone,
+    queryKey: keyOf(id), queryFn: () => call<Conversation>("GET", path(id)), enabled, staleTime: 0, refetchInterval: recheckUnlessMissing,
   });
 }
 
-/** Read a conversation again at once when its stream tells of a step, or the feed of one of its requests. */
-export function useRefresh(id: string, stream: StreamState): void {
+/** Refetch a conversation when its stream reports a step or the feed reports one of its requests. */
+export function useRefreshConversation(id: string, stream: StreamState): void {
   const client = useQueryClient();
   const { items, phase, values } = stream;
-  const seen = useRef<unknown>(values);
-  // Not each word of an answer is a step.
+  const lastValues = useRef<unknown>(values);
+  // Text that is added to a message is not a step.
   const stamp = `${phase} ${items.filter(({ kind }) => kind !== "message").length}`;
   const before = useRef(stamp);
   useEffect(() => {
-    if (before.current === stamp && seen.current === values) return;
+    if (before.current === stamp && lastValues.current === values) return;
     before.current = stamp;
-    seen.current = values;
+    lastValues.current = values;
     refreshSoon(client, keyOf(id), 50);
   }, [client, id, stamp, values]);
   useEffect(() => client.getQueryCache().subscribe(({ type, query }) => {
@@ -52,7 +52,7 @@ export interface Question {
   agent?: string;
 }
 
-function useSending<T>(id: string, send: (body: T) => Promise<EngrammerRun>) {
+function useRunMutation<T>(id: string, send: (body: T) => Promise<EngrammerRun>) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: send,
@@ -62,19 +62,19 @@ function useSending<T>(id: string, send: (body: T) => Promise<EngrammerRun>) {
   });
 }
 
-/** Ask something, also while insights of an earlier question wait. */
-export const useAsk = (id: string) => useSending(id, (question: Question) => call<EngrammerRun>("POST", `${path(id)}/questions`, question));
+/** Ask a question, even while insights of an earlier question are pending. */
+export const useAsk = (id: string) => useRunMutation(id, (question: Question) => call<EngrammerRun>("POST", `${path(id)}/questions`, question));
 
-export interface Word {
+export interface NewFeedback {
   verdict: "right" | "wrong";
   text?: string;
   turn: string;
 }
 
-/** Say of an answer whether it was right. */
-export const useFeedback = (id: string) => useSending(id, (word: Word) => call<EngrammerRun>("POST", `${path(id)}/feedback`, word));
+/** Send feedback on an answer. */
+export const useFeedback = (id: string) => useRunMutation(id, (feedback: NewFeedback) => call<EngrammerRun>("POST", `${path(id)}/feedback`, feedback));
 
-/** A note as its source has it; one that is not there is not asked for again by itself. */
+/** The current version of a note from its source. */
 export function useNote({ source, noteId }: Reference) {
   return useQuery({
     queryKey: ["note", source, noteId], queryFn: () => call<Note>("POST", "/engrammerFlow_getNote", { source, noteId }), staleTime: 0,
@@ -83,18 +83,18 @@ export function useNote({ source, noteId }: Reference) {
 
 export function usePlaybooks() {
   return useQuery({
-    queryKey: ["playbooks"], queryFn: () => call<Page<PlaybookSummary>>("GET", "/v1/playbooks"), staleTime: 0, refetchInterval: slowly,
+    queryKey: ["playbooks"], queryFn: () => call<Page<PlaybookSummary>>("GET", "/v1/playbooks"), staleTime: 0, refetchInterval: slowRecheck,
   });
 }
 
-/** A playbook as it stands. */
+/** The current version of a playbook. */
 export function usePlaybook(id: string) {
   return useQuery({
-    queryKey: ["playbook", id, "head"], queryFn: () => call<Playbook>("GET", playbookPath(id)), staleTime: 0, refetchInterval: slowly,
+    queryKey: ["playbook", id, "head"], queryFn: () => call<Playbook>("GET", playbookPath(id)), staleTime: 0, refetchInterval: slowRecheck,
   });
 }
 
-/** How a playbook came to be what it is, newest first. */
+/** The history of a playbook, newest first. */
 export function useEntries(id: string, head: number) {
   return useInfiniteQuery({
     queryKey: ["playbook", id, "history", head],
@@ -108,7 +108,7 @@ export function useEntries(id: string, head: number) {
   });
 }
 
-/** One line, and all that was done to it. */
+/** One bullet and its history. */
 export function useBullet(id: string, bullet: string) {
   return useQuery({
     queryKey: ["playbook", id, "bullet", bullet], staleTime: 0,
@@ -124,7 +124,7 @@ export function useDiff(id: string, from: number, to: number) {
   });
 }
 
-function useOnPlaybook<T>(id: string, send: (body: T) => Promise<unknown>) {
+function usePlaybookMutation<T>(id: string, send: (body: T) => Promise<unknown>) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: send,
@@ -135,7 +135,7 @@ function useOnPlaybook<T>(id: string, send: (body: T) => Promise<unknown>) {
 }
 
 /** Change a playbook as a person. */
-export const useChange = (id: string) => useOnPlaybook(id, (change: PlaybookChange) => call<Entry>("POST", `${playbookPath(id)}/changes`, change));
+export const useChange = (id: string) => usePlaybookMutation(id, (change: PlaybookChange) => call<Entry>("POST", `${playbookPath(id)}/changes`, change));
 
-/** Have duplicates looked for. */
-export const useTidy = (id: string) => useOnPlaybook(id, () => call("POST", `${playbookPath(id)}/tidy`, {}));
+/** Start a search for duplicate bullets. */
+export const useFindDuplicates = (id: string) => usePlaybookMutation(id, () => call("POST", `${playbookPath(id)}/tidy`, {}));

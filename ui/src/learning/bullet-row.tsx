@@ -9,27 +9,27 @@ import { Confirm } from "./confirm";
 import { EditBullet } from "./edit-bullet";
 import { EntryView } from "./entry";
 import type { Bullet } from "./types";
-import { named, useLearningWords } from "./words";
+import { labelOf, useLearningStrings } from "./strings";
 
 type Step = "editing" | "retiring" | "history";
 
 function Counts({ bullet: { helpful, harmful, used, type, created, changed, isActive, mergedInto } }: { bullet: Bullet }) {
-  const words = useLearningWords();
-  const { counted } = words;
+  const strings = useLearningStrings();
+  const { bulletCounters } = strings;
   return (
     <div className="bullet-facts quiet">
-      {type && <span>{named(words.insightTypes, type)}</span>}
-      <span>{changed === created ? words.learnedAt(created) : words.changedAtVersion(changed)}</span>
-      {!isActive && mergedInto && <span>{words.mergedInto(visible(mergedInto))}</span>}
-      {used > 0 && <span data-testid="used">{counted.used} {used}</span>}
-      {helpful > 0 && <span data-testid="helpful">{counted.helpful} {helpful}</span>}
-      {harmful > 0 && <span className="error-text" data-testid="harmful">{counted.harmful} {harmful}</span>}
+      {type && <span>{labelOf(strings.insightTypes, type)}</span>}
+      <span>{changed === created ? strings.sinceVersion(created) : strings.changedAtVersion(changed)}</span>
+      {!isActive && mergedInto && <span>{strings.mergedInto(visible(mergedInto))}</span>}
+      {used > 0 && <span data-testid="used">{bulletCounters.used} {used}</span>}
+      {helpful > 0 && <span data-testid="helpful">{bulletCounters.helpful} {helpful}</span>}
+      {harmful > 0 && <span className="error-text" data-testid="harmful">{bulletCounters.harmful} {harmful}</span>}
     </div>
   );
 }
 
-/** Who made a line what it is, step by step. */
-function Blame({ playbook, bullet }: { playbook: string; bullet: string }) {
+/** The history of one bullet, with the author of each change. */
+function BulletEntries({ playbook, bullet }: { playbook: string; bullet: string }) {
   const { data, error, refetch } = useBullet(playbook, bullet);
   if (error && !data) return <Problem error={error} retry={() => void refetch()} />;
   if (!data) return <Loading paragraph={{ rows: 2 }} />;
@@ -40,9 +40,9 @@ function Blame({ playbook, bullet }: { playbook: string; bullet: string }) {
   );
 }
 
-/** One line of a playbook, and what a person can do about it. */
+/** One bullet of a playbook with its actions. */
 export function BulletRow({ playbook, bullet }: { playbook: string; bullet: Bullet }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const [step, go] = useState<Step>();
   const { mutate, isPending, error } = useChange(playbook);
   const { id, text, hash, isActive } = bullet;
@@ -59,24 +59,24 @@ export function BulletRow({ playbook, bullet }: { playbook: string; bullet: Bull
       <Counts bullet={bullet} />
       {step === "retiring" && (
         <Confirm
-          title={words.retireTitle} means={words.retireMeans} act={words.retireBullet} isPending={isPending} onBack={back} testId="confirm-retire"
+          title={strings.retireTitle} description={strings.retireWarning} actionLabel={strings.retireBullet} isPending={isPending} onBack={back} testId="confirm-retire"
           onConfirm={(reason) => change("retire", reason)}
         />
       )}
       {step !== "editing" && step !== "retiring" && (
         <div className="bullet-ways">
-          {isActive && <Button type="text" size="small" onClick={() => go("editing")} data-testid="edit-bullet">{words.editBullet}{which}</Button>}
-          {isActive && <Button type="text" size="small" onClick={() => go("retiring")} data-testid="retire-bullet">{words.retireBullet}{which}</Button>}
-          {!isActive && <Button type="text" size="small" loading={isPending} onClick={() => change("restore")} data-testid="restore-bullet">{words.restoreBullet}{which}</Button>}
+          {isActive && <Button type="text" size="small" onClick={() => go("editing")} data-testid="edit-bullet">{strings.editBullet}{which}</Button>}
+          {isActive && <Button type="text" size="small" onClick={() => go("retiring")} data-testid="retire-bullet">{strings.retireBullet}{which}</Button>}
+          {!isActive && <Button type="text" size="small" loading={isPending} onClick={() => change("restore")} data-testid="restore-bullet">{strings.restoreBullet}{which}</Button>}
           <Button
             type="text" size="small" aria-expanded={step === "history"} onClick={() => go(step === "history" ? undefined : "history")} data-testid="blame-bullet"
           >
-            {words.bulletHistory}{which}
+            {strings.bulletHistory}{which}
           </Button>
         </div>
       )}
       <Problem error={error} />
-      {step === "history" && <Blame playbook={playbook} bullet={id} />}
+      {step === "history" && <BulletEntries playbook={playbook} bullet={id} />}
     </li>
   );
 }

@@ -7,7 +7,7 @@ import { visible } from "../widgets/visible";
 import { BulletRow } from "./bullet-row";
 import { EditBullet } from "./edit-bullet";
 import type { Bullet, Playbook } from "./types";
-import { named, useLearningWords } from "./words";
+import { labelOf, useLearningStrings } from "./strings";
 
 interface SectionProps {
   playbook: string;
@@ -16,10 +16,10 @@ interface SectionProps {
 }
 
 function Section({ playbook, section, bullets }: SectionProps) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   return (
-    <section className="bullets" aria-label={named(words.sections, section)}>
-      <h3>{named(words.sections, section)} <span className="quiet">{bullets.length}</span></h3>
+    <section className="bullets" aria-label={labelOf(strings.sections, section)}>
+      <h3>{labelOf(strings.sections, section)} <span className="quiet">{bullets.length}</span></h3>
       <ul className="inspector-rows detail">
         {bullets.map((bullet) => <BulletRow key={bullet.id} playbook={playbook} bullet={bullet} />)}
       </ul>
@@ -27,12 +27,12 @@ function Section({ playbook, section, bullets }: SectionProps) {
   );
 }
 
-function Refused({ rejected }: { rejected: Playbook["rejected"] }) {
-  const words = useLearningWords();
+function RejectedBullets({ rejected }: { rejected: Playbook["rejected"] }) {
+  const strings = useLearningStrings();
   if (rejected.length === 0) return null;
   return (
-    <Disclosure id="refused-texts" testId="refused-texts" summary={<span>{words.refusedOnce(rejected.length)}</span>}>
-      <p className="quiet">{words.refusedHint}</p>
+    <Disclosure id="refused-texts" testId="refused-texts" summary={<span>{strings.rejectedBullets(rejected.length)}</span>}>
+      <p className="quiet">{strings.rejectedBulletsHint}</p>
       <ul className="learn-list">
         {rejected.map(({ text, at, reason }) => (
           <li key={`${at} ${text}`}>
@@ -44,30 +44,30 @@ function Refused({ rejected }: { rejected: Playbook["rejected"] }) {
   );
 }
 
-/** What the agent knows now, by section; what it knew and what was refused below. */
+/** The active bullets by section, then the retired and the rejected ones. */
 export function Bullets({ playbook: { id, bullets, rejected } }: { playbook: Playbook }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const [adding, setAdding] = useState(false);
   const active = Map.groupBy(bullets.filter(({ isActive }) => isActive), ({ section }) => section);
   const retired = bullets.filter(({ isActive }) => !isActive);
-  const order = Object.keys(words.sections);
+  const order = Object.keys(strings.sections);
   const sections = [...active].toSorted(([one], [other]) => order.indexOf(one) - order.indexOf(other));
   return (
     <div className="playbook-body">
       {sections.length === 0 && (
-        <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={words.emptyPlaybook} data-testid="empty-playbook">
-          <span className="quiet">{words.emptyPlaybookHint}</span>
+        <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.emptyPlaybook} data-testid="empty-playbook">
+          <span className="quiet">{strings.emptyPlaybookHint}</span>
         </Empty>
       )}
-      {sections.map(([section, some]) => <Section key={section} playbook={id} section={section} bullets={some} />)}
+      {sections.map(([section, sectionBullets]) => <Section key={section} playbook={id} section={section} bullets={sectionBullets} />)}
       {adding ? <EditBullet playbook={id} onDone={() => setAdding(false)} />
-        : <Button type="dashed" className="add-bullet" onClick={() => setAdding(true)} data-testid="add-bullet">{words.addBullet}</Button>}
+        : <Button type="dashed" className="add-bullet" onClick={() => setAdding(true)} data-testid="add-bullet">{strings.addBullet}</Button>}
       {retired.length > 0 && (
-        <Disclosure id={`retired-${id}`} testId="retired" summary={<span>{words.retired(retired.length)}</span>}>
+        <Disclosure id={`retired-${id}`} testId="retired" summary={<span>{strings.retiredBullets(retired.length)}</span>}>
           <ul className="inspector-rows detail">{retired.map((bullet) => <BulletRow key={bullet.id} playbook={id} bullet={bullet} />)}</ul>
         </Disclosure>
       )}
-      <Refused rejected={rejected} />
+      <RejectedBullets rejected={rejected} />
     </div>
   );
 }

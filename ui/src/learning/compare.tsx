@@ -5,7 +5,7 @@ import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
 import { useDiff } from "./api";
-import { named, useLearningWords } from "./words";
+import { labelOf, useLearningStrings } from "./strings";
 
 function Lines({ title, children, testId }: { title: string; children: ReactNode[]; testId: string }) {
   if (children.length === 0) return null;
@@ -13,30 +13,30 @@ function Lines({ title, children, testId }: { title: string; children: ReactNode
 }
 
 function Difference({ id, from, to }: { id: string; from: number; to: number }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const { data, error, refetch } = useDiff(id, from, to);
   if (error) return <Problem error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
   const { added, removed, changed } = data;
-  if (added.length + removed.length + changed.length === 0) return <p className="quiet" data-testid="no-difference">{words.noDifference}</p>;
+  if (added.length + removed.length + changed.length === 0) return <p className="quiet" data-testid="no-difference">{strings.noDifference}</p>;
   return (
     <div className="detail compare" data-testid="difference">
-      <Lines title={words.addedLines} testId="diff-added">
-        {added.map(({ id: bullet, text, section }) => <li key={bullet}><code>{visible(bullet)}</code> <ins className="agent-text">{visible(text)}</ins> <span className="quiet">{named(words.sections, section)}</span></li>)}
+      <Lines title={strings.addedLines} testId="diff-added">
+        {added.map(({ id: bullet, text, section }) => <li key={bullet}><code>{visible(bullet)}</code> <ins className="agent-text">{visible(text)}</ins> <span className="quiet">{labelOf(strings.sections, section)}</span></li>)}
       </Lines>
-      <Lines title={words.removedLines} testId="diff-removed">
+      <Lines title={strings.removedLines} testId="diff-removed">
         {removed.map(({ id: bullet, text }) => <li key={bullet}><code>{visible(bullet)}</code> <del className="agent-text">{visible(text)}</del></li>)}
       </Lines>
-      <Lines title={words.changedLines} testId="diff-changed">
+      <Lines title={strings.changedLines} testId="diff-changed">
         {changed.map(({ id: bullet, before, after }) => <li key={bullet}><code>{visible(bullet)}</code> <TextDiff before={before.text} after={after.text} /></li>)}
       </Lines>
     </div>
   );
 }
 
-/** What differs between two versions of what the agent is told. */
+/** The differences between two versions of a playbook. */
 export function Compare({ id, head }: { id: string; head: number }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const name = useId();
   const [from, setFrom] = useState(1);
   const [to, setTo] = useState(head);
@@ -44,9 +44,9 @@ export function Compare({ id, head }: { id: string; head: number }) {
   return (
     <div className="playbook-body">
       <div className="button-bar">
-        <label htmlFor={`${name}-from`}>{words.compareFrom}</label>
+        <label htmlFor={`${name}-from`}>{strings.compareFrom}</label>
         <InputNumber<number> {...bounds} id={`${name}-from`} value={from} onChange={(version) => version && setFrom(version)} data-testid="compare-from" />
-        <label htmlFor={`${name}-to`}>{words.compareTo}</label>
+        <label htmlFor={`${name}-to`}>{strings.compareTo}</label>
         <InputNumber<number> {...bounds} id={`${name}-to`} value={to} onChange={(version) => version && setTo(version)} data-testid="compare-to" />
       </div>
       <Difference id={id} from={from} to={to} />

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { Request } from "../api/types";
 import { aConversation, aLearning, anInsight, aTurn } from "../testing/fake-learning";
-import { completed, FakeEventSource, serve, show, type Reply, type Sent } from "../testing/fake-server";
+import { completedRequest, FakeEventSource, serve, show, type Reply, type RecordedWrite } from "../testing/fake-server";
 import LearningPage from "./learning-page";
 import type { Conversation } from "./types";
 
@@ -16,7 +16,7 @@ class Server {
   requests = new Map<string, Request>();
   note: Reply = [404, { code: "not_found" }];
   refusal: Reply | undefined;
-  sent: Sent[];
+  sent: RecordedWrite[];
 
   constructor() {
     this.sent = serve((path, { method, body }) => this.answer(`${method} ${path.split("?")[0]}`, body));
@@ -40,8 +40,8 @@ class Server {
   private complete(id: string): Request {
     const request = this.requests.get(id);
     if (!request) throw new Error(`nobody asks ${id}`);
-    this.requests.set(id, completed(request));
-    return completed(request);
+    this.requests.set(id, completedRequest(request));
+    return completedRequest(request);
   }
 
   private decide({ items }: { items: { id: string }[] }) {
@@ -58,7 +58,7 @@ beforeEach(() => {
   server = new Server();
 });
 
-/** Let a conversation have a proposal for each of these ids. */
+/** Add a proposal with each of these ids to the conversation. */
 function proposes(...ids: string[]) {
   for (const id of ids) server.requests.set(id, aLearning({}, {}, { id, digest: `sha256:${id}` }));
   const insights = ids.map((id) => anInsight({ id: `i-${id}`, request: { id, digest: `sha256:${id}`, status: "pending" } }));

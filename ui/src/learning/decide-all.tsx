@@ -7,52 +7,52 @@ import type { Request } from "../api/types";
 import { bulkRefusal, type BulkDecision } from "../inbox/bulk";
 import { useBulk } from "../inbox/use-bulk";
 import { useKeys } from "../widgets/keys";
-import { useLearningWords } from "./words";
+import { useLearningStrings } from "./strings";
 
-/** The open proposals that this person may decide. */
-function useOpen(ids: string[], verdict: BulkDecision): Request[] {
-  const words = useLearningWords();
+/** Return the open proposals that this person may decide. */
+function useDecidableRequests(ids: string[], verdict: BulkDecision): Request[] {
+  const strings = useLearningStrings();
   const session = useSession().data;
-  const found = useQueries({ queries: ids.map(requestQuery), combine: (all) => all.flatMap(({ data }) => (data ? [data] : [])) });
-  return found.filter((request) => bulkRefusal(request, verdict, session, words) === null);
+  const requests = useQueries({ queries: ids.map(requestQuery), combine: (all) => all.flatMap(({ data }) => (data ? [data] : [])) });
+  return requests.filter((request) => bulkRefusal(request, verdict, session, strings) === null);
 }
 
-interface ReasonProps {
+interface RejectReasonProps {
   count: number;
   onReject: (reason: string) => void;
   onBack: () => void;
 }
 
-function Reason({ count, onReject, onBack }: ReasonProps) {
-  const words = useLearningWords();
+function RejectReason({ count, onReject, onBack }: RejectReasonProps) {
+  const strings = useLearningStrings();
   const id = useId();
   const [reason, type] = useState("");
-  useKeys(words.learnThis, [
-    { key: "mod+Enter", label: words.rejectAllNow(count), run: () => onReject(reason), whileTyping: true, once: true },
-    { key: "Escape", label: words.back, run: onBack, whileTyping: true },
+  useKeys(strings.proposalsTitle, [
+    { key: "mod+Enter", label: strings.rejectAllNow(count), run: () => onReject(reason), whileTyping: true, once: true },
+    { key: "Escape", label: strings.back, run: onBack, whileTyping: true },
   ]);
   return (
     <div className="say-words">
-      <label htmlFor={id} className="quiet">{words.rejectAllReason}</label>
+      <label htmlFor={id} className="quiet">{strings.rejectAllReason}</label>
       <Input.TextArea
         id={id} autoFocus autoSize={{ minRows: 2, maxRows: 6 }} value={reason} maxLength={20_000} onChange={(event) => type(event.target.value)}
         data-testid="reject-all-reason"
       />
       <div className="button-bar">
-        <Button danger type="primary" onClick={() => onReject(reason)} data-testid="confirm-reject-all">{words.rejectAllNow(count)}</Button>
-        <Button onClick={onBack}>{words.back}</Button>
+        <Button danger type="primary" onClick={() => onReject(reason)} data-testid="confirm-reject-all">{strings.rejectAllNow(count)}</Button>
+        <Button onClick={onBack}>{strings.back}</Button>
       </div>
     </div>
   );
 }
 
-/** Decide several proposals at once, each as shown. */
+/** Decide several proposals at once, each with the content on screen. */
 export function DecideAll({ ids, onDecided }: { ids: string[]; onDecided: () => void }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const { statuses, decide } = useBulk();
   const [rejecting, setRejecting] = useState(false);
   const [sending, setSending] = useState(false);
-  const open = useOpen(ids, "approve");
+  const open = useDecidableRequests(ids, "approve");
   const send = async (verdict: BulkDecision, reason: string) => {
     setSending(true);
     await decide(open, verdict, reason);
@@ -65,12 +65,12 @@ export function DecideAll({ ids, onDecided }: { ids: string[]; onDecided: () => 
     <>
       {open.length > 1 && !rejecting && (
         <div className="button-bar">
-          <Button loading={sending} onClick={() => void send("approve", "")} data-testid="approve-all">{words.approveAll(open.length)}</Button>
-          <Button danger type="text" disabled={sending} onClick={() => setRejecting(true)} data-testid="reject-all">{words.rejectAll(open.length)}</Button>
+          <Button loading={sending} onClick={() => void send("approve", "")} data-testid="approve-all">{strings.approveAll(open.length)}</Button>
+          <Button danger type="text" disabled={sending} onClick={() => setRejecting(true)} data-testid="reject-all">{strings.rejectAll(open.length)}</Button>
         </div>
       )}
-      {rejecting && <Reason count={open.length} onReject={(reason) => void send("reject", reason)} onBack={() => setRejecting(false)} />}
-      {skipped.length > 0 && <Alert type="warning" showIcon title={words.someSkipped(skipped.join(" · "))} data-testid="some-skipped" />}
+      {rejecting && <RejectReason count={open.length} onReject={(reason) => void send("reject", reason)} onBack={() => setRejecting(false)} />}
+      {skipped.length > 0 && <Alert type="warning" showIcon title={strings.notAllDecided(skipped.join(" · "))} data-testid="some-skipped" />}
     </>
   );
 }

@@ -3,22 +3,22 @@ import { Problem } from "../widgets/problem";
 import { Loading } from "../widgets/loading";
 import { useEntries } from "./api";
 import { EntryView } from "./entry";
-import { useLearningWords } from "./words";
+import { useLearningStrings } from "./strings";
 
-/** How a playbook came to be what it is, newest first. */
+/** The history of a playbook, newest first. */
 export function Entries({ id, head }: { id: string; head: number }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useEntries(id, head);
   const entries = data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <div className="playbook-body">
       {error && !data && <Problem error={error} retry={() => void refetch()} />}
       {!data && !error && <Loading />}
-      {data && entries.length === 0 && <p className="quiet">{words.nothingHappened}</p>}
+      {data && entries.length === 0 && <p className="quiet">{strings.emptyHistory}</p>}
       <ol className="inspector-rows detail" data-testid="entries">
         {entries.map((entry) => <EntryView key={entry.version} entry={entry} playbook={id} />)}
       </ol>
-      {hasNextPage && <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{words.moreHistory}</Button>}
+      {hasNextPage && <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{strings.earlierHistory}</Button>}
     </div>
   );
 }

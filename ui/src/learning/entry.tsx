@@ -4,59 +4,59 @@ import { TextDiff } from "../request/value-diff";
 import { actorName, isThreadActor } from "../request/people";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";
-import { learnedInPath, Link, requestPath } from "../widgets/router";
+import { learningRunPath, Link, requestPath } from "../widgets/router";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { useChange } from "./api";
 import { Confirm } from "./confirm";
 import { EvidenceRef } from "./ref";
 import type { Entry } from "./types";
-import { named, useLearningWords } from "./words";
+import { labelOf, useLearningStrings } from "./strings";
 
 const colours: Partial<Record<Entry["op"], string>> = { add: "success", edit: "processing", merge: "processing", retire: "warning", undo: "warning", restore: "success" };
 
-function ChangeOf({ change: { bullet, before, after } }: { change: Entry["changes"][number] }) {
-  const words = useLearningWords();
+function BulletChange({ change: { bullet, before, after } }: { change: Entry["changes"][number] }) {
+  const strings = useLearningStrings();
   const text = before === null || !before.isActive ? <ins className="agent-text">{visible(after.text)}</ins>
     : after.isActive ? <TextDiff before={before.text} after={after.text} /> : <del className="agent-text">{visible(before.text)}</del>;
   const moved = before !== null && before.section !== after.section;
   return (
     <li>
       <code>{visible(bullet)}</code> {text}
-      {moved && <span className="quiet"> {named(words.sections, before.section)} → {named(words.sections, after.section)}</span>}
+      {moved && <span className="quiet"> {labelOf(strings.sections, before.section)} → {labelOf(strings.sections, after.section)}</span>}
     </li>
   );
 }
 
-function Counted({ tags }: { tags: Entry["tags"] }) {
-  const words = useLearningWords();
-  const told = tags.filter(({ tag }) => tag !== "neutral").map(({ bullet, tag }) => `${visible(bullet)} ${named(words.counted, tag)}`);
-  return told.length > 0 ? <span className="quiet">{told.join(" · ")}</span> : null;
+function TagCounts({ tags }: { tags: Entry["tags"] }) {
+  const strings = useLearningStrings();
+  const counts = tags.filter(({ tag }) => tag !== "neutral").map(({ bullet, tag }) => `${visible(bullet)} ${labelOf(strings.bulletCounters, tag)}`);
+  return counts.length > 0 ? <span className="quiet">{counts.join(" · ")}</span> : null;
 }
 
-/** Who did it: the person who let it be learned comes before the agent that entered it. */
-function By({ entry: { approvedBy, rejectedBy, by } }: { entry: Entry }) {
-  const words = useLearningWords();
+/** The author of an entry: the person who decided, otherwise the agent. */
+function EntryAuthor({ entry: { approvedBy, rejectedBy, by } }: { entry: Entry }) {
+  const strings = useLearningStrings();
   const who = approvedBy ?? rejectedBy;
-  if (approvedBy) return <>{words.approvedBy(actorName(approvedBy, words))}</>;
-  if (!who && isThreadActor(by)) return <>{words.byAgent}</>;
-  return <>{words.byWhom(actorName(who ?? by, words))}</>;
+  if (approvedBy) return <>{strings.approvedBy(actorName(approvedBy, strings))}</>;
+  if (!who && isThreadActor(by)) return <>{strings.byAgentCounts}</>;
+  return <>{strings.byActor(actorName(who ?? by, strings))}</>;
 }
 
 function Undo({ entry: { version }, playbook }: { entry: Entry; playbook: string }) {
-  const words = useLearningWords();
-  const [asking, ask] = useState(false);
+  const strings = useLearningStrings();
+  const [isConfirming, setConfirming] = useState(false);
   const { mutate, isPending, error } = useChange(playbook);
-  const back = () => ask(false);
+  const back = () => setConfirming(false);
   const undo = (reason: string) => mutate({ op: "undo", version, ...(reason && { reason }) }, { onSuccess: back });
   return (
     <>
-      {asking ? (
+      {isConfirming ? (
         <Confirm
-          title={words.undoTitle(version)} means={words.undoMeans} act={words.undoNow} isPending={isPending} onBack={back} onConfirm={undo}
+          title={strings.undoTitle(version)} description={strings.undoHint} actionLabel={strings.confirmUndo} isPending={isPending} onBack={back} onConfirm={undo}
           testId="confirm-undo"
         />
-      ) : <Button size="small" onClick={() => ask(true)} data-testid="undo">{words.undo}<span className="visually-hidden"> {words.versionOf(version)}</span></Button>}
+      ) : <Button size="small" onClick={() => setConfirming(true)} data-testid="undo">{strings.undo}<span className="visually-hidden"> {strings.versionOf(version)}</span></Button>}
       <Problem error={error} />
     </>
   );
@@ -65,24 +65,24 @@ function Undo({ entry: { version }, playbook }: { entry: Entry; playbook: string
 interface EntryProps {
   entry: Entry;
   playbook: string;
-  /** Only what it did to this line. */
+  /** Show only the changes of this bullet. */
   of?: string;
 }
 
-/** One step of a playbook's history: what, who, when, why, and the way back. */
+/** One entry of a playbook's history: change, author, time, reason, and a button to undo it. */
 export function EntryView({ entry, playbook, of }: EntryProps) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const { version, at, op, changes, tags, reason, undoes, requestId, threadId, evidence, text } = entry;
-  const shown = changes.filter(({ bullet }) => of === undefined || bullet === of);
+  const visibleChanges = changes.filter(({ bullet }) => of === undefined || bullet === of);
   return (
     <li data-testid="entry" data-version={version} data-op={op}>
       <div className="entry-head">
-        <Tag color={colours[op] ?? "default"} variant="outlined">{words.operations[op]}</Tag>
-        <span className="quiet">{words.versionOf(version)} · <Clock at={at} /> · <span data-testid="entry-by"><By entry={entry} /></span></span>
-        {undoes !== null && <span className="quiet">{words.undoes(undoes)}</span>}
-        <Counted tags={of === undefined ? tags : tags.filter(({ bullet }) => bullet === of)} />
+        <Tag color={colours[op] ?? "default"} variant="outlined">{strings.operations[op]}</Tag>
+        <span className="quiet">{strings.versionOf(version)} · <Clock at={at} /> · <span data-testid="entry-by"><EntryAuthor entry={entry} /></span></span>
+        {undoes !== null && <span className="quiet">{strings.undoesVersion(undoes)}</span>}
+        <TagCounts tags={of === undefined ? tags : tags.filter(({ bullet }) => bullet === of)} />
       </div>
-      {shown.length > 0 && <ul className="entry-changes">{shown.map((change) => <ChangeOf key={change.bullet} change={change} />)}</ul>}
+      {visibleChanges.length > 0 && <ul className="entry-changes">{visibleChanges.map((change) => <BulletChange key={change.bullet} change={change} />)}</ul>}
       {text !== null && <div className="quiet"><AgentText text={text} /></div>}
       {reason && <div data-testid="entry-reason"><q>{visible(reason)}</q></div>}
       {evidence.length > 0 && (
@@ -92,8 +92,8 @@ export function EntryView({ entry, playbook, of }: EntryProps) {
       )}
       {(requestId || threadId || changes.length > 0) && (
         <div className="entry-ways">
-          {requestId && <Link to={requestPath(requestId)}>{words.theRequest}</Link>}
-          {threadId && op !== "tag" && <Link to={learnedInPath(threadId)}>{words.theRun}</Link>}
+          {requestId && <Link to={requestPath(requestId)}>{strings.requestLink}</Link>}
+          {threadId && op !== "tag" && <Link to={learningRunPath(threadId)}>{strings.runLink}</Link>}
           {changes.length > 0 && of === undefined && <Undo entry={entry} playbook={playbook} />}
         </div>
       )}

@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 import { Prose } from "../thread/prose";
 import { AgentText } from "../widgets/agent-text";
-import { learnedInPath, Link } from "../widgets/router";
+import { learningRunPath, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { BulletRef, EvidenceRef } from "./ref";
-import type { Like, ProposalContext, Trial } from "./types";
-import { named, useLearningWords } from "./words";
+import type { SimilarBullet, ProposalContext, Trial } from "./types";
+import { labelOf, useLearningStrings } from "./strings";
 
 interface PartProps {
   title: ReactNode;
@@ -23,20 +23,20 @@ function Part({ title, testId, children, warns = false }: PartProps) {
   );
 }
 
-const contradicts = ({ flags }: Like) => flags.some((flag) => flag !== "same");
+const contradicts = ({ flags }: SimilarBullet) => flags.some((flag) => flag !== "same");
 
 /** Similar bullets of the playbook, possible contradictions first. */
-export function SimilarBullets({ shown: { similar } }: { shown: ProposalContext }) {
-  const words = useLearningWords();
+export function SimilarBullets({ context: { similar } }: { context: ProposalContext }) {
+  const strings = useLearningStrings();
   const groups = [{ warns: true, of: similar.filter(contradicts) }, { warns: false, of: similar.filter((one) => !contradicts(one)) }];
   return groups.filter(({ of }) => of.length > 0).map(({ warns, of }) => (
-    <Part key={String(warns)} title={warns ? words.mayContradict : words.alike} warns={warns} testId={warns ? "contradicts" : "similar"}>
+    <Part key={String(warns)} title={warns ? strings.mayContradict : strings.similarBullets} warns={warns} testId={warns ? "contradicts" : "similar"}>
       <ul className="learn-list">
         {of.map(({ bullet, text, score, flags }) => (
           <li key={bullet}>
             <BulletRef id={bullet} /> <AgentText text={text} />{" "}
             <span className="quiet">
-              {words.percentAlike(Math.round(score * 100))}{flags.map((flag) => ` · ${named(words.flags, flag)}`).join("")}
+              {strings.similarityPercent(Math.round(score * 100))}{flags.map((flag) => ` · ${labelOf(strings.similarityFlags, flag)}`).join("")}
             </span>
           </li>
         ))}
@@ -46,11 +46,11 @@ export function SimilarBullets({ shown: { similar } }: { shown: ProposalContext 
 }
 
 /** The verified quotes of a proposal. */
-export function EvidenceList({ shown: { evidence } }: { shown: ProposalContext }) {
-  const words = useLearningWords();
-  if (evidence.length === 0) return <p className="quiet" data-testid="no-evidence">{words.noEvidence}</p>;
+export function EvidenceList({ context: { evidence } }: { context: ProposalContext }) {
+  const strings = useLearningStrings();
+  if (evidence.length === 0) return <p className="quiet" data-testid="no-evidence">{strings.noEvidence}</p>;
   return (
-    <Part title={words.evidence} testId="evidence">
+    <Part title={strings.evidence} testId="evidence">
       <ul className="learn-list">
         {evidence.map(({ where, ref, quote }) => (
           <li key={`${where} ${ref} ${quote}`}>
@@ -64,15 +64,15 @@ export function EvidenceList({ shown: { evidence } }: { shown: ProposalContext }
 
 /** Results of the test questions, losses before wins. */
 export function TrialResult({ trial }: { trial: Trial | null }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   if (!trial) return null;
-  if (trial.failed !== null) return <p className="quiet" data-testid="trial">{words.trialFailed(visible(trial.failed))}</p>;
+  if (trial.failed !== null) return <p className="quiet" data-testid="trial">{strings.trialFailed(visible(trial.failed))}</p>;
   const questions = [...trial.losses.map((text) => ({ text, isLoss: true })), ...trial.wins.map((text) => ({ text, isLoss: false }))];
   return (
-    <Part title={words.tried(trial.cases, trial.rightBefore, trial.rightAfter)} warns={trial.losses.length > 0} testId="trial">
+    <Part title={strings.trialResult(trial.cases, trial.rightBefore, trial.rightAfter)} warns={trial.losses.length > 0} testId="trial">
       <ul className="learn-list">
         {questions.map(({ text, isLoss }) => (
-          <li key={text} data-loss={isLoss}><span className="quiet">{isLoss ? words.trialLoss : words.trialWin}</span> <AgentText text={text} /></li>
+          <li key={text} data-loss={isLoss}><span className="quiet">{isLoss ? strings.trialLoss : strings.trialWin}</span> <AgentText text={text} /></li>
         ))}
       </ul>
     </Part>
@@ -80,16 +80,16 @@ export function TrialResult({ trial }: { trial: Trial | null }) {
 }
 
 /** The question and answer that the proposal comes from. */
-export function Run({ shown: { question, answer, thread_id: thread } }: { shown: ProposalContext }) {
-  const words = useLearningWords();
+export function SourceRun({ context: { question, answer, thread_id: thread } }: { context: ProposalContext }) {
+  const strings = useLearningStrings();
   if (!question) return null;
   return (
     <details className="compact learn-run" data-testid="learn-run">
-      <summary>{words.ofRun}</summary>
+      <summary>{strings.sourceRun}</summary>
       <div className="learn-run-body">
         <strong><AgentText text={question} /></strong>
         <Prose text={answer} />
-        {thread && <Link to={learnedInPath(thread)}>{words.toRun}</Link>}
+        {thread && <Link to={learningRunPath(thread)}>{strings.goToRun}</Link>}
       </div>
     </details>
   );

@@ -9,10 +9,10 @@ function languageOf(text: string): string {
   return han.test(text) ? "zh" : "en";
 }
 
-/** What the agent itself gives as questions to begin with, in this language if there are any. */
+/** Return up to four example questions from the agent's schema, in this language if there are any. */
 export function examplesOf({ input_schema: { properties } }: Agent, language: string): string[] {
   const query = isObject(properties) ? properties.query : undefined;
-  const given = isObject(query) && Array.isArray(query.examples) ? query.examples.filter((one) => typeof one === "string") : [];
-  const own = given.filter((one) => languageOf(one) === language);
-  return (own.length > 0 ? own : given).slice(0, 4);
+  const examples = isObject(query) && Array.isArray(query.examples) ? query.examples.filter((one) => typeof one === "string") : [];
+  const translated = examples.filter((one) => languageOf(one) === language);
+  return (translated.length > 0 ? translated : examples).slice(0, 4);
 }

@@ -4,13 +4,13 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Request } from "../api/types";
 import { RequestDetail } from "../request/request-detail";
 import { aLearning } from "../testing/fake-learning";
-import { completed, FakeEventSource, serve, show } from "../testing/fake-server";
+import { completedRequest, FakeEventSource, serve, show } from "../testing/fake-server";
 
 beforeEach(() => vi.stubGlobal("EventSource", FakeEventSource));
 
 function open(request: Request) {
   const sent = serve((path) => {
-    if (path.endsWith("/respond")) return [200, completed(request)];
+    if (path.endsWith("/respond")) return [200, completedRequest(request)];
     if (path.startsWith("/v1/requests/")) return [200, request];
     if (path === "/v1/session") return [200, { name: "ann", role: "person", tenant: "default", groups: [] }];
     return [200, { items: [], next: null }];

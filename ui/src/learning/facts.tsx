@@ -1,50 +1,50 @@
 import { Alert, Card, Tag } from "antd";
 import type { Request } from "../api/types";
 import { TextDiff } from "../request/value-diff";
-import { ArgumentEditor, type Editing } from "../request/facts";
+import { ArgumentEditor, type EditingState } from "../request/facts";
 import { isObject } from "../request/schema-field";
 import { isEqual } from "../request/values";
 import { Prose } from "../thread/prose";
 import { visible } from "../widgets/visible";
-import { SimilarBullets, EvidenceList, Run, TrialResult } from "./evidence";
-import { Judgement } from "./judgement";
-import type { Asked } from "./of-request";
+import { SimilarBullets, EvidenceList, SourceRun, TrialResult } from "./evidence";
+import { FeedbackSummary } from "./feedback-summary";
+import type { LearningProposal } from "./proposal";
 import type { ProposalContext } from "./types";
-import { named, useLearningWords } from "./words";
+import { labelOf, useLearningStrings } from "./strings";
 import "./learning.css";
 
-/** What the playbook will say, as a difference to what it says. */
-function Words({ op, before, text }: { op: Asked["operation"]["op"]; before: string | null; text: string }) {
+/** The proposed text as a difference from the current one. */
+function ProposedText({ op, before, text }: { op: LearningProposal["operation"]["op"]; before: string | null; text: string }) {
   if (op === "retire") return <del className="agent-text">{visible(before ?? text)}</del>;
   if (before === null) return <ins className="agent-text">{visible(text)}</ins>;
   return <TextDiff before={before} after={text} />;
 }
 
-function About({ operation: { op, bullet, sources } }: Pick<Asked, "operation">) {
-  const words = useLearningWords();
-  if (op === "edit" && bullet) return <>{words.rewrites(visible(bullet))}</>;
-  if (op === "retire" && bullet) return <>{words.retires(visible(bullet))}</>;
-  if (op === "merge") return <>{words.merges([bullet, ...sources].filter((one) => one !== null).map(visible).join(", "))}</>;
+function OperationTarget({ operation: { op, bullet, sources } }: Pick<LearningProposal, "operation">) {
+  const strings = useLearningStrings();
+  if (op === "edit" && bullet) return <>{strings.rewritesBullet(visible(bullet))}</>;
+  if (op === "retire" && bullet) return <>{strings.retiresBullet(visible(bullet))}</>;
+  if (op === "merge") return <>{strings.mergesBullets([bullet, ...sources].filter((one) => one !== null).map(visible).join(", "))}</>;
   return null;
 }
 
-function Cost({ shown: { tokens, room } }: { shown: ProposalContext }) {
-  const words = useLearningWords();
-  if (room < 0) return <span className="error-text" data-testid="no-room">{words.noRoom(-room)}</span>;
-  return <span className="quiet" data-testid="token-cost">{words.costs(tokens, room)}</span>;
+function Cost({ context: { tokens, room } }: { context: ProposalContext }) {
+  const strings = useLearningStrings();
+  if (room < 0) return <span className="error-text" data-testid="no-room">{strings.budgetExceeded(-room)}</span>;
+  return <span className="quiet" data-testid="token-cost">{strings.tokenCost(tokens, room)}</span>;
 }
 
-/** What a person may change: the text and where it stands; the schema fixes all else. */
-function editable({ action }: Request): string[] {
+/** Return the arguments that a person may change: text and section, unless the schema fixes them. */
+function editableArgs({ action }: Request): string[] {
   const properties = isObject(action?.schema?.properties) ? action.schema.properties : {};
   const isFixed = (name: string) => isObject(properties[name]) && properties[name].const !== undefined;
   return ["text", "section"].filter((name) => action?.args[name] !== undefined && !isFixed(name));
 }
 
-function Editors({ request, editing }: { request: Request; editing: Editing }) {
-  const words = useLearningWords();
-  const labels: Record<string, string> = { text: words.textOfBullet, section: words.sectionOfBullet };
-  return editable(request).map((name) => (
+function Editors({ request, editing }: { request: Request; editing: EditingState }) {
+  const strings = useLearningStrings();
+  const labels: Record<string, string> = { text: strings.bulletText, section: strings.bulletSection };
+  return editableArgs(request).map((name) => (
     <div key={name} className="learn-editor">
       <span className="quiet" aria-hidden="true">{labels[name]}</span>
       <ArgumentEditor request={request} name={name} before={request.action?.args[name] ?? ""} editing={editing} />
@@ -52,47 +52,47 @@ function Editors({ request, editing }: { request: Request; editing: Editing }) {
   ));
 }
 
-interface LearningFactsProps extends Asked {
+interface LearningFactsProps extends LearningProposal {
   request: Request;
-  editing: Editing | undefined;
+  editing: EditingState | undefined;
 }
 
-/** What would be learned, what it rests on, what it costs, and what stands beside it already. */
-export function LearningFacts({ request, shown, operation, learned, editing }: LearningFactsProps) {
-  const words = useLearningWords();
-  const { type, why, before, renewed, feedback } = shown;
-  const isOtherText = learned.text !== operation.text;
-  const isEdited = editing ? !isEqual(editing.draft.edited, request.action?.args) : isOtherText || learned.section !== operation.section;
+/** The facts of a proposal: its text, evidence, token cost and similar bullets. */
+export function LearningFacts({ request, context, operation, result, editing }: LearningFactsProps) {
+  const strings = useLearningStrings();
+  const { type, why, before, renewed, feedback } = context;
+  const isOtherText = result.text !== operation.text;
+  const isEdited = editing ? !isEqual(editing.draft.edited, request.action?.args) : isOtherText || result.section !== operation.section;
   const wasLearned = request.response?.decision === "approve" || request.response?.decision === "edit";
   return (
     <Card
       size="small" className="learn" data-testid="facts"
-      title={request.status === "pending" ? words.whatIsLearned : wasLearned ? words.whatWasLearned : words.whatWasProposed}
-      extra={isEdited && <Tag color="processing" data-testid="edited">{words.insightEdited}</Tag>}
+      title={request.status === "pending" ? strings.newEntryTitle : wasLearned ? strings.learnedEntryTitle : strings.proposalTitle}
+      extra={isEdited && <Tag color="processing" data-testid="edited">{strings.insightEdited}</Tag>}
     >
-      {renewed !== null && <Alert type="info" showIcon title={words.renewed[renewed] ?? words.renewedAnyhow} data-testid="renewed" />}
+      {renewed !== null && <Alert type="info" showIcon title={strings.repeatReasons[renewed] ?? strings.repeatedQuestion} data-testid="renewed" />}
       <div className="learn-what">
-        <Tag color={type === "error_pattern" ? "warning" : "processing"} variant="outlined">{named(words.insightTypes, type)}</Tag>
-        <span className="quiet">{named(words.sections, learned.section)}</span>
-        <span className="quiet"><About operation={operation} /></span>
+        <Tag color={type === "error_pattern" ? "warning" : "processing"} variant="outlined">{labelOf(strings.insightTypes, type)}</Tag>
+        <span className="quiet">{labelOf(strings.sections, result.section)}</span>
+        <span className="quiet"><OperationTarget operation={operation} /></span>
       </div>
       {editing ? <Editors request={request} editing={editing} /> : (
-        <div className="learn-text" data-testid="learn-text"><Words op={operation.op} before={before} text={learned.text} /></div>
+        <div className="learn-text" data-testid="learn-text"><ProposedText op={operation.op} before={before} text={result.text} /></div>
       )}
       {!editing && isOtherText && (
-        <div className="quiet" data-testid="proposed-text">{words.proposedText} <del className="agent-text">{visible(operation.text)}</del></div>
+        <div className="quiet" data-testid="proposed-text">{strings.originalProposal} <del className="agent-text">{visible(operation.text)}</del></div>
       )}
-      <div className="learn-what"><Judgement feedback={feedback} /><Cost shown={shown} /></div>
-      <TrialResult trial={shown.trial} />
-      <SimilarBullets shown={shown} />
-      <EvidenceList shown={shown} />
+      <div className="learn-what"><FeedbackSummary feedback={feedback} /><Cost context={context} /></div>
+      <TrialResult trial={context.trial} />
+      <SimilarBullets context={context} />
+      <EvidenceList context={context} />
       {why && (
-        <aside className="agent-context" data-testid="why-learn" aria-label={words.whyLearn}>
-          <div className="quiet">{words.whyLearn}</div>
+        <aside className="agent-context" data-testid="why-learn" aria-label={strings.rationale}>
+          <div className="quiet">{strings.rationale}</div>
           <Prose text={why} />
         </aside>
       )}
-      <Run shown={shown} />
+      <SourceRun context={context} />
     </Card>
   );
 }

@@ -2,8 +2,8 @@ import { Button, Input } from "antd";
 import { useId, useState } from "react";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
-import { useFeedback, type Word } from "./api";
-import { useLearningWords } from "./words";
+import { useFeedback, type NewFeedback } from "./api";
+import { useLearningStrings } from "./strings";
 
 function Thumb({ up }: { up: boolean }) {
   return (
@@ -13,32 +13,32 @@ function Thumb({ up }: { up: boolean }) {
   );
 }
 
-interface WordsProps {
-  verdict: Word["verdict"];
+interface FeedbackTextProps {
+  verdict: NewFeedback["verdict"];
   isSending: boolean;
   onSend: (text: string) => void;
   onBack: () => void;
 }
 
-function Words({ verdict, isSending, onSend, onBack }: WordsProps) {
-  const words = useLearningWords();
+function FeedbackText({ verdict, isSending, onSend, onBack }: FeedbackTextProps) {
+  const strings = useLearningStrings();
   const id = useId();
   const [text, type] = useState("");
   const send = () => onSend(text.trim());
-  useKeys(words.wasItRight, [
-    { key: "mod+Enter", label: words.sendFeedback, run: send, whileTyping: true, once: true },
-    { key: "Escape", label: words.back, run: onBack, whileTyping: true },
+  useKeys(strings.feedbackQuestion, [
+    { key: "mod+Enter", label: strings.sendFeedback, run: send, whileTyping: true, once: true },
+    { key: "Escape", label: strings.back, run: onBack, whileTyping: true },
   ]);
   return (
     <div className="say-words">
-      <label htmlFor={id} className="quiet">{words.sayMore[verdict]}</label>
+      <label htmlFor={id} className="quiet">{strings.feedbackPlaceholders[verdict]}</label>
       <Input.TextArea
         id={id} autoFocus autoSize={{ minRows: 2, maxRows: 8 }} value={text} maxLength={20_000} readOnly={isSending} data-testid="feedback-text"
         onChange={(event) => type(event.target.value)}
       />
       <div className="button-bar">
-        <Button type="primary" loading={isSending} onClick={send} data-testid="send-feedback">{words.sendFeedback}</Button>
-        <Button disabled={isSending} onClick={onBack}>{words.back}</Button>
+        <Button type="primary" loading={isSending} onClick={send} data-testid="send-feedback">{strings.sendFeedback}</Button>
+        <Button disabled={isSending} onClick={onBack}>{strings.back}</Button>
       </div>
     </div>
   );
@@ -46,25 +46,25 @@ function Words({ verdict, isSending, onSend, onBack }: WordsProps) {
 
 /** Form for feedback on an answer; the agent then reflects again. */
 export function FeedbackForm({ id, turn }: { id: string; turn: string }) {
-  const words = useLearningWords();
-  const [verdict, choose] = useState<Word["verdict"]>();
+  const strings = useLearningStrings();
+  const [verdict, choose] = useState<NewFeedback["verdict"]>();
   const { mutate, isPending, isSuccess, error } = useFeedback(id);
-  if (isSuccess) return <p className="quiet" data-testid="feedback-sent">{words.saySent}</p>;
+  if (isSuccess) return <p className="quiet" data-testid="feedback-sent">{strings.feedbackSent}</p>;
   const send = (text: string) => verdict && mutate({ verdict, turn, ...(text && { text }) });
   return (
-    <fieldset className="say" aria-label={words.wasItRight} data-testid="say">
+    <fieldset className="say" aria-label={strings.feedbackQuestion} data-testid="say">
       <div className="button-bar">
-        <span className="quiet">{words.wasItRight}</span>
+        <span className="quiet">{strings.feedbackQuestion}</span>
         {(["right", "wrong"] as const).map((one) => (
           <Button
             key={one} size="small" aria-pressed={verdict === one}
             disabled={isPending} onClick={() => choose(one)} data-testid={`say-${one}`}
           >
-            <Thumb up={one === "right"} />{one === "right" ? words.sayRight : words.sayWrong}
+            <Thumb up={one === "right"} />{one === "right" ? strings.answerIsRight : strings.answerIsWrong}
           </Button>
         ))}
       </div>
-      {verdict && <Words key={verdict} verdict={verdict} isSending={isPending} onSend={send} onBack={() => choose(undefined)} />}
+      {verdict && <FeedbackText key={verdict} verdict={verdict} isSending={isPending} onSend={send} onBack={() => choose(undefined)} />}
       <Problem error={error} />
     </fieldset>
   );

@@ -7,24 +7,24 @@ import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
 import { useNote } from "./api";
 import type { Reference } from "./types";
-import { named, useLearningWords } from "./words";
+import { labelOf, useLearningStrings } from "./strings";
 
-/** One note as its source has it now; what is missing is named. */
+/** The current version of a note in a dialog; a missing note is named. */
 export default function NoteModal({ note, onClose }: { note: Reference; onClose: () => void }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const { source, noteId } = note;
   const { data, error, refetch } = useNote(note);
-  const from = visible(named(words.sources, source));
+  const from = visible(labelOf(strings.sources, source));
   return (
     <Modal
       open width={680} onCancel={onClose} footer={null} title={data?.title ? visible(data.title) : visible(noteId)} data-testid="note-modal"
       getContainer={() => document.querySelector<HTMLElement>(".app") ?? document.body}
-      closable={{ "aria-label": words.closeNote }}
+      closable={{ "aria-label": strings.closeNote }}
     >
       <div className="note">
-        <p className="quiet">{words.noteBy(from)} · {visible(noteId)}{data && <> · <Clock at={data.createdAt} /></>}</p>
+        <p className="quiet">{strings.noteSource(from)} · {visible(noteId)}{data && <> · <Clock at={data.createdAt} /></>}</p>
         {isStatus(error, 404)
-          ? <Problem error={error} title={words.noteMissing(from, visible(noteId))} />
+          ? <Problem error={error} title={strings.noteMissing(from, visible(noteId))} />
           : error && !data && <Problem error={error} retry={() => void refetch()} />}
         {!data && !error && <Loading />}
         {data && <div data-testid="note-content"><Prose text={data.content} /></div>}

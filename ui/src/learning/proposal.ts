@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Request } from "../api/types";
 import { isObject } from "../request/schema-field";
-import type { Feedback, Like, Operation, ProposalContext, Trial } from "./types";
+import type { Feedback, SimilarBullet, Operation, ProposalContext, Trial } from "./types";
 
 const text = (value: Json | undefined) => (typeof value === "string" ? value : "");
 const textOrNull = (value: Json | undefined) => (typeof value === "string" ? value : null);
@@ -9,10 +9,10 @@ const texts = (value: Json | undefined) => (Array.isArray(value) ? value.filter(
 const objects = (value: Json | undefined) => (Array.isArray(value) ? value.filter(isObject) : []);
 
 function feedbackOf(value: Json | undefined): Feedback {
-  const { source, verdict, text: words, by } = isObject(value) ? value : {};
-  // What does not say where it comes from counts as what is trusted least.
-  const known = source === "ground_truth" || source === "environment" || source === "user" ? source : "self";
-  return { source: known, verdict: verdict === "right" || verdict === "wrong" ? verdict : "unknown", text: text(words), by: textOrNull(by) };
+  const { source, verdict, text: comment, by } = isObject(value) ? value : {};
+  // An unknown source counts as the least trusted one.
+  const trusted = source === "ground_truth" || source === "environment" || source === "user" ? source : "self";
+  return { source: trusted, verdict: verdict === "right" || verdict === "wrong" ? verdict : "unknown", text: text(comment), by: textOrNull(by) };
 }
 
 function trialOf(value: Json | undefined): Trial | null {
@@ -21,11 +21,11 @@ function trialOf(value: Json | undefined): Trial | null {
   return { cases: number(cases), rightBefore: number(before), rightAfter: number(after), wins: texts(wins), losses: texts(losses), failed: textOrNull(failed) };
 }
 
-function shownOf(context: JsonObject): ProposalContext {
+function contextOf(context: JsonObject): ProposalContext {
   const evidence = objects(context.evidence).map(({ where, ref, quote }) => (
     { where: text(where) as ProposalContext["evidence"][number]["where"], ref: textOrNull(ref), quote: text(quote) }));
-  const similar = objects(context.similar).map(({ bullet, text: words, score, flags }) => (
-    { bullet: text(bullet), text: text(words), score: number(score), flags: texts(flags) as Like["flags"] }));
+  const similar = objects(context.similar).map(({ bullet, text: bulletText, score, flags }) => (
+    { bullet: text(bullet), text: text(bulletText), score: number(score), flags: texts(flags) as SimilarBullet["flags"] }));
   return {
     type: text(context.type) as ProposalContext["type"], why: text(context.why), source_bullet_id: textOrNull(context.source_bullet_id), evidence, similar,
     feedback: feedbackOf(context.feedback), tokens: number(context.tokens), room: number(context.room), before: textOrNull(context.before),
@@ -34,19 +34,19 @@ function shownOf(context: JsonObject): ProposalContext {
   };
 }
 
-export interface Asked {
-  shown: ProposalContext;
+export interface LearningProposal {
+  context: ProposalContext;
   operation: Pick<Operation, "op" | "section" | "text" | "bullet" | "sources">;
-  /** The text and the section as they were learned, or will be: a person may have changed what was proposed. */
-  learned: Pick<Operation, "section" | "text">;
+  /** The text and the section that are learned, including a person's changes. */
+  result: Pick<Operation, "section" | "text">;
 }
 
-/** What a request asks to learn; undefined where it asks something else, or in a way that this page does not know. */
-export function askedBy({ kind, action, context, response }: Request): Asked | undefined {
+/** Return the learning proposal of a request; undefined for other requests and unknown formats. */
+export function learningProposalOf({ kind, action, context, response }: Request): LearningProposal | undefined {
   if (kind !== "learning" || action?.name !== "learn" || !isObject(context.learning)) return undefined;
-  const { op, section, text: words, bullet, sources } = action.args;
-  if (typeof op !== "string" || typeof words !== "string") return undefined;
-  const operation = { op: op as Operation["op"], section: text(section), text: words, bullet: textOrNull(bullet), sources: texts(sources) };
-  const learned = { text: textOrNull(response?.args?.text) ?? words, section: textOrNull(response?.args?.section) ?? operation.section };
-  return { shown: shownOf(context.learning), operation, learned };
+  const { op, section, text: proposedText, bullet, sources } = action.args;
+  if (typeof op !== "string" || typeof proposedText !== "string") return undefined;
+  const operation = { op: op as Operation["op"], section: text(section), text: proposedText, bullet: textOrNull(bullet), sources: texts(sources) };
+  const result = { text: textOrNull(response?.args?.text) ?? proposedText, section: textOrNull(response?.args?.section) ?? operation.section };
+  return { context: contextOf(context.learning), operation, result };
 }

@@ -8,33 +8,33 @@ import { Link, playbookPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { DecideAll } from "./decide-all";
 import type { Insight } from "./types";
-import { named, useLearningWords } from "./words";
+import { labelOf, useLearningStrings } from "./strings";
 
 const looks: Record<Insight["status"], [colour: string, sign: string]> = {
   pending: ["processing", "…"], learned: ["success", "✓"], edited: ["success", "✓"], rejected: ["default", "✕"], expired: ["warning", "–"], cancelled: ["default", "–"], obsolete: ["default", "–"],
 };
 
-/** What became of a proposal; how and by whom is folded below. */
-function Settled({ insight, playbook }: { insight: Insight; playbook: string | undefined }) {
-  const words = useLearningWords();
+/** The outcome of a proposal; its decision can be opened below. */
+function DecidedProposal({ insight, playbook }: { insight: Insight; playbook: string | undefined }) {
+  const strings = useLearningStrings();
   const { id, text, type, status, version, reason, request } = insight;
   const [colour, sign] = looks[status];
   return (
     <div className="insight settled" data-testid="insight" data-id={id} data-status={status}>
       <div className="learn-what">
-        <Tag color={colour} data-testid="insight-status"><span aria-hidden="true">{sign} </span>{words.insightStatuses[status]}</Tag>
-        <span className="quiet">{named(words.insightTypes, type)}</span>
-        {version !== null && playbook !== undefined && <Link to={playbookPath(playbook)} testId="to-playbook">{words.inVersion(version)}</Link>}
+        <Tag color={colour} data-testid="insight-status"><span aria-hidden="true">{sign} </span>{strings.insightStatuses[status]}</Tag>
+        <span className="quiet">{labelOf(strings.insightTypes, type)}</span>
+        {version !== null && playbook !== undefined && <Link to={playbookPath(playbook)} testId="to-playbook">{strings.playbookVersion(version)}</Link>}
       </div>
       <div className={status === "learned" || status === "edited" ? "" : "quiet"}><AgentText text={text} /></div>
       {reason && <div className="quiet" data-testid="insight-reason">“{visible(reason)}”</div>}
-      {request && <Disclosure id={`insight-${id}`} summary={<span className="quiet">{words.decisionOn}</span>}><RequestDetail id={request.id} isInThread /></Disclosure>}
+      {request && <Disclosure id={`insight-${id}`} summary={<span className="quiet">{strings.decisionLabel}</span>}><RequestDetail id={request.id} isInThread /></Disclosure>}
     </div>
   );
 }
 
-/** The other proposals that are open on the page, the next one first. */
-function nextOpen(decided: Request): HTMLElement | undefined {
+/** Return the next open proposal on the page. */
+function nextProposal(decided: Request): HTMLElement | undefined {
   const open = Array.from(document.querySelectorAll<HTMLElement>(".insight article[data-status=pending]"));
   return open.find((one) => one.dataset.id !== decided.id);
 }
@@ -42,34 +42,34 @@ function nextOpen(decided: Request): HTMLElement | undefined {
 interface ProposalsProps {
   insights: Insight[];
   playbook: string | undefined;
-  /** Nothing is left to decide. */
-  afterwards: () => void;
+  /** Called when the last proposal is decided. */
+  onAllDecided: () => void;
 }
 
-/** What the agent would learn: each is decided by itself, or all at once. */
-export function Proposals({ insights, playbook, afterwards }: ProposalsProps) {
-  const words = useLearningWords();
+/** The proposals of a turn, to decide individually or all at once. */
+export function Proposals({ insights, playbook, onAllDecided }: ProposalsProps) {
+  const strings = useLearningStrings();
   const title = useId();
   if (insights.length === 0) return null;
   const open = insights.filter(({ status, request }) => status === "pending" && request?.status === "pending");
   const waiting = insights.filter(({ status }) => status === "pending").length;
   const onDecided = (decided: Request) => {
-    const next = nextOpen(decided);
+    const next = nextProposal(decided);
     if (next) next.focus();
-    else afterwards();
+    else onAllDecided();
   };
   return (
     <section className="proposals" aria-labelledby={title} data-testid="proposals">
       <header className="proposals-head">
-        <h3 id={title}>{words.learnThis}</h3>
-        <span className="quiet">{waiting === 0 ? words.allDecided : words.openOf(waiting, insights.length)}</span>
-        <DecideAll ids={open.flatMap(({ request }) => (request ? [request.id] : []))} onDecided={afterwards} />
+        <h3 id={title}>{strings.proposalsTitle}</h3>
+        <span className="quiet">{waiting === 0 ? strings.allDecided : strings.openProposalCount(waiting, insights.length)}</span>
+        <DecideAll ids={open.flatMap(({ request }) => (request ? [request.id] : []))} onDecided={onAllDecided} />
       </header>
       {insights.map((insight) => {
         const { id, request, status } = insight;
-        if (status !== "pending" || !request) return <Settled key={id} insight={insight} playbook={playbook} />;
+        if (status !== "pending" || !request) return <DecidedProposal key={id} insight={insight} playbook={playbook} />;
         return (
-          // An insight that is proposed again is another question.
+          // An insight that is proposed again has a new request.
           <section key={`${id} ${request.id}`} className="pause insight" data-testid="insight" data-id={id} data-status="pending">
             <RequestDetail id={request.id} isInThread onDecided={onDecided} />
           </section>

@@ -3,45 +3,45 @@ import { Suspense, useState } from "react";
 import { lazyWithRetry } from "../widgets/lazy";
 import { visible } from "../widgets/visible";
 import type { Evidence, Reference } from "./types";
-import { named, useLearningWords } from "./words";
+import { labelOf, useLearningStrings } from "./strings";
 
 const NoteModal = lazyWithRetry(() => import("./note-modal"));
 
-interface RefProps {
+interface NoteRefProps {
   note: Reference;
-  /** What the button says; the source and id of the note unless told. */
+  /** The text of the button; by default the source and id of the note. */
   label?: string;
 }
 
-/** A note by its source and id: it opens over the page. */
-export function Ref({ note, label }: RefProps) {
-  const words = useLearningWords();
+/** A button that opens a note in a dialog. */
+export function NoteRef({ note, label }: NoteRefProps) {
+  const strings = useLearningStrings();
   const [open, setOpen] = useState(false);
   const { source, noteId } = note;
-  const name = named(words.sources, source);
+  const name = labelOf(strings.sources, source);
   return (
     <>
       <Button
         size="small" className="ref" data-testid="ref" data-source={source} data-note={noteId} aria-haspopup="dialog"
-        title={words.refNamed(visible(name), visible(noteId))} onClick={() => setOpen(true)}
+        title={strings.openNote(visible(name), visible(noteId))} onClick={() => setOpen(true)}
       >
-        {label ?? <><span className="ref-mark">{words.ref}</span> {visible(name)} · {visible(noteId)}</>}
+        {label ?? <><span className="ref-mark">{strings.ref}</span> {visible(name)} · {visible(noteId)}</>}
       </Button>
       {open && <Suspense><NoteModal note={note} onClose={() => setOpen(false)} /></Suspense>}
     </>
   );
 }
 
-/** A line of the playbook, which is a note too; where it stands among other notes its source is named. */
-export function BulletRef({ id, named: isNamed = false }: { id: string; named?: boolean }) {
-  return <Ref note={{ source: "playbook", noteId: id }} {...(!isNamed && { label: visible(id) })} />;
+/** A button that opens a bullet of the playbook; with `showSource` it also names the source. */
+export function BulletRef({ id, showSource = false }: { id: string; showSource?: boolean }) {
+  return <NoteRef note={{ source: "playbook", noteId: id }} {...(!showSource && { label: visible(id) })} />;
 }
 
-/** Where a quote stands: a note opens, all else is named. */
+/** The source of a quote: a button for a note, otherwise its name. */
 export function EvidenceRef({ where, reference }: { where: Evidence["where"]; reference: string | null }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const at = reference?.indexOf("/") ?? -1;
   if (where === "playbook" && reference) return <BulletRef id={reference.slice(at + 1)} />;
-  if (where === "note" && reference && at > 0) return <Ref note={{ source: reference.slice(0, at), noteId: reference.slice(at + 1) }} />;
-  return <span className="quiet">{named(words.wheres, where)}</span>;
+  if (where === "note" && reference && at > 0) return <NoteRef note={{ source: reference.slice(0, at), noteId: reference.slice(at + 1) }} />;
+  return <span className="quiet">{labelOf(strings.evidenceSources, where)}</span>;
 }

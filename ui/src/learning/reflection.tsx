@@ -4,13 +4,13 @@ import { AgentText } from "../widgets/agent-text";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import type { ReflectionSummary, Turn } from "./types";
-import { useLearningWords } from "./words";
+import { useLearningStrings } from "./strings";
 
 function Lines({ reflected }: { reflected: ReflectionSummary }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const lines = [
-    [words.whatWentWrong, reflected.error], [words.rootCause, reflected.rootCause], [words.correctApproach, reflected.correctApproach],
-    [words.keyInsight, reflected.keyInsight],
+    [strings.whatWentWrong, reflected.error], [strings.rootCause, reflected.rootCause], [strings.correctApproach, reflected.correctApproach],
+    [strings.keyInsight, reflected.keyInsight],
   ].filter(([, text]) => text);
   return (
     <dl className="looked-back">
@@ -19,18 +19,18 @@ function Lines({ reflected }: { reflected: ReflectionSummary }) {
   );
 }
 
-const hasWords = (reflected: ReflectionSummary) =>
+const hasText = (reflected: ReflectionSummary) =>
   Boolean(reflected.error || reflected.rootCause || reflected.correctApproach || reflected.keyInsight);
 
 /** The agent's reflection on its answer. */
 export function ReflectionDetails({ turn: { runId, reflected } }: { turn: Turn }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   if (!reflected) return null;
   return (
     <>
-      {reflected.failed && <Alert type="warning" showIcon title={words.reflectionFailed(visible(reflected.failed))} data-testid="reflection-failed" />}
-      {hasWords(reflected) && (
-        <Disclosure id={`${runId}-looked-back`} testId="looked-back" summary={<span className="quiet">{words.lookedBack}</span>}><Lines reflected={reflected} /></Disclosure>
+      {reflected.failed && <Alert type="warning" showIcon title={strings.reflectionFailed(visible(reflected.failed))} data-testid="reflection-failed" />}
+      {hasText(reflected) && (
+        <Disclosure id={`${runId}-looked-back`} testId="looked-back" summary={<span className="quiet">{strings.reflectionTitle}</span>}><Lines reflected={reflected} /></Disclosure>
       )}
     </>
   );
@@ -38,23 +38,23 @@ export function ReflectionDetails({ turn: { runId, reflected } }: { turn: Turn }
 
 /** Proposals that were skipped, with the reasons. */
 export function SkippedProposals({ turn: { runId, phase, reflected, insights, suppressed, droppedQuotes } }: { turn: Turn }) {
-  const words = useLearningWords();
+  const strings = useLearningStrings();
   const isEmpty = phase === "done" && reflected !== null && !reflected.failed && insights.length + suppressed.length === 0;
   return (
     <>
-      {isEmpty && <p className="quiet" data-testid="nothing-to-learn">{words.nothingToLearn}</p>}
+      {isEmpty && <p className="quiet" data-testid="nothing-to-learn">{strings.nothingToLearn}</p>}
       {suppressed.length > 0 && (
-        <Disclosure id={`${runId}-suppressed`} testId="suppressed" summary={<span className="quiet">{words.suppressed(suppressed.length)}</span>}>
+        <Disclosure id={`${runId}-suppressed`} testId="suppressed" summary={<span className="quiet">{strings.suppressed(suppressed.length)}</span>}>
           <ul className="learn-list">
             {suppressed.map(({ text, reason, at }) => (
               <li key={text}>
-                <AgentText text={text} /> <span className="quiet">{at && <>{words.rejectedThen} <Clock at={at} /></>}{reason && ` · ${visible(reason)}`}</span>
+                <AgentText text={text} /> <span className="quiet">{at && <>{strings.rejectedLabel} <Clock at={at} /></>}{reason && ` · ${visible(reason)}`}</span>
               </li>
             ))}
           </ul>
         </Disclosure>
       )}
-      {droppedQuotes > 0 && <p className="quiet" data-testid="dropped-quotes">{words.droppedQuotes(droppedQuotes)}</p>}
+      {droppedQuotes > 0 && <p className="quiet" data-testid="dropped-quotes">{strings.droppedQuotes(droppedQuotes)}</p>}
     </>
   );
 }

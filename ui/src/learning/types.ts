@@ -11,11 +11,11 @@ export type Conversation = EngrammerConversation;
 export type Entry = PlaybookEntry;
 export type Evidence = LearningEvidence;
 export type Feedback = InsightFeedback;
-export type Like = SimilarBulletView;
+export type SimilarBullet = SimilarBulletView;
 export type Note = EngrammerNote;
 export type Operation = LearningOperation;
 export type Turn = EngrammerTurn;
-/** How questions with known answers were answered without a proposal, and with it. */
+/** The results of test questions without and with a proposal. */
 export interface Trial {
   cases: number;
   rightBefore: number;
@@ -24,5 +24,5 @@ export interface Trial {
   losses: string[];
   failed: string | null;
 }
-/** What of a proposal the page shows. */
+/** The part of a proposal that the page shows. */
 export type ProposalContext = Omit<LearningContext, "insight" | "evidence" | "trial"> & { evidence: Pick<Evidence, "where" | "ref" | "quote">[]; trial: Trial | null };

@@ -9,38 +9,38 @@ export interface ConversationProps {
   agent: Agent;
   isNew: boolean;
   playbook: string | undefined;
-  /** What that is typed belongs to: a conversation without an address has none of its own. */
-  typedFor: string;
+  /** The key of the unsent question; a conversation without a URL has none of its own. */
+  draftKey: string;
   onBegin: () => void;
 }
 
-/** A question that is on its way, or whose run has not said yet that it began. */
-function asTurn(query: string, run: string, thread: string): Turn {
+/** Build the turn of a question that was sent but is not in the conversation yet. */
+function localTurn(query: string, run: string, thread: string): Turn {
   return {
     runId: run, threadId: thread, query, response: null, references: [], bullets: [], at: "", phase: "answering", feedback: null, reflected: null,
     insights: [], suppressed: [], droppedQuotes: 0, usage: { answer: null, reflect: null }, parent: null, error: null,
   };
 }
 
-/** The conversation, with the question that was just asked in it. */
+/** Return the turns of the conversation, including a question that was just sent. */
 export function useConversationTurns({ id, agent, isNew, onBegin }: ConversationProps) {
-  const [begun, setBegun] = useState(!isNew);
+  const [isStarted, setStarted] = useState(!isNew);
   const [startedAt, setStartedAt] = useState(Infinity);
   const ask = useAsk(id);
-  const { data, dataUpdatedAt, error, refetch } = useConversation(id, begun);
+  const { data, dataUpdatedAt, error, refetch } = useConversation(id, isStarted);
   const { variables, isPending, data: started, isError } = ask;
-  const told = data?.turns ?? [];
-  const isTold = started !== undefined && told.some(({ runId }) => runId === started.run_id);
-  // Stopped before it said that it began, it never will.
+  const serverTurns = data?.turns ?? [];
+  const isOnServer = started !== undefined && serverTurns.some(({ runId }) => runId === started.run_id);
+  // A run that stopped before it reported its start never appears in the conversation.
   const isOver = started !== undefined && data !== undefined && data.status !== "running" && dataUpdatedAt > startedAt + 1_000;
-  const asked = variables && !isError && !isTold && !isOver ? [asTurn(variables.query, started?.run_id ?? "", started?.thread_id ?? id)] : [];
-  const turns = [...told, ...asked];
+  const localTurns = variables && !isError && !isOnServer && !isOver ? [localTurn(variables.query, started?.run_id ?? "", started?.thread_id ?? id)] : [];
+  const turns = [...serverTurns, ...localTurns];
   const send = (query: string, expected: string, onRefused: () => void) => {
     setStartedAt(Infinity);
     ask.mutate({ query, agent: agent.name, ...(expected && { expected }) }, {
       onSuccess: () => {
         setStartedAt(Date.now());
-        setBegun(true);
+        setStarted(true);
         onBegin();
       },
       onError: onRefused,
@@ -48,6 +48,6 @@ export function useConversationTurns({ id, agent, isNew, onBegin }: Conversation
   };
   return {
     turns, send, isSending: isPending, refusal: ask.error, conversation: data, error, refetch, isMissing: !isNew && isStatus(error, 404),
-    isLoading: begun && !data && !error && turns.length === 0,
+    isLoading: isStarted && !data && !error && turns.length === 0,
   };
 }

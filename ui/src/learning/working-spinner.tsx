@@ -1,5 +1,5 @@
 /** Animation while the agent works; it respects the setting for reduced motion. */
-export function WorkingSpinner({ words, more }: { words: string; more?: string | undefined }) {
+export function WorkingSpinner({ label, more }: { label: string; more?: string | undefined }) {
   return (
     <output className="blooming quiet" data-testid="activity">
       <svg className="bloom" viewBox="-16 -16 32 32" aria-hidden="true">
@@ -8,7 +8,7 @@ export function WorkingSpinner({ words, more }: { words: string; more?: string |
         ))}
         <circle className="heart" r="2.6" />
       </svg>
-      <span>{words}{more && <span className="bloom-more"> · {more}</span>}</span>
+      <span>{label}{more && <span className="bloom-more"> · {more}</span>}</span>
     </output>
   );
 }

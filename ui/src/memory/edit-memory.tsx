@@ -7,46 +7,46 @@ import { messageAt } from "../request/draft";
 import { FormFields } from "../request/form-fields";
 import { JsonInput } from "../request/json-input";
 import { renderedFields, isObject } from "../request/schema-field";
-import { answerOf, missing, type Values } from "../request/values";
+import { answerOf, missingFields, type Values } from "../request/values";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
-import { useMemoryWords } from "./words";
+import { useMemoryStrings } from "./strings";
 
-/** What is typed of a memory, and what is wrong with it. */
+/** The state of the form that edits a memory, with its problems. */
 function useMemoryForm(memory: Memory, onDone: () => void) {
-  const strings = useMemoryWords();
+  const strings = useMemoryStrings();
   const fields = renderedFields(memory);
   const [values, setValues] = useState<Values>(memory.answer);
   const [json, setJson] = useState<Json | undefined>(memory.answer);
   const [empty, setEmpty] = useState<FieldProblem[]>([]);
-  const [mended, setMended] = useState<ReadonlySet<string>>(new Set());
-  // The list is read again while somebody types: what they change is what they saw when they began.
-  const [toldAt] = useState(memory.edited_at ?? memory.answered_at);
-  const { mutate, isPending, error } = useEditMemory(memory.id, toldAt);
+  const [changedFields, setChangedFields] = useState<ReadonlySet<string>>(new Set());
+  // The list is refetched while somebody types; the server compares this time with the last change.
+  const [savedAt] = useState(memory.edited_at ?? memory.answered_at);
+  const { mutate, isPending, error } = useEditMemory(memory.id, savedAt);
   const data: JsonObject | undefined = fields.length > 0 ? answerOf(fields, values) : isObject(json) ? json : undefined;
-  const told = error instanceof ProblemError ? error.errors : [];
+  const serverProblems = error instanceof ProblemError ? error.errors : [];
   const save = () => {
-    const left = missing(fields, values).map((field) => ({ field, message: strings.requiredField }));
-    setEmpty(left);
-    setMended(new Set());
-    if (left.length === 0 && data && !isPending) mutate(data, { onSuccess: onDone });
+    const missingProblems = missingFields(fields, values).map((field) => ({ field, message: strings.requiredField }));
+    setEmpty(missingProblems);
+    setChangedFields(new Set());
+    if (missingProblems.length === 0 && data && !isPending) mutate(data, { onSuccess: onDone });
   };
   const change = (next: Values, changed: string) => {
     setValues(next);
-    setMended(new Set([...mended, changed]));
+    setChangedFields(new Set([...changedFields, changed]));
   };
-  const problems = (empty.length > 0 ? empty : told).filter(({ field }) => !mended.has(field));
-  const loose = told.filter((problem) => !fields.some(({ name }) => messageAt([problem], name)));
-  return { fields, values, change, json, setJson, save, isPending, error, problems, loose };
+  const problems = (empty.length > 0 ? empty : serverProblems).filter(({ field }) => !changedFields.has(field));
+  const otherProblems = serverProblems.filter((problem) => !fields.some(({ name }) => messageAt([problem], name)));
+  return { fields, values, change, json, setJson, save, isPending, error, problems, otherProblems };
 }
 
-/** The same form once more, with what is remembered in it. */
+/** The request's form, filled with the remembered answer. */
 export function EditMemory({ memory, onBack }: { memory: Memory; onBack: () => void }) {
-  const strings = useMemoryWords();
+  const strings = useMemoryStrings();
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
-  const { fields, values, change, json, setJson, save, isPending, error, problems, loose } = useMemoryForm(memory, onBack);
+  const { fields, values, change, json, setJson, save, isPending, error, problems, otherProblems } = useMemoryForm(memory, onBack);
   useEffect(() => form.current?.querySelector<HTMLElement>("input, textarea, button")?.focus(), []);
   useKeys(strings.editMemory, [
     { key: "mod+Enter", label: strings.saveMemory, run: save, whileTyping: true, once: true },
@@ -56,9 +56,9 @@ export function EditMemory({ memory, onBack }: { memory: Memory; onBack: () => v
     event.preventDefault();
     save();
   };
-  const isShown = error !== null && (problems.length === 0 || loose.length > 0);
+  const showsError = error !== null && (problems.length === 0 || otherProblems.length > 0);
   return (
-    <form ref={form} onSubmit={submit} noValidate aria-label={strings.memoryNamed(strings.editMemory, visible(memory.question))}>
+    <form ref={form} onSubmit={submit} noValidate aria-label={strings.memoryLabel(strings.editMemory, visible(memory.question))}>
       <FormFields fields={fields} values={values} onChange={change} problems={problems} disabled={isPending} />
       {fields.length === 0 && (
         <>
@@ -66,7 +66,7 @@ export function EditMemory({ memory, onBack }: { memory: Memory; onBack: () => v
           <JsonInput id={id} value={json} broken={undefined} onChange={setJson} onBreak={() => setJson(undefined)} disabled={isPending} />
         </>
       )}
-      {isShown && <Problem error={error} {...(isStatus(error, 404) && { title: strings.memoryIsGone })} />}
+      {showsError && <Problem error={error} {...(isStatus(error, 404) && { title: strings.memoryNotFound })} />}
       <Flex gap="small" wrap>
         <Button type="primary" htmlType="submit" loading={isPending} data-testid="save-memory">{strings.saveMemory}</Button>
         <Button onClick={onBack} disabled={isPending} data-testid="back-memory">{strings.back}</Button>

@@ -2,36 +2,36 @@ import { Button, Empty } from "antd";
 import { useRef, useState } from "react";
 import { useMemories } from "../api/memories";
 import type { Memory } from "../api/types";
-import { focusedIn, useListKeys } from "../thread/list-keys";
+import { focusedRow, useListKeys } from "../thread/list-keys";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { Loading } from "../widgets/loading";
 import { MemoryRow, type Step } from "./memory-row";
-import { useMemoryWords } from "./words";
+import { useMemoryStrings } from "./strings";
 import "./memory.css";
 
-/** The categories one after another, first that of the newest question. */
-function byCategory(memories: Memory[]): Memory[] {
+/** Group the memories by category; the category of the newest question comes first. */
+function groupByCategory(memories: Memory[]): Memory[] {
   const groups = new Map<string, Memory[]>();
   for (const memory of memories) groups.set(memory.category, [...(groups.get(memory.category) ?? []), memory]);
   return [...groups.values()].flat();
 }
 
-function Nothing() {
-  const strings = useMemoryWords();
+function EmptyMemories() {
+  const strings = useMemoryStrings();
   return (
-    <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.nothingRemembered} data-testid="no-memories">
-      <span className="quiet">{strings.nothingRememberedHint}</span>
+    <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.noMemories} data-testid="no-memories">
+      <span className="quiet">{strings.noMemoriesHint}</span>
     </Empty>
   );
 }
 
 function Rows({ memories }: { memories: Memory[] }) {
-  const strings = useMemoryWords();
+  const strings = useMemoryStrings();
   const list = useRef<HTMLUListElement>(null);
   const [open, setOpen] = useState<{ id: string; step: Step }>();
   const at = (step: Step) => () => {
-    const id = focusedIn(list)?.dataset.id;
+    const id = focusedRow(list)?.dataset.id;
     if (id) setOpen({ id, step });
   };
   useKeys(strings.memoryPage, [
@@ -51,18 +51,18 @@ function Rows({ memories }: { memories: Memory[] }) {
   );
 }
 
-/** What is remembered of who is signed in: theirs to see, to change and to delete. */
+/** The memories of the signed-in person, to read, change and delete. */
 export default function MemoryPage() {
-  const strings = useMemoryWords();
+  const strings = useMemoryStrings();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useMemories();
-  const memories = byCategory(data?.pages.flatMap((page) => page.items) ?? []);
+  const memories = groupByCategory(data?.pages.flatMap((page) => page.items) ?? []);
   return (
     <div className="page-column">
       <h1>{strings.memoryPage}</h1>
       <p className="quiet">{strings.memoryHint}</p>
       {error && !data && <Problem error={error} retry={() => void refetch()} />}
       {!data && !error && <Loading paragraph={{ rows: 6 }} />}
-      {data && (memories.length === 0 ? <Nothing /> : <Rows memories={memories} />)}
+      {data && (memories.length === 0 ? <EmptyMemories /> : <Rows memories={memories} />)}
       {hasNextPage && <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{strings.more}</Button>}
     </div>
   );

@@ -10,7 +10,7 @@ import { Link, requestPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { ConfirmDelete } from "./confirm-delete";
 import { EditMemory } from "./edit-memory";
-import { useMemoryWords } from "./words";
+import { useMemoryStrings } from "./strings";
 
 export type Step = "editing" | "deleting";
 
@@ -37,19 +37,19 @@ function Answer({ memory }: { memory: Memory }) {
 }
 
 function Facts({ memory }: { memory: Memory }) {
-  const strings = useMemoryWords();
+  const strings = useMemoryStrings();
   const at = (when: string) => <time dateTime={when}>{dayAndTime(Date.parse(when), strings.language)}</time>;
   return (
     <div className="quiet memory-facts">
-      <span>{strings.told} {at(memory.answered_at)}</span>
-      {memory.edited_at && <span data-testid="memory-edited">{strings.changedAt} {at(memory.edited_at)}</span>}
-      <Link to={requestPath(memory.id)}>{strings.askedHere}</Link>
+      <span>{strings.answeredLabel} {at(memory.answered_at)}</span>
+      {memory.edited_at && <span data-testid="memory-edited">{strings.changedLabel} {at(memory.edited_at)}</span>}
+      <Link to={requestPath(memory.id)}>{strings.requestLink}</Link>
     </div>
   );
 }
 
-/** When the step that had the focus is over, the row has it again. */
-function useFocusKept(step: Step | undefined) {
+/** Return the focus to the row when the step that had it closes. */
+function useFocusReturn(step: Step | undefined) {
   const place = useRef<HTMLLIElement>(null);
   const before = useRef(step);
   useEffect(() => {
@@ -61,20 +61,20 @@ function useFocusKept(step: Step | undefined) {
 
 interface MemoryRowProps {
   memory: Memory;
-  /** The heading above it, where another category begins. */
+  /** The category as a heading; undefined unless it differs from that of the previous row. */
   heading: string | undefined;
   step: Step | undefined;
   go: (step: Step | undefined) => void;
 }
 
-/** One answer that is remembered: the question, what was told, when and where, and what its person can do about it. */
+/** One remembered answer: its question, its time, its request, and the actions on it. */
 export function MemoryRow({ memory, heading, step, go }: MemoryRowProps) {
-  const strings = useMemoryWords();
+  const strings = useMemoryStrings();
   const question = visible(memory.question);
-  const named = <span className="visually-hidden">: {question}</span>;
+  const hiddenQuestion = <span className="visually-hidden">: {question}</span>;
   const back = () => go(undefined);
   return (
-    <li ref={useFocusKept(step)} data-testid="memory" data-id={memory.id}>
+    <li ref={useFocusReturn(step)} data-testid="memory" data-id={memory.id}>
       {heading !== undefined && <h2 data-testid="memory-category">{visible(heading)}</h2>}
       <div className="memory">
         <div className="memory-question">{question}</div>
@@ -83,8 +83,8 @@ export function MemoryRow({ memory, heading, step, go }: MemoryRowProps) {
         {step === "deleting" && <ConfirmDelete memory={memory} onBack={back} />}
         {!step && (
           <Flex gap="small" wrap>
-            <Button onClick={() => go("editing")} data-testid="edit-memory">{strings.editMemory}{named}</Button>
-            <Button danger onClick={() => go("deleting")} data-testid="delete-memory">{strings.deleteMemory}{named}</Button>
+            <Button onClick={() => go("editing")} data-testid="edit-memory">{strings.editMemory}{hiddenQuestion}</Button>
+            <Button danger onClick={() => go("deleting")} data-testid="delete-memory">{strings.deleteMemory}{hiddenQuestion}</Button>
           </Flex>
         )}
       </div>

@@ -1,5 +1,5 @@
 import { memory } from "../strings/en/memory";
 import { createSectionStrings } from "../strings/section-strings";
 
-/** All words of the page of memories: those of every page, and its own. */
-export const useMemoryWords = createSectionStrings("memory", memory);
+/** Return the strings of the memory page and those of every page. */
+export const useMemoryStrings = createSectionStrings("memory", memory);

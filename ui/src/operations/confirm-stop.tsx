@@ -22,10 +22,10 @@ function EndingRequests({ thread }: { thread: string }) {
   const { data, error, refetch } = useThread(thread, false);
   if (error) return <Problem error={error} retry={() => void refetch()} />;
   if (!data) return <Loading title={false} paragraph={{ rows: 2 }} />;
-  if (data.pending.length === 0) return <p>{strings.endsNothing}</p>;
+  if (data.pending.length === 0) return <p>{strings.cancelsNoRequest}</p>;
   return (
     <div>
-      <p>{strings.endsRequests(data.pending.length)}</p>
+      <p>{strings.cancelsRequests(data.pending.length)}</p>
       <ul data-testid="will-end">{data.pending.map(({ id, title }) => <li key={id}>{visible(title)}</li>)}</ul>
     </div>
   );
@@ -37,29 +37,29 @@ export function ConfirmStop({ thread, how, onBack, onDone }: ConfirmStopProps) {
   const id = useId();
   const steer = useRunAction(how);
   const [reason, setReason] = useState("");
-  const words = strings.stops[how];
+  const stopStrings = strings.stopActions[how];
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.querySelector("textarea")?.focus(), []);
   const stop = () => !steer.isPending && steer.mutate({ thread, reason: reason.trim() || undefined }, { onSuccess: onDone });
-  useKeys(words.title, [
-    { key: "mod+Enter", label: words.confirm, run: stop, whileTyping: true, once: true },
-    { key: "Escape", label: words.back, run: onBack, whileTyping: true },
+  useKeys(stopStrings.title, [
+    { key: "mod+Enter", label: stopStrings.confirm, run: stop, whileTyping: true, once: true },
+    { key: "Escape", label: stopStrings.back, run: onBack, whileTyping: true },
   ]);
   return (
     <section
-      ref={panel} className="confirm-stop" aria-label={words.title} data-testid={`confirm-${how}-panel`}
+      ref={panel} className="confirm-stop" aria-label={stopStrings.title} data-testid={`confirm-${how}-panel`}
     >
-      <strong>{words.title}</strong>
+      <strong>{stopStrings.title}</strong>
       <EndingRequests thread={thread} />
-      <label htmlFor={id}>{words.reason}</label>
+      <label htmlFor={id}>{stopStrings.reason}</label>
       <Input.TextArea
         id={id} value={reason} maxLength={500} autoSize={{ minRows: 2, maxRows: 6 }} data-testid={`${how}-reason`}
         onChange={(event) => setReason(event.target.value)}
       />
       <Problem error={steer.error} />
       <Flex gap="small" wrap>
-        <Button danger type="primary" loading={steer.isPending} onClick={stop} data-testid={`confirm-${how}`}>{words.confirm}</Button>
-        <Button onClick={onBack} disabled={steer.isPending} data-testid={`keep-${how}`}>{words.back}</Button>
+        <Button danger type="primary" loading={steer.isPending} onClick={stop} data-testid={`confirm-${how}`}>{stopStrings.confirm}</Button>
+        <Button onClick={onBack} disabled={steer.isPending} data-testid={`keep-${how}`}>{stopStrings.back}</Button>
       </Flex>
     </section>
   );

@@ -5,7 +5,7 @@ import { useSession } from "../api/session";
 import type { Thread } from "../api/types";
 import { useStrings } from "../strings";
 import { useFrozenRows } from "../thread/use-frozen-rows";
-import { focusedIn, useListKeys } from "../thread/list-keys";
+import { focusedRow, useListKeys } from "../thread/list-keys";
 import { NewRowsButton } from "../thread/new-rows-button";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
@@ -58,8 +58,8 @@ function BulkControls({ selection, onRetry }: { selection: Selection; onRetry: (
 function NoTroubles() {
   const strings = useStrings();
   return (
-    <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.allWell} data-testid="all-well">
-      <span className="quiet">{strings.allWellHint}</span>
+    <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.allRunsHealthy} data-testid="all-well">
+      <span className="quiet">{strings.allRunsHealthyHint}</span>
     </Empty>
   );
 }
@@ -72,7 +72,7 @@ function useTroubleKeys(list: RefObject<HTMLElement | null>, acts: false | { tic
     ...(acts ? [
       { key: "x", label: strings.selectRun, run: acts.tick },
       { key: "r", label: strings.retryRun, run: acts.retry, once: true },
-      { key: "a", label: strings.stops.abandon.open, run: acts.abandon, once: true },
+      { key: "a", label: strings.stopActions.abandon.open, run: acts.abandon, once: true },
     ] : []),
   ]);
 }
@@ -92,7 +92,7 @@ function Troubles({ isAdmin }: { isAdmin: boolean }) {
     retry(selection.selected.length > 0 ? selection.selected : row && canRetry(row) ? [row] : []);
     selection.all(false);
   };
-  const at = () => rows.find(({ id }) => id === focusedIn(list)?.dataset.id);
+  const at = () => rows.find(({ id }) => id === focusedRow(list)?.dataset.id);
   useTroubleKeys(list, isAdmin && {
     tick: () => selection.toggle(at()), retry: () => retryChosen(at()), abandon: () => setStopping(at()?.id),
   });
@@ -137,7 +137,7 @@ export default function OperationsPage() {
   return (
     <div className="page-column">
       <h1>{strings.needAttention}</h1>
-      {session && !isAdmin && <Alert type="info" showIcon title={strings.onlyAdminsOperate} data-testid="read-only" />}
+      {session && !isAdmin && <Alert type="info" showIcon title={strings.adminsOnly} data-testid="read-only" />}
       <Troubles isAdmin={isAdmin} />
     </div>
   );

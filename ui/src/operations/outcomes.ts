@@ -10,9 +10,9 @@ export interface OutcomeRow {
   id: string;
   trouble: Trouble;
   outcome: Outcome | undefined;
-  /** Whether nothing is left to do. */
+  /** True if nothing is left to do. */
   isSettled: boolean;
-  /** Whether it was retried here and failed again. */
+  /** True if it was retried here and failed again. */
   isAgain: boolean;
 }
 

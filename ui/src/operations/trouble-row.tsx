@@ -13,7 +13,7 @@ import { FailureReason } from "./failure-reason";
 function Outcome({ row }: { row: OutcomeRow }) {
   const strings = useStrings();
   const { outcome, isAgain } = row;
-  if (isAgain) return <Tag color="error">{strings.outcomeAgain}</Tag>;
+  if (isAgain) return <Tag color="error">{strings.outcomeFailedAgain}</Tag>;
   switch (outcome?.kind) {
     case "retrying":
       return <Tag color="processing">{strings.retrying}</Tag>;
@@ -29,7 +29,7 @@ function Outcome({ row }: { row: OutcomeRow }) {
 }
 
 function refusalOf({ trouble }: OutcomeRow, strings: Strings): string | null {
-  if (trouble.kind === "request" && trouble.agent === null) return strings.threadGone;
+  if (trouble.kind === "request" && trouble.agent === null) return strings.threadMissing;
   return trouble.can_retry ? null : strings.cannotRetry;
 }
 
@@ -76,7 +76,7 @@ function Buttons({ row, actions }: TroubleRowProps) {
       {row.trouble.can_ask_again && (
         <Button disabled={!canRetry(row)} onClick={actions.askAgain} data-testid="ask-again">{strings.askAgain}</Button>
       )}
-      <Button danger disabled={isGone} onClick={() => actions.stop(true)} data-testid="abandon">{strings.stops.abandon.open}</Button>
+      <Button danger disabled={isGone} onClick={() => actions.stop(true)} data-testid="abandon">{strings.stopActions.abandon.open}</Button>
     </Flex>
   );
 }
@@ -102,7 +102,7 @@ export function TroubleRow({ row, actions }: TroubleRowProps) {
           <Outcome row={row} />
         </div>
         <div className="quiet trouble-facts">
-          <span>{trouble.kind === "thread" ? strings.failedRun : strings.strandedRequest}</span>
+          <span>{trouble.kind === "thread" ? strings.failedRun : strings.stuckRequest}</span>
           {trouble.agent && <span>{visible(trouble.agent)}</span>}
           {trouble.kind === "request" && <span>{strings.thread} {visible(thread)}</span>}
           {trouble.request_id && <Link to={requestPath(trouble.request_id)}>{strings.openRequest}</Link>}

@@ -19,8 +19,8 @@ export function useOutcomes(troubles: Trouble[]) {
       (error: Error) => record(rows, { kind: "refused", error }),
     );
   };
-  const retry = (chosen: OutcomeRow[], how: keyof typeof actions = "retry") => {
-    const byThread = Map.groupBy(chosen.map(({ trouble }) => trouble), ({ thread_id }) => thread_id);
+  const retry = (selectedRows: OutcomeRow[], how: keyof typeof actions = "retry") => {
+    const byThread = Map.groupBy(selectedRows.map(({ trouble }) => trouble), ({ thread_id }) => thread_id);
     for (const [thread, rows] of byThread) void retryThread(thread, [...troublesOf(thread), ...rows], how);
   };
   return {

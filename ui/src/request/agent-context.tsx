@@ -1,6 +1,6 @@
 import { Suspense, useState } from "react";
 import type { Json, JsonObject, Request } from "../api/types";
-import { askedBy } from "../learning/of-request";
+import { learningProposalOf } from "../learning/proposal";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
 import { useKeys } from "../widgets/keys";
@@ -25,7 +25,7 @@ const DisplayBlocks = lazyWithRetry(() => import("./display-blocks"));
 /** Return the agent's own text and context. The task of a finish request is shown as a fact elsewhere. */
 function agentTextOf(request: Request, strings: Strings): { summary?: string; rest: JsonObject } {
   const { kind, context } = request;
-  if (askedBy(request)) {
+  if (learningProposalOf(request)) {
     const { learning: _shownAsFacts, ...rest } = context;
     return { rest };
   }
@@ -42,17 +42,17 @@ export function AgentContext({ request }: { request: Request }) {
   const { summary, rest } = agentTextOf(request, strings);
   const show = () => setWhole(true);
   const expansion = { isExpanded, onExpand: show };
-  useKeys(strings.keysOfRequest, isExpanded ? [] : [{ key: showRestKey, label: strings.showRest, run: show }]);
+  useKeys(strings.keysOfRequest, isExpanded ? [] : [{ key: showRestKey, label: strings.showFullText, run: show }]);
   return (
     <>
       {request.display && request.display.length > 0 && <Suspense fallback={<Loading />}><DisplayBlocks blocks={request.display} /></Suspense>}
       {summary && <CollapsibleText {...expansion} testId="summary" label={strings.summary}><Prose text={summary} /></CollapsibleText>}
       {request.description && (
-        <CollapsibleText {...expansion} testId="agent-words" label={strings.agentSays}><Prose text={translateGateText(request.description, request, strings)} /></CollapsibleText>
+        <CollapsibleText {...expansion} testId="agent-words" label={strings.agentText}><Prose text={translateGateText(request.description, request, strings)} /></CollapsibleText>
       )}
       {Object.keys(rest).length > 0 && <CollapsibleText {...expansion} testId="context" label={strings.context}><JsonValue value={rest} /></CollapsibleText>}
       {request.fallback && request.status === "pending" && (
-        <CollapsibleText {...expansion} testId="fallback-waiting" label={strings.fallbackWaiting}><JsonValue value={request.fallback} /></CollapsibleText>
+        <CollapsibleText {...expansion} testId="fallback-waiting" label={strings.fallbackValue}><JsonValue value={request.fallback} /></CollapsibleText>
       )}
     </>
   );

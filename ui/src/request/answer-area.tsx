@@ -41,7 +41,7 @@ function MemoryNotice({ request }: { request: Request }) {
   const strings = useRequestStrings();
   const category = request.context.memory_category;
   const isRemembered = typeof category === "string" && category.trim() !== "" && request.status === "pending";
-  return isRemembered && <p className="quiet" data-testid="remembers">{strings.remembers(visible(category.trim()))}</p>;
+  return isRemembered && <p className="quiet" data-testid="remembers">{strings.memoryNotice(visible(category.trim()))}</p>;
 }
 
 /** The inputs of an answer: the form, a JSON editor for a schema, or a text. */

@@ -1,6 +1,6 @@
 import { Button, Progress } from "antd";
 import { useContext, useEffect, useRef, useState, type DragEvent } from "react";
-import { attach } from "../api/attachments";
+import { uploadAttachment } from "../api/attachments";
 import { ProblemError } from "../api/call";
 import { visible } from "../widgets/visible";
 import AttachedFile from "./attached-file";
@@ -10,13 +10,13 @@ import { isFile, isUploading, RequestIdContext, uploadInProgress, formatSize } f
 import { useRequestStrings, type RequestStrings } from "./strings";
 
 function errorMessage(error: unknown, strings: RequestStrings): string {
-  if (!(error instanceof ProblemError)) return strings.refused.failed;
+  if (!(error instanceof ProblemError)) return strings.refusals.failed;
   const [first] = error.errors;
   if (first) return translateFieldMessage(first.message, strings);
   if (error.status === 413) return strings.fileTooLarge;
-  if (error.code === "final") return strings.refused.final;
-  if (error.status === 403 || error.status === 404) return strings.refused.notYours;
-  return error.status === 0 ? strings.fileLost : strings.refused.failed;
+  if (error.code === "final") return strings.refusals.alreadyAnswered;
+  if (error.status === 403 || error.status === 404) return strings.refusals.notAllowed;
+  return error.status === 0 ? strings.fileNotReceived : strings.refusals.failed;
 }
 
 /** Upload a file and put the server's record of it into the form; until then the form cannot be sent. */
@@ -25,7 +25,7 @@ function useUpload({ field, value, onChange }: ControlProps) {
   const id = useContext(RequestIdContext);
   const [percent, setPercent] = useState<number | null>(null);
   // An upload that a reload interrupted does not continue.
-  const [problem, setProblem] = useState(isUploading(value) ? strings.fileLost : "");
+  const [problem, setProblem] = useState(isUploading(value) ? strings.fileNotReceived : "");
   const latest = useRef(onChange);
   const currentUpload = useRef<AbortController>(null);
   useEffect(() => {
@@ -45,7 +45,7 @@ function useUpload({ field, value, onChange }: ControlProps) {
     setPercent(0);
     latest.current(uploadInProgress(file.name));
     try {
-      const attached = await attach(id, field.name, file, (now) => currentUpload.current === controller && setPercent(now), controller.signal);
+      const attached = await uploadAttachment(id, field.name, file, (now) => currentUpload.current === controller && setPercent(now), controller.signal);
       if (currentUpload.current === controller) latest.current({ ...attached });
     } catch (error) {
       if (currentUpload.current !== controller) return;
@@ -58,7 +58,7 @@ function useUpload({ field, value, onChange }: ControlProps) {
     if (!file) return;
     const most = field.max_size ?? Infinity;
     if (file.size > 0 && file.size <= most) void send(file);
-    else setProblem(strings.fieldSays.fileSize(formatSize(most, strings)));
+    else setProblem(strings.fieldMessages.fileSize(formatSize(most, strings)));
   };
   return { id, percent, problem, choose, stop: () => currentUpload.current?.abort() };
 }
@@ -98,13 +98,13 @@ export default function AttachmentControl(props: ControlProps) {
           </Button>
           {isFile(value)
             ? <Button data-testid="remove-file" onClick={() => onChange(undefined)}>{strings.removeFile(visible(value.name))}</Button>
-            : <span className="quiet">{strings.orDrop}</span>}
+            : <span className="quiet">{strings.dropHint}</span>}
         </div>
       )}
       {percent !== null && (
         <div className="attach-line">
-          <Progress percent={percent} size="small" aria-label={strings.sendingFile} className="wide" />
-          <Button data-testid="stop-file" onClick={stop}>{strings.stopFile}</Button>
+          <Progress percent={percent} size="small" aria-label={strings.uploadingFile} className="wide" />
+          <Button data-testid="stop-file" onClick={stop}>{strings.cancelUpload}</Button>
         </div>
       )}
       <input

@@ -2,13 +2,13 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, test, vi } from "vitest";
 import type { FormField, Request } from "../api/types";
-import { aRequest, completed, serve, show } from "../testing/fake-server";
+import { aRequest, completedRequest, serve, show } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
 
 const receipt: FormField = { name: "receipt", type: "attachment", label: "Receipt", media_types: ["image/*"], max_size: 2048 };
 const file = { number: 1, name: "a\u202Ebc.png", size: 1500, media_type: "image/png", sha256: "0".repeat(64) };
 
-/** A fake XMLHttpRequest whose server takes one file at a time. */
+/** A fake XMLHttpRequest for one file at a time. */
 class FakeUpload extends EventTarget {
   static last: FakeUpload;
   upload = new EventTarget();
@@ -50,7 +50,7 @@ afterEach(() => {
 
 function open(request: Request) {
   vi.stubGlobal("XMLHttpRequest", FakeUpload);
-  const sent = serve((_path, { method }) => [200, method === "GET" ? request : completed(request)]);
+  const sent = serve((_path, { method }) => [200, method === "GET" ? request : completedRequest(request)]);
   show(<RequestDetail id="r1" />);
   return { sent, user: userEvent.setup() };
 }
@@ -76,7 +76,7 @@ test("a file is sent at once, and the answer says what the server said of it", a
 });
 
 test.each([
-  [422, { errors: [{ field: "receipt", message: "is text/plain by its content: send image/*" }] }, "This kind of file is not taken here."],
+  [422, { errors: [{ field: "receipt", message: "is text/plain by its content: send image/*" }] }, "This kind of file is not accepted here."],
   [413, { code: "too_large", detail: "the body is over 9 bytes" }, "This file is too large."],
   [409, { code: "final" }, "Someone else answered first. Your answer was not sent"],
   [404, { code: "not_found" }, "You can no longer decide this"],
@@ -97,7 +97,7 @@ test("what is too large is not sent at all", async () => {
 
 test("an attached image stands in the record, as an image of this server and nothing else", async () => {
   const request = aRequest({ kind: "form", form: { fields: [receipt, { ...receipt, name: "other" }] } });
-  const done = completed(request);
+  const done = completedRequest(request);
   const data = { receipt: file, other: { ...file, number: 2, media_type: "text/plain" } };
   open({ ...done, response: done.response && { ...done.response, data } });
   const record = within(await screen.findByTestId("record"));

@@ -27,17 +27,17 @@ export function SelectControl({ field, id, value, onChange, disabled, aria }: Co
   if (field.type === "multiselect") {
     return (
       <div ref={releaseTabKey}>
-        <Select mode="multiple" {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />
+        <Select mode="multiple" {...common} value={listOf(value)} onChange={(selected) => onChange(selected)} />
       </div>
     );
   }
-  const chosen = (value ?? undefined) as Option["value"] | undefined;
-  return <Select {...common} value={chosen} onChange={(option) => onChange(option)} />;
+  const selected = (value ?? undefined) as Option["value"] | undefined;
+  return <Select {...common} value={selected} onChange={(option) => onChange(option)} />;
 }
 
 export function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   const common = { ...groupAria(aria), id, options: optionsOf(field), disabled };
   return field.type === "radio"
     ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />
-    : <Checkbox.Group {...common} value={listOf(value)} onChange={(chosen) => onChange(chosen)} />;
+    : <Checkbox.Group {...common} value={listOf(value)} onChange={(selected) => onChange(selected)} />;
 }

@@ -15,13 +15,13 @@ interface ClaimControlsProps {
 function ClaimMenu({ form, claim }: ClaimControlsProps) {
   const strings = useRequestStrings();
   const { claimant, pendingVerb } = claim;
-  const until = claimant?.until && { key: "until", label: strings.heldByYou(clock(claimant.until, strings.language)), disabled: true };
+  const until = claimant?.until && { key: "until", label: strings.ownClaimNotice(clock(claimant.until, strings.language)), disabled: true };
   const items = [
     ...(until ? [until] : []),
     claimant
       ? { key: "release", label: strings.release, onClick: claim.release, "data-testid": "release" }
       : { key: "claim", label: strings.claim, onClick: claim.claim, "data-testid": "claim" },
-    { key: "pass", label: strings.passOn, onClick: () => form.change({ mode: "reassigning" }), "data-testid": "reassign" },
+    { key: "pass", label: strings.reassign, onClick: () => form.change({ mode: "reassigning" }), "data-testid": "reassign" },
   ];
   return (
     <Dropdown menu={{ items }} trigger={["click"]} placement="topRight" autoFocus disabled={form.isLocked}>
@@ -40,7 +40,7 @@ function ClaimButtons({ form, claim }: ClaimControlsProps) {
   return (
     <div className="claim-controls">
       {claimant?.until && (
-        <span className="quiet" data-testid="claimed-by-you">{strings.heldByYou(clock(claimant.until, language))}</span>
+        <span className="quiet" data-testid="claimed-by-you">{strings.ownClaimNotice(clock(claimant.until, language))}</span>
       )}
       {claimant ? (
         <Button
@@ -54,7 +54,7 @@ function ClaimButtons({ form, claim }: ClaimControlsProps) {
         </Button>
       )}
       <Button {...common} onClick={() => form.change({ mode: "reassigning" })} data-testid="reassign">
-        {strings.passOn}
+        {strings.reassign}
       </Button>
     </div>
   );

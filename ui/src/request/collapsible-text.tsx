@@ -30,14 +30,14 @@ interface CollapsibleTextProps {
 export function CollapsibleText({ label, testId, isExpanded, onExpand, children }: CollapsibleTextProps) {
   const strings = useRequestStrings();
   const { area, overflows } = useOverflow();
-  const isCut = overflows && !isExpanded;
+  const isShortened = overflows && !isExpanded;
   return (
     <aside className="agent-context" data-testid={testId} aria-label={label}>
       <div className="quiet">{label}</div>
-      <div ref={area} className={isExpanded ? undefined : "collapsible-text"} data-cut={isCut}>{children}</div>
-      {isCut && (
+      <div ref={area} className={isExpanded ? undefined : "collapsible-text"} data-cut={isShortened}>{children}</div>
+      {isShortened && (
         <Button size="small" type="link" onClick={onExpand} data-testid="show-rest">
-          {strings.showRest}<kbd className="key-hint" aria-hidden="true">{showRestKey}</kbd>
+          {strings.showFullText}<kbd className="key-hint" aria-hidden="true">{showRestKey}</kbd>
         </Button>
       )}
     </aside>

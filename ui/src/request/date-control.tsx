@@ -20,15 +20,15 @@ function DateTimeControl({ field, id, value, onChange, disabled, aria }: Control
   if (text && !withOffset.test(text)) {
     return <Input {...aria} id={id} disabled={disabled} value={text} onChange={(event) => onChange(event.target.value || undefined)} />;
   }
-  const chosen = text ? dayjs(text) : null;
+  const date = text ? dayjs(text) : null;
   return (
     <div className="moment">
       <DatePicker
-        {...aria} id={id} disabled={disabled} className="wide" format={moment} showTime value={chosen}
+        {...aria} id={id} disabled={disabled} className="wide" format={moment} showTime value={date}
         placeholder={visible(field.placeholder ?? "") || moment}
         onChange={(at) => onChange(at ? at.format("YYYY-MM-DDTHH:mm:ssZ") : undefined)}
       />
-      <span className="quiet" data-testid="zone">{timeZoneLabel(chosen ?? dayjs())}</span>
+      <span className="quiet" data-testid="zone">{timeZoneLabel(date ?? dayjs())}</span>
     </div>
   );
 }

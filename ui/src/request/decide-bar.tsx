@@ -5,7 +5,7 @@ import { visible } from "../widgets/visible";
 import { isFollowUpAllowed, isChanged } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
 import { offeredDecisions, valueSentBy } from "./plain-interrupt";
-import { editableOf } from "./values";
+import { editableValues } from "./values";
 import { useRequestStrings, type RequestStrings } from "./strings";
 
 export const decideKeys: Record<Decision, string> = { approve: "a", edit: "e", reject: "r", respond: "d" };
@@ -63,33 +63,33 @@ export function DecideButton(props: DecideButtonProps) {
 
 function defaultLabel(request: Request, decision: Decision, strings: RequestStrings): string {
   if (request.kind === "finish") return strings.finishDecisions[decision];
-  return decision === "respond" && isFollowUpAllowed(request) ? strings.askBack : strings.decisions[decision];
+  return decision === "respond" && isFollowUpAllowed(request) ? strings.askAgent : strings.decisions[decision];
 }
 
 const shorten = (text: string) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
 
 /** Return the label of a decision: our own word first, so that an agent's label cannot hide its meaning. */
-export function labelOf(request: Request, decision: Decision, strings: RequestStrings): string {
+export function buttonLabel(request: Request, decision: Decision, strings: RequestStrings): string {
   const sent = valueSentBy(request, decision);
   // The label shows the value that the agent's code receives.
   if (sent !== undefined) return `${strings.decisions[decision]} → ${shorten(visible(JSON.stringify(sent)))}`;
   const own = defaultLabel(request, decision, strings);
   const agentLabel = visible(request.actions?.[decision]?.label ?? "").trim();
-  return agentLabel === "" || agentLabel.toLowerCase() === own.toLowerCase() ? own : strings.calledByAgent(own, agentLabel);
+  return agentLabel === "" || agentLabel.toLowerCase() === own.toLowerCase() ? own : strings.decisionWithAgentLabel(own, agentLabel);
 }
 
 /** The buttons of all decisions, followed by the actions that are not decisions. */
 export function DecideBar({ form, children }: { form: DecisionFormState; children: ReactNode }) {
   const strings = useRequestStrings();
   const { request } = form;
-  const waitsForChange = !editableOf(request) && !isChanged(request, form.draft);
+  const waitsForChange = !editableValues(request) && !isChanged(request, form.draft);
   const buttons = offeredDecisions(request).map((decision) => (
     <DecideButton
       key={decision}
       form={form}
       decision={decision}
       testId={`decide-${decision}`}
-      label={labelOf(request, decision, strings)}
+      label={buttonLabel(request, decision, strings)}
       keyName={decideKeys[decision]}
       disabled={decision === "edit" && waitsForChange}
       title={decision === "edit" && waitsForChange ? strings.editNeedsChange : undefined}

@@ -4,7 +4,7 @@ import { AgentContext } from "./agent-context";
 import { AnswerArea } from "./answer-area";
 import { DecideBar } from "./decide-bar";
 import { hasAnswer, type Draft, type Mode } from "./draft";
-import { Facts, type Editing } from "./facts";
+import { Facts, type EditingState } from "./facts";
 import { CollapsibleFacts } from "./collapsible-facts";
 import { ClaimControls } from "./claim-controls";
 import { useClaim, type ClaimState } from "./use-claim";
@@ -56,10 +56,10 @@ function useStepFocus(area: Area, mode: Mode): void {
 
 /** Open the step of a decision that was chosen before the request was loaded. */
 function useInitialDecision({ start }: DecisionFormState, initialDecision: Decision | undefined): void {
-  const begun = useRef(false);
+  const isOpened = useRef(false);
   useEffect(() => {
-    if (initialDecision === undefined || begun.current) return;
-    begun.current = true;
+    if (initialDecision === undefined || isOpened.current) return;
+    isOpened.current = true;
     start(initialDecision);
   }, [start, initialDecision]);
 }
@@ -82,7 +82,7 @@ function Step({ form, claim, area, onReassigned }: StepProps) {
   }
 }
 
-function editingOf({ draft, change, decision, isLocked, confirm }: DecisionFormState): Editing | undefined {
+function editingOf({ draft, change, decision, isLocked, confirm }: DecisionFormState): EditingState | undefined {
   if (draft.mode !== "editing") return undefined;
   const onChange = (changes: Partial<Draft>, changed: string) => {
     change(changes);
@@ -95,7 +95,7 @@ interface DecisionFormProps {
   request: Request;
   onDecided: (completed: Request) => void;
   onReassigned: (names: string) => void;
-  /** Whether this form handles the keyboard shortcuts. */
+  /** True if this form handles the keyboard shortcuts. */
   isActive: boolean;
   /** Focus the first field when the form opens. */
   focusesFields: boolean;

@@ -5,7 +5,7 @@ import { OutcomeLines, useRequestOutcome } from "./ending";
 import type { ClaimState } from "./use-claim";
 import { RefusalAlert } from "./refusal-alert";
 import type { DecisionFormState } from "./use-decision-form";
-import { editableOf } from "./values";
+import { editableValues } from "./values";
 import { useRequestStrings } from "./strings";
 
 /** Shown when the request ended while its form was open: who decided, and what followed. */
@@ -14,7 +14,7 @@ function ClosedAlert({ form }: { form: DecisionFormState }) {
   const ending = useRequestOutcome(form.request, form.decision.winner);
   if (!ending) return null;
   const hasDraft = draftText(form.request, form.draft) !== "";
-  const lines = hasDraft ? [...ending.lines, strings.endedElsewhere] : ending.lines;
+  const lines = hasDraft ? [...ending.lines, strings.answeredElsewhere] : ending.lines;
   const title = <div className="text-lines"><strong>{ending.title}</strong><OutcomeLines lines={lines} /></div>;
   return <Alert type="warning" showIcon title={title} data-testid="ended" />;
 }
@@ -25,7 +25,7 @@ function ProblemsAlert({ form }: { form: DecisionFormState }) {
   const unplaced = form.decision.problems.filter((problem) => !keys.some((key) => messageAt([problem], key)));
   return (
     <Alert
-      type="error" showIcon data-testid="problems" title={strings.fixFields}
+      type="error" showIcon data-testid="problems" title={strings.checkFields}
       description={unplaced.length > 0 && unplaced.map(({ field, message }) => (
         <div key={field + message}>{visible(field ? `${field}: ${message}` : message)}</div>
       ))}
@@ -44,7 +44,7 @@ function StatusMessage({ form, claim }: { form: DecisionFormState; claim: ClaimS
   if (decision.problems.length > 0) return <ProblemsAlert form={form} />;
   if (blockedReason) return <p className="quiet" data-testid="blocked">{blockedReason}</p>;
   const approves = draft.mode === "deciding" || draft.mode === "confirming";
-  const unsent = approves && editableOf(request) !== null && isEdited(request, draft);
+  const unsent = approves && editableValues(request) !== null && isEdited(request, draft);
   return unsent ? <p className="quiet" data-testid="unsent-edits">{strings.unsentEdits}</p> : null;
 }
 

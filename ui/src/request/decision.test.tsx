@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { cacheRequest } from "../api/requests";
 import type { Request } from "../api/types";
-import { aRequest, completed, serve, show, type Reply } from "../testing/fake-server";
+import { aRequest, completedRequest, serve, show, type Reply } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
 
 const refund = aRequest({
@@ -11,7 +11,7 @@ const refund = aRequest({
 });
 const note = { fields: [{ name: "note", type: "text" as const, label: "Note" }] };
 
-function open(request: Request, answer: Reply = [200, completed(request)]) {
+function open(request: Request, answer: Reply = [200, completedRequest(request)]) {
   const sent = serve((_path, { method }) => (method === "GET" ? [200, request] : answer));
   const client = show(<RequestDetail id={request.id} />);
   return { sent, client, user: userEvent.setup() };
@@ -68,7 +68,7 @@ test("a request that ends elsewhere while it is open dies in place", async () =>
   const request = aRequest({ kind: "form", form: note });
   const { user, client } = open(request);
   await user.type(await screen.findByLabelText("Note"), "mine");
-  act(() => cacheRequest(client, completed(request, "bob")));
+  act(() => cacheRequest(client, completedRequest(request, "bob")));
   expect((await screen.findByTestId("ended")).textContent).toContain("approved by bob");
   expect((await button("decide-approve")).disabled).toBe(true);
   expect(screen.getByLabelText("Note")).toHaveProperty("value", "mine");
@@ -82,7 +82,7 @@ test("nothing counts as decided before the server agreed, and two clicks send on
   expect((await button("decide-approve")).textContent).toContain("Sending");
   expect((await button("decide-reject")).disabled).toBe(true);
   expect(screen.queryByTestId("record")).toBeNull();
-  act(() => agree([200, completed(refund)]));
+  act(() => agree([200, completedRequest(refund)]));
   expect((await screen.findByTestId("record")).textContent).toContain("approved by ann");
   expect(sent).toHaveLength(1);
 });
@@ -181,14 +181,14 @@ test("an agent's label never takes the place of the decision's own word", async 
 });
 
 test("who answered by a rule is called a rule", async () => {
-  const done = completed(refund, "policy:small refunds");
+  const done = completedRequest(refund, "policy:small refunds");
   serve(() => [200, done]);
   show(<RequestDetail id={done.id} />);
   expect((await screen.findByTestId("record")).textContent).toContain("approved by rule small refunds");
 });
 
 test("the history of a changed task says what its button said", async () => {
-  const done = completed(aRequest({ kind: "finish", context: { task: "haiku" } }));
+  const done = completedRequest(aRequest({ kind: "finish", context: { task: "haiku" } }));
   const response = { ...done.response, decision: "edit" };
   const event = { id: "e1", type: "request.completed", actor: "ann", at: "2026-01-02T10:04:00Z", changed: { response } };
   serve((path) => [200, path.startsWith("/v1/audit") ? { items: [event], next: null } : done]);

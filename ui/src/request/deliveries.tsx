@@ -18,7 +18,7 @@ function AttemptItem({ attempt }: { attempt: DeliveryAttempt }) {
   return (
     <li data-testid="delivery-attempt" data-status={attempt.status}>
       <Timestamp at={at} /> · {result}
-      {next && <> · {strings.nextTry} <Timestamp at={next} /></>}
+      {next && <> · {strings.nextAttempt} <Timestamp at={next} /></>}
     </li>
   );
 }

@@ -72,7 +72,7 @@ const lineStyles = { removed: ["del", "− "], added: ["ins", "+ "], same: ["spa
 function DiffLine({ line }: { line: Line | CollapsedLines }) {
   const strings = useRequestStrings();
   if (line.kind === "hidden") {
-    return <details><summary className="quiet">{strings.sameLines(line.lines.length)}</summary>{line.lines.map((text) => `  ${visible(text)}`).join("\n")}</details>;
+    return <details><summary className="quiet">{strings.unchangedLines(line.lines.length)}</summary>{line.lines.map((text) => `  ${visible(text)}`).join("\n")}</details>;
   }
   const [tag, sign] = lineStyles[line.kind];
   return createElement(tag, { className: "display-line" }, sign, visible(line.text));
@@ -121,8 +121,8 @@ function Figure({ block }: { block: Block }) {
 export default function DisplayBlocks({ blocks }: { blocks: Block[] }) {
   const strings = useRequestStrings();
   return (
-    <section className="display" data-testid="display" aria-label={strings.shownByAgent}>
-      <div className="quiet">{strings.shownByAgent}</div>
+    <section className="display" data-testid="display" aria-label={strings.agentDisplay}>
+      <div className="quiet">{strings.agentDisplay}</div>
       {createElement("div", { className: "display-blocks" }, ...blocks.map((block) => createElement(Figure, { block })))}
     </section>
   );

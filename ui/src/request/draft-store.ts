@@ -93,13 +93,13 @@ export function dropAllDrafts(owner: Owner, id: string): void {
 
 export interface UnsentDraft {
   key: string;
-  words: string;
+  text: string;
 }
 
 /** Return the drafts for a request that were never sent, without the one that fills the form of `current`. */
 export function unsentDrafts(owner: Owner, id: string, current?: Request): UnsentDraft[] {
   return keysWith(idPrefix(owner, id)).filter((key) => !current || key !== keyOf(owner, current)).flatMap((key) => {
-    const words = read(key)?.words;
-    return words ? [{ key, words }] : [];
+    const text = read(key)?.words;
+    return text ? [{ key, text }] : [];
   });
 }

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import type { Request } from "../api/types";
 import { createClient } from "../app";
-import { aRequest, completed, serve, show } from "../testing/fake-server";
+import { aRequest, completedRequest, serve, show } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
 
 const question = aRequest({ kind: "question", allowed: ["respond", "reject"] });
@@ -13,7 +13,7 @@ function open(request: Request, user = "ann") {
   const sent = serve((path, { method }) => {
     if (path === "/v1/session") return [200, session];
     if (path.startsWith("/v1/audit")) return [200, { items: [], next: null }];
-    return method === "GET" ? [200, request] : [200, completed(request)];
+    return method === "GET" ? [200, request] : [200, completedRequest(request)];
   });
   const client = createClient();
   client.setQueryData(["session"], session);

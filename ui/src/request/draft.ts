@@ -3,7 +3,7 @@ import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
 import { isUploading } from "./files";
 import { isFreeAnswer, isPlainInterrupt, isYesNo, offeredDecisions } from "./plain-interrupt";
 import { renderedFields } from "./schema-field";
-import { answerOf, editableOf, initialValues, missing, isEqual, type Values } from "./values";
+import { answerOf, editableValues, initialValues, missingFields, isEqual, type Values } from "./values";
 import type { RequestStrings } from "./strings";
 
 /** The step that is open: the decision itself, or the last step before it is sent. */
@@ -20,7 +20,7 @@ export interface Draft {
   broken: { readonly [key: string]: string };
   message: string;
   reason: string;
-  /** Whether a plain interrupt is answered with JSON instead of text. */
+  /** True if a plain interrupt is answered with JSON instead of text. */
   asJson?: boolean;
 }
 
@@ -28,7 +28,7 @@ export function initialDraft(request: Request): Draft {
   return {
     mode: "deciding",
     values: initialValues(renderedFields(request)),
-    edited: editableOf(request) ?? {},
+    edited: editableValues(request) ?? {},
     json: {},
     broken: {},
     message: "",
@@ -62,12 +62,12 @@ function dataOf(request: Request, draft: Draft): Json | undefined {
 }
 
 export function isEdited(request: Request, draft: Draft): boolean {
-  return !isEqual(editableOf(request) ?? {}, draft.edited) || Object.keys(draft.broken).some((key) => key !== "data");
+  return !isEqual(editableValues(request) ?? {}, draft.edited) || Object.keys(draft.broken).some((key) => key !== "data");
 }
 
 /** Return whether "edit" has a change to send: a changed argument, or a changed value of a plain form. */
 export function isChanged(request: Request, draft: Draft): boolean {
-  if (editableOf(request)) return isEdited(request, draft);
+  if (editableValues(request)) return isEdited(request, draft);
   const fields = renderedFields(request);
   if (answersJson(request)) return !isEqual(draft.json, {});
   return !isEqual(answerOf(fields, draft.values), answerOf(fields, initialValues(fields)));
@@ -82,7 +82,7 @@ export function answerFor(request: Request, draft: Draft, decision: Decision): A
   const data = dataOf(request, draft);
   if (data !== undefined) answer.data = data;
   if (decision === "respond") answer.message = draft.message;
-  if (decision !== "edit" || !editableOf(request)) return answer;
+  if (decision !== "edit" || !editableValues(request)) return answer;
   const edited = draft.edited as JsonObject;
   return request.action ? { ...answer, args: edited } : { ...answer, data: edited };
 }
@@ -94,23 +94,23 @@ export const editKey = (request: Request, name: string) => (request.action ? `ar
 export function findLocalProblems(request: Request, draft: Draft, decision: Decision, strings: RequestStrings): FieldProblem[] {
   if (decision === "reject") return [];
   const isMessageMissing = decision === "respond" && lacksMessage(request, draft);
-  const words = isMessageMissing ? [{ field: "message", message: strings.requiredField }] : [];
-  if (decision === "respond" && isFollowUpAllowed(request)) return words;
-  const empty = missing(renderedFields(request), draft.values);
+  const messages = isMessageMissing ? [{ field: "message", message: strings.requiredField }] : [];
+  if (decision === "respond" && isFollowUpAllowed(request)) return messages;
+  const empty = missingFields(renderedFields(request), draft.values);
   const fields = empty.map((field) => ({ field, message: strings.requiredField }));
   for (const { name, type } of renderedFields(request)) {
-    if (type === "attachment" && isUploading(draft.values[name])) fields.push({ field: name, message: strings.notSendable });
+    if (type === "attachment" && isUploading(draft.values[name])) fields.push({ field: name, message: strings.cannotBeSent });
   }
   const sendsJson = !isFreeAnswer(request) || (decision === "respond" && draft.asJson);
-  const json = sendsJson && "data" in draft.broken ? [{ field: "data", message: strings.notSendable }] : [];
+  const json = sendsJson && "data" in draft.broken ? [{ field: "data", message: strings.cannotBeSent }] : [];
   const edits = decision === "edit" ? brokenEdits(request, draft, strings) : [];
-  return [...fields, ...words, ...json, ...edits];
+  return [...fields, ...messages, ...json, ...edits];
 }
 
 function brokenEdits(request: Request, draft: Draft, strings: RequestStrings): FieldProblem[] {
-  return Object.keys(editableOf(request) ?? {})
+  return Object.keys(editableValues(request) ?? {})
     .filter((name) => draft.edited[name] === undefined || editKey(request, name) in draft.broken)
-    .map((name) => ({ field: editKey(request, name), message: strings.notSendable }));
+    .map((name) => ({ field: editKey(request, name), message: strings.cannotBeSent }));
 }
 
 /** Return the message for a field, including errors inside its nested values. */

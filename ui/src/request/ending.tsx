@@ -10,7 +10,7 @@ import { allowsExecution } from "./values";
 import { useRequestStrings, type RequestStrings } from "./strings";
 
 export interface RequestOutcome {
-  /** How the request ended, by whom and when. */
+  /** The outcome with its actor and time. */
   title: string;
   /** The reason and the consequences. */
   lines: ReactNode[];
@@ -25,15 +25,15 @@ function titleOf(request: Request, end: HistoryEvent | undefined, strings: Reque
   const { status, ended_at: endedAt } = request;
   if (status === "expired" && endedAt) return strings.expiredAt(clock(endedAt, strings.language));
   if (!end) return null;
-  return strings.ended(strings.statuses.cancelled, actorName(end.actor, strings), clock(end.at, strings.language));
+  return strings.outcomeText(strings.statuses.cancelled, actorName(end.actor, strings), clock(end.at, strings.language));
 }
 
 function consequence(request: Request, strings: RequestStrings): ReactNode {
   const { status, fallback } = request;
-  if (status === "cancelled") return allowsExecution(request) ? strings.nothingRanCancelled : null;
+  if (status === "cancelled") return allowsExecution(request) ? strings.cancelledWithoutRun : null;
   if (status !== "expired") return null;
   if (fallback) return <>{strings.fallbackUsed} <JsonValue value={fallback} testId="fallback" /></>;
-  return allowsExecution(request) ? strings.nothingRan : strings.runTold;
+  return allowsExecution(request) ? strings.expiredWithoutRun : strings.requesterNotified;
 }
 
 /** Return how a request ended and what followed; null while it is open. */
@@ -43,7 +43,7 @@ export function useRequestOutcome(request: Request, winner: Winner | null): Requ
   const title = titleOf(request, end, strings) ?? outcomeOf(request, winner, strings);
   if (title === null) return null;
   const why = end && request.reason ? reasonOf(request.reason, strings) : null;
-  const after = request.acknowledged_at ? strings.takenUp(clock(request.acknowledged_at, strings.language)) : null;
+  const after = request.acknowledged_at ? strings.runContinuedAt(clock(request.acknowledged_at, strings.language)) : null;
   return { title, lines: [why, consequence(request, strings), after].filter(Boolean) };
 }
 

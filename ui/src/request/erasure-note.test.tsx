@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { Request } from "../api/types";
 import { createClient } from "../app";
-import { aRequest, completed, serve, show } from "../testing/fake-server";
+import { aRequest, completedRequest, serve, show } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
 
 const question = aRequest({ kind: "question", allowed: ["respond", "reject"] });
@@ -20,7 +20,7 @@ function open(request: Request) {
   show(<RequestDetail id={request.id} />, client);
 }
 
-const gone = { ...completed(question, "erased:person"), title: "erased", erased: { at, by: "root", rule: "request" } } as const;
+const gone = { ...completedRequest(question, "erased:person"), title: "erased", erased: { at, by: "root", rule: "request" } } as const;
 
 test("an erased request says who erased it and how it had ended, in place of what was asked", async () => {
   open(gone);
@@ -31,7 +31,7 @@ test("an erased request says who erased it and how it had ended, in place of wha
 });
 
 test("where one person's part was erased the question stays", async () => {
-  open({ ...completed(question, "erased:person"), erased: { at, by: "root", rule: "person" } });
+  open({ ...completedRequest(question, "erased:person"), erased: { at, by: "root", rule: "person" } });
   expect((await screen.findByTestId("erased")).textContent).toContain("One person's name and answer");
   expect(screen.getByRole("heading", { level: 2 }).textContent).toBe(question.title);
 });

@@ -17,12 +17,12 @@ export function RequestErasureNote({ request }: { request: Request }) {
     if (isErased) dropAllDrafts({ tenant, name }, id);
   }, [isErased, tenant, name, id]);
   if (!erased) return null;
-  return <ErasureNote erased={erased} rule={erased.rule} remains={strings.erasedStays} />;
+  return <ErasureNote erased={erased} rule={erased.rule} remains={strings.requestErasureNote} />;
 }
 
 /** Show that a thread's content was erased. An erasure always covers the whole thread. */
 export function ThreadErasureNote({ erased }: { erased: Erased }) {
-  return <ErasureNote erased={erased} rule={erased.rule === "age" ? "age" : "request"} remains={useRequestStrings().erasedThreadStays} />;
+  return <ErasureNote erased={erased} rule={erased.rule === "age" ? "age" : "request"} remains={useRequestStrings().threadErasureNote} />;
 }
 
 function ErasureNote({ erased, rule, remains }: { erased: Erased; rule: Erased["rule"]; remains: string }) {

@@ -2,17 +2,17 @@ import { Card, Descriptions, Tag } from "antd";
 import type { FieldProblem } from "../api/call";
 import type { Json, Request } from "../api/types";
 import { LearningFacts } from "../learning/facts";
-import { askedBy } from "../learning/of-request";
+import { learningProposalOf } from "../learning/proposal";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { fieldOfArgument } from "./arg-field";
 import { editKey, messageAt, type Draft } from "./draft";
 import { Signature } from "./signature";
 import { ValueEditor } from "./value-editor";
-import { editableOf, isEqual, type Values } from "./values";
+import { editableValues, isEqual, type Values } from "./values";
 import { useRequestStrings } from "./strings";
 
-export interface Editing {
+export interface EditingState {
   draft: Draft;
   onChange: (change: Partial<Draft>, changed: string) => void;
   onEnter: () => void;
@@ -24,7 +24,7 @@ interface ArgumentEditorProps {
   request: Request;
   name: string;
   before: Json;
-  editing: Editing;
+  editing: EditingState;
 }
 
 /** The editor of one argument. */
@@ -50,7 +50,7 @@ export function ArgumentEditor({ request, name, before, editing }: ArgumentEdito
   );
 }
 
-function row(request: Request, name: string, before: Json, editing: Editing | undefined) {
+function row(request: Request, name: string, before: Json, editing: EditingState | undefined) {
   const children = editing
     ? <ArgumentEditor request={request} name={name} before={before} editing={editing} />
     : <JsonValue value={before} testId={`fact-${name}`} />;
@@ -59,11 +59,11 @@ function row(request: Request, name: string, before: Json, editing: Editing | un
 
 interface FactsProps {
   request: Request;
-  editing?: Editing | undefined;
+  editing?: EditingState | undefined;
 }
 
 /** Return the arguments with which the action will run, or ran. */
-function effectiveArgs(request: Request, editing: Editing | undefined): Values | undefined {
+function effectiveArgs(request: Request, editing: EditingState | undefined): Values | undefined {
   return editing?.draft.edited ?? request.response?.args ?? undefined;
 }
 
@@ -78,7 +78,7 @@ function ActionFacts({ request, editing }: FactsProps) {
   return (
     <Card
       size="small" data-testid="facts"
-      title={request.status === "pending" ? strings.whatWillHappen : strings.whatWasAsked}
+      title={request.status === "pending" ? strings.pendingActionTitle : strings.requestedActionTitle}
       extra={isEdited && <Tag color="processing" data-testid="edited">{strings.edited}</Tag>}
     >
       <Signature name={name} args={args} edited={edited} />
@@ -93,7 +93,7 @@ function FinishFacts({ request, editing }: FactsProps) {
   const strings = useRequestStrings();
   const { task } = request.context;
   const taskRow = {
-    ...row(request, "task", editableOf(request)?.task ?? "", editing),
+    ...row(request, "task", editableValues(request)?.task ?? "", editing),
     label: strings.task,
     ...(!editing && { children: typeof task === "string" ? <AgentText text={task} /> : <JsonValue value={task} /> }),
   };
@@ -105,7 +105,7 @@ function FinishFacts({ request, editing }: FactsProps) {
 }
 
 export function Facts(props: FactsProps) {
-  const learning = askedBy(props.request);
+  const learning = learningProposalOf(props.request);
   if (learning) return <LearningFacts request={props.request} editing={props.editing} {...learning} />;
   return props.request.kind === "finish" ? <FinishFacts {...props} /> : <ActionFacts {...props} />;
 }

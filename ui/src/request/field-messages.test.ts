@@ -6,12 +6,12 @@ import { ja } from "../strings/ja";
 import { zh } from "../strings/zh";
 import { translateFieldMessage } from "./field-messages";
 
-/** The errors of JSON Schema, as a test of the server pins them. */
+/** The JSON Schema errors that a server test pins. */
 const { errors: schemaErrors } = JSON.parse(readFileSync("../tests/forms/schema_errors.json", "utf8")) as { errors: [unknown, unknown, string][] };
 
 const server = ["forms/fields", "forms/field_parts", "forms/form", "domain/request", "forms/json_schema", "base/validation", "files/attachments"].map((name) => readFileSync(`../src/ringi/${name}.py`, "utf8")).join("\n");
-/** Each message of the server, and the parts of it that its own source contains. */
-const said: [message: string, inCode: string][] = [
+/** Each message of the server, with the part of it that the source contains. */
+const messages: [message: string, inCode: string][] = [
   ["is required: answer it", "is required: answer it"],
   ["has 0 bytes: send a file of 1 to 10 bytes", "bytes: send a file of 1 to {self.max_size} bytes"],
   ["is text/plain by its content: send image/*", "by its content: send {"],
@@ -45,15 +45,15 @@ const said: [message: string, inCode: string][] = [
   ["does not match the schema and is too large to locate the error: send less", "does not match the schema and is too large to locate the error: send less"],
 ];
 
-test.each(said)("%s: said in the language of the page, as the server says it", (message, inCode) => {
+test.each(messages)("%s: the page translates the message of the server", (message, inCode) => {
   expect(server).toContain(inCode);
   for (const { detail } of [ja, zh]) {
-    const told = translateFieldMessage(message, detail as RequestStrings);
-    expect(told.replaceAll(/NUL|bytes?|kB|MB/g, "")).not.toMatch(/[a-z]/i);
+    const translated = translateFieldMessage(message, detail as RequestStrings);
+    expect(translated.replaceAll(/NUL|bytes?|kB|MB/g, "")).not.toMatch(/[a-z]/i);
   }
 });
 
-test.each(schemaErrors)("an error of the schema %j is said in the language of the page", (_schema, _value, message) => {
+test.each(schemaErrors)("the page translates the error of the schema %j", (_schema, _value, message) => {
   for (const detail of [english, ja.detail, zh.detail]) {
     const translated = translateFieldMessage(message, detail as RequestStrings);
     expect(translated).not.toBe(message);
@@ -65,6 +65,6 @@ test("a long value in an error of a schema stays out of the translation", () => 
   expect(translateFieldMessage(`"${"a".repeat(99)}…${"b".repeat(99)}" is longer than 2 characters: send a value that fits`, ja.detail as RequestStrings)).toBe("2 文字以内で入力してください。");
 });
 
-test("what the page does not know stays as the server says it", () => {
+test("an unknown message is not translated", () => {
   expect(translateFieldMessage("odd as a whole", ja.detail as RequestStrings)).toBe("odd as a whole");
 });

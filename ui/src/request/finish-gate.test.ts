@@ -8,8 +8,8 @@ import { translateGateText } from "./finish-gate";
 
 const server = readFileSync("../src/ringi/integrations/langchain/finish_gate.py", "utf8");
 const howTo = "Say yes (y, はい, 是) to complete, or update (u, 更新) for another task.";
-/** Each question of the server, and the parts of it that its own source contains. */
-const asked: [text: string, inCode: string[]][] = [
+/** Each question of the server, with the parts of it that the source contains. */
+const questions: [text: string, inCode: string[]][] = [
   ["Is this finished: 俳句を書く", ["Is this finished", "{how}: {"]],
   ["Is this finished: a task without words", ["a task without words"]],
   ["Stopped before its end: 俳句を書く", ["Stopped before its end"]],
@@ -24,25 +24,25 @@ const asked: [text: string, inCode: string[]][] = [
 /** The words for consent are the same in every language. */
 const latin = (text: string) => text.replaceAll(/yes|update|\b[yu]\b|maybe/g, "").match(/[a-z]+/i);
 
-test.each(asked)("%s is said in the language of the page, as the server asks it", (text, inCode) => {
-  for (const words of inCode) expect(server).toContain(words);
+test.each(questions)("%s: the page translates the question of the server", (text, inCode) => {
+  for (const part of inCode) expect(server).toContain(part);
   for (const strings of [ja, zh] as Strings[]) {
-    const said = translateGateText(text, { kind: "finish" }, strings);
-    expect(said).not.toBe(text);
-    expect(latin(said)).toBeNull();
+    const translated = translateGateText(text, { kind: "finish" }, strings);
+    expect(translated).not.toBe(text);
+    expect(latin(translated)).toBeNull();
   }
 });
 
-test("what somebody said, and the task, stay as they are", () => {
+test("an answer and a task are not translated", () => {
   expect(translateGateText("Is this finished: Is this finished: x", { kind: "finish" }, ja as Strings)).toContain("Is this finished: x");
   expect(translateGateText(`“はい?” is no decision here. ${howTo}`, { kind: "finish" }, en as Strings)).toContain("“はい?”");
 });
 
-test.each(["approval", "form"] as const)("the words of an agent in a request of kind %s stay as they are", (kind) => {
+test.each(["approval", "form"] as const)("an agent's text in a request of kind %s is not translated", (kind) => {
   expect(translateGateText("Is this finished: x", { kind }, ja as Strings)).toBe("Is this finished: x");
 });
 
-test("the title of a proposal to learn is said in the language of the page, and its words stay as they are", () => {
+test("the page translates the title of a learning proposal but not its text", () => {
   expect(readFileSync("../src/ringi/engrammer/learning.py", "utf8")).toContain("Learn: “{");
   expect(translateGateText("Learn: “Clamp first”", { kind: "learning" }, ja as Strings)).toBe("学習：「Clamp first」");
   expect(translateGateText("Learn: “Clamp first”", { kind: "approval" }, ja as Strings)).toBe("Learn: “Clamp first”");

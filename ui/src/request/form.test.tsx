@@ -2,7 +2,7 @@ import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { FormField } from "../api/types";
-import { aRequest, completed, serve, show } from "../testing/fake-server";
+import { aRequest, completedRequest, serve, show } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
 
 const options = [{ value: "a", label: "Alpha" }, { value: "b", label: "Beta" }];
@@ -21,7 +21,7 @@ const fields: FormField[] = [
 
 function open(form: FormField[]) {
   const request = aRequest({ kind: "form", form: { fields: form } });
-  const sent = serve((_path, { method }) => [200, method === "GET" ? request : completed(request)]);
+  const sent = serve((_path, { method }) => [200, method === "GET" ? request : completedRequest(request)]);
   show(<RequestDetail id="r1" />);
   return { sent, user: userEvent.setup() };
 }

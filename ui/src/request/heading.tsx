@@ -36,7 +36,7 @@ export function RequestHeader({ id, request, focus, threadLink }: RequestHeaderP
       <div className="meta">
         <Tag variant="outlined">{strings.kinds[request.kind]}</Tag>
         {priority && priority !== "normal" && <Tag {...(priority !== "low" && { color: "error" })}>{strings.priority[priority]}</Tag>}
-        {request.asked_by && !isThreadActor(request.asked_by) && <span>{strings.askedBy(actorName(request.asked_by, strings))}</span>}
+        {request.asked_by && !isThreadActor(request.asked_by) && <span>{strings.requestedBy(actorName(request.asked_by, strings))}</span>}
         <RelativeTime at={request.created_at} />
         {names && <span data-testid="assigned-to">{strings.assignedTo(names)}</span>}
         {claimant && <span data-testid="claimed-by">{strings.claimedBy(visible(claimant.name))}</span>}

@@ -20,24 +20,24 @@ function unknownEvent(name: never): string {
 }
 
 function describeEvent({ type, changed }: HistoryEvent, kind: Request["kind"], strings: RequestStrings): string {
-  const { happened, statuses } = strings;
+  const { eventLabels, statuses } = strings;
   const { claimed_until: until, reason } = changed;
   const name = type as EventName;
   switch (name) {
-    case "request.created": return happened.created;
-    case "request.claimed": return happened.claimed(until ? clock(until, strings.language) : null);
-    case "request.released": return happened.released;
-    case "request.reassigned": return happened.reassigned(namesOf(changed, strings) ?? happened.everybody);
+    case "request.created": return eventLabels.created;
+    case "request.claimed": return eventLabels.claimed(until ? clock(until, strings.language) : null);
+    case "request.released": return eventLabels.released;
+    case "request.reassigned": return eventLabels.reassigned(namesOf(changed, strings) ?? eventLabels.everybody);
     case "request.completed": return changed.response ? decisionLabel(kind, changed.response.decision, strings) : statuses.completed;
     case "request.cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
-    case "request.expired": return strings.expiredNobody;
-    case "request.reminded": return happened.reminded;
-    case "request.acknowledged": return happened.acknowledged;
-    case "request.memory_edited": return happened.memoryEdited;
-    case "request.memory_deleted": return happened.memoryDeleted;
-    case "request.erased": return happened.erased;
-    case "request.retried": return happened.retried;
-    case "request.attention": return happened.attention(visible(changed.attention ?? ""));
+    case "request.expired": return strings.expiredUnanswered;
+    case "request.reminded": return eventLabels.reminded;
+    case "request.acknowledged": return eventLabels.acknowledged;
+    case "request.memory_edited": return eventLabels.memoryEdited;
+    case "request.memory_deleted": return eventLabels.memoryDeleted;
+    case "request.erased": return eventLabels.erased;
+    case "request.retried": return eventLabels.retried;
+    case "request.attention": return eventLabels.attention(visible(changed.attention ?? ""));
     default: return unknownEvent(name);
   }
 }
@@ -57,8 +57,8 @@ function HistoryEntry({ event, kind }: { event: HistoryEvent; kind: Request["kin
   return (
     <div data-testid="history-event" data-type={event.type}>
       <Timestamp at={event.at} /> · {actorName(event.actor, strings)} · {describeEvent(event, kind, strings)}
-      <Digest label={strings.shownDigest} value={digest} />
-      <Digest label={strings.authorisedDigest} value={response?.authorised_digest} />
+      <Digest label={strings.displayedDigest} value={digest} />
+      <Digest label={strings.authorizedDigest} value={response?.authorised_digest} />
     </div>
   );
 }

@@ -30,10 +30,10 @@ export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria
   const strings = useRequestStrings();
   const [text, setText] = useState(() => broken ?? visibleSource(value ?? null));
   const error = errorOf(text);
-  const change = (typed: string) => {
-    setText(typed);
-    if (errorOf(typed) === null) onChange(JSON.parse(typed) as Json);
-    else onBreak(typed);
+  const change = (input: string) => {
+    setText(input);
+    if (errorOf(input) === null) onChange(JSON.parse(input) as Json);
+    else onBreak(input);
   };
   return (
     <>
@@ -45,7 +45,7 @@ export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria
         onChange={(event) => change(event.target.value)}
       />
       <div id={`${id}-json`} role="alert" className="error-text" data-testid="json-error">
-        {error && strings.badJson(error)}
+        {error && strings.invalidJson(error)}
       </div>
       <HiddenCharacters text={text} />
     </>

@@ -12,13 +12,13 @@ export const decisionLabel = (kind: Request["kind"], decision: Decision, strings
 function describeWinner({ kind }: Request, winner: Winner, strings: Strings): string {
   const what = winner.decision ? decisionLabel(kind, winner.decision, strings) : strings.statuses.completed;
   const who = winner.responder ? actorName(winner.responder, strings) : null;
-  return strings.ended(what, who, winner.at ? clock(winner.at, strings.language) : null);
+  return strings.outcomeText(what, who, winner.at ? clock(winner.at, strings.language) : null);
 }
 
 /** Return one line that says how a request ended, by whom and when; null while it is open. */
 export function outcomeOf(request: Request, winner: Winner | null, strings: Strings): string | null {
   if (request.response) return describeWinner(request, request.response, strings);
-  if (request.status === "expired") return strings.expiredNobody;
+  if (request.status === "expired") return strings.expiredUnanswered;
   const { reason } = request;
   if (request.status === "cancelled" && reason) return strings.cancelledBecause(reasonOf(reason, strings));
   if (request.status !== "pending") return strings.statuses[request.status];

@@ -42,7 +42,7 @@ export function maySee(request: Request, session: Session): boolean {
 /** Return why this person may never decide a request; null if they may. The server checks the same rules. */
 export function decisionRefusal(request: Request, session: Session | null | undefined, strings: Strings): string | null {
   if (!session?.role) return null;
-  if (session.role === "agent") return strings.agentsDoNotDecide;
+  if (session.role === "agent") return strings.agentsCannotDecide;
   if (session.role === "admin" || isOpenTo(request, session)) return null;
-  return strings.forOthers(strings.assignedTo(namesOf(request, strings) ?? ""));
+  return strings.assignedToOthers(strings.assignedTo(namesOf(request, strings) ?? ""));
 }

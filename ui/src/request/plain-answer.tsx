@@ -36,12 +36,12 @@ export function PlainAnswer({ form }: { form: DecisionFormState }) {
   return (
     <>
       <Segmented
-        disabled={isLocked} value={draft.asJson ? "json" : "words"} aria-label={strings.answerAs}
+        disabled={isLocked} value={draft.asJson ? "json" : "words"} aria-label={strings.answerFormat}
         options={[
-          { value: "words", label: <span data-testid="answer-words">{strings.answerWords}</span> },
+          { value: "words", label: <span data-testid="answer-words">{strings.answerText}</span> },
           { value: "json", label: <span data-testid="answer-json">JSON</span> },
         ]}
-        onChange={(chosen) => change({ asJson: chosen === "json" })}
+        onChange={(format) => change({ asJson: format === "json" })}
       />
       {draft.asJson ? <JsonBox form={form} /> : <MessageInput form={form} part="message" label={strings.yourAnswer} />}
     </>

@@ -2,7 +2,7 @@ import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { Request } from "../api/types";
-import { aRequest, completed, serve, show } from "../testing/fake-server";
+import { aRequest, completedRequest, serve, show } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
 
 const yesNo = { approve: { value: true }, reject: { value: false } } as unknown as Request["actions"];
@@ -12,7 +12,7 @@ const plain: Partial<Request> = {
 
 function open(changes: Partial<Request>) {
   const request = aRequest(changes);
-  const sent = serve((_path, { method }) => [200, method === "GET" ? request : completed(request)]);
+  const sent = serve((_path, { method }) => [200, method === "GET" ? request : completedRequest(request)]);
   show(<RequestDetail id="r1" />);
   return { sent, user: userEvent.setup() };
 }

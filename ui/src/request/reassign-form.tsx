@@ -26,7 +26,7 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
     const names = namesOf(request, strings) ?? "";
     if (!isSeen) return onReassigned(names);
     form.back();
-    void message.success(strings.passedOn(names));
+    void message.success(strings.reassignedTo(names));
   });
   const reassign = () => {
     if (isEmpty || assignment.isPending) return;
@@ -35,7 +35,7 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
   };
   return (
     <>
-      <div>{strings.passOnTitle}</div>
+      <div>{strings.reassignTitle}</div>
       <Form component={false} layout="vertical">
         <div className="two-columns">
           <Form.Item label={strings.person} htmlFor={id}>
@@ -59,10 +59,10 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
       <RefusalAlert error={assignment.error} retry={reassign} />
       <div className="button-bar">
         <Button type="primary" onClick={reassign} disabled={isEmpty} loading={assignment.isPending} data-testid="confirm-reassign">
-          <KeyLabel label={strings.passOnNow} keyName="↵" />
+          <KeyLabel label={strings.confirmReassign} keyName="↵" />
         </Button>
         <Button onClick={form.back} data-testid="back-to-decision">
-          <KeyLabel label={strings.keepDeciding} keyName="esc" />
+          <KeyLabel label={strings.backToDecision} keyName="esc" />
         </Button>
       </div>
     </>

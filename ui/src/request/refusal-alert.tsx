@@ -3,19 +3,19 @@ import { ProblemError } from "../api/call";
 import { visible } from "../widgets/visible";
 import { useRequestStrings, type RequestStrings } from "./strings";
 
-type Refusal = Exclude<keyof RequestStrings["refused"], "claimed">;
-const byCode: Record<string, Refusal> = { final: "final", conflict: "busy" };
+type Refusal = Exclude<keyof RequestStrings["refusals"], "claimed">;
+const byCode: Record<string, Refusal> = { final: "alreadyAnswered", conflict: "busy" };
 const byStatus: Record<number, Refusal> = {
-  0: "offline", 403: "notYours", 404: "notYours", 422: "invalid", 429: "tooMany", 503: "busy",
+  0: "offline", 403: "notAllowed", 404: "notAllowed", 422: "invalid", 429: "tooMany", 503: "busy",
 };
 /** Statuses that our own text explains fully; for others the server's text is shown too. */
 const selfExplanatory = new Set([0, 403, 404, 429, 503]);
 
 function messageOf(error: ProblemError, claimant: string | null, strings: RequestStrings): string {
-  const { refused } = strings;
+  const { refusals } = strings;
   if (error.code === "digest_mismatch") return strings.digestMismatch;
-  if (error.code === "claimed") return claimant ? refused.claimed(visible(claimant)) : refused.claimedByOther;
-  return refused[byCode[error.code ?? ""] ?? byStatus[error.status] ?? "failed"];
+  if (error.code === "claimed") return claimant ? refusals.claimed(visible(claimant)) : refusals.claimedByOther;
+  return refusals[byCode[error.code ?? ""] ?? byStatus[error.status] ?? "failed"];
 }
 
 interface RefusalAlertProps {
@@ -24,7 +24,7 @@ interface RefusalAlertProps {
   claimant?: string | null;
 }
 
-/** Why the server refused the request, and what the person can do now. */
+/** The reason of a refusal, with a retry button where a retry makes sense. */
 export function RefusalAlert({ error, retry, claimant = null }: RefusalAlertProps) {
   const strings = useRequestStrings();
   if (!error) return null;
@@ -34,7 +34,7 @@ export function RefusalAlert({ error, retry, claimant = null }: RefusalAlertProp
   return (
     <Alert
       type="error" showIcon data-testid="error" role="alert"
-      title={isProblem ? messageOf(error, claimant, strings) : strings.refused.failed}
+      title={isProblem ? messageOf(error, claimant, strings) : strings.refusals.failed}
       description={isPlain ? undefined : visible(error.message)}
       action={retry && isWorthRetry && (
         <Button size="small" onClick={retry} data-testid="retry">{strings.retry}</Button>

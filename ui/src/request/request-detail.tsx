@@ -124,7 +124,7 @@ function UnavailableRequest({ id, title, more }: { id: string; title: string; mo
   return (
     <article className="detail" data-testid="unavailable">
       <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={<><p>{title}</p>{more && <p>{more}</p>}</>}>
-        <Link to="/">{strings.toInbox}</Link>
+        <Link to="/">{strings.goToInbox}</Link>
       </Empty>
       <UnsentDrafts id={id} />
     </article>
@@ -136,9 +136,9 @@ export function RequestDetail({ id, ...place }: RequestDetailOptions & { id: str
   const strings = useRequestStrings();
   const { data, error, refetch } = useRequest(id);
   const [reassignedTo, setReassignedTo] = useState<string | null>(null);
-  if (reassignedTo !== null) return <UnavailableRequest id={id} title={strings.passedOn(reassignedTo)} more={strings.passedOnAway} />;
+  if (reassignedTo !== null) return <UnavailableRequest id={id} title={strings.reassignedTo(reassignedTo)} more={strings.noLongerVisible} />;
   if (data) return <Panel key={`${id} ${data.digest}`} request={data} onReassigned={setReassignedTo} {...place} />;
-  if (isStatus(error, 404)) return <UnavailableRequest id={id} title={strings.gone} />;
+  if (isStatus(error, 404)) return <UnavailableRequest id={id} title={strings.requestNotVisible} />;
   if (error) return <Problem error={error} retry={() => void refetch()} />;
   return <Loading paragraph={{ rows: 6 }} />;
 }

@@ -99,8 +99,8 @@ export function fieldsOfSchema(schema: JsonObject | null | undefined): FormField
     const common = { name, label: title ?? name, help, required: required.includes(name), default: value ?? null };
     return { ...control, ...common, type };
   });
-  const known = fields.filter((field) => field !== null);
-  return known.length > 0 && known.length === fields.length ? known : null;
+  const convertible = fields.filter((field) => field !== null);
+  return convertible.length > 0 && convertible.length === fields.length ? convertible : null;
 }
 
 /** Return the fields to render: those of the form, or of a schema that is as simple as a form. */

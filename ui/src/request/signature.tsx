@@ -48,7 +48,7 @@ export function signature(name: string, args: JsonObject): string {
 }
 
 /** Return whether the line leaves out an argument or a part of one. */
-export function isCut({ args }: Action): boolean {
+export function isShortened({ args }: Action): boolean {
   const [fitting, isWhole] = partsOf(args, args);
   return !isWhole || fitting.some(({ name }) => brief(args[name]) === "…");
 }

@@ -2,7 +2,7 @@ import { Button, Input, Tag } from "antd";
 import { useId } from "react";
 import type { Decision, Request } from "../api/types";
 import { useKeys } from "../widgets/keys";
-import { DecideButton, KeyLabel, labelOf } from "./decide-bar";
+import { DecideButton, KeyLabel, buttonLabel } from "./decide-bar";
 import { isChanged } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
 import { useRequestStrings, type RequestStrings } from "./strings";
@@ -29,7 +29,7 @@ function ConfirmBar({ form, decision, testId, label, title }: ConfirmBarProps) {
         onClick={form.back} disabled={form.decision.sending !== null} data-testid="back-to-decision"
         aria-keyshortcuts="Escape"
       >
-        <KeyLabel label={strings.keepDeciding} keyName="esc" />
+        <KeyLabel label={strings.backToDecision} keyName="esc" />
       </Button>
     </div>
   );
@@ -45,7 +45,7 @@ function TargetInput({ form }: { form: DecisionFormState }) {
   return (
     <div className="message-input">
       <label htmlFor={id}>
-        {strings.nameTarget(target.label)} <strong><code data-testid="target-name">{target.name}</code></strong>
+        {strings.typeTargetName(target.label)} <strong><code data-testid="target-name">{target.name}</code></strong>
       </label>
       <Input
         id={id} value={typedName} readOnly={isLocked} autoComplete="off" spellCheck={false} data-testid="target-input"
@@ -54,14 +54,14 @@ function TargetInput({ form }: { form: DecisionFormState }) {
           if (!event.nativeEvent.isComposing) confirm();
         }}
       />
-      <output id={`${id}-wrong`} className="quiet">{isWrong && strings.nameWrong}</output>
+      <output id={`${id}-wrong`} className="quiet">{isWrong && strings.targetNameMismatch}</output>
     </div>
   );
 }
 
-function hintOf({ action, kind }: Request, { editing, editingLearning, editingTask }: RequestStrings): string {
-  if (kind === "learning") return editingLearning;
-  return action ? editing : editingTask;
+function hintOf({ action, kind }: Request, { editHint, editLearningHint, editTaskHint }: RequestStrings): string {
+  if (kind === "learning") return editLearningHint;
+  return action ? editHint : editTaskHint;
 }
 
 /** The last step of an edit; the editors are among the facts above. */
@@ -74,7 +74,7 @@ export function EditStep({ form }: { form: DecisionFormState }) {
       <TargetInput form={form} />
       <ConfirmBar
         form={form} decision="edit" testId="confirm-edit"
-        label={form.request.action ? strings.confirmEdit : labelOf(form.request, "edit", strings)}
+        label={form.request.action ? strings.confirmEdit : buttonLabel(form.request, "edit", strings)}
         title={changed ? undefined : strings.editNeedsChange}
       />
     </>
@@ -87,7 +87,7 @@ export function ConfirmTargetStep({ form }: { form: DecisionFormState }) {
     <>
       <TargetInput form={form} />
       <ConfirmBar
-        form={form} decision={form.pendingDecision} testId="confirm-name" label={labelOf(form.request, form.pendingDecision, strings)}
+        form={form} decision={form.pendingDecision} testId="confirm-name" label={buttonLabel(form.request, form.pendingDecision, strings)}
       />
     </>
   );
@@ -97,8 +97,8 @@ export function FollowUpStep({ form }: { form: DecisionFormState }) {
   const strings = useRequestStrings();
   return (
     <>
-      <MessageInput form={form} part="message" label={strings.yourQuestion} />
-      <ConfirmBar form={form} decision="respond" testId="confirm-respond" label={strings.sendWords} />
+      <MessageInput form={form} part="message" label={strings.messageToAgent} />
+      <ConfirmBar form={form} decision="respond" testId="confirm-respond" label={strings.sendMessage} />
     </>
   );
 }
@@ -119,21 +119,21 @@ export function RejectStep({ form, focusText }: { form: DecisionFormState; focus
   const toggle = (reason: string) => {
     if (!isLocked) change({ reason: toggleLine(draft.reason, reason) });
   };
-  const chosen = new Set(linesOf(draft.reason));
+  const selectedReasons = new Set(linesOf(draft.reason));
   const reasons = form.request.kind === "learning" ? strings.learningReasons : strings.reasons;
   useKeys(strings.keysOfReasons, [
     ...reasons.map((reason, index) => ({
       key: String(index + 1), label: reason, run: () => toggle(reason), once: true,
     })),
-    { key: "0", label: strings.ownWords, run: focusText },
+    { key: "0", label: strings.writeReason, run: focusText },
   ]);
   return (
     <>
       <fieldset className="chips">
-        <legend>{strings.why}</legend>
+        <legend>{strings.rejectReasonTitle}</legend>
         {reasons.map((reason, index) => (
           <Tag.CheckableTag
-            key={reason} checked={chosen.has(reason)} onChange={() => toggle(reason)}
+            key={reason} checked={selectedReasons.has(reason)} onChange={() => toggle(reason)}
             data-testid={`reason-${index + 1}`} aria-keyshortcuts={String(index + 1)}
           >
             <kbd className="key-hint" aria-hidden>{index + 1}</kbd>{reason}
@@ -141,7 +141,7 @@ export function RejectStep({ form, focusText }: { form: DecisionFormState; focus
         ))}
       </fieldset>
       <MessageInput form={form} part="reason" label={strings.rejectReason} testId="reject-reason" />
-      <ConfirmBar form={form} decision="reject" testId="confirm-reject" label={labelOf(form.request, "reject", strings)} />
+      <ConfirmBar form={form} decision="reject" testId="confirm-reject" label={buttonLabel(form.request, "reject", strings)} />
     </>
   );
 }

@@ -34,4 +34,4 @@ export function targetOf(request: Request, args: JsonObject): Target | null {
 /** Normalize full-width characters of a Japanese keyboard. */
 const normalize = (text: string) => text.normalize("NFKC").trim();
 
-export const matchesTarget = (target: Target | null, typed: string) => target === null || normalize(typed) === normalize(target.name);
+export const matchesTarget = (target: Target | null, input: string) => target === null || normalize(input) === normalize(target.name);

@@ -18,19 +18,19 @@ export function UnsentDrafts({ id, current }: UnsentDraftsProps) {
   const owner = useOwner();
   const [, refresh] = useState(0);
   const copies = "clipboard" in navigator;
-  return unsentDrafts(owner, id, current).map(({ key, words }) => (
+  return unsentDrafts(owner, id, current).map(({ key, text }) => (
     <Alert
       key={key} type="info" data-testid="unsent-draft"
       title={(
         <div className="text-lines">
-          <strong>{current ? strings.keptOther : strings.keptTitle}</strong>
-          <AgentText text={words} />
+          <strong>{current ? strings.savedTextHint : strings.savedTextTitle}</strong>
+          <AgentText text={text} />
         </div>
       )}
       action={(
         <div className="button-bar">
           {copies && (
-            <Button size="small" onClick={() => void navigator.clipboard.writeText(words)}>{strings.copy}</Button>
+            <Button size="small" onClick={() => void navigator.clipboard.writeText(text)}>{strings.copy}</Button>
           )}
           <Button
             size="small" type="text" data-testid="discard-draft"

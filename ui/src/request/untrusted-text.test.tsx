@@ -6,7 +6,7 @@ import { App } from "../app";
 import { aLearning } from "../testing/fake-learning";
 import { aRequest, FakeEventSource, serve, show } from "../testing/fake-server";
 import { RequestDetail } from "./request-detail";
-import { isCut } from "./signature";
+import { isShortened } from "./signature";
 
 const session = { name: "ann", role: "person", tenant: "default", groups: [] };
 
@@ -50,7 +50,7 @@ test("so does its one line in a conversation", async () => {
 
 const long = aRequest({ action: { name: "pay", args: { to: "c-77" }, schema: null }, description: "One line.\n\n".repeat(300), context: { ticket: "x" } });
 
-/** Nothing is laid out in tests: pretend that the text is higher than its box. */
+/** Give the text a height above that of its box, because tests have no layout. */
 const overflow = () => vi.spyOn(HTMLElement.prototype, "scrollHeight", "get").mockReturnValue(5_000);
 
 test.each(["key", "button"])("words that do not fit say so, and a %s shows the rest", async (way) => {
@@ -86,7 +86,7 @@ test.each([
   [{ name: "pay", args: { to: "c-77", note: "x".repeat(40) }, schema: null }, true],
   [{ name: "pay", args: Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`argument${n}`, "value"])), schema: null }, true],
 ])("of several decided at once, a call that does not fit into its line can be opened (%#)", (action, cut) => {
-  expect(isCut(action)).toBe(cut);
+  expect(isShortened(action)).toBe(cut);
 });
 
 const away = {

@@ -9,7 +9,7 @@ import { useClaimant } from "./use-claim";
 import { decisionRefusal } from "./people";
 import { matchesTarget, targetOf, type Target } from "./target";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
-import { editableOf } from "./values";
+import { editableValues } from "./values";
 import { useRequestStrings } from "./strings";
 
 /** The state of an open request's form, and all actions on it. */
@@ -20,16 +20,16 @@ export interface DecisionFormState {
   decision: DecisionState;
   /** The request ended, or somebody else answered first. */
   isClosed: boolean;
-  /** Nothing can be typed now: the request is closed, or an answer is being sent. */
+  /** True while the form is read-only: the request is closed, or an answer is being sent. */
   isLocked: boolean;
-  /** Why this person cannot decide now; null if they can. */
+  /** The reason if this person cannot decide now; null if they can. */
   blockedReason: string | null;
   /** The decision that is sent when its step is confirmed. */
   pendingDecision: Decision;
   target: Target | null;
   typedName: string;
   setTypedName: (name: string) => void;
-  /** Whether the open step is complete. */
+  /** True if the open step is complete. */
   isReady: boolean;
   start: (decision: Decision) => void;
   back: () => void;
@@ -47,7 +47,7 @@ function useBlockedReason(request: Request): string | null {
   const claimant = useClaimant(request);
   const refusal = decisionRefusal(request, session, strings);
   if (refusal || !claimant || claimant.isMe) return refusal;
-  return strings.heldBy(visible(claimant.name), claimant.until && clock(claimant.until, strings.language));
+  return strings.otherClaimNotice(visible(claimant.name), claimant.until && clock(claimant.until, strings.language));
 }
 
 function canConfirm(request: Request, draft: Draft, isTargetNamed: boolean): boolean {
@@ -62,7 +62,7 @@ const decisionOf: Partial<Record<Mode, Decision>> = { editing: "edit", rejecting
 function stepBefore(request: Request, decision: Decision, target: Target | null): Mode | null {
   if (decision === "reject") return "rejecting";
   if (decision === "respond") return isFollowUpAllowed(request) ? "asking" : null;
-  if (decision === "edit" && editableOf(request)) return "editing";
+  if (decision === "edit" && editableValues(request)) return "editing";
   return target ? "confirming" : null;
 }
 
@@ -78,11 +78,11 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
   const target = targetOf(request, args);
   const isReady = canConfirm(request, draft, matchesTarget(target, typedName));
 
-  const start = (chosen: Decision) => {
+  const start = (selected: Decision) => {
     if (isLocked || blockedReason) return;
-    const step = stepBefore(request, chosen, target);
-    if (!step) return decision.submit(chosen);
-    setPendingDecision(chosen);
+    const step = stepBefore(request, selected, target);
+    if (!step) return decision.submit(selected);
+    setPendingDecision(selected);
     setTypedName("");
     change({ mode: step });
   };

@@ -1,11 +1,11 @@
 import type { Decision } from "../api/types";
 import { useKeys, type Shortcut } from "../widgets/keys";
-import { decideKeys, labelOf } from "./decide-bar";
+import { decideKeys, buttonLabel } from "./decide-bar";
 import { isChanged, lacksMessage, takesMessageAsAnswer } from "./draft";
 import type { ClaimState } from "./use-claim";
 import { isFreeAnswer, offeredDecisions } from "./plain-interrupt";
 import type { DecisionFormState } from "./use-decision-form";
-import { editableOf } from "./values";
+import { editableValues } from "./values";
 import { useRequestStrings, type RequestStrings } from "./strings";
 
 /** Return the decision that Ctrl+Enter submits from inside a form. */
@@ -18,7 +18,7 @@ function primaryDecision(form: DecisionFormState): Decision | undefined {
 /** Return whether the input for a decision is still missing; its key then focuses the input. */
 function isIncomplete({ request, draft }: DecisionFormState, decision: Decision): boolean {
   if (decision === "respond") return takesMessageAsAnswer(request) && lacksMessage(request, draft);
-  return decision === "edit" && !editableOf(request) && !isChanged(request, draft);
+  return decision === "edit" && !editableValues(request) && !isChanged(request, draft);
 }
 
 function decisionKeys(form: DecisionFormState, strings: RequestStrings, focusFirst: (() => void) | null): Shortcut[] {
@@ -30,7 +30,7 @@ function decisionKeys(form: DecisionFormState, strings: RequestStrings, focusFir
   const main = primaryDecision(form);
   return [
     ...offeredDecisions(request).map((decision) => ({
-      key: decideKeys[decision], label: labelOf(request, decision, strings), run: decide(decision), once: true,
+      key: decideKeys[decision], label: buttonLabel(request, decision, strings), run: decide(decision), once: true,
     })),
     ...(main ? [{ key: "mod+Enter", label: strings.sendKey, run: decide(main), whileTyping: true, once: true }] : []),
     ...(focusFirst ? [{ key: "Enter", label: strings.firstField, run: focusFirst, once: true }] : []),
@@ -38,7 +38,7 @@ function decisionKeys(form: DecisionFormState, strings: RequestStrings, focusFir
 }
 
 function stepKeys({ confirm, back, draft }: DecisionFormState, strings: RequestStrings): Shortcut[] {
-  const leave = { key: "Escape", label: strings.keepDeciding, run: back, whileTyping: true };
+  const leave = { key: "Escape", label: strings.backToDecision, run: back, whileTyping: true };
   if (draft.mode === "reassigning") return [leave];
   return [
     { key: "Enter", label: strings.confirmKey, run: confirm, once: true },
@@ -55,7 +55,7 @@ function claimKeys({ claimant, claim, release }: ClaimState, strings: RequestStr
 }
 
 interface KeysOptions {
-  /** Of several open requests, the one with the focus handles the keys. */
+  /** True if this request handles the keys; of several open requests, the focused one does. */
   isActive: boolean;
   /** Focus the first field; null if there is none. */
   focusFirst: (() => void) | null;

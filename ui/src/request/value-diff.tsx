@@ -82,7 +82,7 @@ export function ValueDiffLine({ name, onReset, disabled, ...change }: ValueDiffL
     <div className="value-diff" data-testid={`change-${name}`}>
       <div><ValueDiff {...change} /></div>
       <Button
-        type="link" size="small" onClick={onReset} disabled={disabled} aria-label={strings.resetNamed(visible(name))}
+        type="link" size="small" onClick={onReset} disabled={disabled} aria-label={strings.resetField(visible(name))}
       >
         {strings.reset}
       </Button>

@@ -28,12 +28,12 @@ export function answerOf(fields: FormField[], values: Values): JsonObject {
   return answer;
 }
 
-export function missing(fields: FormField[], values: Values): string[] {
+export function missingFields(fields: FormField[], values: Values): string[] {
   return fields.filter((field) => field.required && isEmpty(values[field.name])).map((field) => field.name);
 }
 
 /** Return the values that "edit" opens: arguments or task; null for a plain form, which is edited in place. */
-export function editableOf(request: Request): JsonObject | null {
+export function editableValues(request: Request): JsonObject | null {
   if (request.action) return request.action.args;
   if (request.kind === "finish") return { task: request.context?.task ?? "" };
   return null;

@@ -48,7 +48,7 @@ function StatusTags() {
       <output>
         {connection === "lost" && <Tag color="warning" data-testid="reconnecting">{strings.reconnecting}</Tag>}
       </output>
-      {info?.scripted && <Tag data-testid="scripted">{strings.scripted}</Tag>}
+      {info?.scripted && <Tag data-testid="scripted">{strings.scriptedModel}</Tag>}
       {info?.model && !info.scripted && <Tag>{visible(info.model)}</Tag>}
     </>
   );

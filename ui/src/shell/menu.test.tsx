@@ -2,13 +2,13 @@ import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
 import type { Session } from "../api/types";
-import { serve, show, type Sent } from "../testing/fake-server";
+import { serve, show, type RecordedWrite } from "../testing/fake-server";
 import Menu from "./menu";
 
 const session: Session = { name: "ann", role: "person", tenant: "default", groups: [] };
 const nothing = () => undefined;
 
-let sent: Sent[];
+let sent: RecordedWrite[];
 beforeEach(() => {
   sent = serve(() => [204, null]);
 });

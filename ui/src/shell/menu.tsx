@@ -17,10 +17,10 @@ function NotificationSwitch() {
   const [isEnabled, setEnabled] = useNotificationPreference();
   const [refused, setRefused] = useState(false);
   const change = (on: boolean) => void setEnabled(on).then((answer) => setRefused(answer === "refused"));
-  const why = canNotify() ? refused && strings.noticesRefused : strings.noticesImpossible;
+  const why = canNotify() ? refused && strings.notificationsRefused : strings.notificationsUnavailable;
   return (
     <div className="menu-row">
-      <label htmlFor={id}>{strings.notices}</label>
+      <label htmlFor={id}>{strings.notifications}</label>
       <Switch id={id} checked={isEnabled} disabled={!canNotify()} onChange={change} data-testid="notifications" />
       <output className="quiet">{why}</output>
     </div>
@@ -45,7 +45,7 @@ function SignOutButtons() {
   }
   return (
     <section className="menu-ask" aria-label={strings.signOutEverywhere} data-testid="confirm-everywhere-panel">
-      <p>{strings.signOutEverywhereMeans}</p>
+      <p>{strings.signOutEverywhereWarning}</p>
       <Button block danger type="primary" onClick={() => leave(true)} data-testid="confirm-everywhere">
         {strings.signOutEverywhere}
       </Button>

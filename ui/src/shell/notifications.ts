@@ -9,14 +9,14 @@ import { go, requestPath } from "../widgets/router";
 export const canNotify = () => window.isSecureContext && "Notification" in window;
 
 /** The notification preference. Switching it on asks the browser, which may answer "refused". */
-export function useNotificationPreference(): [boolean, (wanted: boolean) => Promise<"done" | "refused">] {
-  const [chosen, choose] = usePreference("notices");
-  const setWanted = async (wanted: boolean) => {
-    const allowed = wanted && (await Notification.requestPermission()) === "granted";
-    choose(allowed ? "on" : "off");
-    return wanted === allowed ? "done" : "refused";
+export function useNotificationPreference(): [boolean, (enabled: boolean) => Promise<"done" | "refused">] {
+  const [preference, setPreference] = usePreference("notices");
+  const setEnabled = async (enabled: boolean) => {
+    const allowed = enabled && (await Notification.requestPermission()) === "granted";
+    setPreference(allowed ? "on" : "off");
+    return enabled === allowed ? "done" : "refused";
   };
-  return [chosen === "on" && canNotify() && Notification.permission === "granted", setWanted];
+  return [preference === "on" && canNotify() && Notification.permission === "granted", setEnabled];
 }
 
 function show(request: Request, says: string, title: string): Notification {

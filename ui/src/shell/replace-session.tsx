@@ -25,7 +25,7 @@ export function ReplaceSession({ error }: { error: ProblemError }) {
   return (
     <main className="sign-in">
       <Card title={strings.replaceTitle} data-testid="replace-session">
-        <p>{strings.replaceMeans(displayName(current), displayName(other), other?.role === "admin")}</p>
+        <p>{strings.replaceWarning(displayName(current), displayName(other), other?.role === "admin")}</p>
         <Button type="primary" autoFocus block data-testid="stay" onClick={() => settle(false)}>{strings.staySignedIn(displayName(current))}</Button>
         <Button block data-testid="replace" onClick={() => settle(true)}>{strings.signInAs(displayName(other))}</Button>
       </Card>

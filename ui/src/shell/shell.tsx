@@ -65,7 +65,7 @@ export function Shell({ session }: { session: Session }) {
   };
   return (
     <>
-      <a className="skip" href="#main" onClick={skip}>{strings.skip}</a>
+      <a className="skip" href="#main" onClick={skip}>{strings.skipToContent}</a>
       <Header page={nameOf(path)} session={session} />
       <main className="main" id="main" ref={main} tabIndex={-1}>
         <Suspense fallback={<Loading className="page-column" />}><Route path={path} /></Suspense>

@@ -19,9 +19,9 @@ export function SignIn({ error }: { error: Error | null }) {
   return (
     <main className="sign-in">
       <Card title={strings.signInTitle} data-testid="sign-in">
-        <p>{strings.signInHow}</p>
-        {error && <Problem error={error} {...(refused && { title: isAgent ? strings.signInAgent : strings.signInRefused })} />}
-        {hasProvider && <Button type="primary" block href={providerAddress()} data-testid="provider">{strings.signInAt}</Button>}
+        <p>{strings.signInHint}</p>
+        {error && <Problem error={error} {...(refused && { title: isAgent ? strings.agentTokenRefused : strings.linkExpired })} />}
+        {hasProvider && <Button type="primary" block href={providerAddress()} data-testid="provider">{strings.signInWithProvider}</Button>}
         <label htmlFor={id}>{strings.token}</label>
         <Input.Password
           id={id} value={token} autoComplete="off" data-testid="token"

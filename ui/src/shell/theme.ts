@@ -9,8 +9,8 @@ const isTheme = (name: string | undefined): name is Theme => themes.includes(nam
 
 /** The chosen theme; the system's by default. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
-  const [chosen, choose] = usePreference("theme");
-  return [isTheme(chosen) ? chosen : "system", choose];
+  const [preference, setPreference] = usePreference("theme");
+  return [isTheme(preference) ? preference : "system", setPreference];
 }
 
 /** Return whether the page is dark, and apply the choice to the browser's own controls. */

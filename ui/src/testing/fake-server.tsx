@@ -7,7 +7,7 @@ import type { Json, Request } from "../api/types";
 import { createClient } from "../app";
 import { MessagesProvider } from "../widgets/messages";
 
-export interface Sent {
+export interface RecordedWrite {
   method: string;
   path: string;
   body: Json;
@@ -16,8 +16,8 @@ export interface Sent {
 export type Reply = [status: number, body: unknown] | Promise<[status: number, body: unknown]>;
 
 /** Answer the page's requests; return the list of its writes. */
-export function serve(answer: (path: string, sent: Sent) => Reply): Sent[] {
-  const sent: Sent[] = [];
+export function serve(answer: (path: string, sent: RecordedWrite) => Reply): RecordedWrite[] {
+  const sent: RecordedWrite[] = [];
   vi.stubGlobal("fetch", async (path: string, init: RequestInit) => {
     const call = { method: init.method ?? "GET", path, body: JSON.parse(String(init.body ?? "null")) as Json };
     if (call.method !== "GET") sent.push(call);
@@ -49,7 +49,7 @@ export function aRequest(changes: Partial<Request>): Request {
   };
 }
 
-export function completed(request: Request, responder = "ann"): Request {
+export function completedRequest(request: Request, responder = "ann"): Request {
   return {
     ...request, version: request.version + 1, status: "completed",
     response: { decision: "approve", responder, channel: "page", at: new Date().toISOString() },

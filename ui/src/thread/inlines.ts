@@ -32,17 +32,17 @@ function toInline({ groups, 0: whole }: RegExpMatchArray, depth: number): Inline
   const { escaped, code, strong, del, star, under, text, target, bare } = groups ?? {};
   if (escaped !== undefined) return escaped;
   if (code !== undefined) return { kind: "code", text: /^ .*\S.* $/s.test(code) ? code.slice(1, -1) : code };
-  if (strong !== undefined) return { kind: "strong", children: inlines(strong, depth + 1) };
-  if (del !== undefined) return { kind: "del", children: inlines(del, depth + 1) };
+  if (strong !== undefined) return { kind: "strong", children: parseInlines(strong, depth + 1) };
+  if (del !== undefined) return { kind: "del", children: parseInlines(del, depth + 1) };
   const em = star ?? under;
-  if (em !== undefined) return { kind: "em", children: inlines(em, depth + 1) };
+  if (em !== undefined) return { kind: "em", children: parseInlines(em, depth + 1) };
   const href = addressOf(target ?? bare ?? "");
   if (href === null) return whole;
-  return { kind: "link", href, children: text === undefined ? [bare ?? ""] : inlines(text, maxDepth) };
+  return { kind: "link", href, children: text === undefined ? [bare ?? ""] : parseInlines(text, maxDepth) };
 }
 
 /** Parse the inline marks of a paragraph; anything else, including HTML, stays text. */
-export function inlines(text: string, depth = 0): Inline[] {
+export function parseInlines(text: string, depth = 0): Inline[] {
   if (depth > maxDepth || text.length > maxLength) return [text];
   const result: Inline[] = [];
   let at = 0;

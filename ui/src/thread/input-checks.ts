@@ -2,7 +2,7 @@ import type { FieldProblem } from "../api/call";
 import type { Json, JsonObject } from "../api/types";
 import type { Values } from "../request/values";
 import type { Strings } from "../strings";
-import { isObject, WHOLE, type InputField } from "./input-form";
+import { isObject, WHOLE_INPUT, type InputField } from "./input-form";
 
 const isEmpty = (value: Json | undefined) =>
   value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
@@ -25,8 +25,8 @@ function numberProblem(value: number, schema: JsonObject, strings: Strings): str
 function textProblem(value: string, schema: JsonObject, strings: Strings): string | undefined {
   // JSON Schema counts characters, not the halves of those beyond the first 65,536.
   const length = [...value].length;
-  if (typeof schema.minLength === "number" && length < schema.minLength) return strings.shortest(schema.minLength);
-  if (typeof schema.maxLength === "number" && length > schema.maxLength) return strings.longest(schema.maxLength);
+  if (typeof schema.minLength === "number" && length < schema.minLength) return strings.inputTooShort(schema.minLength);
+  if (typeof schema.maxLength === "number" && length > schema.maxLength) return strings.inputTooLong(schema.maxLength);
   return undefined;
 }
 
@@ -41,12 +41,12 @@ function read(text: Json | undefined): Json | undefined {
 
 function problemWith({ field, schema, isJson }: InputField, value: Json | undefined, strings: Strings): string | undefined {
   if (isEmpty(value)) return field.required ? strings.requiredField : undefined;
-  if (isJson) return isValid(field.name, read(value)) ? undefined : strings.noJson;
+  if (isJson) return isValid(field.name, read(value)) ? undefined : strings.invalidJsonInput;
   if (typeof value === "number") return numberProblem(value, schema, strings);
   return typeof value === "string" ? textProblem(value, schema, strings) : undefined;
 }
 
-const isValid = (name: string, value: Json | undefined) => (name === WHOLE ? isObject(value) : value !== undefined);
+const isValid = (name: string, value: Json | undefined) => (name === WHOLE_INPUT ? isObject(value) : value !== undefined);
 
 /** Return the problems that the page can find before starting; the server checks all other rules. */
 export function inputProblems(fields: InputField[], values: Values, strings: Strings): FieldProblem[] {
@@ -58,13 +58,13 @@ export function inputProblems(fields: InputField[], values: Values, strings: Str
 
 /** Return the input to send, without empty values. */
 export function inputOf(fields: InputField[], values: Values): JsonObject {
-  const whole = fields.find(({ field, isJson }) => isJson && field.name === WHOLE) && read(values[WHOLE]);
+  const whole = fields.find(({ field, isJson }) => isJson && field.name === WHOLE_INPUT) && read(values[WHOLE_INPUT]);
   if (isObject(whole)) return whole;
   const input: JsonObject = {};
   for (const { field: { name }, isJson } of fields) {
-    const typed = values[name];
-    const value = isJson ? read(typed) : typed;
-    if (!isEmpty(typed) && value !== undefined) input[name] = value;
+    const raw = values[name];
+    const value = isJson ? read(raw) : raw;
+    if (!isEmpty(raw) && value !== undefined) input[name] = value;
   }
   return input;
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "../api/types";
 import { en } from "../strings/en";
 import { initialValues, type Values } from "../request/values";
 import { inputOf, inputProblems } from "./input-checks";
-import { inputFields, WHOLE } from "./input-form";
+import { inputFields, WHOLE_INPUT } from "./input-form";
 
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: "object", properties, ...more });
 
@@ -39,8 +39,8 @@ test.each([
 
 test("an agent that names no parts is given the whole input as JSON", () => {
   const fields = inputFields({ type: "object" });
-  expect(fields.map(({ field }) => field.name)).toEqual([WHOLE]);
-  expect(inputOf(fields, { [WHOLE]: '{"a": [1]}' })).toEqual({ a: [1] });
+  expect(fields.map(({ field }) => field.name)).toEqual([WHOLE_INPUT]);
+  expect(inputOf(fields, { [WHOLE_INPUT]: '{"a": [1]}' })).toEqual({ a: [1] });
 });
 
 test("an agent without parts needs no field", () => {
@@ -59,17 +59,17 @@ test.each([
   ["too much", { type: "number", maximum: 5 }, 6, [], en.atMost("5")],
   ["the bound that is left out", { type: "number", exclusiveMinimum: 0 }, 0, [], en.moreThan("0")],
   ["the upper bound that is left out", { type: "number", exclusiveMaximum: 1 }, 1, [], en.lessThan("1")],
-  ["too short a text", { type: "string", minLength: 2 }, "a", [], en.shortest(2)],
+  ["too short a text", { type: "string", minLength: 2 }, "a", [], en.inputTooShort(2)],
   ["a text of as many characters as code points", { type: "string", maxLength: 2 }, "😀😀", [], undefined],
-  ["too long a text", { type: "string", maxLength: 1 }, "ab", [], en.longest(1)],
-  ["broken JSON", { type: "object" }, "{", [], en.noJson],
+  ["too long a text", { type: "string", maxLength: 1 }, "ab", [], en.inputTooLong(1)],
+  ["broken JSON", { type: "object" }, "{", [], en.invalidJsonInput],
   ["a no is an answer", { type: "boolean" }, false, ["it"], undefined],
 ] as const)("%s", (_name, schema, value, required, expected) => {
   expect(problem({ ...schema }, value, [...required])).toBe(expected);
 });
 
 test("a whole input that is no object is refused before it is sent", () => {
-  expect(inputProblems(inputFields({}), { [WHOLE]: "[1]" }, en)).toEqual([{ field: WHOLE, message: en.noJson }]);
+  expect(inputProblems(inputFields({}), { [WHOLE_INPUT]: "[1]" }, en)).toEqual([{ field: WHOLE_INPUT, message: en.invalidJsonInput }]);
 });
 
 test("what was left empty is not sent, and a typed empty list is", () => {

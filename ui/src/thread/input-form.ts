@@ -8,7 +8,7 @@ export interface InputField {
 }
 
 /** The field name of an input whose schema has no known properties. */
-export const WHOLE = "(input)";
+export const WHOLE_INPUT = "(input)";
 
 /** A text that may be longer than this gets a text area. */
 const textareaLength = 200;
@@ -85,7 +85,7 @@ export function inputFields(source: JsonObject | null | undefined): InputField[]
   const root = source ?? {};
   const schema = normalizeSchema(root, root);
   if (!isObject(schema.properties)) {
-    return [{ field: { name: WHOLE, label: "JSON", type: "textarea", required: true, default: "{}" }, schema, isJson: true }];
+    return [{ field: { name: WHOLE_INPUT, label: "JSON", type: "textarea", required: true, default: "{}" }, schema, isJson: true }];
   }
   const required = Array.isArray(schema.required) ? schema.required : [];
   return Object.entries(schema.properties)

@@ -6,7 +6,7 @@ type List = RefObject<HTMLElement | null>;
 const rowsIn = (list: List) => [...(list.current?.children ?? [])].filter((row) => row instanceof HTMLElement);
 
 /** Return the row of a list that contains the focus. */
-export function focusedIn(list: List): HTMLElement | undefined {
+export function focusedRow(list: List): HTMLElement | undefined {
   return rowsIn(list).find((row) => row.contains(document.activeElement));
 }
 
@@ -14,7 +14,7 @@ export function focusedIn(list: List): HTMLElement | undefined {
 export function useListKeys(list: List, next: string, previous: string): Shortcut[] {
   const move = (by: 1 | -1) => {
     const rows = rowsIn(list);
-    const now = focusedIn(list);
+    const now = focusedRow(list);
     const row = rows[now ? Math.min(rows.length - 1, Math.max(0, rows.indexOf(now) + by)) : 0];
     row?.querySelector<HTMLElement>("a[href]")?.focus();
     row?.scrollIntoView({ block: "nearest" });

@@ -1,4 +1,4 @@
-import { maxDepth, inlines, type Inline } from "./inlines";
+import { maxDepth, parseInlines, type Inline } from "./inlines";
 
 export type Block =
   | { kind: "paragraph"; children: Inline[] }
@@ -36,9 +36,9 @@ class Lines {
     return this.lines[this.at + 1];
   }
 
-  takeWhile(wanted: (line: string) => boolean): string[] {
+  takeWhile(matches: (line: string) => boolean): string[] {
     const first = this.at;
-    while (this.next !== undefined && wanted(this.next)) this.at++;
+    while (this.next !== undefined && matches(this.next)) this.at++;
     return this.lines.slice(first, this.at);
   }
 }
@@ -56,7 +56,7 @@ function listItem(lines: Lines, depth: number): Block[] {
   const width = bullet.exec(first)?.[0].length ?? 0;
   const rest = lines.takeWhile((line) => /^\s{2,}\S/.test(line));
   const indent = Math.min(width, ...rest.map((line) => line.search(/\S/)));
-  return blocks([first.slice(width), ...rest.map((line) => line.slice(indent))].join("\n"), depth + 1);
+  return parseBlocks([first.slice(width), ...rest.map((line) => line.slice(indent))].join("\n"), depth + 1);
 }
 
 const isNumbered = (line: string) => /^\s*\d/.test(line);
@@ -75,7 +75,7 @@ function list(lines: Lines, depth: number): Block {
 
 /** Return the cells of a table row; an escaped pipe does not separate cells. */
 function cells(line: string): Inline[][] {
-  return line.trim().replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\)\|/).map((cell) => inlines(cell.trim()));
+  return line.trim().replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\)\|/).map((cell) => parseInlines(cell.trim()));
 }
 
 const beginsTable = (line: string, second: string | undefined) => line.includes("|") && second?.includes("|") === true && tableDivider.test(second);
@@ -94,24 +94,24 @@ const starts = (line: string) => [fence, heading, rule, quoted, breaksParagraph]
 function block(lines: Lines, depth: number): Block {
   const line = lines.next ?? "";
   if (fence.test(line)) return codeBlock(lines);
-  if (heading.test(line)) return { kind: "heading", children: inlines(lines.take().replace(heading, "").trimEnd().replace(/\s#+$/, "")) };
+  if (heading.test(line)) return { kind: "heading", children: parseInlines(lines.take().replace(heading, "").trimEnd().replace(/\s#+$/, "")) };
   if (rule.test(line)) {
     lines.take();
     return { kind: "rule" };
   }
   if (quoted.test(line)) {
     const inside = lines.takeWhile((one) => quoted.test(one)).map((one) => one.replace(quoted, ""));
-    return { kind: "quote", children: blocks(inside.join("\n"), depth + 1) };
+    return { kind: "quote", children: parseBlocks(inside.join("\n"), depth + 1) };
   }
   if (bullet.test(line)) return list(lines, depth);
   if (beginsTable(line, lines.second)) return table(lines);
   const first = lines.take();
   const rest = lines.takeWhile((one) => !isBlank(one) && !starts(one));
-  return { kind: "paragraph", children: inlines([first, ...rest].join("\n")) };
+  return { kind: "paragraph", children: parseInlines([first, ...rest].join("\n")) };
 }
 
 /** Parse a small, safe subset of Markdown: no HTML, no images. */
-export function blocks(text: string, depth = 0): Block[] {
+export function parseBlocks(text: string, depth = 0): Block[] {
   if (depth > maxDepth) return [{ kind: "paragraph", children: [text] }];
   const lines = new Lines(text.split(/\r?\n/));
   const result: Block[] = [];

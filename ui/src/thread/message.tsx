@@ -10,7 +10,7 @@ export function Message({ item }: { item: ItemOf<"message"> }) {
   const fromUser = item.role === "user";
   return (
     <div className={fromUser ? "message of-user" : "message"}>
-      {fromUser && <div className="quiet">{strings.userSaid}</div>}
+      {fromUser && <div className="quiet">{strings.userInput}</div>}
       <div data-testid="message" data-role={item.role} aria-busy={item.open}><Prose text={item.text} /></div>
       {!item.open && item.text !== "" && <CopyButton text={item.text} />}
       {item.images && <MessageImages images={item.images} />}

@@ -3,7 +3,7 @@ import { createElement, Fragment, useMemo, useState, type ReactNode } from "reac
 import { useStrings } from "../strings";
 import { visible } from "../widgets/visible";
 import type { Inline } from "./inlines";
-import { blocks, type Block } from "./markdown";
+import { parseBlocks, type Block } from "./markdown";
 import "./prose.css";
 
 /** Show only the start of a very long text, which would freeze the page. */
@@ -79,12 +79,12 @@ const Blocks = ({ of }: { of: Block[] }) => asChildren(of.map(renderBlock));
 export function Prose({ text }: { text: string }) {
   const strings = useStrings();
   const [isExpanded, setExpanded] = useState(false);
-  const isCut = !isExpanded && text.length > maxLength;
-  const rendered = useMemo(() => blocks(visible(isCut ? text.slice(0, maxLength) : text)), [text, isCut]);
+  const isShortened = !isExpanded && text.length > maxLength;
+  const rendered = useMemo(() => parseBlocks(visible(isShortened ? text.slice(0, maxLength) : text)), [text, isShortened]);
   return (
     <div className="prose">
       <Blocks of={rendered} />
-      {isCut && <Button size="small" onClick={() => setExpanded(true)}>{strings.showAll(text.length)}</Button>}
+      {isShortened && <Button size="small" onClick={() => setExpanded(true)}>{strings.showAll(text.length)}</Button>}
     </div>
   );
 }

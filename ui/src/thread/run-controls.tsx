@@ -19,7 +19,7 @@ export const isStuck = ({ status, attention }: Thread) => status === "error" || 
 interface AllowedActions {
   retry: boolean;
   stop: "cancel" | "abandon" | undefined;
-  /** Why this person cannot use an action. */
+  /** The reason if this person cannot use an action. */
   refusal: string | undefined;
 }
 
@@ -54,7 +54,7 @@ export function RunControls({ thread }: { thread: Thread }) {
   const keys: Shortcut[] = [
     // While questions are open, r rejects the focused one.
     ...(allowed.retry && thread.status === "error" ? [{ key: "r", label: strings.retryRun, run: retryRun, once: true }] : []),
-    ...(stop ? [{ key: "x", label: strings.stops[stop].open, run: () => setConfirming(true), once: true }] : []),
+    ...(stop ? [{ key: "x", label: strings.stopActions[stop].open, run: () => setConfirming(true), once: true }] : []),
   ];
   useKeys(strings.run, keys);
   return (
@@ -76,7 +76,7 @@ export function RunControls({ thread }: { thread: Thread }) {
           )}
           {stop && (
             <Button danger={stop === "abandon"} size={stop === "cancel" ? "small" : "middle"} onClick={() => setConfirming(true)} data-testid={`${stop}-run`}>
-              <KeyLabel label={strings.stops[stop].open} keyName="x" />
+              <KeyLabel label={strings.stopActions[stop].open} keyName="x" />
             </Button>
           )}
           {allowed.refusal && <span className="quiet" data-testid="run-controls-refusal">{allowed.refusal}</span>}

@@ -56,9 +56,9 @@ export function StartAgent() {
   const strings = useStrings();
   const id = useId();
   const { data, error, refetch } = useAgents();
-  const [chosen, setChosen] = useState<string>();
+  const [selectedName, selectName] = useState<string>();
   const agents = data?.items ?? [];
-  const agent = agents.find(({ name }) => name === chosen) ?? agents[0];
+  const agent = agents.find(({ name }) => name === selectedName) ?? agents[0];
   return (
     <Card size="small" title={strings.startAgent} loading={!data && !error} className="start-agent" data-testid="start-agent">
       <Problem error={error} retry={() => void refetch()} />
@@ -68,7 +68,7 @@ export function StartAgent() {
           <Form component={false} layout="vertical">
             <Form.Item label={strings.agent} htmlFor={`${id}-agent`}>
               <Select
-                id={`${id}-agent`} data-testid="agent" value={agent.name} onChange={setChosen} showSearch={{ optionFilterProp: "label" }}
+                id={`${id}-agent`} data-testid="agent" value={agent.name} onChange={selectName} showSearch={{ optionFilterProp: "label" }}
                 options={agents.map(({ name, title }) => ({ value: name, label: visible(title || name) }))}
               />
             </Form.Item>

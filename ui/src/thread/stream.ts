@@ -11,7 +11,7 @@ export interface NumberedEvent {
   event: StreamEvent;
 }
 
-/** Why a part of the output starts: new input, an answer or a retry. */
+/** The reason for a new part of the output: new input, an answer or a retry. */
 export type StartReason = "started" | "answered" | "retried";
 
 /** `at` and `until` are milliseconds from the worker's clock; null if it sent none. */

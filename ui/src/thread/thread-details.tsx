@@ -24,7 +24,7 @@ function Values({ values }: { values: Json | undefined }) {
     key: name, label: visible(name), children: <Value value={value} />,
   }));
   return (
-    <Card size="small" title={strings.values}>
+    <Card size="small" title={strings.resultTitle}>
       <div data-testid="thread-values"><Descriptions size="small" column={1} items={items} /></div>
     </Card>
   );

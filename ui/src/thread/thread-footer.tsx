@@ -11,10 +11,10 @@ import { useDuration } from "./time-format";
 
 function activityText(items: Item[], strings: ReturnType<typeof useStrings>): string {
   const last = items.at(-1);
-  if (last?.kind === "tool" && last.result === null) return strings.doingTool(visible(last.name));
-  if (last?.kind === "message" && last.open) return strings.doingMessage;
-  if (last?.kind === "step" && last.open) return strings.doingStep(visible(last.name));
-  return strings.doing;
+  if (last?.kind === "tool" && last.result === null) return strings.agentWaitsForTool(visible(last.name));
+  if (last?.kind === "message" && last.open) return strings.agentWriting;
+  if (last?.kind === "step" && last.open) return strings.agentWorksOnStep(visible(last.name));
+  return strings.agentWorking;
 }
 
 function Elapsed({ since }: { since: number }) {
@@ -45,7 +45,7 @@ export function StuckAlert({ thread, isErrorShown }: { thread: Thread; isErrorSh
   }
   return (
     <Alert
-      type="warning" showIcon title={strings.stranded} data-testid="stranded"
+      type="warning" showIcon title={strings.runStuck} data-testid="stranded"
       description={<FailureReason why={thread.attention ?? ""} />}
     />
   );
@@ -68,9 +68,9 @@ export function ThreadFooter({ thread, items, isDisconnected }: ThreadFooterProp
       {status === "running" && !isDisconnected && <ActivityIndicator items={items} />}
       {isStuck(thread) && <StuckAlert thread={thread} isErrorShown={last === "error"} />}
       {status === "interrupted" && !thread.attention && (
-        <p className="quiet" data-testid="waiting">{thread.pending.length === 0 ? strings.waitsElsewhere : strings.waitsHere}</p>
+        <p className="quiet" data-testid="waiting">{thread.pending.length === 0 ? strings.runWaitsForOthers : strings.runWaitsForYou}</p>
       )}
-      {status === "idle" && thread.error && <p className="quiet" data-testid="given-up">{strings.givenUp}</p>}
+      {status === "idle" && thread.error && <p className="quiet" data-testid="given-up">{strings.runAbandoned}</p>}
       {status === "idle" && thread.reason && (
         <p className="quiet" data-testid="stop-reason">{strings.stopReason}: <AgentText text={thread.reason} /></p>
       )}

@@ -58,14 +58,14 @@ export default function ThreadPage({ id }: { id: string }) {
   const { stream, isDisconnected } = useStream(id);
   const { data: thread, error, refetch } = useThread(id, stream.phase === "running");
   const openRequests = useMemo(() => new Set(thread?.pending.map((request) => request.id)), [thread]);
-  useKeys(strings.threads, [{ key: "Escape", label: strings.toThreads, run: () => go("/threads") }]);
+  useKeys(strings.threads, [{ key: "Escape", label: strings.backToThreads, run: () => go("/threads") }]);
   const { items } = stream;
   return (
     <div className="thread">
       <ThreadHeader id={id} thread={thread} />
       <div className="thread-stream">
         {!(thread && isStatus(error, 0)) && <Problem error={error} retry={() => void refetch()} />}
-        {items.length === 0 && !error && (thread ? <p className="quiet">{strings.streamStarts}</p> : <Loading />)}
+        {items.length === 0 && !error && (thread ? <p className="quiet">{strings.streamEmpty}</p> : <Loading />)}
         {thread?.erased && <ThreadErasureNote erased={thread.erased} />}
         <ThreadTimeline items={items} openRequests={openRequests}>
           {requestsOutsideStream(thread, items).map((request) => (

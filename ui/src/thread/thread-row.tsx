@@ -25,7 +25,7 @@ function ThreadSummaryLine({ thread, requests }: { thread: ThreadSummary; reques
   if (!first) return thread.title && <span className="thread-summary" title={visible(thread.title)}>{visible(thread.title)}</span>;
   return (
     <span className="thread-summary" title={titleOf(first, strings)}>
-      {strings.waitsFor}: {titleOf(first, strings)}{more.length > 0 && ` +${more.length}`}
+      {strings.openQuestionColumn}: {titleOf(first, strings)}{more.length > 0 && ` +${more.length}`}
     </span>
   );
 }

@@ -33,11 +33,11 @@ export function ThreadTimeline({ items, openRequests, children }: ThreadTimeline
   const rows = useRows(list, items, (item) => item.key === at || (item.kind === "pause" && item.requests.some((id) => openRequests.has(id))));
   const { newCount, toEnd } = useFollow(list, end, items.length);
   const visibleRows = rows.getVirtualItems();
-  useKeys(strings.entries, [...shortcuts, { key: "G", label: strings.toNewest, run: toEnd }]);
+  useKeys(strings.timeline, [...shortcuts, { key: "G", label: strings.goToNewest, run: toEnd }]);
   return (
     <OpenDisclosures value={openDisclosures}>
       <div
-        ref={list} className="thread-items" role="feed" aria-label={strings.entries} data-testid="thread-items"
+        ref={list} className="thread-items" role="feed" aria-label={strings.timeline} data-testid="thread-items"
         aria-busy={visibleRows.length === 0} style={{ height: Math.max(0, rows.getTotalSize()) }}
       >
         {visibleRows.map(({ index, key, start }) => {
@@ -58,7 +58,7 @@ export function ThreadTimeline({ items, openRequests, children }: ThreadTimeline
       <div ref={end} />
       {newCount > 0 && (
         <div className="thread-new">
-          <Button type="primary" shape="round" onClick={toEnd} data-testid="new-below">{strings.newBelow(newCount)}</Button>
+          <Button type="primary" shape="round" onClick={toEnd} data-testid="new-below">{strings.newItemsBelow(newCount)}</Button>
         </div>
       )}
     </OpenDisclosures>

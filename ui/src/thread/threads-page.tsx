@@ -21,7 +21,7 @@ const filters: Filter[] = ["all", "running", "interrupted", "error", "done", "id
 function useFilter(): [Filter, (filter: Filter) => void] {
   const status = new URLSearchParams(useSearch()).get("status");
   const filter = filters.find((one) => one === status) ?? "all";
-  return [filter, (chosen) => go(chosen === "all" ? "/threads" : `/threads?status=${chosen}`, { replace: true })];
+  return [filter, (next) => go(next === "all" ? "/threads" : `/threads?status=${next}`, { replace: true })];
 }
 
 function StatusFilter({ value, onChange }: { value: Filter; onChange: (filter: Filter) => void }) {
@@ -113,8 +113,8 @@ export default function ThreadsPage() {
           {toggle && <Button type="primary" aria-expanded={form} onClick={toggle} data-testid="open-start">{strings.startAgent}</Button>}
           <StatusFilter
             value={filter}
-            onChange={(chosen) => {
-              setFilter(chosen);
+            onChange={(status) => {
+              setFilter(status);
               setPlace([null]);
             }}
           />

@@ -9,18 +9,18 @@ import type { Item, ItemOf } from "./stream";
 import { CustomEvent, ToolCall } from "./tool";
 import { dayAndTime, timeOfDay, useDuration } from "./time-format";
 
-function RunDivider({ words, at }: { words: string; at: number | null }) {
+function RunDivider({ label, at }: { label: string; at: number | null }) {
   const { language } = useStrings();
   const when = at === null ? "" : ` · ${dayAndTime(at, language)}`;
-  return <Divider plain titlePlacement="start" size="small" data-testid="run-divider">{words}{when}</Divider>;
+  return <Divider plain titlePlacement="start" size="small" data-testid="run-divider">{label}{when}</Divider>;
 }
 
 function End({ item }: { item: ItemOf<"end"> }) {
   const strings = useStrings();
   const duration = useDuration();
-  const words = item.cancelled ? strings.runCancelled : strings.runEnded;
-  const elapsed = item.at !== null && item.since !== null ? strings.after(duration(item.at - item.since)) : "";
-  return <RunDivider words={[words, elapsed].filter(Boolean).join(" ")} at={item.at} />;
+  const label = item.cancelled ? strings.runCancelled : strings.runEnded;
+  const elapsed = item.at !== null && item.since !== null ? strings.afterDuration(duration(item.at - item.since)) : "";
+  return <RunDivider label={[label, elapsed].filter(Boolean).join(" ")} at={item.at} />;
 }
 
 function Pause({ item }: { item: ItemOf<"pause"> }) {
@@ -43,11 +43,11 @@ export function ItemBody({ item }: { item: Item }) {
     case "step":
       return (
         <div data-testid="step">
-          <span className="quiet">{strings.step}</span> {visible(item.name)}{item.open && <span className="quiet"> {strings.toolRuns}</span>}
+          <span className="quiet">{strings.step}</span> {visible(item.name)}{item.open && <span className="quiet"> {strings.toolRunning}</span>}
         </div>
       );
     case "run":
-      return <RunDivider words={strings.began[item.reason]} at={item.at} />;
+      return <RunDivider label={strings.runStartReasons[item.reason]} at={item.at} />;
     case "end":
       return <End item={item} />;
     case "error":

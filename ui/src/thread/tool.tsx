@@ -22,8 +22,8 @@ function State({ item }: { item: ItemOf<"tool"> }) {
   const strings = useStrings();
   const duration = useDuration();
   if (item.result === null && item.until !== null) return <span className="quiet">{strings.toolNoResult}</span>;
-  if (item.result === null) return <span className="quiet">{item.open ? strings.toolBegins : strings.toolRuns}</span>;
-  const elapsed = item.at !== null && item.until !== null ? duration(item.until - item.at) : strings.toolDone;
+  if (item.result === null) return <span className="quiet">{item.open ? strings.toolStarting : strings.toolRunning}</span>;
+  const elapsed = item.at !== null && item.until !== null ? duration(item.until - item.at) : strings.toolCompleted;
   return <span className="quiet">{elapsed}</span>;
 }
 

@@ -8,11 +8,11 @@ const maxLength = 4_000;
 export function TruncatedText({ text }: { text: string }) {
   const strings = useStrings();
   const [isExpanded, setExpanded] = useState(false);
-  const isCut = !isExpanded && text.length > maxLength;
+  const isShortened = !isExpanded && text.length > maxLength;
   return (
     <>
-      <code className="json">{isCut ? `${text.slice(0, maxLength)}…` : text}</code>
-      {isCut && <Button size="small" type="link" onClick={() => setExpanded(true)}>{strings.showAll(text.length)}</Button>}
+      <code className="json">{isShortened ? `${text.slice(0, maxLength)}…` : text}</code>
+      {isShortened && <Button size="small" type="link" onClick={() => setExpanded(true)}>{strings.showAll(text.length)}</Button>}
     </>
   );
 }

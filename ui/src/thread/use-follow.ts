@@ -47,8 +47,8 @@ interface ScrollFollow {
 export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<HTMLElement | null>, count: number): ScrollFollow {
   const following = useRef(true);
   const [isAway, setAway] = useState(false);
-  const [seen, setSeen] = useState(count);
-  if (!isAway && seen !== count) setSeen(count);
+  const [seenCount, setSeenCount] = useState(count);
+  if (!isAway && seenCount !== count) setSeenCount(count);
 
   const toEnd = useCallback(() => {
     following.current = true;
@@ -97,5 +97,5 @@ export function useFollow(column: RefObject<HTMLElement | null>, end: RefObject<
     return () => observer.disconnect();
   }, [column, follow]);
 
-  return { newCount: isAway ? Math.max(0, count - seen) : 0, toEnd };
+  return { newCount: isAway ? Math.max(0, count - seenCount) : 0, toEnd };
 }

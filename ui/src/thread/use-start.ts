@@ -6,7 +6,7 @@ import { initialValues, type Values } from "../request/values";
 import { useStrings } from "../strings";
 import { go, threadPagePath } from "../widgets/router";
 import { inputOf, inputProblems } from "./input-checks";
-import { inputFields, WHOLE } from "./input-form";
+import { inputFields, WHOLE_INPUT } from "./input-form";
 
 /** The server's name for the thread's name field. */
 export const NAME = "thread_id";
@@ -18,7 +18,7 @@ function randomPart(): string {
 
 /** Map the server's field paths to the form's fields. */
 function atFields(problems: FieldProblem[]): FieldProblem[] {
-  return problems.map(({ field, message }) => ({ field: field === "input" ? WHOLE : field.replace(/^input\./, ""), message }));
+  return problems.map(({ field, message }) => ({ field: field === "input" ? WHOLE_INPUT : field.replace(/^input\./, ""), message }));
 }
 
 /** Focus the first invalid field after each refusal. */
@@ -67,8 +67,8 @@ export function useStart(agent: Agent) {
     setValues(changed);
     clearProblem(which);
   };
-  const rename = (typed: string) => {
-    setName(typed);
+  const rename = (newName: string) => {
+    setName(newName);
     clearProblem(NAME);
   };
   // Errors of a field are shown at the field; all others below the form.

@@ -1,11 +1,11 @@
 import { useEffect, useRef } from "react";
 
 export interface Shortcut {
-  /** As `KeyboardEvent.key`; `mod+k` is Ctrl or ⌘ with k, `g i` is g and then i. */
+  /** The key as in `KeyboardEvent.key`; `mod+k` is Ctrl or ⌘ with k, `g i` is g and then i. */
   key: string;
   label: string;
   run: () => void;
-  /** Whether the shortcut also works while typing, or only then. */
+  /** True if the shortcut also works while typing; "only" if it works only then. */
   whileTyping?: boolean | "only";
   /** Ignore repeats while the key is held down. */
   once?: boolean;

@@ -6,13 +6,13 @@ const slowAfter = 1_500;
 
 /** Show nothing at first, and an explanation if loading takes long. */
 export function SlowNotice() {
-  const { notYet } = useStrings();
+  const { serverNotResponding } = useStrings();
   const [isLate, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), slowAfter);
     return () => clearTimeout(timer);
   }, []);
-  return <output className="quiet slow-notice" data-testid={isLate ? "slow-notice" : undefined}>{isLate && notYet}</output>;
+  return <output className="quiet slow-notice" data-testid={isLate ? "slow-notice" : undefined}>{isLate && serverNotResponding}</output>;
 }
 
 /** A placeholder while content is loading. */

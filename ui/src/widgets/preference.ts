@@ -22,13 +22,13 @@ function read(name: string): string | undefined {
 /** A preference of this person in this browser, shared by all tabs; undefined until it is set. */
 export function usePreference(name: string): [string | undefined, (value: string) => void] {
   const value = useSyncExternalStore(subscribe, () => read(name));
-  const choose = (chosen: string) => {
+  const save = (newValue: string) => {
     try {
-      window.localStorage.setItem(`ringi.${name}`, chosen);
+      window.localStorage.setItem(`ringi.${name}`, newValue);
     } catch {
       // Without storage the default returns after a reload.
     }
     window.dispatchEvent(new Event(changeEvent));
   };
-  return [value, choose];
+  return [value, save];
 }

@@ -33,7 +33,7 @@ export const requestPath = (id: string) => `/r/${encodeURIComponent(id)}`;
 export const threadPagePath = (id: string) => `/t/${encodeURIComponent(id)}`;
 export const learningPath = (id: string) => `/learning/${encodeURIComponent(id)}`;
 /** Return the page of a learning agent's run: its conversation, or its own thread. */
-export const learnedInPath = (thread: string) =>
+export const learningRunPath = (thread: string) =>
   (thread.startsWith("tidy-") ? threadPagePath(thread) : learningPath(thread.replace(/~q\d+$/, "")));
 export const playbookPath = (id: string, bullet?: string) =>
   `/learning?${new URLSearchParams({ playbook: id, ...(bullet && { bullet }) }).toString()}`;

@@ -13,20 +13,20 @@ export const inbox = {
   show: "Show",
   requests: "Requests",
   justNow: "now",
-  pick: "Choose a request to see what will happen.",
+  noRequestOpen: "Choose a request to see what will happen.",
   emptyHint: "New requests will show up here",
   doneToday: (count: string) => `${count} done today`,
-  nothingFound: "Nothing matches.",
+  noMatches: "Nothing matches.",
   clearFilters: "Clear the filters",
 
   search: "Search",
   kindFilter: "Kind",
   priorityFilter: "Priority",
 
-  newOnes: (count: string) => `${count} new`,
+  newRequestCount: (count: string) => `${count} new`,
   loading: "Loading",
-  noMore: "More could not be loaded.",
-  leftList: "no longer in this list",
+  loadMoreFailed: "More could not be loaded.",
+  notInList: "no longer in this list",
 
   dueIn: (time: string) => `due in ${time}`,
   overdue: "overdue",
@@ -36,7 +36,7 @@ export const inbox = {
   select: (title: string) => `Select: ${title}`,
   selected: (count: string) => `${count} selected`,
   clearSelection: "Clear the selection",
-  notInBulk: {
+  bulkRefusals: {
     priority: "High priority: decide it individually.",
     form: "It needs its own answer.",
     decisions: "Can't be decided in bulk",
@@ -56,7 +56,7 @@ export const inbox = {
     sending: "Sending…",
     changed: "It changed since you saw it.",
     unknown: "Not confirmed. It is safe to send it again.",
-    again: "Retry the rest",
+    retryRest: "Retry the rest",
     cancel: "Cancel",
     close: "Close",
   },
@@ -68,7 +68,7 @@ export const inbox = {
     select: "Select, to decide several at once",
     range: "Select up to here (also Shift with ↑ ↓)",
     search: "Search",
-    showNew: "Show the new ones",
+    showNewRequests: "Show the new ones",
     back: "Back to the list",
   },
 };

@@ -10,5 +10,5 @@ import { thread } from "./thread";
 
 export const en = { ...shell, ...inbox, ...request, ...thread };
 
-/** In another language the words of a request's page, of the chat, of memory, of assistants and of learning are there too; in English they come with them. */
+/** The strings of one language. English loads the optional sections with their pages; other languages include them. */
 export type Strings = typeof en & { detail?: Detail; chat?: Chat; memory?: Memory; assistant?: Assistant; learning?: Learning };

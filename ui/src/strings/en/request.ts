@@ -11,7 +11,7 @@ const statuses: Record<RequestStatus, string> = {
 };
 const joined = (...parts: (string | null)[]) => parts.filter(Boolean).join(", ");
 
-/** What a list says of requests; `detail.ts` has the rest. */
+/** The strings of requests in lists; `detail.ts` has those of the page of one request. */
 export const request = {
   decided, decidedFinish, statuses,
   kinds: {
@@ -25,28 +25,28 @@ export const request = {
   erasedTitle: "Erased request",
   assignedTo: (names: string) => `for ${names}`,
   groupNamed: (name: string) => `group ${name}`,
-  forOthers: (names: string) => `This is ${names}: you can read it, they decide.`,
-  agentsDoNotDecide: "You are signed in as an agent. Only people decide.",
+  assignedToOthers: (names: string) => `This is ${names}: you can read it, they decide.`,
+  agentsCannotDecide: "You are signed in as an agent. Only people decide.",
   claimedBy: (name: string) => `claimed by ${name}`,
   requiredField: "Please fill this in.",
   hiddenCharacters: "With its invisible characters:",
-  ended: (what: string, who: string | null, when: string | null) => joined(who ? `${what} by ${who}` : what, when),
-  saved: (what: string, title: string) => `${what}: ${title}`,
-  expiredNobody: "expired: nobody answered in time",
+  outcomeText: (what: string, who: string | null, when: string | null) => joined(who ? `${what} by ${who}` : what, when),
+  decisionSaved: (what: string, title: string) => `${what}: ${title}`,
+  expiredUnanswered: "expired: nobody answered in time",
   cancelledBecause: (reason: string) => `cancelled: ${reason}`,
   superseded: "replaced by a newer question",
   threadCancelled: "the run was stopped",
   gate: {
-    learn: (what: string) => `Learn: “${what}”`,
-    isFinished: (task: string) => `Is this finished: ${task}`,
+    learnTitle: (what: string) => `Learn: “${what}”`,
+    finishQuestion: (task: string) => `Is this finished: ${task}`,
     stopped: (task: string) => `Stopped before its end: ${task}`,
-    noWords: "a task without words",
+    emptyTask: "a task without words",
     newTask: "What is the new task?",
-    isBeforeCompleted: "Is the task before completed?",
-    noDecision: (said: string) => `“${said}” is no decision here. Say yes (y, はい, 是) to complete, or update (u, 更新) for another task.`,
-    lastRound: (times: string) => `It was sent on ${times} times: complete it, or reject it for good.`,
-    nobodyDecided: "Nobody decided the question before this one.",
-    thenBegins: "Then this begins, with nothing but its hand-over:",
+    previousTaskQuestion: "Is the task before completed?",
+    unclearAnswer: (answer: string) => `“${answer}” is no decision here. Say yes (y, はい, 是) to complete, or update (u, 更新) for another task.`,
+    roundLimit: (times: string) => `It was sent on ${times} times: complete it, or reject it for good.`,
+    previousUndecided: "Nobody decided the question before this one.",
+    nextTaskTitle: "Then this begins, with nothing but its hand-over:",
     stepLimit: "the limit of steps of one run was reached",
   },
 };

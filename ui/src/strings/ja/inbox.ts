@@ -9,20 +9,20 @@ export const inbox: typeof en = {
   show: "表示",
   requests: "依頼一覧",
   justNow: "今",
-  pick: "依頼を選ぶと、何が行われるかが表示されます。",
+  noRequestOpen: "依頼を選ぶと、何が行われるかが表示されます。",
   emptyHint: "新しい依頼はここに表示されます",
   doneToday: (count) => `今日の処理済み：${count}件`,
-  nothingFound: "該当する依頼はありません。",
+  noMatches: "該当する依頼はありません。",
   clearFilters: "絞り込みを解除",
 
   search: "検索",
   kindFilter: "種類",
   priorityFilter: "優先度",
 
-  newOnes: (count) => `新着 ${count}件`,
+  newRequestCount: (count) => `新着 ${count}件`,
   loading: "読み込み中",
-  noMore: "続きを読み込めませんでした。",
-  leftList: "この一覧から外れました",
+  loadMoreFailed: "続きを読み込めませんでした。",
+  notInList: "この一覧から外れました",
 
   dueIn: (time) => `期限まで ${time}`,
   overdue: "期限超過",
@@ -32,7 +32,7 @@ export const inbox: typeof en = {
   select: (title) => `選択：${title}`,
   selected: (count) => `${count}件を選択中`,
   clearSelection: "選択を解除",
-  notInBulk: {
+  bulkRefusals: {
     priority: "優先度が高いため、個別に判断してください。",
     form: "回答の入力が必要です。",
     decisions: "まとめて判断できません",
@@ -52,7 +52,7 @@ export const inbox: typeof en = {
     sending: "送信中…",
     changed: "表示後に内容が変わりました。",
     unknown: "未確認です。もう一度送っても問題ありません。",
-    again: "残りを再送",
+    retryRest: "残りを再送",
     cancel: "キャンセル",
     close: "閉じる",
   },
@@ -64,7 +64,7 @@ export const inbox: typeof en = {
     select: "まとめて判断するために選択",
     range: "ここまで選択（Shift と ↑ ↓ も）",
     search: "検索",
-    showNew: "新着を表示",
+    showNewRequests: "新着を表示",
     back: "一覧に戻る",
   },
 };

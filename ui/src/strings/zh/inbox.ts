@@ -7,20 +7,20 @@ export const inbox: typeof en = {
   show: "显示",
   requests: "请求列表",
   justNow: "刚刚",
-  pick: "选择一个请求，查看将会发生什么。",
+  noRequestOpen: "选择一个请求，查看将会发生什么。",
   emptyHint: "新请求会显示在这里",
   doneToday: (count) => `今天已处理 ${count} 个`,
-  nothingFound: "没有符合条件的请求。",
+  noMatches: "没有符合条件的请求。",
   clearFilters: "清除筛选",
 
   search: "搜索",
   kindFilter: "类型",
   priorityFilter: "优先级",
 
-  newOnes: (count) => `${count} 个新请求`,
+  newRequestCount: (count) => `${count} 个新请求`,
   loading: "正在加载",
-  noMore: "无法加载更多。",
-  leftList: "已不在此列表中",
+  loadMoreFailed: "无法加载更多。",
+  notInList: "已不在此列表中",
 
   dueIn: (time) => `${time} 后到期`,
   overdue: "已逾期",
@@ -30,7 +30,7 @@ export const inbox: typeof en = {
   select: (title) => `选择：${title}`,
   selected: (count) => `已选 ${count} 个`,
   clearSelection: "清除选择",
-  notInBulk: {
+  bulkRefusals: {
     priority: "优先级高，请单独处理。",
     form: "需要单独填写回答。",
     decisions: "无法批量决定",
@@ -50,7 +50,7 @@ export const inbox: typeof en = {
     sending: "正在发送…",
     changed: "您查看之后内容有变化。",
     unknown: "尚未确认，可以放心重新发送。",
-    again: "重新发送其余请求",
+    retryRest: "重新发送其余请求",
     cancel: "取消",
     close: "关闭",
   },
@@ -62,7 +62,7 @@ export const inbox: typeof en = {
     select: "选择，以便批量处理",
     range: "选择到此处（也可用 Shift 加 ↑ ↓）",
     search: "搜索",
-    showNew: "显示新请求",
+    showNewRequests: "显示新请求",
     back: "返回列表",
   },
 };
