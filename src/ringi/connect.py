@@ -147,7 +147,7 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
         missing("PostgreSQL", error)
     database = await stack.enter_async_context(PostgresDatabase(url))
     notifier = await _open_notifier(stack, notify, poll_interval, partial(PostgresNotifier, database), is_pubsub=True)
-    jobs = await stack.enter_async_context(PostgresJobs(database))
+    jobs = PostgresJobs(database, notifier)
     savers, clock = postgres_savers(stack, database), await _open_clock(stack, database.time)
 
     @asynccontextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import pytest
 
@@ -19,10 +19,10 @@ class NoJobs(ClaimedJobs):
     async def submit(self, job: Job) -> None:
         raise NotImplementedError
 
-    async def _claim(self, kinds: Collection[str]) -> Job | None:
-        return None
+    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+        return []
 
-    async def _renew(self, job: Job) -> None:
+    async def _renew(self, jobs: Sequence[Job]) -> None:
         raise NotImplementedError
 
     async def _finish(self, job: Job) -> None:

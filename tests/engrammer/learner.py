@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
 
 from langchain_core.messages import BaseMessage
 
 from ringi.backends import claimed_jobs as jobs
-from ringi.backends.postgres import jobs as postgres_jobs
 from ringi.base import failpoints
 from ringi.connect import inbox_on, open_backend
 from ringi.engrammer import Engrammer
@@ -42,7 +40,6 @@ def engrammer() -> Engrammer:
 def work(url: str, seconds: float, armed: str) -> None:
     """Work until killed: `armed` names a fail-point, `seconds` is the length of leases and claims."""
     lease.LEASE_SECONDS = jobs.CLAIM_SECONDS = seconds
-    postgres_jobs.HEARTBEAT = timedelta(seconds=seconds)
     name, _, nth = armed.partition(":")
     failpoints.ARMED.update({name: f"kill9@{nth or 1}"})
     asyncio.run(main(url))

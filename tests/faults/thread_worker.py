@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -18,7 +17,6 @@ from langgraph.graph import END, START, StateGraph
 
 from ringi import Action
 from ringi.backends import claimed_jobs as jobs
-from ringi.backends.postgres import jobs as postgres_jobs
 from ringi.base import failpoints
 from ringi.connect import inbox_on, open_backend
 from ringi.contracts.notifier import Wakeup
@@ -164,7 +162,6 @@ def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str
 def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: bool) -> None:
     """Work until killed: `armed` names a fail-point, `seconds` is the length of leases and claims."""
     lease.LEASE_SECONDS = jobs.CLAIM_SECONDS = seconds
-    postgres_jobs.HEARTBEAT = timedelta(seconds=seconds)
     name, _, nth = armed.partition(":")
     failpoints.ARMED.update({name: f"kill9@{nth or 1}"})
     asyncio.run(main(url, agents(effects, stand_still if stands_still else go_on)))

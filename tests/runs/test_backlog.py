@@ -6,7 +6,6 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import timedelta
 from typing import Any
 
 import asyncpg
@@ -14,7 +13,6 @@ import pytest
 from tests.runs.world import World, opened, until, working
 
 from ringi.backends.postgres.database import Database
-from ringi.backends.postgres.jobs import Driver, FetchQueries
 from ringi.connect import Backend
 from ringi.contracts.jobs import Jobs
 from ringi.domain.thread import Run, Thread
@@ -25,7 +23,7 @@ POLL = 0.1
 COUNT = """
 CREATE SEQUENCE enqueued;
 CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM nextval(''enqueued''); RETURN NEW; END';
-CREATE TRIGGER noting BEFORE INSERT ON pgqueuer FOR EACH ROW EXECUTE FUNCTION note();
+CREATE TRIGGER noting BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION note();
 """
 BACKLOG = """
 INSERT INTO threads (tenant, id, version, created_at, status, fence, lease_until, body)
@@ -122,41 +120,14 @@ async def test_an_emptied_queue_is_filled_again_and_what_is_left_in_it_is_let_be
         for id in ids:
             await world.start("two_questions", {}, id)
         await connection.execute(COUNT)
-        await connection.execute("DELETE FROM pgqueuer WHERE headers ->> 'lane' LIKE '%/t%' AND id % 2 = 0")
+        await connection.execute("DELETE FROM jobs WHERE lane ~ '/t[024]$'")
         await Reconciler(world.backend, world.inbox.clock).reconcile()
         assert await enqueued(connection) == 3
-        assert await connection.fetchval("SELECT count(*) FROM pgqueuer") == 6
-
-
-async def test_many_rings_are_one_until_somebody_looks(postgres: str) -> None:
-    heard: list[str] = []
-    sql = "SELECT pg_notify('rings', json_build_object('type', $1::text, 'n', n)::text) FROM generate_series(1, $2) n"
-    async with opened(postgres), Database(postgres) as database, database_of(postgres) as connection:
-        driver = Driver(database.pool)
-        looks = FetchQueries(driver)
-
-        async def rings(what: str, count: int) -> list[str]:
-            """Ring so often, and return what was heard until a message behind it came."""
-            heard.clear()
-            await connection.fetch(sql, what, count)
-            await connection.fetch(sql, "behind", 1)
-            await until(is_behind, "all was heard")
-            return heard[:-1]
-
-        async def is_behind() -> bool:
-            return bool(heard) and "behind" in heard[-1]
-
-        async with driver:
-            await driver.add_listener("rings", lambda message: heard.append(str(message)))
-            assert len(await rings("table_changed_event", 3000)) == 1
-            assert len(await rings("table_changed_event", 3000)) == 0
-            assert len(await rings("health_check_event", 3)) == 3
-            await looks.dequeue(1, {}, uuid.uuid4(), None, timedelta(seconds=9))
-            assert len(await rings("table_changed_event", 3000)) == 1
+        assert await connection.fetchval("SELECT count(*) FROM jobs") == 6
 
 
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that grows with each statement of Ringi and of its queue."""
+    """Return a list that grows with each statement of Ringi."""
     queries: list[str] = []
 
     def noting(kind: Any, name: str) -> None:
@@ -169,8 +140,6 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(kind, name, noted)
 
     noting(Database, "_fetch")
-    for name in ("fetch", "execute"):
-        noting(Driver, name)
     return queries
 
 

@@ -1,4 +1,4 @@
-"""Jobs in a table of the store: a worker claims one at a time and renews its claim."""
+"""Jobs in a table of the store: a worker claims some and renews its claims."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import random
 import uuid
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
@@ -29,12 +29,12 @@ class ClaimedJobs(Jobs):
         self._notifier, self._me = notifier, uuid.uuid4().hex
 
     @abstractmethod
-    async def _claim(self, kinds: Collection[str]) -> Job | None:
-        """Claim a due job of these kinds whose partition key is free, and return it."""
+    async def _claim(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
+        """Claim at most `limit` due jobs of these kinds whose partition keys are free; fewer mean that no more is due."""
 
     @abstractmethod
-    async def _renew(self, job: Job) -> None:
-        """Extend a claim unless another worker holds it by now; the next two methods check this too."""
+    async def _renew(self, jobs: Sequence[Job]) -> None:
+        """Extend the claims that no other worker holds by now; the next two methods check this too."""
 
     @abstractmethod
     async def _finish(self, job: Job) -> None:
@@ -45,37 +45,37 @@ class ClaimedJobs(Jobs):
         """Release a job, to be claimed again after `seconds`."""
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
-        running = set[asyncio.Task[None]]()
-        stopping = asyncio.create_task(stop.wait())
+        running = dict[asyncio.Task[None], Job]()
+        stopping, renewing = asyncio.create_task(stop.wait()), asyncio.create_task(self._keep_renewing(running))
         try:
             async with self._notifier.subscribe(TOPIC) as wakeup:
                 stopping.add_done_callback(lambda _: wakeup.set())
                 while not stop.is_set():
-                    while len(running) < concurrency and (job := await self._next(kinds)):
+                    limit = concurrency - len(running)
+                    for job in await self._next(kinds, limit) if limit else ():
                         task = asyncio.create_task(self._do(job, handle))
-                        running.add(task)
-                        task.add_done_callback(running.discard)
+                        running[task] = job
+                        task.add_done_callback(running.pop)
                         task.add_done_callback(lambda _: wakeup.set())
                     # Workers that poll in step would always leave a deferred job to the first of them.
                     await wakeup.wait(self._notifier.recheck_after * random.uniform(0.5, 1))
             await asyncio.gather(*running, return_exceptions=True)
         finally:
-            for each in (stopping, *running):
+            for each in (stopping, renewing, *running):
                 each.cancel()
-            await asyncio.gather(stopping, *running, return_exceptions=True)
+            await asyncio.gather(stopping, renewing, *running, return_exceptions=True)
 
-    async def _next(self, kinds: Collection[str]) -> Job | None:
+    async def _next(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
         try:
-            job = await self._claim(kinds)
+            jobs = await self._claim(kinds, limit)
         except UnavailableError as error:  # A worker that stopped here would abandon its jobs.
             log.warning("cannot look for jobs, trying again: %s", error)
-            return None
-        if job:
+            return ()
+        if jobs:
             failpoint("job.after_claim")
-        return job
+        return jobs
 
     async def _do(self, job: Job, handle: Handler) -> None:
-        renewing = asyncio.create_task(self._keep_renewing(job))
         try:
             await handle(job)
         except JobNotDueError as error:
@@ -91,16 +91,15 @@ class ClaimedJobs(Jobs):
                 await self._finish(job)
             except UnavailableError as error:
                 log.warning("job %s will run again when its claim expires: %s", job.key, error)
-        finally:
-            renewing.cancel()
 
-    async def _keep_renewing(self, job: Job) -> None:
+    async def _keep_renewing(self, running: Mapping[asyncio.Task[None], Job]) -> None:
         while True:
             await asyncio.sleep(CLAIM_SECONDS / 3)
             try:
-                await self._renew(job)
+                if running:
+                    await self._renew(list(running.values()))
             except UnavailableError as error:
-                log.warning("the claim of job %s is not renewed: %s", job.key, error)
+                log.warning("the claims of %d jobs are not renewed: %s", len(running), error)
 
     async def _defer(self, job: Job, seconds: float) -> None:
         try:

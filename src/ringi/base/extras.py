@@ -12,7 +12,7 @@ EXTRAS = {
     "terminal": ("ag_ui", "click", "rich", "textual", "typer"),
     "server": ("fastapi", "httptools", "jwt", "standardwebhooks", "starlette", "uvicorn", "uvloop"),
     "langgraph": ("aiosqlite", "langchain", "langchain_core", "langgraph"),
-    "postgres": ("asyncpg", "pgqueuer", "psycopg"),
+    "postgres": ("asyncpg", "psycopg"),
     "redis": ("redis",),
     "oidc": ("authlib", "cryptography", "httpx2", "joserfc"),
 }

@@ -59,10 +59,10 @@ class TestNotifier(NotifierConformance):
 class TestJobs(JobsConformance):
     @pytest.fixture
     async def jobs(self, database: Database) -> AsyncIterator[Jobs]:
-        async with PostgresJobs(database) as jobs:
-            yield jobs
+        async with PostgresNotifier(database, recheck_after=0.5) as notifier:
+            yield PostgresJobs(database, notifier)
 
     @pytest.fixture
     async def other(self, second: Database) -> AsyncIterator[Jobs]:
-        async with PostgresJobs(second) as other:
-            yield other
+        async with PostgresNotifier(second, recheck_after=0.5) as notifier:
+            yield PostgresJobs(second, notifier)

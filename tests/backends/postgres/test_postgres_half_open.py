@@ -16,9 +16,7 @@ from tests.proxy import Proxy
 
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 from ringi.backends.postgres.database import WAIT_SECONDS, Database
-from ringi.backends.postgres.jobs import PostgresJobs
 from ringi.backends.postgres.store import PostgresStore
-from ringi.contracts.jobs import Job
 from ringi.errors import UnavailableError
 from ringi.testing import a_thread, store_request
 
@@ -72,25 +70,6 @@ async def test_the_store_drops_them_and_goes_on_with_new_ones(behind: Database, 
 
     await closed(before)
     await at_once(lambda n: store_request(store, f"later-{n}"))
-
-
-async def test_the_jobs_drop_them_and_go_on_with_new_ones(behind: Database, database: Database, proxy: Proxy) -> None:
-    async with PostgresJobs(database):  # It makes the tables.
-        jobs = PostgresJobs(behind)
-
-    def submit(n: int) -> Awaitable[None]:
-        return jobs.submit(Job(key=f"key-{n}", kind="start", partition_key="l"))
-
-    await at_once(lambda n: behind.pool.fetch("SELECT pg_sleep(0.5)"))
-    pool: Any = behind.pool
-    before = [holder._con for holder in pool._holders if holder._con]
-    assert len(before) == MANY
-    proxy.forget()
-
-    await at_once(lambda n: fail(submit(n)))
-
-    await closed(before)
-    await at_once(submit)
 
 
 async def test_the_checkpoints_drop_them_and_go_on_with_new_ones(

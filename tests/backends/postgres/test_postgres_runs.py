@@ -84,7 +84,7 @@ async def test_connections_that_are_looked_at_for_their_life_hold_up_nobody(
     checkpoints = Checkpoints(behind)
     async with checkpoints.transaction(), checkpoints.transaction() as first_back:
         pid = first_back.info.backend_pid
-    await database.pool.execute("SELECT pg_terminate_backend($1, 5000)", pid)
+    await database.fetch("SELECT pg_terminate_backend($1, 5000)", pid)
     proxy.is_blocked = True
 
     async def turn() -> None:

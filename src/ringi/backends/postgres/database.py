@@ -21,11 +21,6 @@ log = logging.getLogger(__name__)
 
 POOL = 10
 """Connections of one process for its statements; `?pool=` in the URL changes it."""
-JOBS = 16
-"""Connections of one process for its jobs, opened on demand. Each of up to three workers keeps one to listen.
-
-After a silent network failure each needs two more, for jobs begun before.
-"""
 SCHEMA = "ringi"
 """The schema of the tables; `?schema=` in the URL changes it."""
 WAIT_SECONDS = 10.0
@@ -78,7 +73,7 @@ OLDEST = 14
 
 
 class Database:
-    """The connections of a process; every statement of Ringi uses them. `pool` is for PGQueuer."""
+    """The connections of a process; every statement of Ringi uses them."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -100,19 +95,12 @@ class Database:
                 self._which = tuple(await first.fetchrow(WHICH) or ())
             finally:
                 await first.close()
-            # With a minimum size, asyncpg would log every failure to maintain it during an outage.
-            size: dict[str, Any] = {"min_size": 0, "max_size": JOBS}
-            self.pool = await asyncpg.create_pool(self.url, **size, reset=leave, init=self._recognise, **self._settings)
             self._sessions = ConnectionPool(self.connect, self.size)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.gather(*self._late, return_exceptions=True)
         await self._sessions.close(WAIT_SECONDS)
-        try:
-            await asyncio.wait_for(self.pool.close(), WAIT_SECONDS)
-        except TimeoutError:
-            self.pool.terminate()
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -144,7 +132,6 @@ class Database:
         is_ours = tuple(await ask(WHICH) or ()) == self._which
         if not is_ours or (newest and not (await ask(HAS.format(*newest)) or (False,))[0]):
             self._is_replaced = True
-            await self.pool.expire_connections()
         self.refuse_if_replaced()
 
     def refuse_if_replaced(self) -> None:
@@ -202,10 +189,6 @@ class Database:
         with refusing():
             async with asyncio.timeout(WAIT_SECONDS), self._sessions.one() as connection:
                 return await connection.fetch(sql, *map(storable, values))
-
-
-async def leave(connection: object) -> None:
-    """Leave a session unchanged: no statement modifies it, and asyncpg's reset costs another round trip."""
 
 
 def storable(value: Any) -> Any:

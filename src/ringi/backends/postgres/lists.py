@@ -30,10 +30,10 @@ ListPosition = tuple[int, str, str]
 """The list position of a request: its created_at, id and tenant."""
 # NOT IN scans the jobs once: the planner has no useful statistics for a table that changes so fast.
 THREADS_JOBLESS = f"""threads.tenant || '/' || threads.id NOT IN (
-  SELECT headers ->> 'lane' FROM pgqueuer WHERE entrypoint IN ('{RUN}', '{RESUME}') AND headers ->> 'lane' IS NOT NULL
+  SELECT lane FROM jobs WHERE kind IN ('{RUN}', '{RESUME}')
 )"""
 REQUESTS_JOBLESS = f"""'{RESUME}:' || requests.tenant || '/' || requests.id NOT IN (
-  SELECT dedupe_key FROM pgqueuer WHERE entrypoint = '{RESUME}' AND dedupe_key IS NOT NULL
+  SELECT key FROM jobs WHERE kind = '{RESUME}'
 )"""
 EXPIRING = "expires_at IS NOT NULL"
 SHARES = f"""

@@ -36,18 +36,21 @@ class RedisJobs(ClaimedJobs):
             self._notifier.wake(TOPIC)
             await self._notifier.publish(TOPIC)
 
-    async def _claim(self, kinds: Collection[str]) -> Job | None:
-        while found := await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds]):
+    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+        jobs = list[Job]()
+        while len(jobs) < limit and (found := await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds])):
             key, body, kind, lane, tries = found
             job = job_of(body)
             if job and (job.key.encode(), job.kind.encode(), job.partition_key.encode()) == (key, kind, lane):
-                return job.model_copy(update={"attempts": int(tries)})
+                jobs.append(job.model_copy(update={"attempts": int(tries)}))
+                continue
             log.error("job %r cannot be read and is set aside, undone: look at it in %s", key, self._keys[0])
             await self._hold(self._keys, [self._me, key, kind, lane, "set_aside", 0])
-        return None
+        return jobs
 
-    async def _renew(self, job: Job) -> None:
-        await self._change(job, "renew", claimed_jobs.CLAIM_SECONDS)
+    async def _renew(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            await self._change(job, "renew", claimed_jobs.CLAIM_SECONDS)
 
     async def _finish(self, job: Job) -> None:
         await self._change(job, "finish", 0)

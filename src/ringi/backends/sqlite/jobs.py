@@ -16,8 +16,11 @@ from ringi.contracts.notifier import Notifier
 FREE = """
 SELECT key FROM jobs j WHERE run_at <= :now AND kind IN (SELECT value FROM json_each(:kinds))
 AND (claimed_until IS NULL OR claimed_until <= :now)
-AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND b.claimed_until > :now)
-ORDER BY run_at, rowid LIMIT 1
+AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND (
+  b.claimed_until > :now OR b.run_at <= :now AND (b.run_at, b.rowid) < (j.run_at, j.rowid)
+  AND b.kind IN (SELECT value FROM json_each(:kinds))
+))
+ORDER BY run_at, rowid LIMIT :limit
 """
 CLAIM = f"""
 UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHERE key IN ({FREE})
@@ -65,20 +68,22 @@ class SqliteJobs(ClaimedJobs):
         since = now_us() - int(ended_within * 1e6)
         return [offers for (offers,) in await self._database.read(lambda c: c.execute(sql, [since]).fetchall())]
 
-    async def _claim(self, kinds: Collection[str]) -> Job | None:
-        now, wanted = now_us(), json.dumps(list(kinds))
-        if not await self._database.read(lambda c: c.execute(FREE, {"now": now, "kinds": wanted}).fetchone()):
-            return None
-        values = {"me": self._me, "kinds": wanted, "now": now, "until": now + int(claimed_jobs.CLAIM_SECONDS * 1e6)}
-        row = await self._database.write(lambda c: c.execute(CLAIM, values).fetchone())
-        if not row:
-            return None
-        key, kind, lane, payload, tries = row
-        return Job(key=key, kind=kind, partition_key=lane, payload=json.loads(payload), attempts=tries - 1)
+    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+        now = now_us()
+        values = {"me": self._me, "kinds": json.dumps(list(kinds)), "now": now, "limit": limit}
+        if not await self._database.read(lambda c: c.execute(FREE, {**values, "limit": 1}).fetchone()):
+            return []
+        values["until"] = now + int(claimed_jobs.CLAIM_SECONDS * 1e6)
+        rows = await self._database.write(lambda c: c.execute(CLAIM, values).fetchall())
+        return [
+            Job(key=key, kind=kind, partition_key=lane, payload=json.loads(payload), attempts=tries - 1)
+            for key, kind, lane, payload, tries in rows
+        ]
 
-    async def _renew(self, job: Job) -> None:
-        sql = "UPDATE jobs SET claimed_until = ? WHERE key = ? AND claimed_by = ?"
-        await self._execute(sql, (now_us() + int(claimed_jobs.CLAIM_SECONDS * 1e6), job.key, self._me))
+    async def _renew(self, jobs: Sequence[Job]) -> None:
+        sql = "UPDATE jobs SET claimed_until = ? WHERE key IN (SELECT value FROM json_each(?)) AND claimed_by = ?"
+        keys = json.dumps([job.key for job in jobs])
+        await self._execute(sql, (now_us() + int(claimed_jobs.CLAIM_SECONDS * 1e6), keys, self._me))
 
     async def _finish(self, job: Job) -> None:
         await self._execute("DELETE FROM jobs WHERE key = ? AND claimed_by = ?", (job.key, self._me))

@@ -1,0 +1,48 @@
+-- Deferred work. A worker claims a job by name and until a time, and renews the claim while it works.
+CREATE TABLE jobs (
+  key text COLLATE "C" PRIMARY KEY, kind text NOT NULL, lane text COLLATE "C" NOT NULL, payload text NOT NULL,
+  tries integer NOT NULL DEFAULT 0, run_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  claimed_by text, claimed_until timestamptz
+) WITH (fillfactor = 70, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX jobs_next ON jobs (run_at);
+CREATE INDEX jobs_by_lane ON jobs (lane);
+
+-- Claims up to `most` due jobs, the first of each lane, and only if no other job of the lane is claimed.
+-- One worker at a time: two that look at once could claim two jobs of one lane. Each statement sees what was claimed before.
+CREATE FUNCTION claim_jobs(worker text, kinds text[], most integer, seconds double precision) RETURNS SETOF jobs
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+DECLARE
+  now timestamptz;
+BEGIN
+  IF NOT EXISTS (
+    SELECT FROM jobs WHERE run_at <= clock_timestamp() AND kind = ANY (kinds)
+      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
+  ) THEN
+    RETURN;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtext('ringi jobs'), hashtext(current_schema()));
+  now := clock_timestamp();
+  RETURN QUERY UPDATE jobs SET claimed_by = worker, claimed_until = now + make_interval(secs => seconds), tries = jobs.tries + 1
+  WHERE jobs.key IN (
+    SELECT due.key FROM jobs AS due
+    WHERE due.run_at <= now AND due.kind = ANY (kinds) AND (due.claimed_until IS NULL OR due.claimed_until <= now)
+      AND NOT EXISTS (
+        SELECT FROM jobs AS other WHERE other.lane = due.lane AND other.key <> due.key AND (
+          other.claimed_until > now
+          OR other.run_at <= now AND other.kind = ANY (kinds) AND (other.run_at, other.key) < (due.run_at, due.key)
+        )
+      )
+    ORDER BY due.run_at LIMIT most
+  ) RETURNING jobs.*;
+END $$;
+
+-- What an older version has queued; its own workers may still do a job, and each handler checks what is already done.
+DO $$
+BEGIN
+  IF to_regclass('pgqueuer') IS NOT NULL THEN
+    INSERT INTO jobs (key, kind, lane, payload, tries)
+    SELECT dedupe_key, entrypoint, convert_from(payload, 'UTF8')::json ->> 'lane',
+      coalesce((convert_from(payload, 'UTF8')::json -> 'payload')::text, '{}'), attempts
+    FROM pgqueuer WHERE dedupe_key IS NOT NULL AND payload IS NOT NULL ON CONFLICT DO NOTHING;
+  END IF;
+END $$;
