@@ -30,7 +30,7 @@ class ClaimedJobs(Jobs):
 
     @abstractmethod
     async def _claim(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
-        """Claim at most `limit` due jobs of these kinds whose partition keys are free; fewer mean that no more is due."""
+        """Claim at most `limit` due jobs of these kinds whose partition keys are free."""
 
     @abstractmethod
     async def _renew(self, jobs: Sequence[Job]) -> None:

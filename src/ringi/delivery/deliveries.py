@@ -41,7 +41,7 @@ class Deliveries:
     """Makes deliveries, and reports their results."""
 
     def __init__(self, backend: Backend, inbox: Inbox, settings: DeliverySettings) -> None:
-        self._backend, self._clock, self.settings = backend, inbox.clock, settings
+        self._backend, self._clock, self._feed, self.settings = backend, inbox.clock, inbox.feed, settings
         self._receivers, self._log = Receivers(settings), AttemptLog(backend.stream)
         self._reminders = Reminders(inbox, settings.remind_before)
 
@@ -52,7 +52,7 @@ class Deliveries:
     async def work(self, stop: asyncio.Event) -> None:
         """Deliver until `stop` is set; the next process continues with unfinished deliveries."""
         is_empty = self.settings.is_empty
-        follower = Follower(self._backend, self._clock, self._jobs_of, ASKED_CURSOR if is_empty else CURSOR)
+        follower = Follower(self._backend, self._feed, self._clock, self._jobs_of, ASKED_CURSOR if is_empty else CURSOR)
         follow_task = asyncio.create_task(follower.run())
         work = self._backend.jobs.work
         try:

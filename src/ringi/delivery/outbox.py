@@ -11,11 +11,12 @@ from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
 from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job
+from ringi.contracts.notifier import Wakeup
 from ringi.contracts.store import readable
 from ringi.domain.record import START, Event, Key
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, RingiError
-from ringi.inbox.feed import TOPIC
+from ringi.inbox.feed import Feed
 
 log = limited(__name__)
 BATCH = 200
@@ -29,26 +30,39 @@ JobsOf = Callable[[Event, Request], Iterable[Job]]
 class Follower:
     """Submits the jobs of each event at least once, even if processes are killed; several may run concurrently."""
 
-    def __init__(self, backend: Backend, clock: Clock, jobs_of: JobsOf, cursor: str) -> None:
-        self._backend, self._clock, self._jobs_of, self._cursor = backend, clock, jobs_of, cursor
+    def __init__(self, backend: Backend, feed: Feed, clock: Clock, jobs_of: JobsOf, cursor: str) -> None:
+        self._backend, self._feed, self._clock, self._jobs_of, self._cursor = backend, feed, clock, jobs_of, cursor
         self._saved = self._position = START
         self._unsaved = 0
+        self._new: list[Event] = []
+        self._wakeup = Wakeup()
 
     async def run(self) -> None:
-        """Follow without end."""
-        is_placed = False
-        async with self._backend.notifier.subscribe(TOPIC) as wakeup:
-            while True:
-                try:
-                    if not is_placed:
-                        await self._begin()
-                        is_placed = True
-                    await self._catch_up()
-                except RingiError as error:
-                    log.warning("cannot read events for delivery, trying again: %s", error)
-                except Exception:
-                    log.exception("cannot read events for delivery, trying again")
-                await wakeup.wait(self._backend.notifier.recheck_after)
+        """Follow without end; after a failure, begin again at the stored cursor."""
+        while True:
+            try:
+                async with self._feed.follow(self._collect):
+                    await self._follow()
+            except RingiError as error:
+                log.warning("cannot read events for delivery, trying again: %s", error)
+            except Exception:
+                log.exception("cannot read events for delivery, trying again")
+            await asyncio.sleep(self._backend.notifier.recheck_after)
+
+    async def _follow(self) -> None:
+        """Read the store up to the newest event, then take what the feed reads."""
+        self._new = []
+        await self._begin()
+        await self._catch_up()
+        while True:
+            events, self._new = self._new, []
+            if events:
+                await self._submit(events)
+            await self._wakeup.wait(None)
+
+    def _collect(self, events: Sequence[Event]) -> None:
+        self._new += events
+        self._wakeup.set()
 
     async def _begin(self) -> None:
         store = self._backend.store
@@ -61,13 +75,22 @@ class Follower:
         await self._save_cursor()
 
     async def _catch_up(self) -> None:
-        while events := await self._backend.store.events(self._position, BATCH):
-            jobs = await self._jobs(events)
-            await asyncio.gather(*(self._backend.jobs.submit(job) for job in jobs))
-            failpoint("follower.after_submit")
-            self._position, self._unsaved = events[-1].position, self._unsaved + len(events)
-            if jobs or self._unsaved >= CURSOR_SAVE_EVERY:
-                await self._save_cursor()
+        has_more = True
+        while has_more and (events := await self._backend.store.events(self._position, BATCH)):
+            has_more = len(events) == BATCH
+            await self._submit(events)
+            # The feed may still deliver some of them later; a job that is submitted twice is done once.
+            positions = {event.position for event in events}
+            self._new = [event for event in self._new if event.position not in positions]
+
+    async def _submit(self, events: Sequence[Event]) -> None:
+        jobs = await self._jobs(events)
+        if jobs:
+            await self._backend.jobs.submit_all(jobs)
+        failpoint("follower.after_submit")
+        self._position, self._unsaved = events[-1].position, self._unsaved + len(events)
+        if jobs or self._unsaved >= CURSOR_SAVE_EVERY:
+            await self._save_cursor()
 
     async def _save_cursor(self) -> None:
         if self._position == self._saved:

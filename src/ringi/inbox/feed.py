@@ -71,9 +71,13 @@ class Feed:
 
     async def _catch_up(self, position: Position) -> Position:
         try:
-            while events := await self._store.events(position, BATCH):
-                position = self.position = events[-1].position
-                self._wake(events)
+            has_more = True
+            while has_more:
+                events = await self._store.events(position, BATCH)
+                has_more = len(events) == BATCH
+                if events:
+                    position = self.position = events[-1].position
+                    self._wake(events)
         except RingiError as error:
             self.failures += 1
             log.warning("the feed cannot be read, trying again: %s", error)

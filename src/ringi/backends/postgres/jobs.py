@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import Any
 
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs

@@ -123,6 +123,8 @@ class PostgresStore(Store):
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None
     ) -> list[Event]:
         number = parsed_number(after)
+        if tenant is None and record_id is None:
+            return await self._feed(number, limit)
         chosen = {name: value for name, value in (("tenant", tenant), ("record_id", record_id)) if value is not None}
         extra = "".join(f" AND {name} = ${n}" for n, name in enumerate(chosen, 3))
         sql = f"SELECT number, {', '.join(EVENT_COLUMNS)} FROM events WHERE number > $1{extra} ORDER BY number LIMIT $2"
@@ -131,6 +133,15 @@ class PostgresStore(Store):
             rows = await self._database.fetch(sql, number, limit, *chosen.values())
             if len(rows) >= limit or not has_more:
                 return [event_of(tuple(row)) for row in rows]
+
+    async def _feed(self, after: int, limit: int) -> list[Event]:
+        while True:
+            rows = await self._database.fetch("SELECT * FROM read_feed($1, $2)", after, limit)
+            has_more, last, last_hash, *first = rows[0]
+            self._database.saw(last, last_hash)
+            found = [] if first[0] is None else [tuple(row)[3:] for row in rows]
+            if len(found) >= limit or not has_more:
+                return [event_of(row) for row in found]
 
     async def tail(self) -> Position:
         has_more = True

@@ -38,7 +38,9 @@ class RedisJobs(ClaimedJobs):
 
     async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
         jobs = list[Job]()
-        while len(jobs) < limit and (found := await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds])):
+        while len(jobs) < limit and (
+            found := await self._take(self._keys, [self._me, int(claimed_jobs.CLAIM_SECONDS * 1e6), *kinds])
+        ):
             key, body, kind, lane, tries = found
             job = job_of(body)
             if job and (job.key.encode(), job.kind.encode(), job.partition_key.encode()) == (key, kind, lane):

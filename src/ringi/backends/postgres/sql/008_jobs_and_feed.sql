@@ -46,3 +46,19 @@ BEGIN
     FROM pgqueuer WHERE dedupe_key IS NOT NULL AND payload IS NOT NULL ON CONFLICT DO NOTHING;
   END IF;
 END $$;
+
+-- Numbers what was written, then reads the feed, in one round trip. The statements inside see what the first one did.
+CREATE FUNCTION read_feed(after bigint, most integer) RETURNS TABLE (
+  has_more boolean, last bigint, last_hash text, number bigint, tenant text, record text, record_id text, version integer,
+  type text, at bigint, payload text, payload_digest text, previous text, hash text
+) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+  sealed record;
+BEGIN
+  SELECT * INTO sealed FROM seal_batch();
+  RETURN QUERY SELECT sealed.has_more, sealed.last, sealed.last_hash, e.*
+    FROM (VALUES (1)) AS one LEFT JOIN (
+      SELECT * FROM events WHERE events.number > after ORDER BY events.number LIMIT most
+    ) AS e ON true ORDER BY e.number;
+END $$;
