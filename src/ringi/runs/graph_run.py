@@ -109,11 +109,8 @@ class GraphRun:
 
     async def position(self) -> GraphPosition:
         """Return the position of the graph, from its newest checkpoint."""
-        snapshot: StateSnapshot
-        saved: CheckpointTuple | None
-        snapshot, saved = await asyncio.gather(
-            self._graph.aget_state(self._config), self._saver.aget_tuple(self._config)
-        )
+        snapshot: StateSnapshot = await self._graph.aget_state(self._config)
+        saved: CheckpointTuple | None = self._saver.last_read
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
         questions = tuple(
             question_of(task.name, interrupt, self._tools, self.agent.answer_spec(task.name))._replace(task_id=task.id)

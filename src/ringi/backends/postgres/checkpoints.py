@@ -55,11 +55,17 @@ class Checkpoints:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """Yield a connection in a transaction."""
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Yield a connection that commits each statement."""
         self._database.refuse_if_replaced()
         with refusing():
             pool = self._pool or await self._opened()
             try:
-                async with asyncio.timeout(LIMIT_SECONDS), pool.connection() as connection, connection.transaction():
+                async with asyncio.timeout(LIMIT_SECONDS), pool.connection() as connection:
                     yield connection
             except (psycopg.OperationalError, TimeoutError):
                 # A failure that ended one connection ended most: each dead one left in the pool would fail a run's
@@ -84,7 +90,7 @@ class Checkpoints:
                     min_size=0,
                     max_size=self._database.size,
                     timeout=WAIT_SECONDS,
-                    kwargs=options_of(self._database, **LOCKS),
+                    kwargs={"autocommit": True, **options_of(self._database, **LOCKS)},
                     configure=self._recognise,
                     open=False,
                 )
@@ -97,7 +103,6 @@ class Checkpoints:
             return await (await connection.execute(sql.encode())).fetchone()
 
         await self._database.recognise(first)
-        await connection.commit()
 
     async def _make_tables(self, options: dict[str, Any]) -> None:
         connect = AsyncConnection.connect(self._database.url, autocommit=True, **options)
@@ -119,7 +124,7 @@ class FencedPostgresSaver(FencedSaver):
         self._checkpoints = checkpoints
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
-        async with self._checkpoints.transaction() as connection:
+        async with self._checkpoints.connection() as connection:
             return await awaited(connection, self.serde, method, *args, **options)
 
     async def _write(self, method: str, *args: Any) -> Any:
