@@ -154,7 +154,7 @@ async def test_pitfall_2_here_the_first_answer_wins_and_the_other_is_told(url: s
         request = await world.one()
         answers = [world.respond(request, "approve"), world.respond(request, "reject")]
         results = await asyncio.gather(*answers, return_exceptions=True)
-        assert sorted(type(result).__name__ for result in results) == ["RequestEndedError", "Request"]
+        assert sorted(type(result).__name__ for result in results) == ["Request", "RequestEndedError"]
         await world.rest()
         winner = (await world.inbox.get(request.id)).response
         assert winner
