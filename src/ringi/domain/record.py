@@ -265,6 +265,8 @@ class Query(StrictModel):
     """Ended requests with a continuation that no run has acknowledged and that need no attention."""
     attention: bool = False
     """Requests that wait for an operator."""
+    unsettled: bool = False
+    """Requests that are pending, unacknowledged, or wait for an operator."""
     unleased_at: datetime | None = None
     """Running threads without a worker at this time."""
     jobless: bool = False

@@ -214,6 +214,11 @@ class Request(Record):
         return self.attention is not None and bool(self.continuation) and not self.acknowledged_at
 
     @property
+    def is_unsettled(self) -> bool:
+        """Return whether the request is pending, unacknowledged, or waits for an operator."""
+        return not self.is_final or self.is_unacknowledged or self.needs_attention
+
+    @property
     def search_text(self) -> str:
         """The text that a search reads."""
         called = (self.action.name, *texts_in(self.action.args)) if self.action else ()

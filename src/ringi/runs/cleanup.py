@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Container
 from typing import Any
@@ -74,19 +73,10 @@ async def _find_requests(backend: Backend, thread: Thread, **conditions: Any) ->
 
 async def close_other_requests(backend: Backend, inbox: Inbox, thread: Thread, asked: Container[str]) -> None:
     """Cancel the open requests of a thread and acknowledge all, except those that its run still asks."""
-    # In parallel: a run that parks or resumes waits for these reads.
-    pending, ended = await asyncio.gather(open_requests(backend, thread), _ended_requests(backend, thread))
-    for stale in pending:
-        if stale.id not in asked:
-            await cancel_quietly(inbox, stale, SYSTEM, "superseded")
-    for request in [*pending, *ended]:
+    for request in await _find_requests(backend, thread, unsettled=True):
         if request.id not in asked:
+            await cancel_quietly(inbox, request, SYSTEM, "superseded")
             await inbox.acknowledge(request.id, SYSTEM)
-
-
-async def _ended_requests(backend: Backend, thread: Thread) -> list[Request]:
-    ended, stuck = await asyncio.gather(ended_requests(backend, thread), stuck_requests(backend, thread))
-    return [*ended, *(request for request in stuck if request.is_final)]
 
 
 async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
@@ -98,10 +88,10 @@ async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: 
 
 async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
     """Cancel or acknowledge all remaining requests of an ended run."""
-    asked = await open_requests(backend, thread) if thread.status == "error" else []
+    unsettled = await _find_requests(backend, thread, unsettled=True)
+    has_failed = thread.status == "error"
     remaining = [
-        *(request for request in asked if request.run_id == thread.run_id),
-        *await _ended_requests(backend, thread),
+        request for request in unsettled if request.is_final or (has_failed and request.run_id == thread.run_id)
     ]
     current = await backend.store.get(Thread, *thread.key)
     if not remaining or current.run != thread.run or current.is_live:

@@ -91,15 +91,19 @@ async def leased(
     owner: str,
     pending_releases: PendingReleases,
     held_leases: set[Lease] | None = None,
+    read: Thread | None = None,
 ) -> AsyncIterator[Lease]:
     """Hold a thread for the block; if the lease is lost, cancel the block and raise `FenceError`.
 
-    `owner` is unique to the block; `held_leases` contains the lease during the block.
+    `owner` is unique to the block; `held_leases` contains the lease during the block; `read` is the thread as the
+    caller has just read it.
     Raises `ThreadBusyError` while another worker holds the thread.
     """
     length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
     try:
-        _, thread = await change_record(store, Thread, key, lambda thread: thread.acquired(owner, clock(), length))
+        _, thread = await change_record(
+            store, Thread, key, lambda thread: thread.acquired(owner, clock(), length), read
+        )
     except (UnavailableError, asyncio.CancelledError):
         # The reply was lost: the lease may be held although no worker works on the thread.
         pending_releases.add(key, owner, None)

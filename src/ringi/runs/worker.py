@@ -93,20 +93,19 @@ class Worker(Runner):
     async def _handle(self, job: Job) -> None:
         key = Key(job.payload["tenant"], job.payload["thread"])
         inbox = self.inbox.for_tenant(key.tenant)
-        if not await self._has_work(key, inbox, job.attempts):
+        thread = await self.backend.store.get(Thread, *key)
+        if not await self._has_work(thread, inbox, job.attempts):
             return
         advance, lease_owner = load_advance(), f"{self._owner}.{next(self._lease_numbers)}"
         try:
-            async with leased(
-                self.backend.store, self.inbox.clock, key, lease_owner, self._pending_releases, self._held_leases
-            ) as lease:
+            store, clock, leases = self.backend.store, self.inbox.clock, self._held_leases
+            async with leased(store, clock, key, lease_owner, self._pending_releases, leases, thread) as lease:
                 await advance(self.backend, inbox, self.agents, lease, self._image_memory)
         except (FenceError, ThreadBusyError) as error:
             # Not a failure: the holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
 
-    async def _has_work(self, key: Key, inbox: Inbox, attempts: int) -> bool:
-        thread = await self.backend.store.get(Thread, *key)
+    async def _has_work(self, thread: Thread, inbox: Inbox, attempts: int) -> bool:
         if thread.is_live:
             if thread.agent not in self.agents and await self._may_return(thread.agent):
                 raise JobNotDueError(random.uniform(0.5, 1) * DEFER_SECONDS[min(attempts, len(DEFER_SECONDS) - 1)])

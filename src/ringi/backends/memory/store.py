@@ -154,6 +154,7 @@ def request_matches(request: Request, query: Query) -> bool:
         and (query.expired_at is None or request.is_overdue(query.expired_at))
         and (not query.unacknowledged or request.is_unacknowledged)
         and (not query.attention or request.needs_attention)
+        and (not query.unsettled or request.is_unsettled)
     )
 
 

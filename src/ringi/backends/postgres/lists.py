@@ -254,6 +254,8 @@ def conditions(query: Query) -> Where:
     if query.expired_at:
         where.add("expires_at <= ?", microseconds(query.expired_at))
     where.parts += [name for name in ("unacknowledged", "attention") if getattr(query, name)]
+    if query.unsettled:
+        where.parts.append("(status = 'pending' OR unacknowledged OR attention)")
     if query.jobless:
         where.parts.append(REQUESTS_JOBLESS)
     if query.before:

@@ -179,6 +179,8 @@ def _plan_of_requests(query: Query) -> QueryPlan:
     extra = [("kind", query.kind), ("priority", query.priority), ("thread", query.thread_id)]
     marks = [[named(name, value)] for name, value in extra if value is not None]
     marks += [[named(name)] for name in ("unacknowledged", "attention") if getattr(query, name)]
+    if query.unsettled:
+        marks.append([named("status", "pending"), named("unacknowledged"), named("attention")])
     marks += [[named("audience", name) for name in names] for names in required_audiences(query)]
     asked = _asked(query, marks, spans, query_terms(query.text or ""))
     return QueryPlan(_request_lists(query, audience), is_exact, by_time, asked)

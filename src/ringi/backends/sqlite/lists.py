@@ -232,6 +232,8 @@ def conditions(query: Query) -> tuple[str, list[Any]]:
     """Return the WHERE clause of a query and its values."""
     parts = [(sql, values) for sql, values in possible_conditions(query) if values]
     parts += [(f"{name} = 1", []) for name in ("unacknowledged", "attention") if getattr(query, name)]
+    if query.unsettled:
+        parts.append(("(status = 'pending' OR unacknowledged = 1 OR attention = 1)", []))
     if query.jobless:
         parts.append((THREADS_JOBLESS if query.unleased_at else REQUESTS_JOBLESS, []))
     return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]

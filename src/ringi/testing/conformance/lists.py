@@ -300,6 +300,12 @@ class ListsConformance:
         await store.put(*stuck.needing_attention("no such node", NOON))
 
         assert await ids(store, unacknowledged=True) == ["ended"]
+        assert sorted(await ids(store, unsettled=True)) == ["ended", "pending", "stuck"]
+        assert sorted(await ids(store, unsettled=True, tenant="tenant-1", statuses=("cancelled",))) == [
+            "ended",
+            "stuck",
+        ]
+        assert await ids(store, unsettled=True, thread_id="of nobody") == []
 
     async def test_attention_finds_what_waits_for_an_operator_answered_or_not(self, store: Store) -> None:
         for name in ("open", "answered", "taken-up", "retried"):
