@@ -18,7 +18,7 @@ INTERNAL = {
     # pydantic takes only a ValueError from a validator; each becomes an InvalidError before a caller sees it.
     "FieldValidationError",
     # Caught in the room that raises them.
-    *("BusyPartitionError", "HandlerError", "NoTlsError", "NotStartedByConversationError", "OutdatedProposalError"),
+    *("HandlerError", "NoTlsError", "NotStartedByConversationError", "OutdatedProposalError"),
     "UnreadableReflectionError",
     # Those of `ringi.testing` fail a test even where the tested code catches RingiError.
     *("QuestionsError", "RunFailedError", "RuleError", "UnansweredError", "UnusedRuleError"),

@@ -33,12 +33,13 @@ class NoJobs(ClaimedJobs):
 
 
 async def test_a_worker_looks_again_after_between_half_and_all_of_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits, stop = list[float](), asyncio.Event()
+    waits, stop, real_wait = list[float](), asyncio.Event(), Wakeup.wait
 
-    async def wait(self: Wakeup, seconds: float) -> None:
+    async def wait(self: Wakeup, seconds: float) -> bool:
         waits.append(seconds)
         if len(waits) == 50:
             stop.set()
+        return await real_wait(self, 0.001)
 
     monkeypatch.setattr(Wakeup, "wait", wait)
 

@@ -6,7 +6,8 @@ import asyncio
 import random
 import uuid
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
@@ -22,11 +23,28 @@ RETRY_SECONDS = (0.1, 0.5, 2.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
 
 
+@dataclass(eq=False)
+class Pool:
+    """The jobs in progress for one handler."""
+
+    handle: Handler
+    kinds: Collection[str]
+    concurrency: int
+    running: dict[asyncio.Task[None], Job] = field(default_factory=dict)
+
+    @property
+    def free(self) -> int:
+        """The number of further jobs that it may take."""
+        return self.concurrency - len(self.running)
+
+
 class ClaimedJobs(Jobs):
-    """The processing of jobs; each store implements their storage."""
+    """The processing of jobs; each store implements their storage. One loop claims for all handlers of the process."""
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier, self._me = notifier, uuid.uuid4().hex
+        self._pools: list[Pool] = []
+        self._claiming: asyncio.Task[None] | None = None
 
     @abstractmethod
     async def _claim(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
@@ -45,25 +63,59 @@ class ClaimedJobs(Jobs):
         """Release a job, to be claimed again after `seconds`."""
 
     async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
-        running = dict[asyncio.Task[None], Job]()
-        stopping, renewing = asyncio.create_task(stop.wait()), asyncio.create_task(self._keep_renewing(running))
+        pool = Pool(handle, kinds, concurrency)
+        self._pools.append(pool)
+        if self._claiming is None:
+            self._claiming = asyncio.create_task(self._keep_claiming())
+        claiming, renewing = self._claiming, asyncio.create_task(self._keep_renewing(pool))
+        stopping = asyncio.create_task(stop.wait())
+        self._notifier.wake(TOPIC)
         try:
-            async with self._notifier.subscribe(TOPIC) as wakeup:
-                stopping.add_done_callback(lambda _: wakeup.set())
-                while not stop.is_set():
-                    limit = concurrency - len(running)
-                    for job in await self._next(kinds, limit) if limit else ():
-                        task = asyncio.create_task(self._do(job, handle))
-                        running[task] = job
-                        task.add_done_callback(running.pop)
-                        task.add_done_callback(lambda _: wakeup.set())
+            await asyncio.wait((stopping, claiming), return_when=asyncio.FIRST_COMPLETED)
+            self._remove(pool)
+            await asyncio.gather(*pool.running, return_exceptions=True)
+        finally:
+            # First: its jobs would be claimed for it again.
+            self._remove(pool)
+            for each in (stopping, renewing, *pool.running):
+                each.cancel()
+            await asyncio.gather(stopping, renewing, *pool.running, return_exceptions=True)
+            if not self._pools or claiming.done():
+                await claiming
+
+    def _remove(self, pool: Pool) -> None:
+        if pool in self._pools:
+            self._pools.remove(pool)
+            self._notifier.wake(TOPIC)
+
+    async def _keep_claiming(self) -> None:
+        async with self._notifier.subscribe(TOPIC) as wakeup:
+            try:
+                while self._pools:
+                    await self._fill()
                     # Workers that poll in step would always leave a deferred job to the first of them.
                     await wakeup.wait(self._notifier.recheck_after * random.uniform(0.5, 1))
-            await asyncio.gather(*running, return_exceptions=True)
-        finally:
-            for each in (stopping, renewing, *running):
-                each.cancel()
-            await asyncio.gather(stopping, renewing, *running, return_exceptions=True)
+            finally:
+                self._claiming = None
+
+    async def _fill(self) -> None:
+        """Claim jobs until all pools are full or no more job is due."""
+        while pools := [pool for pool in self._pools if pool.free > 0]:
+            limit = min(pool.free for pool in pools)
+            jobs = await self._next({kind for pool in pools for kind in pool.kinds}, limit)
+            for job in jobs:
+                await self._begin(job)
+            if len(jobs) < limit:
+                return
+
+    async def _begin(self, job: Job) -> None:
+        pool = next((pool for pool in self._pools if job.kind in pool.kinds and pool.free > 0), None)
+        if pool is None:  # It left while the job was claimed.
+            return await self._defer(job, 0)
+        task = asyncio.create_task(self._do(job, pool.handle))
+        pool.running[task] = job
+        task.add_done_callback(pool.running.pop)
+        task.add_done_callback(lambda _: self._notifier.wake(TOPIC))
 
     async def _next(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
         try:
@@ -92,14 +144,14 @@ class ClaimedJobs(Jobs):
             except UnavailableError as error:
                 log.warning("job %s will run again when its claim expires: %s", job.key, error)
 
-    async def _keep_renewing(self, running: Mapping[asyncio.Task[None], Job]) -> None:
+    async def _keep_renewing(self, pool: Pool) -> None:
         while True:
             await asyncio.sleep(CLAIM_SECONDS / 3)
             try:
-                if running:
-                    await self._renew(list(running.values()))
+                if pool.running:
+                    await self._renew(list(pool.running.values()))
             except UnavailableError as error:
-                log.warning("the claims of %d jobs are not renewed: %s", len(running), error)
+                log.warning("the claims of %d jobs are not renewed: %s", len(pool.running), error)
 
     async def _defer(self, job: Job, seconds: float) -> None:
         try:

@@ -9,8 +9,10 @@ CREATE INDEX jobs_by_lane ON jobs (lane);
 
 -- Claims up to `most` due jobs, the first of each lane, and only if no other job of the lane is claimed.
 -- One worker at a time: two that look at once could claim two jobs of one lane. Each statement sees what was claimed before.
-CREATE FUNCTION claim_jobs(worker text, kinds text[], most integer, seconds double precision) RETURNS SETOF jobs
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+CREATE FUNCTION claim_jobs(worker text, kinds text[], most integer, seconds double precision) RETURNS TABLE (
+  key text, kind text, lane text, payload text, tries integer
+) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
 DECLARE
   now timestamptz;
 BEGIN
@@ -33,7 +35,7 @@ BEGIN
         )
       )
     ORDER BY due.run_at LIMIT most
-  ) RETURNING jobs.*;
+  ) RETURNING jobs.key, jobs.kind, jobs.lane, jobs.payload, jobs.tries;
 END $$;
 
 -- What an older version has queued; its own workers may still do a job, and each handler checks what is already done.
@@ -57,7 +59,8 @@ DECLARE
   sealed record;
 BEGIN
   SELECT * INTO sealed FROM seal_batch();
-  RETURN QUERY SELECT sealed.has_more, sealed.last, sealed.last_hash, e.*
+  RETURN QUERY SELECT sealed.has_more, sealed.last, sealed.last_hash, e.number, e.tenant, e.record, e.record_id,
+    e.version, e.type, e.at, e.payload, e.payload_digest, e.previous, e.hash
     FROM (VALUES (1)) AS one LEFT JOIN (
       SELECT * FROM events WHERE events.number > after ORDER BY events.number LIMIT most
     ) AS e ON true ORDER BY e.number;
