@@ -69,7 +69,7 @@ MIGRATION_LOCK = 2000
 MIGRATION_TRIES, MIGRATION_PAUSE = 20, 1.0
 MIGRATION_SECONDS = 3600.0
 OLDEST = 14
-"""The first PostgreSQL version that ends idle sessions."""
+"""The first supported version of PostgreSQL."""
 
 
 class Database:
