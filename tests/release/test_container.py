@@ -251,7 +251,7 @@ def test_server_and_worker_wait_ask_answer_end_and_go_on(machine: Machine) -> No
         assert machine.status("/v1/requests", token) == 200, "a token of before the restart is taken"
         machine.ringi("respond", question["id"], "respond", "--message", "blue")
         thread = "/v1/threads/poster-1"
-        until(lambda: '"colour":"blue"' in machine.text(thread, token), "the run resumes", server, worker)
+        until(lambda: '"color":"blue"' in machine.text(thread, token), "the run resumes", server, worker)
         machine.ringi("ask", "Which size?", "--id", "size-1")
         machine.ringi("respond", "size-1", "respond", "--message", "A2")
         assert "0 findings" in machine.ringi("verify")

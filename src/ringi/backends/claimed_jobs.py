@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import uuid
 from abc import abstractmethod
@@ -13,10 +14,12 @@ from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
 from ringi.contracts.jobs import Handler, Job, Jobs
 from ringi.contracts.notifier import Notifier
-from ringi.errors import JobNotDueError, UnavailableError
+from ringi.errors import JobNotDueError, RingiError, UnavailableError
 
 log = limited(__name__)
 TOPIC = "jobs"
+ROOMY = 16
+"""The number of free places from which a pool shares its claims with others."""
 CLAIM_SECONDS = 6.0
 """Seconds until another worker may claim the job of a dead worker."""
 RETRY_SECONDS = (0.1, 0.5, 2.0, 10.0, 30.0)
@@ -80,27 +83,32 @@ class ClaimedJobs(Jobs):
             for each in (stopping, renewing, *pool.running):
                 each.cancel()
             await asyncio.gather(stopping, renewing, *pool.running, return_exceptions=True)
-            if not self._pools or claiming.done():
-                await claiming
+            if not self._pools:
+                await asyncio.wait({claiming})
 
     def _remove(self, pool: Pool) -> None:
-        if pool in self._pools:
-            self._pools.remove(pool)
-            self._notifier.wake(TOPIC)
+        if pool not in self._pools:
+            return
+        self._pools.remove(pool)
+        if not self._pools:
+            self._claiming = None  # The next pool begins anew, while this loop still ends.
+        self._notifier.wake(TOPIC)
 
     async def _keep_claiming(self) -> None:
         async with self._notifier.subscribe(TOPIC) as wakeup:
-            try:
-                while self._pools:
-                    await self._fill()
-                    # Workers that poll in step would always leave a deferred job to the first of them.
-                    await wakeup.wait(self._notifier.recheck_after * random.uniform(0.5, 1))
-            finally:
-                self._claiming = None
+            while self._claiming is asyncio.current_task():
+                await self._fill()
+                # Workers that poll in step would always leave a deferred job to the first of them.
+                await wakeup.wait(self._notifier.recheck_after * random.uniform(0.5, 1))
 
     async def _fill(self) -> None:
         """Claim jobs until all pools are full or no more job is due."""
-        while pools := [pool for pool in self._pools if pool.free > 0]:
+        # A pool that is nearly full would make the claims of the others small.
+        for least, most in ((ROOMY, math.inf), (1, ROOMY - 1)):
+            await self._fill_pools(least, most)
+
+    async def _fill_pools(self, least: int, most: float) -> None:
+        while pools := [pool for pool in self._pools if least <= pool.free <= most]:
             limit = min(pool.free for pool in pools)
             jobs = await self._next({kind for pool in pools for kind in pool.kinds}, limit)
             for job in jobs:
@@ -112,6 +120,9 @@ class ClaimedJobs(Jobs):
         pool = next((pool for pool in self._pools if job.kind in pool.kinds and pool.free > 0), None)
         if pool is None:  # It left while the job was claimed.
             return await self._defer(job, 0)
+        # The next one has its turn: another worker of this process may have what this one lacks.
+        self._pools.remove(pool)
+        self._pools.append(pool)
         task = asyncio.create_task(self._do(job, pool.handle))
         pool.running[task] = job
         task.add_done_callback(pool.running.pop)
@@ -120,8 +131,11 @@ class ClaimedJobs(Jobs):
     async def _next(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
         try:
             jobs = await self._claim(kinds, limit)
-        except UnavailableError as error:  # A worker that stopped here would abandon its jobs.
+        except RingiError as error:  # A worker that stopped here would abandon its jobs.
             log.warning("cannot look for jobs, trying again: %s", error)
+            return ()
+        except Exception:
+            log.exception("looking for jobs failed, trying again")
             return ()
         if jobs:
             failpoint("job.after_claim")

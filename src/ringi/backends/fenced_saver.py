@@ -56,7 +56,7 @@ class FencedSaver(Saver):
         self.failed = set[str]()
         """The steps of the outermost graph that failed on an answer."""
         self.last_read: CheckpointTuple | None = None
-        """The checkpoint of the outermost graph that was read last; read-only, because the graph uses it too."""
+        """The newest checkpoint of the outermost graph as last read; read-only, because the graph uses it."""
 
     def _refuse_other(self, now: Thread | None) -> None:
         """Raise `FenceError` unless the thread is unchanged since its worker took it."""
@@ -151,7 +151,8 @@ class FencedSaver(Saver):
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with report_outages():
             found: CheckpointTuple | None = await self._read("get_tuple", config)
-        if not config["configurable"].get("checkpoint_ns"):
+        place = config["configurable"]
+        if not place.get("checkpoint_ns") and not place.get("checkpoint_id"):  # LangGraph also reads earlier ones.
             self.last_read = found
         return found
 

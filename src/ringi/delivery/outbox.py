@@ -13,9 +13,9 @@ from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job
 from ringi.contracts.notifier import Wakeup
 from ringi.contracts.store import readable
-from ringi.domain.record import START, Event, Key
+from ringi.domain.record import START, Event, Key, Position, parsed_number
 from ringi.domain.request import Request
-from ringi.errors import ConflictError, RingiError
+from ringi.errors import ConflictError, InvalidError, RingiError
 from ringi.inbox.feed import Feed
 
 log = limited(__name__)
@@ -55,10 +55,12 @@ class Follower:
         await self._begin()
         await self._catch_up()
         while True:
-            events, self._new = self._new, []
-            if events:
+            events, self._new = self._new[:BATCH], self._new[BATCH:]
+            # Another server may have moved the cursor past some of them.
+            if events := [event for event in events if is_after(event.position, self._position)]:
                 await self._submit(events)
-            await self._wakeup.wait(None)
+            if not self._new:
+                await self._wakeup.wait(None)
 
     def _collect(self, events: Sequence[Event]) -> None:
         self._new += events
@@ -110,3 +112,11 @@ class Follower:
         requests = {each.key: each for each in await readable(self._backend.store, Request, list(keys))}
         event_requests = ((event, requests.get(Key(event.tenant, event.record_id))) for event in request_events)
         return [job for event, request in event_requests if request for job in self._jobs_of(event, request)]
+
+
+def is_after(position: Position, other: Position) -> bool:
+    """Return False if a position is not after another; True if the store's positions are not numbers."""
+    try:
+        return parsed_number(position) > parsed_number(other)
+    except InvalidError:
+        return True

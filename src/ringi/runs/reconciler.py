@@ -26,7 +26,8 @@ KINDS = (RUN, RESUME)
 ENDS = frozenset[FeedEventName]((*FINAL_EVENTS, "request.retried"))
 """Events after which a run may continue."""
 PAGE = 200
-DUTY = "reconcile"
+DUTY = "reconcile jobs"
+"""The duty of older versions has another name: they submit to a queue of their own."""
 EARLY = 0.8
 """The fraction of the interval after which the active process checks again, so that it remains active."""
 

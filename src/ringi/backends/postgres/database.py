@@ -25,7 +25,7 @@ SCHEMA = "ringi"
 """The schema of the tables; `?schema=` in the URL changes it."""
 WAIT_SECONDS = 10.0
 """Seconds for a statement, including the wait for a connection, before it is refused."""
-QUICK = {"jit": "off", "max_parallel_workers_per_gather": "0"}
+QUICK = {"jit": "off", "max_parallel_workers_per_gather": "0", "default_transaction_isolation": "read committed"}
 """Every statement is short, regardless of its estimate: compiling it or starting processes for it takes longer."""
 NOT_IDLE = {"idle_in_transaction_session_timeout": "5000"}
 """Milliseconds after which an idle transaction ends: a suspended process would block the others forever."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Collection, Sequence
 from datetime import timedelta
@@ -10,18 +11,24 @@ from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
 from ringi.backends.postgres.batcher import Rows, StatementBatcher
 from ringi.backends.postgres.database import Database
-from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
+from ringi.base.log_limit import limited
+from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Handler, Job
 from ringi.contracts.notifier import Notifier
+from ringi.errors import RingiError
+
+log = limited(__name__)
+ADOPT_SECONDS = 10.0
+"""Seconds between two looks at the queue of older versions."""
 
 SUBMIT = """
 INSERT INTO jobs (key, kind, lane, payload, tries)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[]) ON CONFLICT DO NOTHING
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[]) ORDER BY 1 ON CONFLICT DO NOTHING
 """
 CLAIM = "SELECT key, kind, lane, payload, tries FROM claim_jobs($1, $2, $3, $4)"
-RENEW = """
-UPDATE jobs SET claimed_until = clock_timestamp() + $3::interval WHERE key = ANY ($1::text[]) AND claimed_by = $2
-"""
-FINISH = "DELETE FROM jobs WHERE key = ANY ($1::text[]) AND claimed_by = $2"
+OWN = "SELECT key FROM jobs WHERE key = ANY ($1::text[]) AND claimed_by = $2 ORDER BY key FOR UPDATE"
+"""In the order of keys, as all statements that lock several jobs: otherwise two of them could wait for each other."""
+RENEW = f"UPDATE jobs SET claimed_until = clock_timestamp() + $3::interval WHERE key IN ({OWN})"
+FINISH = f"DELETE FROM jobs WHERE key IN ({OWN})"
 FREE = """
 UPDATE jobs SET claimed_by = NULL, claimed_until = NULL, run_at = clock_timestamp() + $3::interval
 WHERE key = $1 AND claimed_by = $2
@@ -62,6 +69,8 @@ class PostgresJobs(ClaimedJobs):
         await self._notifier.publish(TOPIC)
 
     async def submit_all(self, jobs: Sequence[Job]) -> None:
+        if not jobs:
+            return
         await self._submit(jobs)
         await self._notifier.publish(TOPIC)
 
@@ -69,6 +78,26 @@ class PostgresJobs(ClaimedJobs):
         rows = [(job.key, job.kind, job.partition_key, json.dumps(job.payload), job.attempts) for job in jobs]
         await self._database.write(SUBMIT, *map(list, zip(*rows, strict=True)))
         return [()] * len(jobs)
+
+    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+        adopting = asyncio.create_task(self._keep_adopting())
+        try:
+            await super().work(handle, kinds=kinds, concurrency=concurrency, stop=stop)
+        finally:
+            adopting.cancel()
+            await asyncio.gather(adopting, return_exceptions=True)
+
+    async def _keep_adopting(self) -> None:
+        """Take over what an older version has left in its own queue, if there is one."""
+        has_old = True
+        while has_old:
+            try:
+                ((has_old,),) = await self._database.fetch("SELECT to_regclass('pgqueuer') IS NOT NULL")
+                if has_old and (await self._database.write("SELECT adopt_jobs()"))[0][0]:
+                    await self._notifier.publish(TOPIC)
+            except RingiError as error:
+                log.warning("jobs of an older version are not taken over, trying again: %s", error)
+            await asyncio.sleep(ADOPT_SECONDS)
 
     async def lead(self, duty: str, owner: str, seconds: float) -> float:
         ((wait,),) = await self._database.write(LEAD, duty, owner, timedelta(seconds=seconds))

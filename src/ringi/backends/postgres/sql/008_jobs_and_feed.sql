@@ -5,7 +5,7 @@ CREATE TABLE jobs (
   claimed_by text, claimed_until timestamptz
 ) WITH (fillfactor = 70, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX jobs_next ON jobs (run_at);
-CREATE INDEX jobs_by_lane ON jobs (lane);
+CREATE INDEX jobs_by_lane ON jobs (lane, run_at, key);
 
 -- Claims up to `most` due jobs, the first of each lane, and only if no other job of the lane is claimed.
 -- One worker at a time: two that look at once could claim two jobs of one lane. Each statement sees what was claimed before.
@@ -14,15 +14,14 @@ CREATE FUNCTION claim_jobs(worker text, kinds text[], most integer, seconds doub
 ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-  now timestamptz;
+  now timestamptz := clock_timestamp();
 BEGIN
   IF NOT EXISTS (
-    SELECT FROM jobs WHERE run_at <= clock_timestamp() AND kind = ANY (kinds)
-      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
+    SELECT FROM jobs WHERE run_at <= now AND kind = ANY (kinds) AND (claimed_until IS NULL OR claimed_until <= now)
   ) THEN
     RETURN;
   END IF;
-  PERFORM pg_advisory_xact_lock(hashtext('ringi jobs'), hashtext(current_schema()));
+  PERFORM pg_advisory_xact_lock(hashtext('ringi claims'), hashtext(current_schema()));
   now := clock_timestamp();
   RETURN QUERY UPDATE jobs SET claimed_by = worker, claimed_until = now + make_interval(secs => seconds), tries = jobs.tries + 1
   WHERE jobs.key IN (
@@ -35,18 +34,30 @@ BEGIN
         )
       )
     ORDER BY due.run_at LIMIT most
-  ) RETURNING jobs.key, jobs.kind, jobs.lane, jobs.payload, jobs.tries;
+  ) AND jobs.run_at <= now AND (jobs.claimed_until IS NULL OR jobs.claimed_until <= now) -- Its owner may just have renewed it.
+  RETURNING jobs.key, jobs.kind, jobs.lane, jobs.payload, jobs.tries;
 END $$;
 
--- What an older version has queued; its own workers may still do a job, and each handler checks what is already done.
-DO $$
+-- Moves what older versions have queued with PGQueuer and no longer do: their workers would take a due job within seconds.
+CREATE FUNCTION adopt_jobs() RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  adopted integer := 0;
 BEGIN
   IF to_regclass('pgqueuer') IS NOT NULL THEN
+    WITH gone AS (
+      DELETE FROM pgqueuer WHERE id IN (
+        SELECT id FROM pgqueuer WHERE dedupe_key IS NOT NULL AND payload IS NOT NULL AND (
+          status = 'queued' AND execute_after < clock_timestamp() - interval '30 seconds'
+          OR status = 'picked' AND heartbeat < clock_timestamp() - interval '60 seconds'
+        ) FOR UPDATE SKIP LOCKED
+      ) RETURNING dedupe_key, entrypoint, convert_from(payload, 'UTF8')::json AS job, attempts
+    )
     INSERT INTO jobs (key, kind, lane, payload, tries)
-    SELECT dedupe_key, entrypoint, convert_from(payload, 'UTF8')::json ->> 'lane',
-      coalesce((convert_from(payload, 'UTF8')::json -> 'payload')::text, '{}'), attempts
-    FROM pgqueuer WHERE dedupe_key IS NOT NULL AND payload IS NOT NULL ON CONFLICT DO NOTHING;
+    SELECT dedupe_key, entrypoint, job ->> 'lane', coalesce((job -> 'payload')::text, '{}'), attempts FROM gone
+    ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS adopted = ROW_COUNT;
   END IF;
+  RETURN adopted;
 END $$;
 
 -- Numbers what was written, then reads the feed, in one round trip. The statements inside see what the first one did.
