@@ -11,6 +11,7 @@ from ringi.backends.claimed_jobs import ClaimedJobs
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.contracts.jobs import Job
 from ringi.contracts.notifier import Wakeup
+from ringi.errors import SettingError
 
 RECHECK = 8.0
 
@@ -49,3 +50,49 @@ async def test_a_worker_looks_again_after_between_half_and_all_of_the_interval(m
     await NoJobs(MemoryNotifier(recheck_after=RECHECK)).work(handle, kinds=("test",), concurrency=1, stop=stop)
     assert RECHECK / 2 <= min(waits) < RECHECK * 0.6
     assert RECHECK * 0.9 < max(waits) <= RECHECK
+
+
+class FailingJobs(NoJobs):
+    """Two claims fail before one succeeds; freed and finished jobs are gone."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryNotifier(recheck_after=0.01))
+        self._errors: list[Exception] = [SettingError("url", "postgresql://…", "correct it"), RuntimeError("a defect")]
+        self.jobs = [Job(key="a", kind="test", partition_key="a")]
+
+    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+        if self._errors:
+            raise self._errors.pop(0)
+        jobs, self.jobs = self.jobs, []
+        return jobs
+
+    async def _finish(self, job: Job) -> None:
+        return None
+
+
+async def test_claims_go_on_after_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    stop, handled = asyncio.Event(), list[str]()
+
+    async def handle(job: Job) -> None:
+        handled.append(job.key)
+        stop.set()
+
+    async with asyncio.timeout(10):
+        await FailingJobs().work(handle, kinds=("test",), concurrency=1, stop=stop)
+    assert handled == ["a"]
+    assert ["cannot look for jobs" in caplog.messages[0], "a defect" in str(caplog.records[1].exc_info)] == [True, True]
+
+
+async def test_work_that_begins_while_the_last_ends_is_done_by_itself() -> None:
+    jobs, first_stop, second_stop = FailingJobs(), asyncio.Event(), asyncio.Event()
+
+    async def handle(job: Job) -> None:
+        second_stop.set()
+
+    async with asyncio.timeout(10):
+        first = asyncio.create_task(jobs.work(handle, kinds=("other",), concurrency=1, stop=first_stop))
+        await Wakeup().wait(0.001)
+        first_stop.set()
+        second = asyncio.create_task(jobs.work(handle, kinds=("test",), concurrency=1, stop=second_stop))
+        await first
+        await second
