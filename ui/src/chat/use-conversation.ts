@@ -134,7 +134,11 @@ export function useConversation(id: string, agent: string, isNew: boolean): Conv
       // The messages were read again and start elsewhere, so there would be a gap.
       if (latestCursor.current !== earlierCursor) return;
       ready();
-      setMessages((all) => [...page.messages, ...all]);
+      // At once, not with the next render: a reply that arrives in between would leave them out.
+      setMessages((all) => {
+        latestMessages.current = [...page.messages, ...all];
+        return latestMessages.current;
+      });
       setEarlierCursor(page.earlierCursor);
     },
     sendAgain: () => write(() => chat.regenerate()),
