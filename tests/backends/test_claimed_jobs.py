@@ -11,7 +11,7 @@ from ringi.backends.claimed_jobs import ClaimedJobs
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.contracts.jobs import Job
 from ringi.contracts.notifier import Wakeup
-from ringi.errors import SettingError
+from ringi.errors import SettingError, UnavailableError
 
 RECHECK = 8.0
 
@@ -96,3 +96,29 @@ async def test_work_that_begins_while_the_last_ends_is_done_by_itself() -> None:
         second = asyncio.create_task(jobs.work(handle, kinds=("test",), concurrency=1, stop=second_stop))
         await first
         await second
+
+
+class TriedJobs(FailingJobs):
+    """One job that was tried often, and the seconds for which each attempt was put off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._errors = []
+        self.jobs = [Job(key="a", kind="test", partition_key="a", attempts=9)]
+        self.delays = list[float]()
+
+    async def _free(self, job: Job, seconds: float) -> None:
+        self.delays.append(seconds)
+
+
+@pytest.mark.parametrize(("error", "seconds"), [(UnavailableError("gone"), 3.2), (RuntimeError("a defect"), 30.0)])
+async def test_a_job_does_not_wait_long_for_a_store_that_was_away_often(error: Exception, seconds: float) -> None:
+    jobs, stop = TriedJobs(), asyncio.Event()
+
+    async def handle(job: Job) -> None:
+        stop.set()
+        raise error
+
+    async with asyncio.timeout(10):
+        await jobs.work(handle, kinds=("test",), concurrency=1, stop=stop)
+    assert jobs.delays == [seconds]

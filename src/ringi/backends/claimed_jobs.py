@@ -24,6 +24,8 @@ CLAIM_SECONDS = 6.0
 """Seconds until another worker may claim the job of a dead worker."""
 RETRY_SECONDS = (0.1, 0.5, 2.0, 10.0, 30.0)
 """Seconds until a failed job is tried again."""
+OUTAGE_RETRY_SECONDS = (0.2, 0.4, 0.8, 1.6, 3.2)
+"""The same for a job that the store was not available to: that is no fault of the job."""
 
 
 @dataclass(eq=False)
@@ -146,9 +148,12 @@ class ClaimedJobs(Jobs):
             await handle(job)
         except JobNotDueError as error:
             await self._defer(job, error.seconds)
+        except UnavailableError as error:
+            log.warning("job %s waits for the store: %s", job.key, error)
+            await self._defer(job, delay_after(OUTAGE_RETRY_SECONDS, job.attempts))
         except Exception:
             log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
-            await self._defer(job, RETRY_SECONDS[min(job.attempts, len(RETRY_SECONDS) - 1)])
+            await self._defer(job, delay_after(RETRY_SECONDS, job.attempts))
         except asyncio.CancelledError:
             await self._defer(job, 0)
             raise
@@ -172,3 +177,8 @@ class ClaimedJobs(Jobs):
             await self._free(job, seconds)
         except UnavailableError as error:
             log.warning("job %s stays claimed until its claim expires: %s", job.key, error)
+
+
+def delay_after(delays: Sequence[float], attempts: int) -> float:
+    """Return the seconds to wait after this number of earlier attempts."""
+    return delays[min(attempts, len(delays) - 1)]
