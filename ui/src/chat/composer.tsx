@@ -3,7 +3,7 @@ import { Input, Progress, type ButtonProps } from "antd";
 import { createElement, type ComponentProps, type ComponentType, type KeyboardEvent } from "react";
 import { ImageButton, SelectedImages, ImageDropTarget } from "./image-picker";
 import type { ImageSelection } from "./use-images";
-import type { Phase } from "./use-conversation";
+import type { Phase } from "./phase";
 import { useChatStrings } from "./strings";
 
 interface ComposerProps {

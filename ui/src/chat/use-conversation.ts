@@ -8,6 +8,7 @@ import { threadPath } from "../api/threads";
 import type { Thread } from "../api/types";
 import { isImage } from "./image-picker";
 import { requestsOf, messagesBefore, textOf, unsentMessage, type ChatMessage } from "./message-parts";
+import { phaseOf, type Phase } from "./phase";
 import { useStableMessages } from "./stable-messages";
 import { useConversationSync } from "./use-conversation-sync";
 import { usePageVisibility } from "./use-page-visibility";
@@ -20,9 +21,6 @@ const refetchInterval = 2_000;
 const throttle = 40;
 
 const isLive = (thread: Thread | undefined) => thread?.status === "running" || thread?.status === "interrupted";
-
-/** "waiting" means waiting for an answer; "working" means any other unfinished run. */
-export type Phase = "loading" | "ready" | "working" | "waiting";
 
 export interface Conversation {
   messages: ChatMessage[];
@@ -46,12 +44,6 @@ export interface Conversation {
   showEarlier: ((ready: () => void) => Promise<void>) | undefined;
   /** Remove the undelivered message from the conversation and return it. */
   withdrawUnsent: () => { text: string; images: FileUIPart[] };
-}
-
-function phaseOf(isRead: boolean, busy: boolean, thread: Thread | undefined, open: string[]): Phase {
-  if (!isRead) return "loading";
-  if (open.length > 0 || thread?.status === "interrupted") return "waiting";
-  return busy || thread?.status === "running" ? "working" : "ready";
 }
 
 /** One conversation, kept equal to the server's across lost connections and restarts. */
