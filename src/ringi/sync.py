@@ -102,7 +102,7 @@ def blocking(operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -
         method: Callable[P, Coroutine[Any, Any, T]] = getattr(facade._api, operation.__name__)
         return facade._run(functools.partial(method, *args, **kwargs))
 
-    return documented(call, operation)
+    return _documented(call, operation)
 
 
 def iterating(
@@ -123,10 +123,10 @@ def iterating(
             with suppress(ClosedError):
                 facade._run(iterator.aclose)
 
-    return documented(call, operation)
+    return _documented(call, operation)
 
 
-def documented(call: C, operation: Callable[..., Any]) -> C:
+def _documented(call: C, operation: Callable[..., Any]) -> C:
     """Return the function with the name and the documentation of an operation, which its class may inherit."""
     functools.update_wrapper(call, operation)
     call.__doc__ = inspect.getdoc(operation)

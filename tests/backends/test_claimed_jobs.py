@@ -122,3 +122,15 @@ async def test_a_job_does_not_wait_long_for_a_store_that_was_away_often(error: E
     async with asyncio.timeout(10):
         await jobs.work(handle, kinds=("test",), concurrency=1, stop=stop)
     assert jobs.delays == [seconds]
+
+
+async def test_work_raises_the_error_that_ended_its_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(self: ClaimedJobs) -> None:
+        raise RuntimeError("a defect")
+
+    async def handle(job: Job) -> None:
+        raise AssertionError(job)
+
+    monkeypatch.setattr(ClaimedJobs, "_fill", fail)
+    with pytest.raises(RuntimeError, match="a defect"):
+        await NoJobs(MemoryNotifier(RECHECK)).work(handle, kinds=("test",), concurrency=1, stop=asyncio.Event())

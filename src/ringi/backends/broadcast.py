@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Self
 
+from ringi.base.clock import delay_after
 from ringi.contracts.notifier import Notifier
 from ringi.errors import RingiError
 
@@ -119,7 +120,7 @@ class BroadcastNotifier(Notifier):
                 if not ready.done():
                     ready.set_result(None)
                 log.warning("no connection for wake-ups from other processes, trying again: %s", error)
-            await asyncio.sleep(RETRY_SECONDS[min(attempts, len(RETRY_SECONDS) - 1)])
+            await asyncio.sleep(delay_after(RETRY_SECONDS, attempts))
             attempts += 1
 
 

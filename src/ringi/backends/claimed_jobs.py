@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import random
 import uuid
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from ringi.base.clock import delay_after
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
 from ringi.contracts.jobs import Handler, Job, Jobs
@@ -87,6 +90,8 @@ class ClaimedJobs(Jobs):
             await asyncio.gather(stopping, renewing, *pool.running, return_exceptions=True)
             if not self._pools:
                 await asyncio.wait({claiming})
+        if claiming.done():
+            claiming.result()  # An error that ended the claims is the caller's to see.
 
     def _remove(self, pool: Pool) -> None:
         if pool not in self._pools:
@@ -160,7 +165,7 @@ class ClaimedJobs(Jobs):
         else:
             try:
                 await self._finish(job)
-            except UnavailableError as error:
+            except RingiError as error:
                 log.warning("job %s will run again when its claim expires: %s", job.key, error)
 
     async def _keep_renewing(self, pool: Pool) -> None:
@@ -169,16 +174,22 @@ class ClaimedJobs(Jobs):
             try:
                 if pool.running:
                     await self._renew(list(pool.running.values()))
-            except UnavailableError as error:
+            except RingiError as error:
                 log.warning("the claims of %d jobs are not renewed: %s", len(pool.running), error)
 
     async def _defer(self, job: Job, seconds: float) -> None:
         try:
             await self._free(job, seconds)
-        except UnavailableError as error:
+        except RingiError as error:
             log.warning("job %s stays claimed until its claim expires: %s", job.key, error)
 
 
-def delay_after(delays: Sequence[float], attempts: int) -> float:
-    """Return the seconds to wait after this number of earlier attempts."""
-    return delays[min(attempts, len(delays) - 1)]
+def row_of(job: Job) -> tuple[str, str, str, str, int]:
+    """Return a job as a row of SQL: key, kind, partition key, payload and earlier attempts."""
+    return job.key, job.kind, job.partition_key, json.dumps(job.payload), job.attempts
+
+
+def job_of_row(row: Iterable[Any]) -> Job:
+    """Return the job of a claimed row, whose attempts include the present one."""
+    key, kind, partition_key, payload, attempts = row
+    return Job(key=key, kind=kind, partition_key=partition_key, payload=json.loads(payload), attempts=attempts - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 Clock = Callable[[], datetime]
@@ -16,6 +16,16 @@ LOOK_SECONDS = 5.0
 def utc_now() -> datetime:
     """Return the time of this machine in UTC."""
     return datetime.now(UTC)
+
+
+def delay_after(delays: Sequence[float], attempts: int) -> float:
+    """Return the seconds to wait after this number of earlier attempts; the last delay repeats.
+
+    Args:
+        delays: Seconds, one for each attempt.
+        attempts: The number of earlier attempts.
+    """
+    return delays[min(attempts, len(delays) - 1)]
 
 
 class SharedClock:

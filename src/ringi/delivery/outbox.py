@@ -56,7 +56,7 @@ class Follower:
         await self._catch_up()
         while True:
             events, self._new = self._new[:BATCH], self._new[BATCH:]
-            # Another server may have moved the cursor past some of them.
+            # Some were read before, or another server has moved the cursor past them.
             if events := [event for event in events if is_after(event.position, self._position)]:
                 await self._submit(events)
             if not self._new:
@@ -81,9 +81,6 @@ class Follower:
         while has_more and (events := await self._backend.store.events(self._position, BATCH)):
             has_more = len(events) == BATCH
             await self._submit(events)
-            # The feed may still deliver some of them later; a job that is submitted twice is done once.
-            positions = {event.position for event in events}
-            self._new = [event for event in self._new if event.position not in positions]
 
     async def _submit(self, events: Sequence[Event]) -> None:
         jobs = await self._jobs(events)
@@ -115,7 +112,10 @@ class Follower:
 
 
 def is_after(position: Position, other: Position) -> bool:
-    """Return False if a position is not after another; True if the store's positions are not numbers."""
+    """Return False if a position is not after another; True if the store's positions are not numbers.
+
+    An event that is taken twice creates the same jobs, and each is done once.
+    """
     try:
         return parsed_number(position) > parsed_number(other)
     except InvalidError:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
 from itertools import count
 
+from ringi.base.clock import delay_after
 from ringi.base.extras import missing
 from ringi.base.settings import VARIABLE, hitl_enabled
 from ringi.connect import Backend, repeat
@@ -108,7 +109,7 @@ class Worker(Runner):
     async def _has_work(self, thread: Thread, inbox: Inbox, attempts: int) -> bool:
         if thread.is_live:
             if thread.agent not in self.agents and await self._may_return(thread.agent):
-                raise JobNotDueError(random.uniform(0.5, 1) * DEFER_SECONDS[min(attempts, len(DEFER_SECONDS) - 1)])
+                raise JobNotDueError(random.uniform(0.5, 1) * delay_after(DEFER_SECONDS, attempts))
             return thread.status == "running" or bool(await ended_requests(self.backend, thread))
         await close_orphans(self.backend, inbox, thread)
         return False

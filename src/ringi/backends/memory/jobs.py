@@ -6,13 +6,13 @@ import asyncio
 import logging
 from collections.abc import Collection
 
+from ringi.backends.claimed_jobs import RETRY_SECONDS
+from ringi.base.clock import delay_after
 from ringi.contracts.jobs import Handler, Job, Jobs
 from ringi.contracts.notifier import Wakeup
 from ringi.errors import JobNotDueError
 
 log = logging.getLogger(__name__)
-RETRY_SECONDS = (0.1, 0.5, 2.0, 10.0, 30.0)
-"""Seconds until a failed job is tried again."""
 
 
 class MemoryJobs(Jobs):
@@ -65,7 +65,7 @@ class MemoryJobs(Jobs):
             self._defer(job, error.seconds)
         except Exception:
             log.exception("job %s failed on attempt %s", job.key, job.attempts + 1)
-            self._defer(job, RETRY_SECONDS[min(job.attempts, len(RETRY_SECONDS) - 1)])
+            self._defer(job, delay_after(RETRY_SECONDS, job.attempts))
         except asyncio.CancelledError:
             self._defer(job, 0)
             raise

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 from ringi.backends import claimed_jobs
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
+from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
 from ringi.backends.postgres.batcher import Rows, StatementBatcher
 from ringi.backends.postgres.database import Database
 from ringi.base.log_limit import limited
-from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Handler, Job
+from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.contracts.notifier import Notifier
 from ringi.errors import RingiError
 
@@ -75,14 +74,13 @@ class PostgresJobs(ClaimedJobs):
         await self._notifier.publish(TOPIC)
 
     async def _submit(self, jobs: Sequence[Job]) -> Sequence[Rows]:
-        rows = [(job.key, job.kind, job.partition_key, json.dumps(job.payload), job.attempts) for job in jobs]
-        await self._database.write(SUBMIT, *map(list, zip(*rows, strict=True)))
+        await self._database.write(SUBMIT, *map(list, zip(*map(row_of, jobs), strict=True)))
         return [()] * len(jobs)
 
-    async def work(self, handle: Handler, *, kinds: Collection[str], concurrency: int, stop: asyncio.Event) -> None:
+    async def _keep_claiming(self) -> None:
         adopting = asyncio.create_task(self._keep_adopting())
         try:
-            await super().work(handle, kinds=kinds, concurrency=concurrency, stop=stop)
+            await super()._keep_claiming()
         finally:
             adopting.cancel()
             await asyncio.gather(adopting, return_exceptions=True)
@@ -113,10 +111,7 @@ class PostgresJobs(ClaimedJobs):
 
     async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
         rows = await self._database.write(CLAIM, self._me, list(kinds), limit, claimed_jobs.CLAIM_SECONDS)
-        return [
-            Job(key=key, kind=kind, partition_key=lane, payload=json.loads(payload), attempts=tries - 1)
-            for key, kind, lane, payload, tries in rows
-        ]
+        return [job_of_row(row) for row in rows]
 
     async def _renew(self, jobs: Sequence[Job]) -> None:
         seconds = timedelta(seconds=claimed_jobs.CLAIM_SECONDS)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Sequence
 
 from ringi.backends import claimed_jobs
-from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs
+from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
 from ringi.backends.sqlite.database import Database
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.contracts.notifier import Notifier
@@ -47,7 +47,7 @@ class SqliteJobs(ClaimedJobs):
         await self.submit_all([job])
 
     async def submit_all(self, jobs: Sequence[Job]) -> None:
-        rows = [(job.key, job.kind, job.partition_key, json.dumps(job.payload), job.attempts, now_us()) for job in jobs]
+        rows = [(*row_of(job), now_us()) for job in jobs]
         sql = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
         if await self._database.write(lambda connection: connection.executemany(sql, rows).rowcount):
             self._notifier.wake(TOPIC)
@@ -75,10 +75,7 @@ class SqliteJobs(ClaimedJobs):
             return []
         values["until"] = now + int(claimed_jobs.CLAIM_SECONDS * 1e6)
         rows = await self._database.write(lambda c: c.execute(CLAIM, values).fetchall())
-        return [
-            Job(key=key, kind=kind, partition_key=lane, payload=json.loads(payload), attempts=tries - 1)
-            for key, kind, lane, payload, tries in rows
-        ]
+        return [job_of_row(row) for row in rows]
 
     async def _renew(self, jobs: Sequence[Job]) -> None:
         sql = "UPDATE jobs SET claimed_until = ? WHERE key IN (SELECT value FROM json_each(?)) AND claimed_by = ?"
