@@ -1,6 +1,5 @@
 import type { Json } from "../api/types";
-import { isObject } from "../request/schema-field";
-import { isEqual } from "../request/values";
+import { isEqual, isObject } from "../form/values";
 import type { Plan, PlanContent, Step } from "./types";
 
 /** A changed part of a plan; `before` or `after` is undefined if the part was added or removed. */

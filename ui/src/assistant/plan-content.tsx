@@ -1,6 +1,6 @@
 import type { Json } from "../api/types";
-import { isObject } from "../request/schema-field";
-import { useRequestStrings } from "../request/strings";
+import { isObject } from "../form/values";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";

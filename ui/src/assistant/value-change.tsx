@@ -1,5 +1,5 @@
 import type { Json } from "../api/types";
-import { ValueDiff } from "../request/value-diff";
+import { ValueDiff } from "../form/value-diff";
 import { useStrings } from "../strings";
 import { inLanguage } from "./value";
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../api/types";
-import { isObject } from "../request/schema-field";
+import { isObject } from "../form/values";
 import { useStrings } from "../strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";

@@ -1,6 +1,6 @@
 import type { FileUIPart } from "ai";
 import { useState } from "react";
-import { formatBytes } from "../request/files";
+import { formatBytes } from "../form/values";
 import { useChatStrings } from "./strings";
 
 /** Media types that the server accepts. The server checks the bytes; the page checks the type from the browser. */

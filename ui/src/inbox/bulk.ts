@@ -1,7 +1,7 @@
 import type { BulkItem, BulkOutcome, Decision, Request, Session } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { decisionRefusal } from "../request/people";
-import { answerOf, fieldsOf, initialValues } from "../request/values";
+import { answerOf, fieldsOf, initialValues } from "../form/values";
 import type { Strings } from "../strings";
 import { visible } from "../widgets/visible";
 

@@ -1,6 +1,6 @@
 import { InputNumber } from "antd";
 import { useId, useState, type ReactNode } from "react";
-import { TextDiff } from "../request/value-diff";
+import { TextDiff } from "../form/value-diff";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";

@@ -1,6 +1,6 @@
 import { Button, Tag } from "antd";
 import { useState } from "react";
-import { TextDiff } from "../request/value-diff";
+import { TextDiff } from "../form/value-diff";
 import { actorName, isThreadActor } from "../request/people";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";

@@ -1,5 +1,5 @@
 import type { Agent } from "../api/types";
-import { isObject } from "../request/schema-field";
+import { isObject } from "../form/values";
 
 const kana = /[぀-ヿ]/;
 const han = /\p{Script=Han}/u;

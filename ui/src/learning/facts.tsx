@@ -1,9 +1,8 @@
 import { Alert, Card, Tag } from "antd";
 import type { Request } from "../api/types";
-import { TextDiff } from "../request/value-diff";
+import { TextDiff } from "../form/value-diff";
 import { ArgumentEditor, type EditingState } from "../request/facts";
-import { isObject } from "../request/schema-field";
-import { isEqual } from "../request/values";
+import { isEqual, isObject } from "../form/values";
 import { Prose } from "../thread/prose";
 import { visible } from "../widgets/visible";
 import { SimilarBullets, EvidenceList, SourceRun, TrialResult } from "./evidence";

@@ -1,5 +1,5 @@
 import type { Json, JsonObject, Request } from "../api/types";
-import { isObject } from "../request/schema-field";
+import { isObject } from "../form/values";
 import type { Feedback, SimilarBullet, Operation, ProposalContext, Trial } from "./types";
 
 const text = (value: Json | undefined) => (typeof value === "string" ? value : "");

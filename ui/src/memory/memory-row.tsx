@@ -1,9 +1,9 @@
 import { Button, Flex } from "antd";
 import { useEffect, useRef } from "react";
 import type { Json, Memory } from "../api/types";
-import { valueFormatter } from "../request/field";
-import { renderedFields } from "../request/schema-field";
-import { useRequestStrings } from "../request/strings";
+import { valueFormatter } from "../form/form-fields";
+import { renderedFields } from "../form/schema-field";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { dayAndTime } from "../thread/time-format";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { Link, requestPath } from "../widgets/router";

@@ -1,6 +1,8 @@
 import { Suspense, useState } from "react";
 import type { Json, JsonObject, Request } from "../api/types";
 import { learningProposalOf } from "../learning/proposal";
+import type { Strings } from "../strings";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
 import { useKeys } from "../widgets/keys";
@@ -8,8 +10,6 @@ import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
 import { CollapsibleText, showRestKey } from "./collapsible-text";
 import { translateGateText } from "./finish-gate";
-import { useRequestStrings } from "./strings";
-import type { Strings } from "../strings";
 
 const assistantKeys = new Set(["assistant", "conversation", "info", "plan", "version", "memory_category"]);
 const isName = (value: Json | undefined) => typeof value === "number" || (typeof value === "string" && value.length <= 200);

@@ -1,18 +1,18 @@
 import { Card } from "antd";
 import { useId } from "react";
 import type { Request } from "../api/types";
+import { RequestIdContext } from "../form/control-props";
+import { FieldError, FormFields } from "../form/form-fields";
+import { renderedFields } from "../form/schema-field";
+import { JsonInput } from "../form/value-editor";
+import { messageAt } from "../form/values";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
-import { answersJson, hasAnswer, messageAt, takesMessageAsAnswer } from "./draft";
-import { FieldError } from "./field-error";
-import { RequestIdContext } from "./files";
-import { FormFields } from "./form-fields";
-import { JsonInput } from "./json-input";
-import { isFreeAnswer } from "./plain-interrupt";
+import { isFreeAnswer } from "./decisions";
+import { answersJson, hasAnswer, takesMessageAsAnswer } from "./draft";
+import { MessageInput } from "./message-input";
 import { PlainAnswer } from "./plain-answer";
 import type { DecisionFormState } from "./use-decision-form";
-import { renderedFields } from "./schema-field";
-import { useRequestStrings } from "./strings";
-import { MessageInput } from "./message-input";
 
 function JsonAnswer({ form }: { form: DecisionFormState }) {
   const { draft, change, decision, isLocked } = form;

@@ -1,10 +1,10 @@
 import { Button, Dropdown } from "antd";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { useNarrow } from "../widgets/media";
 import { clock } from "../widgets/time";
 import { KeyLabel } from "./decide-bar";
 import type { ClaimState } from "./use-claim";
 import type { DecisionFormState } from "./use-decision-form";
-import { useRequestStrings } from "./strings";
 
 interface ClaimControlsProps {
   form: DecisionFormState;

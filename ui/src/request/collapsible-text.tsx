@@ -1,6 +1,6 @@
 import { Button } from "antd";
 import { useEffect, useRef, useState, type ReactNode } from "react";
-import { useRequestStrings } from "./strings";
+import { useRequestStrings } from "../strings/use-request-strings";
 
 function useOverflow() {
   const area = useRef<HTMLDivElement>(null);

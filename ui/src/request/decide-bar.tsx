@@ -1,12 +1,11 @@
 import { Button } from "antd";
 import type { ReactNode } from "react";
 import type { ActionLook, Decision, Request } from "../api/types";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
-import { isFollowUpAllowed, isChanged } from "./draft";
+import { editableValues, offeredDecisions, valueSentBy } from "./decisions";
+import { isChanged, isFollowUpAllowed } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
-import { offeredDecisions, valueSentBy } from "./plain-interrupt";
-import { editableValues } from "./values";
-import { useRequestStrings, type RequestStrings } from "./strings";
 
 export const decideKeys: Record<Decision, string> = { approve: "a", edit: "e", reject: "r", respond: "d" };
 

@@ -1,17 +1,16 @@
 import { Descriptions, Tag } from "antd";
 import { Suspense } from "react";
 import type { Request, Response } from "../api/types";
+import { renderedFields } from "../form/schema-field";
+import { ValueDiff } from "../form/value-diff";
+import { isEqual, isFile, isObject } from "../form/values";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { lazyWithRetry } from "../widgets/lazy";
 import { visible } from "../widgets/visible";
-import { ValueDiff } from "./value-diff";
 import { OutcomeLines, useRequestOutcome } from "./ending";
-import { isFile } from "./files";
-import { renderedFields, isObject } from "./schema-field";
-import { isEqual } from "./values";
-import { useRequestStrings, type RequestStrings } from "./strings";
 
-const AttachedFile = lazyWithRetry(() => import("./attached-file"));
+const AttachedFile = lazyWithRetry(() => import("../form/attachments").then((module) => ({ default: module.AttachedFile })));
 
 const colours = { approve: "success", edit: "processing", reject: "error", respond: "processing" } as const;
 

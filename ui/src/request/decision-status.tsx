@@ -1,12 +1,13 @@
 import { Alert } from "antd";
+import { messageAt } from "../form/values";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
-import { isEdited, keysOf, messageAt, draftText } from "./draft";
+import { editableValues } from "./decisions";
+import { draftText, isEdited, keysOf } from "./draft";
 import { OutcomeLines, useRequestOutcome } from "./ending";
-import type { ClaimState } from "./use-claim";
 import { RefusalAlert } from "./refusal-alert";
+import type { ClaimState } from "./use-claim";
 import type { DecisionFormState } from "./use-decision-form";
-import { editableValues } from "./values";
-import { useRequestStrings } from "./strings";
 
 /** Shown when the request ended while its form was open: who decided, and what followed. */
 function ClosedAlert({ form }: { form: DecisionFormState }) {

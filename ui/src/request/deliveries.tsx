@@ -2,10 +2,10 @@ import { Button, Flex, Tag } from "antd";
 import { useDeliveries, useRedeliver, type Delivery, type DeliveryAttempt } from "../api/deliveries";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { explain } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Timestamp } from "./timestamp";
-import { useRequestStrings } from "./strings";
 
 const colours: Record<Delivery["status"], string> = {
   queued: "processing", waiting: "warning", delivered: "success", failed: "error", gone: "error", disabled: "default",

@@ -2,9 +2,9 @@ import { Image, Table } from "antd";
 import { diffLines } from "diff";
 import { createElement } from "react";
 import type { Code, Diff, Image as Picture, Link, Request, Table as Rows } from "../api/schema";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
-import { useRequestStrings } from "./strings";
 
 type Block = NonNullable<Request["display"]>[number];
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import type { Request } from "../api/types";
-import { initialDraft, draftText, type Draft } from "./draft";
-import { isEqual } from "./values";
+import { isEqual } from "../form/values";
+import { draftText, initialDraft, type Draft } from "./draft";
 
 const maxDrafts = 50;
 const root = "ringi.draft/";

@@ -1,10 +1,9 @@
 import type { FieldProblem } from "../api/call";
 import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
-import { isUploading } from "./files";
-import { isFreeAnswer, isPlainInterrupt, isYesNo, offeredDecisions } from "./plain-interrupt";
-import { renderedFields } from "./schema-field";
-import { answerOf, editableValues, initialValues, missingFields, isEqual, type Values } from "./values";
-import type { RequestStrings } from "./strings";
+import { renderedFields } from "../form/schema-field";
+import { answerOf, initialValues, isEqual, isUploading, missingFields, type Values } from "../form/values";
+import type { RequestStrings } from "../strings/use-request-strings";
+import { editableValues, isFreeAnswer, isPlainInterrupt, isYesNo, offeredDecisions } from "./decisions";
 
 /** The step that is open: the decision itself, or the last step before it is sent. */
 export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "confirming" | "reassigning";
@@ -111,12 +110,6 @@ function brokenEdits(request: Request, draft: Draft, strings: RequestStrings): F
   return Object.keys(editableValues(request) ?? {})
     .filter((name) => draft.edited[name] === undefined || editKey(request, name) in draft.broken)
     .map((name) => ({ field: editKey(request, name), message: strings.cannotBeSent }));
-}
-
-/** Return the message for a field, including errors inside its nested values. */
-export function messageAt(problems: FieldProblem[], key: string): string | undefined {
-  const isAt = (field: string) => field === key || field.startsWith(`${key}.`) || field.startsWith(`${key}[`);
-  return problems.find(({ field }) => isAt(field))?.message;
 }
 
 /** Return the keys at which a problem can be shown now. */

@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
 import type { Winner } from "../api/call";
 import type { Request } from "../api/types";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { JsonValue } from "../widgets/agent-text";
 import { clock } from "../widgets/time";
+import { allowsExecution } from "./decisions";
 import { outcomeOf, reasonOf } from "./outcome";
 import { actorName } from "./people";
 import { useHistory, type HistoryEvent } from "./use-history";
-import { allowsExecution } from "./values";
-import { useRequestStrings, type RequestStrings } from "./strings";
 
 export interface RequestOutcome {
   /** The outcome with its actor and time. */

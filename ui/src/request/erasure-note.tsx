@@ -1,11 +1,11 @@
 import { Alert } from "antd";
 import { useEffect } from "react";
 import type { Erased, Request } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { clock } from "../widgets/time";
 import { dropAllDrafts } from "./draft-store";
 import { actorName } from "./people";
 import { useOwner } from "./use-decision-form";
-import { useRequestStrings } from "./strings";
 
 /** Show when, by whom and by which rule a request was erased, and remove its local drafts. */
 export function RequestErasureNote({ request }: { request: Request }) {

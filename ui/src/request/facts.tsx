@@ -1,16 +1,17 @@
 import { Card, Descriptions, Tag } from "antd";
 import type { FieldProblem } from "../api/call";
 import type { Json, Request } from "../api/types";
+import { fieldOfArgument } from "../form/schema-field";
+import { ValueEditor } from "../form/value-editor";
+import { isEqual, messageAt, type Values } from "../form/values";
 import { LearningFacts } from "../learning/facts";
 import { learningProposalOf } from "../learning/proposal";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
-import { fieldOfArgument } from "./arg-field";
-import { editKey, messageAt, type Draft } from "./draft";
+import { editableValues } from "./decisions";
+import { editKey, type Draft } from "./draft";
 import { Signature } from "./signature";
-import { ValueEditor } from "./value-editor";
-import { editableValues, isEqual, type Values } from "./values";
-import { useRequestStrings } from "./strings";
 
 export interface EditingState {
   draft: Draft;

@@ -1,16 +1,16 @@
 import { Tag } from "antd";
 import { useEffect, useRef } from "react";
 import type { Request } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
 import { Link, threadPagePath } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { Deadline } from "./deadline";
 import { translateGateText } from "./finish-gate";
-import { useClaimant } from "./use-claim";
 import { actorName, isThreadActor, namesOf } from "./people";
-import { isFullyErased } from "./title";
 import { RelativeTime } from "./timestamp";
-import { useRequestStrings } from "./strings";
+import { isFullyErased } from "./title";
+import { useClaimant } from "./use-claim";
 
 interface RequestHeaderProps {
   id: string;

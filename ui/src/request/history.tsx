@@ -2,15 +2,15 @@ import { Timeline } from "antd";
 import { useState } from "react";
 import type { auditEvents, feedEvents } from "../api/schema";
 import type { Request } from "../api/types";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { Loading } from "../widgets/loading";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { Loading } from "../widgets/loading";
 import { decisionLabel, reasonOf } from "./outcome";
 import { actorName, namesOf } from "./people";
 import { RefusalAlert } from "./refusal-alert";
-import { useHistory, type HistoryEvent } from "./use-history";
 import { Timestamp } from "./timestamp";
-import { useRequestStrings, type RequestStrings } from "./strings";
+import { useHistory, type HistoryEvent } from "./use-history";
 
 type EventName = (typeof feedEvents)[number] | (typeof auditEvents)[number];
 

@@ -1,8 +1,8 @@
 import { Input } from "antd";
 import { useId } from "react";
+import { FieldError } from "../form/form-fields";
+import { messageAt } from "../form/values";
 import { HiddenCharacters } from "../widgets/agent-text";
-import { messageAt } from "./draft";
-import { FieldError } from "./field-error";
 import type { DecisionFormState } from "./use-decision-form";
 
 interface MessageInputProps {

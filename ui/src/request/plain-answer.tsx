@@ -1,11 +1,11 @@
 import { Segmented } from "antd";
 import { useId } from "react";
-import { messageAt } from "./draft";
-import { FieldError } from "./field-error";
-import { JsonInput } from "./json-input";
-import type { DecisionFormState } from "./use-decision-form";
-import { useRequestStrings } from "./strings";
+import { FieldError } from "../form/form-fields";
+import { JsonInput } from "../form/value-editor";
+import { messageAt } from "../form/values";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { MessageInput } from "./message-input";
+import type { DecisionFormState } from "./use-decision-form";
 
 function JsonBox({ form }: { form: DecisionFormState }) {
   const { draft, change, decision, isLocked } = form;

@@ -1,12 +1,12 @@
 import { Button, Form, Input, Select } from "antd";
 import { useId, useState } from "react";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { useMessages } from "../widgets/messages";
 import { KeyLabel } from "./decide-bar";
-import { useAssignment } from "./use-claim";
 import { namesOf } from "./people";
 import { RefusalAlert } from "./refusal-alert";
+import { useAssignment } from "./use-claim";
 import type { DecisionFormState } from "./use-decision-form";
-import { useRequestStrings } from "./strings";
 
 interface ReassignFormProps {
   form: DecisionFormState;

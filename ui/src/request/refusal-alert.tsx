@@ -1,7 +1,7 @@
 import { Alert, Button } from "antd";
 import { ProblemError } from "../api/call";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
-import { useRequestStrings, type RequestStrings } from "./strings";
 
 type Refusal = Exclude<keyof RequestStrings["refusals"], "claimed">;
 const byCode: Record<string, Refusal> = { final: "alreadyAnswered", conflict: "busy" };

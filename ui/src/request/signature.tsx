@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Action, Json, JsonObject } from "../api/types";
+import { isEqual, type Values } from "../form/values";
 import { visible, visibleJson } from "../widgets/visible";
-import { isEqual, type Values } from "./values";
 
 const maxLength = 72;
 const maxValueLength = 32;

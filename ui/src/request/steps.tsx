@@ -1,12 +1,12 @@
 import { Button, Input, Tag } from "antd";
 import { useId } from "react";
 import type { Decision, Request } from "../api/types";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useKeys } from "../widgets/keys";
-import { DecideButton, KeyLabel, buttonLabel } from "./decide-bar";
+import { buttonLabel, DecideButton, KeyLabel } from "./decide-bar";
 import { isChanged } from "./draft";
-import type { DecisionFormState } from "./use-decision-form";
-import { useRequestStrings, type RequestStrings } from "./strings";
 import { MessageInput } from "./message-input";
+import type { DecisionFormState } from "./use-decision-form";
 
 interface ConfirmBarProps {
   form: DecisionFormState;

@@ -1,5 +1,5 @@
+import { useRequestStrings } from "../strings/use-request-strings";
 import { clock, useNow } from "../widgets/time";
-import { useRequestStrings } from "./strings";
 
 function absolute(at: string, language: string): string {
   return new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" }).format(new Date(at));

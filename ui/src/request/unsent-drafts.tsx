@@ -1,10 +1,10 @@
 import { Alert, Button } from "antd";
 import { useState } from "react";
 import type { Request } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
 import { removeDraft, unsentDrafts } from "./draft-store";
 import { useOwner } from "./use-decision-form";
-import { useRequestStrings } from "./strings";
 
 interface UnsentDraftsProps {
   id: string;

@@ -1,16 +1,15 @@
 import { useState } from "react";
 import { useSession } from "../api/session";
 import type { Decision, JsonObject, Request } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { isFollowUpAllowed, isChanged, type Draft, type Mode } from "./draft";
+import { editableValues, matchesTarget, targetOf, type Target } from "./decisions";
+import { isChanged, isFollowUpAllowed, type Draft, type Mode } from "./draft";
 import { useDraft, type Owner } from "./draft-store";
-import { useClaimant } from "./use-claim";
 import { decisionRefusal } from "./people";
-import { matchesTarget, targetOf, type Target } from "./target";
+import { useClaimant } from "./use-claim";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
-import { editableValues } from "./values";
-import { useRequestStrings } from "./strings";
 
 /** The state of an open request's form, and all actions on it. */
 export interface DecisionFormState {

@@ -1,12 +1,11 @@
 import type { Decision } from "../api/types";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
-import { decideKeys, buttonLabel } from "./decide-bar";
+import { buttonLabel, decideKeys } from "./decide-bar";
+import { editableValues, isFreeAnswer, offeredDecisions } from "./decisions";
 import { isChanged, lacksMessage, takesMessageAsAnswer } from "./draft";
 import type { ClaimState } from "./use-claim";
-import { isFreeAnswer, offeredDecisions } from "./plain-interrupt";
 import type { DecisionFormState } from "./use-decision-form";
-import { editableValues } from "./values";
-import { useRequestStrings, type RequestStrings } from "./strings";
 
 /** Return the decision that Ctrl+Enter submits from inside a form. */
 function primaryDecision(form: DecisionFormState): Decision | undefined {

@@ -2,10 +2,10 @@ import { useRef, useState } from "react";
 import { isStatus, type FieldProblem, type Winner } from "../api/call";
 import { useRespond } from "../api/requests";
 import type { Decision, Request } from "../api/types";
+import { translateFieldMessage } from "../form/field-messages";
+import { renderedFields } from "../form/schema-field";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { answerFor, findLocalProblems, type Draft } from "./draft";
-import { translateFieldMessage } from "./field-messages";
-import { renderedFields } from "./schema-field";
-import { useRequestStrings, type RequestStrings } from "./strings";
 
 /** Translate the server's field errors and map `data.NAME` to the rendered field NAME. */
 function atFields(request: Request, problems: FieldProblem[], strings: RequestStrings): FieldProblem[] {

@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../api/call";
 import type { Json, JsonObject } from "../api/types";
-import type { Values } from "../request/values";
+import type { Values } from "../form/values";
 import type { Strings } from "../strings";
 import { isObject, WHOLE_INPUT, type InputField } from "./input-form";
 

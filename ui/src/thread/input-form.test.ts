@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../api/types";
 import { en } from "../strings/en";
-import { initialValues, type Values } from "../request/values";
+import { initialValues, type Values } from "../form/values";
 import { inputOf, inputProblems } from "./input-checks";
 import { inputFields, WHOLE_INPUT } from "./input-form";
 

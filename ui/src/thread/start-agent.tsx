@@ -2,7 +2,7 @@ import { Button, Card, Form, Input, Select } from "antd";
 import { useId, useState } from "react";
 import { useAgents } from "../api/threads";
 import type { Agent } from "../api/types";
-import { FormFields } from "../request/form-fields";
+import { FormFields } from "../form/form-fields";
 import { useStrings } from "../strings";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";

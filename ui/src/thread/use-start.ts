@@ -2,7 +2,7 @@ import { useEffect, useRef, useState, type FormEvent } from "react";
 import { isStatus, type FieldProblem } from "../api/call";
 import { useStartRun } from "../api/threads";
 import type { Agent } from "../api/types";
-import { initialValues, type Values } from "../request/values";
+import { initialValues, type Values } from "../form/values";
 import { useStrings } from "../strings";
 import { go, threadPagePath } from "../widgets/router";
 import { inputOf, inputProblems } from "./input-checks";

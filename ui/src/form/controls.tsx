@@ -1,14 +1,13 @@
-import { Input, InputNumber, Radio, Skeleton, Slider, Switch } from "antd";
+import { Checkbox, Input, InputNumber, Radio, Select, Skeleton, Slider, Switch } from "antd";
 import { Suspense, type ChangeEvent } from "react";
-import type { Json } from "../api/types";
+import type { FormField, Json, Option } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { lazyWithRetry } from "../widgets/lazy";
 import { visible } from "../widgets/visible";
-import { GroupControl, SelectControl } from "./choice-controls";
 import { groupAria, type ControlProps } from "./control-props";
-import { useRequestStrings } from "./strings";
 
 const DateControl = lazyWithRetry(() => import("./date-control"));
-const AttachmentControl = lazyWithRetry(() => import("./attachment-control"));
+const AttachmentControl = lazyWithRetry(() => import("./attachments"));
 
 const textOf = (value: Json | undefined) => (typeof value === "string" ? value : "");
 const numberOf = (value: Json | undefined) => (typeof value === "number" ? value : null);
@@ -101,4 +100,43 @@ export function Control(props: ControlProps) {
     case "attachment":
       return <Suspense fallback={<Skeleton.Button active />}><AttachmentControl {...props} /></Suspense>;
   }
+}
+
+const listOf = (value: Json | undefined) => (Array.isArray(value) ? (value as Option["value"][]) : []);
+const optionsOf = (field: FormField) =>
+  (field.options ?? []).map(({ value, label }) => ({ value, label: visible(label || String(value)) }));
+
+/** An open list uses Tab to choose an option, so leaving the field would undo the last choice. */
+function releaseTabKey(field: HTMLElement | null) {
+  const stopTab = (event: KeyboardEvent) => {
+    if (event.key === "Tab") event.stopPropagation();
+  };
+  field?.addEventListener("keydown", stopTab, { capture: true });
+  return () => field?.removeEventListener("keydown", stopTab, { capture: true });
+}
+
+export function SelectControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
+  const options = optionsOf(field);
+  const common = {
+    ...aria, id, disabled, options, className: "wide",
+    placeholder: visible(field.placeholder ?? "") || undefined,
+    showSearch: { optionFilterProp: "label" },
+    allowClear: !field.required,
+  };
+  if (field.type === "multiselect") {
+    return (
+      <div ref={releaseTabKey}>
+        <Select mode="multiple" {...common} value={listOf(value)} onChange={(selected) => onChange(selected)} />
+      </div>
+    );
+  }
+  const selected = (value ?? undefined) as Option["value"] | undefined;
+  return <Select {...common} value={selected} onChange={(option) => onChange(option)} />;
+}
+
+export function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
+  const common = { ...groupAria(aria), id, options: optionsOf(field), disabled };
+  return field.type === "radio"
+    ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />
+    : <Checkbox.Group {...common} value={listOf(value)} onChange={(selected) => onChange(selected)} />;
 }

@@ -1,5 +1,5 @@
-import { formatBytes } from "./files";
-import type { RequestStrings } from "./strings";
+import type { RequestStrings } from "../strings/use-request-strings";
+import { formatBytes } from "./values";
 
 type FieldStrings = RequestStrings["fieldMessages"];
 

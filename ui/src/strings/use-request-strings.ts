@@ -1,6 +1,6 @@
-import type { Strings } from "../strings";
-import { detail, type Detail } from "../strings/en/detail";
-import { createSectionStrings } from "../strings/section-strings";
+import type { Strings } from "./index";
+import { detail, type Detail } from "./en/detail";
+import { createSectionStrings } from "./section-strings";
 
 export type RequestStrings = Strings & Detail;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aRequest } from "../testing/fake-server";
-import { matchesTarget, targetOf } from "./target";
+import { matchesTarget, targetOf } from "./decisions";
 
 const urgent = (args: Record<string, string | number | boolean>) =>
   aRequest({ priority: "urgent", action: { name: "drop", args } });

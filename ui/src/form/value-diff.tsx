@@ -1,10 +1,10 @@
 import { Button } from "antd";
 import { createElement } from "react";
 import type { Json } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { differences, textSegments, type Difference, type TextSegment } from "./diff";
-import { useRequestStrings } from "./strings";
 
 interface ValueDiffProps {
   before: Json | undefined;

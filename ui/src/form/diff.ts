@@ -1,6 +1,5 @@
 import type { Json } from "../api/types";
-import { isObject } from "./schema-field";
-import { isEqual } from "./values";
+import { isEqual, isObject } from "./values";
 
 /** A path at which two JSON values differ; `undefined` means that the side has no value there. */
 export interface Difference {

@@ -1,13 +1,29 @@
-import { Button, Progress } from "antd";
+import { Button, Image, Progress } from "antd";
 import { useContext, useEffect, useRef, useState, type DragEvent } from "react";
-import { uploadAttachment } from "../api/attachments";
+import { fileAddress, uploadAttachment } from "../api/attachments";
 import { ProblemError } from "../api/call";
+import type { AttachedFile as Attached } from "../api/schema";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
-import AttachedFile from "./attached-file";
-import type { ControlProps } from "./control-props";
+import { RequestIdContext, type ControlProps } from "./control-props";
 import { translateFieldMessage } from "./field-messages";
-import { isFile, isUploading, RequestIdContext, uploadInProgress, formatSize } from "./files";
-import { useRequestStrings, type RequestStrings } from "./strings";
+import { formatSize, isFile, isUploading, uploadInProgress } from "./values";
+
+/** A file that a person attached: its name is a download link, and an image is shown too. */
+export function AttachedFile({ id, file }: { id: string; file: Attached }) {
+  const strings = useRequestStrings();
+  const name = visible(file.name);
+  const address = fileAddress(id, file.number);
+  return (
+    <figure className="attached" data-testid={`attached-${file.number}`}>
+      <figcaption>
+        <a href={address} download={file.name} className="display-link">{name}</a>{" "}
+        <span className="quiet">{formatSize(file.size, strings)}</span>
+      </figcaption>
+      {file.media_type.startsWith("image/") && <Image src={address} alt={name} className="display-image" />}
+    </figure>
+  );
+}
 
 function errorMessage(error: unknown, strings: RequestStrings): string {
   if (!(error instanceof ProblemError)) return strings.refusals.failed;

@@ -1,12 +1,14 @@
 import { Form } from "antd";
 import { useId } from "react";
+import type { FieldProblem } from "../api/call";
 import type { FormField, Json } from "../api/types";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
-import { ValueDiffLine } from "./value-diff";
 import { Control } from "./controls";
-import { isEqual } from "./values";
-import { useRequestStrings, type RequestStrings } from "./strings";
+import { ValueDiffLine } from "./value-diff";
+import { isEqual, messageAt, type Values } from "./values";
+import "./form.css";
 
 interface FieldProps {
   field: FormField;
@@ -89,4 +91,38 @@ export function Field({ field, value, onChange, error, disabled, diff }: FieldPr
       {typeof value === "string" && <HiddenCharacters text={value} />}
     </div>
   );
+}
+
+interface FormFieldsProps {
+  fields: FormField[];
+  values: Values;
+  onChange: (values: Values, changed: string) => void;
+  problems: FieldProblem[];
+  disabled: boolean;
+  /** Show the difference from prefilled values, each with a reset button. */
+  diff?: boolean;
+}
+
+export function FormFields({ fields, values, onChange, problems, disabled, diff = false }: FormFieldsProps) {
+  return (
+    <Form component={false} layout="vertical">
+      {fields.map((field) => (
+        <Field
+          key={field.name}
+          field={field}
+          value={values[field.name]}
+          onChange={(value) => onChange({ ...values, [field.name]: value }, field.name)}
+          error={messageAt(problems, field.name)}
+          disabled={disabled}
+          diff={diff}
+        />
+      ))}
+    </Form>
+  );
+}
+
+/** The error of a field, linked to it by id. */
+export function FieldError({ id, error }: { id: string; error: string | undefined }) {
+  if (!error) return null;
+  return <div id={id} role="alert" className="error-text" data-testid="field-error">{visible(error)}</div>;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { RequestStrings } from "./strings";
+import type { RequestStrings } from "../strings/use-request-strings";
 import { detail as english } from "../strings/en/detail";
 import { ja } from "../strings/ja";
 import { zh } from "../strings/zh";

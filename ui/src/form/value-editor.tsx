@@ -1,14 +1,13 @@
-import { useId, useState } from "react";
+import { Input } from "antd";
+import { useId, useState, type AriaAttributes } from "react";
 import type { FormField, Json } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
-import { visible } from "../widgets/visible";
-import { ValueDiffLine } from "./value-diff";
+import { visible, visibleSource } from "../widgets/visible";
 import { Control } from "./controls";
-import { hintOf } from "./field";
-import { FieldError } from "./field-error";
-import { JsonInput } from "./json-input";
+import { FieldError, hintOf } from "./form-fields";
+import { ValueDiffLine } from "./value-diff";
 import { isEqual } from "./values";
-import { useRequestStrings } from "./strings";
 
 interface ValueEditorProps {
   name: string;
@@ -65,5 +64,52 @@ export function ValueEditor(props: ValueEditorProps) {
       )}
       <FieldError id={`${id}-error`} error={error} />
     </div>
+  );
+}
+
+interface JsonInputProps {
+  id: string;
+  value: Json | undefined;
+  /** A typed text that is not valid JSON (yet). */
+  broken: string | undefined;
+  onChange: (value: Json) => void;
+  onBreak: (text: string) => void;
+  disabled: boolean;
+  aria?: AriaAttributes;
+}
+
+function errorOf(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (failure) {
+    return failure instanceof Error ? failure.message : String(failure);
+  }
+}
+
+/** A JSON editor that keeps the text as typed, valid or not. */
+export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria }: JsonInputProps) {
+  const strings = useRequestStrings();
+  const [text, setText] = useState(() => broken ?? visibleSource(value ?? null));
+  const error = errorOf(text);
+  const change = (input: string) => {
+    setText(input);
+    if (errorOf(input) === null) onChange(JSON.parse(input) as Json);
+    else onBreak(input);
+  };
+  return (
+    <>
+      <Input.TextArea
+        {...aria} id={id} value={text} readOnly={disabled} variant={disabled ? "filled" : "outlined"} className="mono"
+        spellCheck={false} autoSize={{ minRows: 3, maxRows: 20 }} status={error ? "error" : ""}
+        aria-invalid={Boolean(error)}
+        aria-describedby={[aria?.["aria-describedby"], `${id}-json`].filter(Boolean).join(" ")}
+        onChange={(event) => change(event.target.value)}
+      />
+      <div id={`${id}-json`} role="alert" className="error-text" data-testid="json-error">
+        {error && strings.invalidJson(error)}
+      </div>
+      <HiddenCharacters text={text} />
+    </>
   );
 }

@@ -1,0 +1,63 @@
+import type { FieldProblem } from "../api/call";
+import type { AttachedFile } from "../api/schema";
+import type { FormField, Json, JsonObject, Request } from "../api/types";
+import type { RequestStrings } from "../strings/use-request-strings";
+
+export type Values = { readonly [name: string]: Json | undefined };
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
+}
+
+export function isEqual(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+export function fieldsOf(request: Request): FormField[] {
+  return request.form?.fields ?? [];
+}
+
+export function initialValues(fields: FormField[]): Values {
+  return Object.fromEntries(fields.map((field) => [field.name, field.default ?? undefined]));
+}
+
+/** Return the values that a form sends: in field order, without empty ones. */
+export function answerOf(fields: FormField[], values: Values): JsonObject {
+  const answer: JsonObject = {};
+  for (const { name } of fields) {
+    const value = values[name];
+    if (value !== undefined && !isEmpty(value)) answer[name] = value;
+  }
+  return answer;
+}
+
+export function missingFields(fields: FormField[], values: Values): string[] {
+  return fields.filter((field) => field.required && isEmpty(values[field.name])).map((field) => field.name);
+}
+
+/** Return the message for a field, including errors inside its nested values. */
+export function messageAt(problems: FieldProblem[], key: string): string | undefined {
+  const isAt = (field: string) => field === key || field.startsWith(`${key}.`) || field.startsWith(`${key}[`);
+  return problems.find(({ field }) => isAt(field))?.message;
+}
+
+export function isFile(value: Json | undefined): value is AttachedFile & { [key: string]: Json } {
+  return isObject(value) && typeof value.sha256 === "string" && typeof value.number === "number"
+    && typeof value.name === "string" && typeof value.size === "number" && typeof value.media_type === "string";
+}
+
+/** The value of a field while its file is uploading; it cannot be sent. */
+export const uploadInProgress = (name: string) => ({ uploading: name });
+export const isUploading = (value: Json | undefined) => isObject(value) && "uploading" in value;
+
+export function formatBytes(bytes: number, language: string): string {
+  const [unit, size] = bytes < 1024 ? ["byte", bytes] as const
+    : bytes < 1024 * 1024 ? ["kilobyte", bytes / 1024] as const : ["megabyte", bytes / 1024 / 1024] as const;
+  return new Intl.NumberFormat(language || "en", { style: "unit", unit, unitDisplay: unit === "byte" ? "long" : "short", maximumFractionDigits: 1 }).format(size);
+}
+
+export const formatSize = (bytes: number, { language }: RequestStrings) => formatBytes(bytes, language);

@@ -1,0 +1,66 @@
+import type { Decision, Json, JsonObject, Request } from "../api/types";
+import { visible } from "../widgets/visible";
+
+/** Return whether the agent's code asked with a plain `interrupt()` and takes one JSON value. */
+export const isPlainInterrupt = ({ answer_schema }: Request) => answer_schema !== null && answer_schema !== undefined;
+
+/** Return whether text or any JSON is a valid answer, so that there is no form. */
+export const isFreeAnswer = (request: Request) => isPlainInterrupt(request) && !request.schema;
+
+/** Return whether the answer is a boolean, so that two buttons are enough. */
+export const isYesNo = ({ answer_schema }: Request) => answer_schema?.type === "boolean";
+
+/** Return the decisions that have a button. With a form, or with yes and no, a message is not offered. */
+export const offeredDecisions = (request: Request): Decision[] =>
+  isPlainInterrupt(request) && !isFreeAnswer(request) ? request.allowed.filter((decision) => decision !== "respond") : request.allowed;
+
+/** Return the values that "edit" opens: arguments or task; null for a plain form, which is edited in place. */
+export function editableValues(request: Request): JsonObject | null {
+  if (request.action) return request.action.args;
+  if (request.kind === "finish") return { task: request.context?.task ?? "" };
+  return null;
+}
+
+/** Return whether the answer allows something to run. */
+export const allowsExecution = (request: Request) =>
+  Boolean(request.action) || ["approval", "finish", "learning"].includes(request.kind);
+
+/** Return the value that the agent receives for a decision; undefined if it receives only the decision. */
+export function valueSentBy(request: Request, decision: Decision): Json | undefined {
+  const value = isPlainInterrupt(request) ? request.actions[decision]?.value as Json | undefined : undefined;
+  return value === null ? undefined : value;
+}
+
+/** The object of a costly approval; the person types its name to confirm. */
+export interface Target {
+  /** The argument that holds the name; null if the action or the kind is typed. */
+  label: string | null;
+  name: string;
+}
+
+const maxNameLength = 60;
+
+function isName(value: unknown): value is string | number {
+  if (typeof value === "number") return true;
+  return typeof value === "string" && value.trim() !== "" && value.length <= maxNameLength && !value.includes("\n");
+}
+
+/**
+ * Return the name to type before a costly request is approved; null for a routine request.
+ *
+ * The first argument that is a number or a short text is the name; else the action's name, else the kind.
+ */
+export function targetOf(request: Request, args: JsonObject): Target | null {
+  if (request.priority !== "high" && request.priority !== "urgent") return null;
+  if (!allowsExecution(request)) return null;
+  if (!request.action) return { label: null, name: request.kind };
+  const [label, value] = Object.entries(args).find(([, one]) => isName(one)) ?? [];
+  return label === undefined
+    ? { label: null, name: visible(request.action.name) }
+    : { label: visible(label), name: visible(String(value)).trim() };
+}
+
+/** Normalize full-width characters of a Japanese keyboard. */
+const normalize = (text: string) => text.normalize("NFKC").trim();
+
+export const matchesTarget = (target: Target | null, input: string) => target === null || normalize(input) === normalize(target.name);
