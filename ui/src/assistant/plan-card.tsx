@@ -1,6 +1,6 @@
 import { Alert, Button, Flex, Segmented, Tag } from "antd";
 import { memo, useState } from "react";
-import { actorName } from "../request/people";
+import { actorName } from "../request/assignment";
 import { Disclosure } from "../thread/disclosure";
 import { Clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
@@ -8,7 +8,7 @@ import { Approval } from "./approval";
 import { VersionDiff } from "./version-diff";
 import { PlanContentView } from "./plan-content";
 import { versionsOf } from "./diff";
-import { PlanFailedAlert, NoRequestAlert } from "./plan-alerts";
+import { NoRequestAlert, PlanFailedAlert } from "./plan-alerts";
 import { PlanObsoleteAlert } from "./plan-obsolete-alert";
 import type { Feedback, Plan } from "./types";
 import { labelOf, useAssistantStrings } from "./strings";

@@ -1,4 +1,4 @@
-import { actorName } from "../request/people";
+import { actorName } from "../request/assignment";
 import { visible } from "../widgets/visible";
 import type { Source } from "./types";
 import { labelOf, useAssistantStrings } from "./strings";

@@ -1,14 +1,13 @@
 import { Alert, Button, Input, Modal } from "antd";
 import { useId, useState } from "react";
 import type { Request } from "../api/types";
-import { outcomeOf } from "../request/outcome";
+import { outcomeOf, titleOf } from "../request/outcome";
 import { isShortened, signature } from "../request/signature";
-import { titleOf } from "../request/title";
 import { useStrings, type Strings } from "../strings";
 import { JsonValue } from "../widgets/agent-text";
 import { useMessages } from "../widgets/messages";
 import { visible } from "../widgets/visible";
-import type { BulkStatus, BulkDecision } from "./bulk";
+import type { BulkDecision, BulkStatus } from "./bulk";
 import type { InboxState } from "./use-inbox";
 
 /** Return what the decision is about, from the server's data. */

@@ -1,6 +1,6 @@
 import type { BulkItem, BulkOutcome, Decision, Request, Session } from "../api/types";
 import { outcomeOf } from "../request/outcome";
-import { decisionRefusal } from "../request/people";
+import { decisionRefusal } from "../request/assignment";
 import { answerOf, fieldsOf, initialValues } from "../form/values";
 import type { Strings } from "../strings";
 import { visible } from "../widgets/visible";

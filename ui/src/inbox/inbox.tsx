@@ -1,8 +1,7 @@
 import { Empty, type InputRef } from "antd";
 import { Suspense, useEffect, useEffectEvent, useRef } from "react";
 import type { Request } from "../api/types";
-import { outcomeOf } from "../request/outcome";
-import { titleOf } from "../request/title";
+import { outcomeOf, titleOf } from "../request/outcome";
 import { useStrings } from "../strings";
 import { basePath } from "../widgets/base-path";
 import { lazyWithRetry } from "../widgets/lazy";
@@ -10,12 +9,12 @@ import { useNarrow } from "../widgets/media";
 import { useMessages } from "../widgets/messages";
 import { Loading } from "../widgets/loading";
 import { closeRequest } from "./inbox-url";
-import "./inbox.css";
 import { RequestList } from "./request-list";
 import { nextPending } from "./stable-rows";
 import { useListActions, useListKeys, type ListActions } from "./use-list-actions";
 import { useIdle } from "./use-idle";
 import { useInbox, type InboxState } from "./use-inbox";
+import "./inbox.css";
 
 const loadDetail = () => import("../request/request-detail");
 const RequestDetail = lazyWithRetry(() => loadDetail().then((module) => ({ default: module.RequestDetail })));

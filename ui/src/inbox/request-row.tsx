@@ -1,8 +1,7 @@
 import { Checkbox, Tag } from "antd";
 import { memo, useState, type MouseEvent } from "react";
 import type { Request } from "../api/types";
-import { titleOf } from "../request/title";
-import { outcomeOf } from "../request/outcome";
+import { outcomeOf, titleOf } from "../request/outcome";
 import { useStrings, type Strings } from "../strings";
 import { basePath } from "../widgets/base-path";
 import { Countdown, useNow } from "../widgets/time";

@@ -1,7 +1,7 @@
 import { Button, Tag } from "antd";
 import { useState } from "react";
 import { TextDiff } from "../form/value-diff";
-import { actorName, isThreadActor } from "../request/people";
+import { actorName, isThreadActor } from "../request/assignment";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";
 import { learningRunPath, Link, requestPath } from "../widgets/router";

@@ -1,5 +1,5 @@
 import { Tag } from "antd";
-import { actorName } from "../request/people";
+import { actorName } from "../request/assignment";
 import { visible } from "../widgets/visible";
 import type { Feedback } from "./types";
 import { useLearningStrings } from "./strings";

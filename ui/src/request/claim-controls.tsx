@@ -2,8 +2,8 @@ import { Button, Dropdown } from "antd";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { useNarrow } from "../widgets/media";
 import { clock } from "../widgets/time";
+import type { ClaimState } from "./assignment";
 import { KeyLabel } from "./decide-bar";
-import type { ClaimState } from "./use-claim";
 import type { DecisionFormState } from "./use-decision-form";
 
 interface ClaimControlsProps {

@@ -1,13 +1,10 @@
 import { Button } from "antd";
 import type { ReactNode } from "react";
-import type { ActionLook, Decision, Request } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
-import { visible } from "../widgets/visible";
-import { editableValues, offeredDecisions, valueSentBy } from "./decisions";
-import { isChanged, isFollowUpAllowed } from "./draft";
+import type { ActionLook, Decision } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
+import { buttonLabel, decideKeys, editableValues, isFollowUpAllowed, offeredDecisions } from "./decisions";
+import { isChanged } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
-
-export const decideKeys: Record<Decision, string> = { approve: "a", edit: "e", reject: "r", respond: "d" };
 
 /** A button label with its keyboard shortcut. */
 export function KeyLabel({ label, keyName }: { label: string; keyName: string }) {
@@ -58,23 +55,6 @@ export function DecideButton(props: DecideButtonProps) {
       {isSending ? strings.sending : <KeyLabel label={label} keyName={keyName} />}
     </Button>
   );
-}
-
-function defaultLabel(request: Request, decision: Decision, strings: RequestStrings): string {
-  if (request.kind === "finish") return strings.finishDecisions[decision];
-  return decision === "respond" && isFollowUpAllowed(request) ? strings.askAgent : strings.decisions[decision];
-}
-
-const shorten = (text: string) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
-
-/** Return the label of a decision: our own word first, so that an agent's label cannot hide its meaning. */
-export function buttonLabel(request: Request, decision: Decision, strings: RequestStrings): string {
-  const sent = valueSentBy(request, decision);
-  // The label shows the value that the agent's code receives.
-  if (sent !== undefined) return `${strings.decisions[decision]} → ${shorten(visible(JSON.stringify(sent)))}`;
-  const own = defaultLabel(request, decision, strings);
-  const agentLabel = visible(request.actions?.[decision]?.label ?? "").trim();
-  return agentLabel === "" || agentLabel.toLowerCase() === own.toLowerCase() ? own : strings.decisionWithAgentLabel(own, agentLabel);
 }
 
 /** The buttons of all decisions, followed by the actions that are not decisions. */

@@ -2,11 +2,11 @@ import { Alert } from "antd";
 import { messageAt } from "../form/values";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
+import type { ClaimState } from "./assignment";
 import { editableValues } from "./decisions";
 import { draftText, isEdited, keysOf } from "./draft";
 import { OutcomeLines, useRequestOutcome } from "./ending";
 import { RefusalAlert } from "./refusal-alert";
-import type { ClaimState } from "./use-claim";
 import type { DecisionFormState } from "./use-decision-form";
 
 /** Shown when the request ended while its form was open: who decided, and what followed. */

@@ -1,4 +1,6 @@
 import type { Decision, Json, JsonObject, Request } from "../api/types";
+import { renderedFields } from "../form/schema-field";
+import type { RequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
 
 /** Return whether the agent's code asked with a plain `interrupt()` and takes one JSON value. */
@@ -13,6 +15,21 @@ export const isYesNo = ({ answer_schema }: Request) => answer_schema?.type === "
 /** Return the decisions that have a button. With a form, or with yes and no, a message is not offered. */
 export const offeredDecisions = (request: Request): Decision[] =>
   isPlainInterrupt(request) && !isFreeAnswer(request) ? request.allowed.filter((decision) => decision !== "respond") : request.allowed;
+
+/** Return whether the answer can only be given as free JSON. */
+export const answersJson = (request: Request) =>
+  Boolean(request.schema) && renderedFields(request).length === 0 && !isYesNo(request);
+
+/** Return whether a message to the agent is an alternative to approval and not the answer itself. */
+export const isFollowUpAllowed = (request: Request) =>
+  !isPlainInterrupt(request) && request.allowed.includes("respond") && request.allowed.includes("approve");
+
+/** Return whether the message is the answer and is shown among the fields. */
+export const takesMessageAsAnswer = (request: Request) => offeredDecisions(request).includes("respond") && !isFollowUpAllowed(request);
+
+/** Return whether there is anything to fill in. */
+export const hasAnswer = (request: Request) =>
+  renderedFields(request).length > 0 || answersJson(request) || takesMessageAsAnswer(request);
 
 /** Return the values that "edit" opens: arguments or task; null for a plain form, which is edited in place. */
 export function editableValues(request: Request): JsonObject | null {
@@ -29,6 +46,25 @@ export const allowsExecution = (request: Request) =>
 export function valueSentBy(request: Request, decision: Decision): Json | undefined {
   const value = isPlainInterrupt(request) ? request.actions[decision]?.value as Json | undefined : undefined;
   return value === null ? undefined : value;
+}
+
+export const decideKeys: Record<Decision, string> = { approve: "a", edit: "e", reject: "r", respond: "d" };
+
+function defaultLabel(request: Request, decision: Decision, strings: RequestStrings): string {
+  if (request.kind === "finish") return strings.finishDecisions[decision];
+  return decision === "respond" && isFollowUpAllowed(request) ? strings.askAgent : strings.decisions[decision];
+}
+
+const shorten = (text: string) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
+
+/** Return the label of a decision: our own word first, so that an agent's label cannot hide its meaning. */
+export function buttonLabel(request: Request, decision: Decision, strings: RequestStrings): string {
+  const sent = valueSentBy(request, decision);
+  // The label shows the value that the agent's code receives.
+  if (sent !== undefined) return `${strings.decisions[decision]} → ${shorten(visible(JSON.stringify(sent)))}`;
+  const own = defaultLabel(request, decision, strings);
+  const agentLabel = visible(request.actions?.[decision]?.label ?? "").trim();
+  return agentLabel === "" || agentLabel.toLowerCase() === own.toLowerCase() ? own : strings.decisionWithAgentLabel(own, agentLabel);
 }
 
 /** The object of a costly approval; the person types its name to confirm. */

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { isEqual } from "../form/values";
 import { draftText, initialDraft, type Draft } from "./draft";
@@ -17,6 +18,11 @@ interface StoredDraft {
 export interface Owner {
   tenant: string;
   name: string;
+}
+
+export function useOwner(): Owner {
+  const session = useSession().data;
+  return { tenant: session?.tenant ?? "", name: session?.name ?? "" };
 }
 
 const part = encodeURIComponent;

@@ -3,7 +3,7 @@ import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
 import { renderedFields } from "../form/schema-field";
 import { answerOf, initialValues, isEqual, isUploading, missingFields, type Values } from "../form/values";
 import type { RequestStrings } from "../strings/use-request-strings";
-import { editableValues, isFreeAnswer, isPlainInterrupt, isYesNo, offeredDecisions } from "./decisions";
+import { answersJson, editableValues, isFollowUpAllowed, isFreeAnswer, isYesNo, takesMessageAsAnswer } from "./decisions";
 
 /** The step that is open: the decision itself, or the last step before it is sent. */
 export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "confirming" | "reassigning";
@@ -35,24 +35,9 @@ export function initialDraft(request: Request): Draft {
   };
 }
 
-/** Return whether the answer can only be given as free JSON. */
-export const answersJson = (request: Request) =>
-  Boolean(request.schema) && renderedFields(request).length === 0 && !isYesNo(request);
-
-/** Return whether a message to the agent is an alternative to approval and not the answer itself. */
-export const isFollowUpAllowed = (request: Request) =>
-  !isPlainInterrupt(request) && request.allowed.includes("respond") && request.allowed.includes("approve");
-
-/** Return whether the message is the answer and is shown among the fields. */
-export const takesMessageAsAnswer = (request: Request) => offeredDecisions(request).includes("respond") && !isFollowUpAllowed(request);
-
 /** Return whether the answer would contain neither a message nor form values. */
 export const lacksMessage = (request: Request, draft: Draft) =>
   !(draft.asJson && isFreeAnswer(request)) && !draft.message.trim() && (isFollowUpAllowed(request) || renderedFields(request).length === 0);
-
-/** Return whether there is anything to fill in. */
-export const hasAnswer = (request: Request) =>
-  renderedFields(request).length > 0 || answersJson(request) || takesMessageAsAnswer(request);
 
 function dataOf(request: Request, draft: Draft): Json | undefined {
   if (isYesNo(request)) return undefined;

@@ -4,9 +4,9 @@ import type { Request } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { JsonValue } from "../widgets/agent-text";
 import { clock } from "../widgets/time";
+import { actorName } from "./assignment";
 import { allowsExecution } from "./decisions";
 import { outcomeOf, reasonOf } from "./outcome";
-import { actorName } from "./people";
 import { useHistory, type HistoryEvent } from "./use-history";
 
 export interface RequestOutcome {

@@ -3,9 +3,8 @@ import { useEffect } from "react";
 import type { Erased, Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { clock } from "../widgets/time";
-import { dropAllDrafts } from "./draft-store";
-import { actorName } from "./people";
-import { useOwner } from "./use-decision-form";
+import { actorName } from "./assignment";
+import { dropAllDrafts, useOwner } from "./draft-store";
 
 /** Show when, by whom and by which rule a request was erased, and remove its local drafts. */
 export function RequestErasureNote({ request }: { request: Request }) {

@@ -5,12 +5,11 @@ import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
 import { Link, threadPagePath } from "../widgets/router";
 import { visible } from "../widgets/visible";
+import { actorName, isThreadActor, namesOf, useClaimant } from "./assignment";
 import { Deadline } from "./deadline";
 import { translateGateText } from "./finish-gate";
-import { actorName, isThreadActor, namesOf } from "./people";
+import { isFullyErased } from "./outcome";
 import { RelativeTime } from "./timestamp";
-import { isFullyErased } from "./title";
-import { useClaimant } from "./use-claim";
 
 interface RequestHeaderProps {
   id: string;

@@ -6,8 +6,8 @@ import { useRequestStrings, type RequestStrings } from "../strings/use-request-s
 import { Loading } from "../widgets/loading";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
+import { actorName, namesOf } from "./assignment";
 import { decisionLabel, reasonOf } from "./outcome";
-import { actorName, namesOf } from "./people";
 import { RefusalAlert } from "./refusal-alert";
 import { Timestamp } from "./timestamp";
 import { useHistory, type HistoryEvent } from "./use-history";

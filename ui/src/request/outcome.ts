@@ -3,7 +3,8 @@ import type { Decision, Request } from "../api/types";
 import type { Strings } from "../strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { actorName } from "./people";
+import { actorName } from "./assignment";
+import { translateGateText } from "./finish-gate";
 
 /** Return the label of a decision that was made; decisions at the finish gate have their own labels. */
 export const decisionLabel = (kind: Request["kind"], decision: Decision, strings: Strings) =>
@@ -31,3 +32,10 @@ export function reasonOf(reason: string, strings: Strings): string {
   if (reason === "the run failed") return strings.runFailed;
   return visible(reason.replace(/^the thread was cancelled/, strings.threadCancelled));
 }
+
+/** Return whether the whole request was erased, and not only one person's part of it. */
+export const isFullyErased = ({ erased }: Request) => Boolean(erased && erased.rule !== "person");
+
+/** Return the title to show; the title of an erased request is not an agent's text. */
+export const titleOf = (request: Request, strings: Strings) =>
+  (isFullyErased(request) ? strings.erasedTitle : visible(translateGateText(request.title, request, strings)));

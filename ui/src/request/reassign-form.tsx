@@ -2,10 +2,9 @@ import { Button, Form, Input, Select } from "antd";
 import { useId, useState } from "react";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { useMessages } from "../widgets/messages";
+import { namesOf, useAssignment } from "./assignment";
 import { KeyLabel } from "./decide-bar";
-import { namesOf } from "./people";
 import { RefusalAlert } from "./refusal-alert";
-import { useAssignment } from "./use-claim";
 import type { DecisionFormState } from "./use-decision-form";
 
 interface ReassignFormProps {

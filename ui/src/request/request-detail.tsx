@@ -12,16 +12,15 @@ import { AgentContext } from "./agent-context";
 import { CollapsibleFacts } from "./collapsible-facts";
 import { DecisionForm } from "./decision-form";
 import { DecisionRecord } from "./decision-record";
+import { hasAnswer } from "./decisions";
 import { Deliveries } from "./deliveries";
-import { hasAnswer } from "./draft";
-import { dropDraft } from "./draft-store";
+import { dropDraft, useOwner } from "./draft-store";
 import { RequestErasureNote } from "./erasure-note";
 import { Facts } from "./facts";
 import { RequestHeader } from "./heading";
 import { History } from "./history";
-import { isFullyErased } from "./title";
+import { isFullyErased } from "./outcome";
 import { UnsentDrafts } from "./unsent-drafts";
-import { useOwner } from "./use-decision-form";
 import "./request.css";
 
 interface RequestDetailOptions {

@@ -3,8 +3,7 @@ import { useState } from "react";
 import type { Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
-import { removeDraft, unsentDrafts } from "./draft-store";
-import { useOwner } from "./use-decision-form";
+import { removeDraft, unsentDrafts, useOwner } from "./draft-store";
 
 interface UnsentDraftsProps {
   id: string;

@@ -4,11 +4,10 @@ import type { Decision, JsonObject, Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { editableValues, matchesTarget, targetOf, type Target } from "./decisions";
-import { isChanged, isFollowUpAllowed, type Draft, type Mode } from "./draft";
-import { useDraft, type Owner } from "./draft-store";
-import { decisionRefusal } from "./people";
-import { useClaimant } from "./use-claim";
+import { decisionRefusal, useClaimant } from "./assignment";
+import { editableValues, isFollowUpAllowed, matchesTarget, targetOf, type Target } from "./decisions";
+import { isChanged, type Draft, type Mode } from "./draft";
+import { useDraft, useOwner } from "./draft-store";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
 
 /** The state of an open request's form, and all actions on it. */
@@ -33,11 +32,6 @@ export interface DecisionFormState {
   start: (decision: Decision) => void;
   back: () => void;
   confirm: () => void;
-}
-
-export function useOwner(): Owner {
-  const session = useSession().data;
-  return { tenant: session?.tenant ?? "", name: session?.name ?? "" };
 }
 
 function useBlockedReason(request: Request): string | null {

@@ -1,10 +1,9 @@
 import type { Decision } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
-import { buttonLabel, decideKeys } from "./decide-bar";
-import { editableValues, isFreeAnswer, offeredDecisions } from "./decisions";
-import { isChanged, lacksMessage, takesMessageAsAnswer } from "./draft";
-import type { ClaimState } from "./use-claim";
+import type { ClaimState } from "./assignment";
+import { buttonLabel, decideKeys, editableValues, isFreeAnswer, offeredDecisions, takesMessageAsAnswer } from "./decisions";
+import { isChanged, lacksMessage } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
 
 /** Return the decision that Ctrl+Enter submits from inside a form. */

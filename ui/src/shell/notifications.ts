@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef } from "react";
 import type { FeedEvent, Request } from "../api/types";
-import { titleOf } from "../request/title";
+import { titleOf } from "../request/outcome";
 import { useStrings } from "../strings";
 import { usePreference } from "../widgets/preference";
 import { go, requestPath } from "../widgets/router";

@@ -5,7 +5,7 @@ import { useRunAction } from "../api/threads";
 import type { Thread } from "../api/types";
 import { ConfirmStop } from "../operations/confirm-stop";
 import { KeyLabel } from "../request/decide-bar";
-import { actorName } from "../request/people";
+import { actorName } from "../request/assignment";
 import { useStrings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { Problem } from "../widgets/problem";

@@ -1,6 +1,6 @@
 import { Card, Descriptions } from "antd";
 import type { Json, Thread } from "../api/types";
-import { actorName } from "../request/people";
+import { actorName } from "../request/assignment";
 import { useStrings } from "../strings";
 import { JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";

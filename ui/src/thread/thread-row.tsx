@@ -1,5 +1,5 @@
 import type { Request, ThreadSummary } from "../api/types";
-import { titleOf } from "../request/title";
+import { titleOf } from "../request/outcome";
 import { useStrings } from "../strings";
 import { Link, threadPagePath } from "../widgets/router";
 import { visible } from "../widgets/visible";
