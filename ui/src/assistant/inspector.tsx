@@ -1,7 +1,7 @@
 import { Button, Drawer, Segmented } from "antd";
 import { useState } from "react";
 import { useNarrow } from "../widgets/media";
-import { Clock } from "../widgets/time";
+import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { MemoryHistory } from "./memory-history";
 import { ConfirmClear } from "./confirm-clear";
@@ -26,7 +26,7 @@ function Runs({ runs, actions }: RunsProps) {
     <ul className="inspector-rows">
       {runs.map(({ workflow, status, at, error }) => (
         <li key={workflow} data-testid="memory-run" data-status={status}>
-          <div><strong>{visible(nameOf(workflow))}</strong> <span className="quiet">{labelOf(strings.planStatuses, status)}{at && <> · <Clock at={at} /></>}</span></div>
+          <div><strong>{visible(nameOf(workflow))}</strong> <span className="quiet">{labelOf(strings.planStatuses, status)}{at && <> · <Timestamp at={at} /></>}</span></div>
           {error && <p className="error-text">{visible(error)}</p>}
         </li>
       ))}

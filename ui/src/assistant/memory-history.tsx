@@ -1,6 +1,6 @@
 import { Button, Flex } from "antd";
 import { isStatus } from "../api/call";
-import { Clock } from "../widgets/time";
+import { Timestamp } from "../widgets/time";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
@@ -45,7 +45,7 @@ export function MemoryHistory({ id, of, onAll }: MemoryHistoryProps) {
       <ol className="inspector-rows detail">
         {changes.map((change) => (
           <li key={change.number} data-testid="memory-change" data-op={change.op} data-key={change.key}>
-            <div><strong>{visible(change.title || change.key)}</strong> <span className="quiet">{labelOf(strings.changeTypes, change.op)} · <Clock at={change.at} /></span></div>
+            <div><strong>{visible(change.title || change.key)}</strong> <span className="quiet">{labelOf(strings.changeTypes, change.op)} · <Timestamp at={change.at} /></span></div>
             <Values change={change} />
             <Provenance source={change.source} />
           </li>

@@ -1,5 +1,5 @@
 import { Button, Flex, Tag } from "antd";
-import { Clock } from "../widgets/time";
+import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { Provenance } from "./provenance";
 import type { MemoryItem } from "./types";
@@ -35,7 +35,7 @@ function Item({ item, assistant, onWhy }: ItemProps) {
       {error && <p className="error-text">{visible(error)}</p>}
       <div className="item-facts quiet">
         {source && isKnown && <Provenance source={source} />}
-        {observedAt && <Clock at={observedAt} />}
+        {observedAt && <Timestamp at={observedAt} />}
         {freshUntil && isFresh && <span>{strings.freshUntil(new Date(freshUntil).toLocaleTimeString(strings.language, { hour: "2-digit", minute: "2-digit" }))}</span>}
         {scope === "user" && <span>{strings.userScope}</span>}
       </div>

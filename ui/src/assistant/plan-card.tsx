@@ -2,7 +2,7 @@ import { Alert, Button, Flex, Segmented, Tag } from "antd";
 import { memo, useState } from "react";
 import { actorName } from "../request/assignment";
 import { Disclosure } from "../thread/disclosure";
-import { Clock } from "../widgets/time";
+import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { Approval } from "./approval";
 import { VersionDiff } from "./version-diff";
@@ -39,7 +39,7 @@ function PlanFeedback({ id, feedback }: { id: string; feedback: Feedback[] }) {
           <li key={one.id} data-testid="feedback">
             <div>“{visible(one.text)}”</div>
             <div className="quiet">
-              {actorName(one.by, strings)} · <Clock at={one.at} /> · {one.addressedIn === null ? strings.notAddressed : strings.addressedInVersion(one.addressedIn)}
+              {actorName(one.by, strings)} · <Timestamp at={one.at} /> · {one.addressedIn === null ? strings.notAddressed : strings.addressedInVersion(one.addressedIn)}
             </div>
           </li>
         ))}
@@ -101,7 +101,7 @@ export const PlanCard = memo(function PlanCard({ id, plan, title, pendingCommand
         <h2>{visible(title ?? strings.plan)}</h2>
         <Status status={status} />
         <Versions plan={plan} selected={content.version} show={show} />
-        {plan.updatedAt && <span className="quiet"><Clock at={plan.updatedAt} /></span>}
+        {plan.updatedAt && <span className="quiet"><Timestamp at={plan.updatedAt} /></span>}
       </header>
       {!isNewest && (
         <Flex gap="small" align="center" wrap className="quiet">
@@ -116,7 +116,7 @@ export const PlanCard = memo(function PlanCard({ id, plan, title, pendingCommand
         : <PlanContentView content={content} runs={isNewest && status === "executing"} isStopped={isNewest && status === "failed" && approval !== null} />}
       {before && !(isNewest && status === "planning") && <VersionDiff id={id} before={before} after={content} />}
       <PlanFeedback id={id} feedback={plan.feedback} />
-      {approval && <p className="quiet" data-testid="plan-approved">{strings.approvedBy(actorName(approval.by, strings))} · <Clock at={approval.at} /></p>}
+      {approval && <p className="quiet" data-testid="plan-approved">{strings.approvedBy(actorName(approval.by, strings))} · <Timestamp at={approval.at} /></p>}
       {isNewest && request && <Approval key={request.id} plan={plan} id={request.id} edits={edits === plan.version} onDecided={onDecided} />}
     </section>
   );

@@ -2,7 +2,7 @@ import { Button, Empty } from "antd";
 import { useState } from "react";
 import { Disclosure } from "../thread/disclosure";
 import { AgentText } from "../widgets/agent-text";
-import { Clock } from "../widgets/time";
+import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { BulletRow } from "./bullet-row";
 import { EditBullet } from "./edit-bullet";
@@ -36,7 +36,7 @@ function RejectedBullets({ rejected }: { rejected: Playbook["rejected"] }) {
       <ul className="learn-list">
         {rejected.map(({ text, at, reason }) => (
           <li key={`${at} ${text}`}>
-            <AgentText text={text} /> <span className="quiet"><Clock at={at} />{reason && ` · “${visible(reason)}”`}</span>
+            <AgentText text={text} /> <span className="quiet"><Timestamp at={at} />{reason && ` · “${visible(reason)}”`}</span>
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import { actorName, isThreadActor } from "../request/assignment";
 import { AgentText } from "../widgets/agent-text";
 import { Problem } from "../widgets/problem";
 import { learningRunPath, Link, requestPath } from "../widgets/router";
-import { Clock } from "../widgets/time";
+import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { useChange } from "./api";
 import { Confirm } from "./confirm";
@@ -78,7 +78,7 @@ export function EntryView({ entry, playbook, of }: EntryProps) {
     <li data-testid="entry" data-version={version} data-op={op}>
       <div className="entry-head">
         <Tag color={colours[op] ?? "default"} variant="outlined">{strings.operations[op]}</Tag>
-        <span className="quiet">{strings.versionOf(version)} · <Clock at={at} /> · <span data-testid="entry-by"><EntryAuthor entry={entry} /></span></span>
+        <span className="quiet">{strings.versionOf(version)} · <Timestamp at={at} /> · <span data-testid="entry-by"><EntryAuthor entry={entry} /></span></span>
         {undoes !== null && <span className="quiet">{strings.undoesVersion(undoes)}</span>}
         <TagCounts tags={of === undefined ? tags : tags.filter(({ bullet }) => bullet === of)} />
       </div>

@@ -1,11 +1,11 @@
 import { Alert, Card, Tag } from "antd";
 import type { Request } from "../api/types";
 import { TextDiff } from "../form/value-diff";
-import { ArgumentEditor, type EditingState } from "../request/facts";
+import { ArgumentEditor, type EditingState } from "../request/argument-editor";
 import { isEqual, isObject } from "../form/values";
 import { Prose } from "../thread/prose";
 import { visible } from "../widgets/visible";
-import { SimilarBullets, EvidenceList, SourceRun, TrialResult } from "./evidence";
+import { EvidenceList, SimilarBullets, SourceRun, TrialResult } from "./evidence";
 import { FeedbackSummary } from "./feedback-summary";
 import type { LearningProposal } from "./proposal";
 import type { ProposalContext } from "./types";

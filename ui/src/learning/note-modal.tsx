@@ -1,7 +1,7 @@
 import { Modal } from "antd";
 import { isStatus } from "../api/call";
 import { Prose } from "../thread/prose";
-import { Clock } from "../widgets/time";
+import { Timestamp } from "../widgets/time";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
@@ -22,7 +22,7 @@ export default function NoteModal({ note, onClose }: { note: Reference; onClose:
       closable={{ "aria-label": strings.closeNote }}
     >
       <div className="note">
-        <p className="quiet">{strings.noteSource(from)} · {visible(noteId)}{data && <> · <Clock at={data.createdAt} /></>}</p>
+        <p className="quiet">{strings.noteSource(from)} · {visible(noteId)}{data && <> · <Timestamp at={data.createdAt} /></>}</p>
         {isStatus(error, 404)
           ? <Problem error={error} title={strings.noteMissing(from, visible(noteId))} />
           : error && !data && <Problem error={error} retry={() => void refetch()} />}

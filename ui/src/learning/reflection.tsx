@@ -1,7 +1,7 @@
 import { Alert } from "antd";
 import { Disclosure } from "../thread/disclosure";
 import { AgentText } from "../widgets/agent-text";
-import { Clock } from "../widgets/time";
+import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import type { ReflectionSummary, Turn } from "./types";
 import { useLearningStrings } from "./strings";
@@ -48,7 +48,7 @@ export function SkippedProposals({ turn: { runId, phase, reflected, insights, su
           <ul className="learn-list">
             {suppressed.map(({ text, reason, at }) => (
               <li key={text}>
-                <AgentText text={text} /> <span className="quiet">{at && <>{strings.rejectedLabel} <Clock at={at} /></>}{reason && ` · ${visible(reason)}`}</span>
+                <AgentText text={text} /> <span className="quiet">{at && <>{strings.rejectedLabel} <Timestamp at={at} /></>}{reason && ` · ${visible(reason)}`}</span>
               </li>
             ))}
           </ul>

@@ -1,4 +1,4 @@
-import { Card } from "antd";
+import { Card, Input, Segmented } from "antd";
 import { useId } from "react";
 import type { Request } from "../api/types";
 import { RequestIdContext } from "../form/control-props";
@@ -7,11 +7,40 @@ import { renderedFields } from "../form/schema-field";
 import { JsonInput } from "../form/value-editor";
 import { messageAt } from "../form/values";
 import { useRequestStrings } from "../strings/use-request-strings";
+import { HiddenCharacters } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { answersJson, hasAnswer, isFreeAnswer, takesMessageAsAnswer } from "./decisions";
-import { MessageInput } from "./message-input";
-import { PlainAnswer } from "./plain-answer";
 import type { DecisionFormState } from "./use-decision-form";
+
+interface MessageInputProps {
+  form: DecisionFormState;
+  part: "message" | "reason";
+  label: string;
+  testId?: string;
+}
+
+/** A text for the agent, sent exactly as typed. */
+export function MessageInput({ form, part, label, testId }: MessageInputProps) {
+  const { draft, change, decision, isLocked } = form;
+  const id = useId();
+  const error = messageAt(decision.problems, "message");
+  return (
+    <div data-testid="field-message" data-invalid={Boolean(error)} className="message-input">
+      <label htmlFor={id}>{label}</label>
+      <Input.TextArea
+        id={id} value={draft[part]} readOnly={isLocked} variant={isLocked ? "filled" : "outlined"} data-testid={testId}
+        autoSize={{ minRows: 2, maxRows: 10 }}
+        status={error ? "error" : ""} aria-invalid={Boolean(error)} aria-describedby={error ? `${id}-error` : undefined}
+        onChange={(event) => {
+          change({ [part]: event.target.value });
+          decision.clearProblem("message");
+        }}
+      />
+      <HiddenCharacters text={draft[part]} />
+      <FieldError id={`${id}-error`} error={error} />
+    </div>
+  );
+}
 
 function JsonAnswer({ form }: { form: DecisionFormState }) {
   const { draft, change, decision, isLocked } = form;
@@ -32,6 +61,25 @@ function JsonAnswer({ form }: { form: DecisionFormState }) {
       />
       <FieldError id={`${id}-error`} error={error} />
     </div>
+  );
+}
+
+/** The answer to a plain interrupt: a text, or any JSON. */
+function PlainAnswer({ form }: { form: DecisionFormState }) {
+  const { draft, change, isLocked } = form;
+  const strings = useRequestStrings();
+  return (
+    <>
+      <Segmented
+        disabled={isLocked} value={draft.asJson ? "json" : "words"} aria-label={strings.answerFormat}
+        options={[
+          { value: "words", label: <span data-testid="answer-words">{strings.answerText}</span> },
+          { value: "json", label: <span data-testid="answer-json">JSON</span> },
+        ]}
+        onChange={(format) => change({ asJson: format === "json" })}
+      />
+      {draft.asJson ? <JsonAnswer form={form} /> : <MessageInput form={form} part="message" label={strings.yourAnswer} />}
+    </>
   );
 }
 

@@ -1,55 +1,15 @@
 import { Card, Descriptions, Tag } from "antd";
-import type { FieldProblem } from "../api/call";
+import type { ReactNode } from "react";
 import type { Json, Request } from "../api/types";
-import { fieldOfArgument } from "../form/schema-field";
-import { ValueEditor } from "../form/value-editor";
-import { isEqual, messageAt, type Values } from "../form/values";
+import { isEqual, type Values } from "../form/values";
 import { LearningFacts } from "../learning/facts";
 import { learningProposalOf } from "../learning/proposal";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
+import { ArgumentEditor, type EditingState } from "./argument-editor";
 import { editableValues } from "./decisions";
-import { editKey, type Draft } from "./draft";
-import { Signature } from "./signature";
-
-export interface EditingState {
-  draft: Draft;
-  onChange: (change: Partial<Draft>, changed: string) => void;
-  onEnter: () => void;
-  problems: FieldProblem[];
-  disabled: boolean;
-}
-
-interface ArgumentEditorProps {
-  request: Request;
-  name: string;
-  before: Json;
-  editing: EditingState;
-}
-
-/** The editor of one argument. */
-export function ArgumentEditor({ request, name, before, editing }: ArgumentEditorProps) {
-  const { draft, onChange, onEnter, problems, disabled } = editing;
-  const key = editKey(request, name);
-  return (
-    <ValueEditor
-      name={name}
-      field={fieldOfArgument(request.action?.schema, name, before)}
-      before={before}
-      value={draft.edited[name]}
-      broken={draft.broken[key]}
-      onChange={(value, text) => {
-        const { [key]: _mended, ...rest } = draft.broken;
-        const broken = text === undefined ? rest : { ...rest, [key]: text };
-        onChange({ edited: { ...draft.edited, [name]: value }, broken }, key);
-      }}
-      onEnter={onEnter}
-      disabled={disabled}
-      error={messageAt(problems, key)}
-    />
-  );
-}
+import { Signature, signature } from "./signature";
 
 function row(request: Request, name: string, before: Json, editing: EditingState | undefined) {
   const children = editing
@@ -109,4 +69,16 @@ export function Facts(props: FactsProps) {
   const learning = learningProposalOf(props.request);
   if (learning) return <LearningFacts request={props.request} editing={props.editing} {...learning} />;
   return props.request.kind === "finish" ? <FinishFacts {...props} /> : <ActionFacts {...props} />;
+}
+
+/** Hide the facts of a call behind its signature where they are already shown in other words. */
+export function CollapsibleFacts({ request, isCollapsed, children }: { request: Request; isCollapsed: boolean; children: ReactNode }) {
+  const learning = learningProposalOf(request);
+  if (!isCollapsed || !request.action) return children;
+  return (
+    <details className="compact collapsible-facts">
+      <summary>{learning ? <AgentText text={learning.result.text} /> : <code>{signature(request.action.name, request.action.args)}</code>}</summary>
+      {children}
+    </details>
+  );
 }

@@ -1,16 +1,17 @@
-import { Timeline } from "antd";
+import { Button, Flex, Tag, Timeline } from "antd";
 import { useState } from "react";
+import { useDeliveries, useHistory, useRedeliver, type Delivery, type DeliveryAttempt, type HistoryEvent } from "../api/history";
 import type { auditEvents, feedEvents } from "../api/schema";
+import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { Loading } from "../widgets/loading";
-import { clock } from "../widgets/time";
+import { explain } from "../widgets/problem";
+import { clock, Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName, namesOf } from "./assignment";
+import { RefusalAlert } from "./notices";
 import { decisionLabel, reasonOf } from "./outcome";
-import { RefusalAlert } from "./refusal-alert";
-import { Timestamp } from "./timestamp";
-import { useHistory, type HistoryEvent } from "./use-history";
 
 type EventName = (typeof feedEvents)[number] | (typeof auditEvents)[number];
 
@@ -42,7 +43,7 @@ function describeEvent({ type, changed }: HistoryEvent, kind: Request["kind"], s
   }
 }
 
-const colours: Record<string, "green" | "red" | "blue"> = {
+const eventColours: Record<string, "green" | "red" | "blue"> = {
   "request.completed": "green", "request.cancelled": "red", "request.expired": "red", "request.created": "blue",
 };
 
@@ -68,7 +69,7 @@ function HistoryEvents({ request }: { request: Request }) {
   if (error) return <RefusalAlert error={error} retry={() => void refetch()} />;
   if (!data) return <Loading title={false} paragraph={{ rows: 2 }} />;
   const items = data.map((event) => ({
-    key: event.id, color: colours[event.type] ?? "gray", content: <HistoryEntry event={event} kind={request.kind} />,
+    key: event.id, color: eventColours[event.type] ?? "gray", content: <HistoryEntry event={event} kind={request.kind} />,
   }));
   return <Timeline items={items} />;
 }
@@ -81,6 +82,63 @@ export function History({ request }: { request: Request }) {
     <details className="history" data-testid="history" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="quiet">{strings.history}</summary>
       {open && <HistoryEvents request={request} />}
+    </details>
+  );
+}
+
+const deliveryColours: Record<Delivery["status"], string> = {
+  queued: "processing", waiting: "warning", delivered: "success", failed: "error", gone: "error", disabled: "default",
+};
+
+function AttemptItem({ attempt }: { attempt: DeliveryAttempt }) {
+  const strings = useRequestStrings();
+  const { at, by, error, code, next_at: next } = attempt;
+  const result = attempt.status === "queued" ? strings.redeliveredBy(visible(by ?? "")) : visible(error ?? String(code ?? ""));
+  return (
+    <li data-testid="delivery-attempt" data-status={attempt.status}>
+      <Timestamp at={at} /> · {result}
+      {next && <> · {strings.nextAttempt} <Timestamp at={next} /></>}
+    </li>
+  );
+}
+
+function DeliveryItem({ delivery, request }: { delivery: Delivery; request: Request }) {
+  const strings = useRequestStrings();
+  const session = useSession().data;
+  const redeliver = useRedeliver(request);
+  return (
+    <li data-testid="delivery" data-id={delivery.id} data-status={delivery.status}>
+      <Flex gap="small" wrap align="center">
+        <Tag color={deliveryColours[delivery.status]}>{strings.deliveryStatuses[delivery.status]}</Tag>
+        <code>{visible(delivery.type)}</code>
+        <span>{visible(delivery.host)}</span>
+        {session?.role === "admin" && (
+          <Button
+            size="small" loading={redeliver.isPending || delivery.status === "queued"} data-testid="redeliver"
+            onClick={() => redeliver.mutate(delivery)}
+          >
+            {strings.redeliver}
+          </Button>
+        )}
+      </Flex>
+      {redeliver.error && <div className="error-text" role="alert">{explain(redeliver.error, strings)}</div>}
+      <ul className="quiet tries">{delivery.tries.map((attempt) => <AttemptItem key={`${attempt.at} ${attempt.status}`} attempt={attempt} />)}</ul>
+    </li>
+  );
+}
+
+/** The webhook deliveries of this request and their attempts; nothing if there were none. */
+export function Deliveries({ request }: { request: Request }) {
+  const strings = useRequestStrings();
+  const items = useDeliveries(request).data?.items ?? [];
+  if (items.length === 0) return null;
+  const troubled = items.filter(({ status }) => status !== "delivered").length;
+  return (
+    <details className="history" data-testid="deliveries">
+      <summary className="quiet">{strings.deliveries(items.length, troubled)}</summary>
+      <ul className="deliveries">
+        {items.map((delivery) => <DeliveryItem key={delivery.id} delivery={delivery} request={request} />)}
+      </ul>
     </details>
   );
 }

@@ -9,18 +9,15 @@ import { Problem } from "../widgets/problem";
 import { Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { AgentContext } from "./agent-context";
-import { CollapsibleFacts } from "./collapsible-facts";
 import { DecisionForm } from "./decision-form";
 import { DecisionRecord } from "./decision-record";
 import { hasAnswer } from "./decisions";
-import { Deliveries } from "./deliveries";
 import { dropDraft, useOwner } from "./draft-store";
-import { RequestErasureNote } from "./erasure-note";
-import { Facts } from "./facts";
+import { CollapsibleFacts, Facts } from "./facts";
 import { RequestHeader } from "./heading";
-import { History } from "./history";
+import { Deliveries, History } from "./history";
+import { RequestErasureNote, UnsentDrafts } from "./notices";
 import { isFullyErased } from "./outcome";
-import { UnsentDrafts } from "./unsent-drafts";
 import "./request.css";
 
 interface RequestDetailOptions {

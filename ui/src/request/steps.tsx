@@ -3,10 +3,10 @@ import { useId } from "react";
 import type { Decision, Request } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useKeys } from "../widgets/keys";
+import { MessageInput } from "./answer-area";
 import { DecideButton, KeyLabel } from "./decide-bar";
 import { buttonLabel } from "./decisions";
 import { isChanged } from "./draft";
-import { MessageInput } from "./message-input";
 import type { DecisionFormState } from "./use-decision-form";
 
 interface ConfirmBarProps {

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { isStatus } from "../api/call";
 import { useThread } from "../api/threads";
 import type { Thread } from "../api/types";
-import { ThreadErasureNote } from "../request/erasure-note";
+import { ThreadErasureNote } from "../request/notices";
 import { RequestDetail } from "../request/request-detail";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";

@@ -43,11 +43,6 @@ export function clock(at: string, language: string): string {
   return new Intl.DateTimeFormat(language, { ...day, hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(date);
 }
 
-export function Clock({ at }: { at: string }) {
-  const { language } = useStrings();
-  return <time dateTime={at} title={at}>{clock(at, language)}</time>;
-}
-
 interface CountdownProps {
   until: string;
   kind: "due" | "expires";
@@ -62,4 +57,29 @@ export function Countdown({ until, kind }: CountdownProps) {
       {kind === "due" ? strings.dueIn(remaining(seconds)) : strings.expiresIn(remaining(seconds))}
     </time>
   );
+}
+
+function absolute(at: string, language: string): string {
+  return new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" }).format(new Date(at));
+}
+
+/** A short time with the full date as its tooltip. */
+export function Timestamp({ at }: { at: string }) {
+  const { language } = useStrings();
+  return <time dateTime={at} title={absolute(at, language)}>{clock(at, language)}</time>;
+}
+
+const units = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
+
+function ago(seconds: number, language: string): string {
+  const format = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  const [unit, length] = units.find(([, least]) => seconds >= least) ?? ["second", seconds + 1];
+  return format.format(-Math.floor(seconds / length), unit);
+}
+
+/** The age of something, with the full date as its tooltip. */
+export function RelativeTime({ at }: { at: string }) {
+  const { language } = useStrings();
+  const seconds = Math.max(0, (useNow() - Date.parse(at)) / 1_000);
+  return <time dateTime={at} title={absolute(at, language)} data-testid="age">{ago(seconds, language)}</time>;
 }

@@ -1,0 +1,44 @@
+import type { FieldProblem } from "../api/call";
+import type { Json, Request } from "../api/types";
+import { fieldOfArgument } from "../form/schema-field";
+import { ValueEditor } from "../form/value-editor";
+import { messageAt } from "../form/values";
+import { editKey, type Draft } from "./draft";
+
+export interface EditingState {
+  draft: Draft;
+  onChange: (change: Partial<Draft>, changed: string) => void;
+  onEnter: () => void;
+  problems: FieldProblem[];
+  disabled: boolean;
+}
+
+interface ArgumentEditorProps {
+  request: Request;
+  name: string;
+  before: Json;
+  editing: EditingState;
+}
+
+/** The editor of one argument. */
+export function ArgumentEditor({ request, name, before, editing }: ArgumentEditorProps) {
+  const { draft, onChange, onEnter, problems, disabled } = editing;
+  const key = editKey(request, name);
+  return (
+    <ValueEditor
+      name={name}
+      field={fieldOfArgument(request.action?.schema, name, before)}
+      before={before}
+      value={draft.edited[name]}
+      broken={draft.broken[key]}
+      onChange={(value, text) => {
+        const { [key]: _mended, ...rest } = draft.broken;
+        const broken = text === undefined ? rest : { ...rest, [key]: text };
+        onChange({ edited: { ...draft.edited, [name]: value }, broken }, key);
+      }}
+      onEnter={onEnter}
+      disabled={disabled}
+      error={messageAt(problems, key)}
+    />
+  );
+}

@@ -1,0 +1,115 @@
+import { Alert, Button } from "antd";
+import { useEffect, useState } from "react";
+import { ProblemError } from "../api/call";
+import type { Erased, Request } from "../api/types";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { AgentText } from "../widgets/agent-text";
+import { clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+import { actorName } from "./assignment";
+import { dropAllDrafts, removeDraft, unsentDrafts, useOwner } from "./draft-store";
+
+type Refusal = Exclude<keyof RequestStrings["refusals"], "claimed">;
+const byCode: Record<string, Refusal> = { final: "alreadyAnswered", conflict: "busy" };
+const byStatus: Record<number, Refusal> = {
+  0: "offline", 403: "notAllowed", 404: "notAllowed", 422: "invalid", 429: "tooMany", 503: "busy",
+};
+/** Statuses that our own text explains fully; for others the server's text is shown too. */
+const selfExplanatory = new Set([0, 403, 404, 429, 503]);
+
+function messageOf(error: ProblemError, claimant: string | null, strings: RequestStrings): string {
+  const { refusals } = strings;
+  if (error.code === "digest_mismatch") return strings.digestMismatch;
+  if (error.code === "claimed") return claimant ? refusals.claimed(visible(claimant)) : refusals.claimedByOther;
+  return refusals[byCode[error.code ?? ""] ?? byStatus[error.status] ?? "failed"];
+}
+
+interface RefusalAlertProps {
+  error: Error | null;
+  retry: (() => void) | null;
+  claimant?: string | null;
+}
+
+/** The reason of a refusal, with a retry button where a retry makes sense. */
+export function RefusalAlert({ error, retry, claimant = null }: RefusalAlertProps) {
+  const strings = useRequestStrings();
+  if (!error) return null;
+  const isProblem = error instanceof ProblemError;
+  const isPlain = isProblem && (selfExplanatory.has(error.status) || error.status === 409);
+  const isWorthRetry = !isProblem || error.status === 0 || error.status === 429 || error.status >= 500;
+  return (
+    <Alert
+      type="error" showIcon data-testid="error" role="alert"
+      title={isProblem ? messageOf(error, claimant, strings) : strings.refusals.failed}
+      description={isPlain ? undefined : visible(error.message)}
+      action={retry && isWorthRetry && (
+        <Button size="small" onClick={retry} data-testid="retry">{strings.retry}</Button>
+      )}
+    />
+  );
+}
+
+/** Show when, by whom and by which rule a request was erased, and remove its local drafts. */
+export function RequestErasureNote({ request }: { request: Request }) {
+  const strings = useRequestStrings();
+  const { tenant, name } = useOwner();
+  const { id, erased } = request;
+  const isErased = Boolean(erased);
+  useEffect(() => {
+    if (isErased) dropAllDrafts({ tenant, name }, id);
+  }, [isErased, tenant, name, id]);
+  if (!erased) return null;
+  return <ErasureNote erased={erased} rule={erased.rule} remains={strings.requestErasureNote} />;
+}
+
+/** Show that a thread's content was erased. An erasure always covers the whole thread. */
+export function ThreadErasureNote({ erased }: { erased: Erased }) {
+  return <ErasureNote erased={erased} rule={erased.rule === "age" ? "age" : "request"} remains={useRequestStrings().threadErasureNote} />;
+}
+
+function ErasureNote({ erased, rule, remains }: { erased: Erased; rule: Erased["rule"]; remains: string }) {
+  const strings = useRequestStrings();
+  const title = strings.erased[rule](actorName(erased.by, strings), clock(erased.at, strings.language));
+  return <Alert type="info" showIcon title={title} description={remains} data-testid="erased" />;
+}
+
+interface UnsentDraftsProps {
+  id: string;
+  /** The request whose draft fills the form now; drafts of other versions can only be copied. */
+  current?: Request | undefined;
+}
+
+/** Drafts that were never sent, to copy or to discard. */
+export function UnsentDrafts({ id, current }: UnsentDraftsProps) {
+  const strings = useRequestStrings();
+  const owner = useOwner();
+  const [, refresh] = useState(0);
+  const copies = "clipboard" in navigator;
+  return unsentDrafts(owner, id, current).map(({ key, text }) => (
+    <Alert
+      key={key} type="info" data-testid="unsent-draft"
+      title={(
+        <div className="text-lines">
+          <strong>{current ? strings.savedTextHint : strings.savedTextTitle}</strong>
+          <AgentText text={text} />
+        </div>
+      )}
+      action={(
+        <div className="button-bar">
+          {copies && (
+            <Button size="small" onClick={() => void navigator.clipboard.writeText(text)}>{strings.copy}</Button>
+          )}
+          <Button
+            size="small" type="text" data-testid="discard-draft"
+            onClick={() => {
+              removeDraft(key);
+              refresh((count) => count + 1);
+            }}
+          >
+            {strings.discard}
+          </Button>
+        </div>
+      )}
+    />
+  ));
+}
