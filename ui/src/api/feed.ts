@@ -5,7 +5,7 @@ import { dropRequest, cacheRequest, reapplyFeedUpdates } from "./requests";
 import { feedEvents } from "./schema";
 import type { FeedEvent } from "./types";
 
-export type Connection = "connecting" | "live" | "lost";
+type Connection = "connecting" | "live" | "lost";
 
 /** Refetch what may have changed without an event; a resumed feed has delivered all requests. */
 function refetchAfterGap(client: QueryClient, resumed: boolean): void {

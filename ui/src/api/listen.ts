@@ -1,7 +1,7 @@
 import { basePath } from "../widgets/base-path";
 import { acquireTabLock } from "./tab-lock";
 
-export interface Listener {
+interface Listener {
   url: () => string;
   names: readonly string[];
   onOpen: () => void;

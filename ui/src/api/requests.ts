@@ -119,7 +119,7 @@ export function useRespond(request: Request) {
   });
 }
 
-export interface PendingAnswer {
+interface PendingAnswer {
   id: string;
   state: "sending" | "failed";
   error: Error | null;

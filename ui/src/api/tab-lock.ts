@@ -1,5 +1,5 @@
 /** A lock that one tab of this browser holds at a time. */
-export interface TabLock {
+interface TabLock {
   /** Called when the lock was acquired from another tab. */
   onAcquired: () => void;
   /** Called when another tab holds the lock. */

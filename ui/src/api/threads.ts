@@ -56,7 +56,7 @@ export function useStartRun() {
 }
 
 /** An action on a whole run. */
-export type RunAction = "cancel" | "retry" | "ask-again" | "abandon";
+type RunAction = "cancel" | "retry" | "ask-again" | "abandon";
 
 export function useRunAction(how: RunAction) {
   const client = useQueryClient();

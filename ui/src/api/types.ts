@@ -16,7 +16,6 @@ type Field = api.Form["fields"][number];
 type KeyOf<F> = F extends unknown ? keyof F : never;
 type ValueOf<F, K> = F extends unknown ? (K extends keyof F ? F[K] : never) : never;
 
-export type FieldType = Field["type"];
 /** A field of any type: the properties of all types, and those of some as optional ones. */
 export type FormField = Pick<Field, "name" | "type">
   & { [K in Exclude<KeyOf<Field>, "default">]?: ValueOf<Field, K> }

@@ -133,7 +133,7 @@ export function ActionBar({ assistant, id }: { assistant: Assistant; id: string 
       {clearing && <ConfirmClear id={id} onBack={() => setClearing(false)} />}
       <ul tabIndex={-1}>
         {assistant.actions.map((action) => <Action key={action.id} action={action} primary={action.id === primary} assistant={assistant} act={act} />)}
-        <li className="action action-memory">
+        <li className="action">
           <Button block type="dashed" onClick={() => setInspecting("open")} data-testid="open-memory">{strings.openMemory}</Button>
         </li>
       </ul>

@@ -12,7 +12,7 @@ import { useAssistantStrings } from "./strings";
 const prose = ["markdown", "text", "summary", "goal"];
 
 /** Split a plan into its text and its other fields. */
-export function splitText(plan: Json): [text: string, rest: Json | undefined] {
+function splitText(plan: Json): [text: string, rest: Json | undefined] {
   if (typeof plan === "string") return [plan, undefined];
   if (!isObject(plan)) return ["", plan ?? undefined];
   const name = prose.find((one) => typeof plan[one] === "string");

@@ -5,7 +5,7 @@ export type {
   ActionFix as Fix, ActionReason as Reason, AssistantAction, InfoSource as Source, PlanFeedback as Feedback, PlanStep as Step, WorkflowRun as Run,
 } from "../api/schema";
 
-export type PlanStatus = api.AssistantPlan["status"];
+type PlanStatus = api.AssistantPlan["status"];
 
 /** One value that the assistant knows or needs. */
 export type MemoryItem = Omit<api.InfoItem, "value"> & { value: Json };

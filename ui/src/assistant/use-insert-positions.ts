@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 
 /** The message after which each card stands; undefined for the end of the chat. */
-export type InsertPositions = ReadonlyMap<string, string | undefined>;
+type InsertPositions = ReadonlyMap<string, string | undefined>;
 
 /** Milliseconds without change after which the newest message counts as complete. */
 const rest = 3_000;

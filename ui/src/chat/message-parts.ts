@@ -37,7 +37,7 @@ function workflowOf(part: Part): WorkflowRun | undefined {
 const isTool = (part: Part): part is ToolUIPart | DynamicToolUIPart => part.type === "dynamic-tool" || part.type.startsWith("tool-");
 
 /** Return the id of the request that a part asks. */
-export function requestOf(part: Part): string | undefined {
+function requestOf(part: Part): string | undefined {
   return part.type === question ? (part.id ?? part.data.id) : undefined;
 }
 

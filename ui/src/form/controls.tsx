@@ -115,7 +115,7 @@ function releaseTabKey(field: HTMLElement | null) {
   return () => field?.removeEventListener("keydown", stopTab, { capture: true });
 }
 
-export function SelectControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
+function SelectControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   const options = optionsOf(field);
   const common = {
     ...aria, id, disabled, options, className: "wide",
@@ -134,7 +134,7 @@ export function SelectControl({ field, id, value, onChange, disabled, aria }: Co
   return <Select {...common} value={selected} onChange={(option) => onChange(option)} />;
 }
 
-export function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
+function GroupControl({ field, id, value, onChange, disabled, aria }: ControlProps) {
   const common = { ...groupAria(aria), id, options: optionsOf(field), disabled };
   return field.type === "radio"
     ? <Radio.Group {...common} name={id} value={value ?? null} onChange={(e) => onChange(e.target.value as Json)} />

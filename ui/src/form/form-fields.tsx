@@ -47,7 +47,7 @@ const isLabelled = (field: FormField) => field.type === "boolean"
   : !["radio", "checkbox", "slider"].includes(field.type);
 
 /** One field of a form: label, control, help and error, linked to each other. */
-export function Field({ field, value, onChange, error, disabled, diff }: FieldProps) {
+function Field({ field, value, onChange, error, disabled, diff }: FieldProps) {
   const strings = useRequestStrings();
   const id = useId();
   const hint = hintOf(field, strings);

@@ -3,7 +3,7 @@ import { isObject } from "./values";
 
 type Schema = JsonObject;
 /** The control that a schema asks for: a field without its name and its default. */
-export type ControlSpec = Omit<FormField, "name" | "default">;
+type ControlSpec = Omit<FormField, "name" | "default">;
 
 function resolveReference(root: Schema, schema: Schema): Schema {
   const reference = typeof schema.$ref === "string" ? schema.$ref : "";
@@ -69,7 +69,7 @@ interface Property {
 const textIn = (value: Json | undefined) => (typeof value === "string" ? value : null);
 
 /** Return the control for one property of a schema; null if no control fits. */
-export function propertyOf(root: JsonObject | null | undefined, name: string): Property | null {
+function propertyOf(root: JsonObject | null | undefined, name: string): Property | null {
   const properties = root?.properties;
   const own = isObject(properties) ? properties[name] : undefined;
   if (!root || !isObject(own)) return null;

@@ -4,7 +4,7 @@ import { useNow } from "../widgets/time";
 const units = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
 
 /** Return an age in its coarsest unit; null below a minute. */
-export function ageOf(seconds: number, language: string): string | null {
+function ageOf(seconds: number, language: string): string | null {
   const unitLength = units.find(([, length]) => seconds >= length);
   if (!unitLength) return null;
   const [unit, length] = unitLength;

@@ -37,7 +37,7 @@ function BulkLine({ request, bulkStatus, refusal }: BulkLineProps) {
   const sign = bulkStatus?.state === "decided" ? "✓ " : bulkStatus?.state === "sending" ? "" : "⚠\uFE0E ";
   return (
     <li data-testid="bulk-line" data-id={request.id} data-state={bulkStatus?.state ?? (refusal ? "refused" : "ready")}>
-      <span className="bulk-title">{titleOf(request, strings)}</span>
+      <span>{titleOf(request, strings)}</span>
       <ActionSummary request={request} />
       {state && <span className="bulk-state"><span aria-hidden="true">{sign}</span>{state}</span>}
     </li>

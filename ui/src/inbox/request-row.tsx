@@ -19,7 +19,7 @@ export interface RowActions {
   onFocus: (id: string) => void;
 }
 
-export interface RowProps extends InboxRow {
+interface RowProps extends InboxRow {
   actions: RowActions;
   position: number;
   size: number;

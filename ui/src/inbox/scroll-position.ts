@@ -4,7 +4,7 @@ import type { InboxRow } from "./stable-rows";
 export const rowHeight = 64;
 
 /** A scroll position: the first visible row, and how far it was scrolled. */
-export interface ScrollPosition {
+interface ScrollPosition {
   id: string;
   index: number;
   offset: number;

@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-export interface Selectable {
+interface Selectable {
   id: string;
   can: boolean;
 }

@@ -7,7 +7,7 @@ import { useStrings } from "../strings";
 import { explain } from "../widgets/problem";
 import { toBulkStatus, toBulkItem, toBatches, type BulkStatus, type BulkDecision } from "./bulk";
 
-export type BulkStatuses = ReadonlyMap<string, BulkStatus>;
+type BulkStatuses = ReadonlyMap<string, BulkStatus>;
 
 export interface BulkDecisions {
   statuses: BulkStatuses;

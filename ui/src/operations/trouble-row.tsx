@@ -46,7 +46,7 @@ function useKeepFocus(isPlain: boolean) {
   return place;
 }
 
-export const nameOf = ({ trouble }: OutcomeRow) => visible(trouble.title ?? trouble.thread_id);
+const nameOf = ({ trouble }: OutcomeRow) => visible(trouble.title ?? trouble.thread_id);
 
 interface TroubleRowProps {
   row: OutcomeRow;

@@ -40,7 +40,7 @@ function isOpenTo(request: Request, { name, groups }: Session): boolean {
 }
 
 /** Return whether this person can see a request with this assignment. */
-export function maySee(request: Request, session: Session): boolean {
+function maySee(request: Request, session: Session): boolean {
   return session.role === "admin" || request.asked_by === session.name || isOpenTo(request, session);
 }
 
@@ -64,7 +64,7 @@ function useHasPassed(at: string | null | undefined): boolean {
   return useSyncExternalStore(subscribe, () => time <= Date.now());
 }
 
-export interface Claimant {
+interface Claimant {
   name: string;
   until: string | null;
   isMe: boolean;
@@ -78,7 +78,7 @@ export function useClaimant(request: Request): Claimant | null {
   return !name || isOver ? null : { name, until: until ?? null, isMe: name === me };
 }
 
-export interface AssignmentChange {
+interface AssignmentChange {
   verb: "claim" | "release" | "reassign";
   body?: { assignee?: string; candidate_groups?: string[] };
 }

@@ -4,7 +4,7 @@ import type { RequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
 
 /** Return whether the agent's code asked with a plain `interrupt()` and takes one JSON value. */
-export const isPlainInterrupt = ({ answer_schema }: Request) => answer_schema !== null && answer_schema !== undefined;
+const isPlainInterrupt = ({ answer_schema }: Request) => answer_schema !== null && answer_schema !== undefined;
 
 /** Return whether text or any JSON is a valid answer, so that there is no form. */
 export const isFreeAnswer = (request: Request) => isPlainInterrupt(request) && !request.schema;
@@ -43,7 +43,7 @@ export const allowsExecution = (request: Request) =>
   Boolean(request.action) || ["approval", "finish", "learning"].includes(request.kind);
 
 /** Return the value that the agent receives for a decision; undefined if it receives only the decision. */
-export function valueSentBy(request: Request, decision: Decision): Json | undefined {
+function valueSentBy(request: Request, decision: Decision): Json | undefined {
   const value = isPlainInterrupt(request) ? request.actions[decision]?.value as Json | undefined : undefined;
   return value === null ? undefined : value;
 }

@@ -15,7 +15,7 @@ interface StoredDraft {
 }
 
 /** The owner of a draft. Two people who share a browser never see each other's drafts. */
-export interface Owner {
+interface Owner {
   tenant: string;
   name: string;
 }
@@ -97,7 +97,7 @@ export function dropAllDrafts(owner: Owner, id: string): void {
   for (const key of keysWith(idPrefix(owner, id))) removeDraft(key);
 }
 
-export interface UnsentDraft {
+interface UnsentDraft {
   key: string;
   text: string;
 }
