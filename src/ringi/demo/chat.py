@@ -14,6 +14,7 @@ from langchain_core.tools import tool
 
 from ringi import Action
 from ringi.base import canonical
+from ringi.demo.data import toml_of
 from ringi.demo.preferences import FORM
 from ringi.demo.refund import ARGS, exact
 from ringi.integrations.langchain import Remember
@@ -84,26 +85,28 @@ def is_chat(messages: Sequence[BaseMessage]) -> bool:
 
 def reply(messages: Sequence[BaseMessage]) -> AIMessage:
     """Return the next message of the scripted model; it depends only on the messages."""
-    text, results = messages[-1].text, results_of(messages)
+    script = toml_of("ringi.demo", "script.toml")["chat"]
+    says, text, results = script["says"], messages[-1].text, results_of(messages)
     if results:
-        return AIMessage(f"All right: {', '.join(results)}. What else can I do for you?")
+        return AIMessage(says["done"].format(results=", ".join(results)))
     start = text[:MAX_MATCHED_CHARACTERS]
     if images := images_of(messages[-1]):
-        return AIMessage(f"I see {', '.join(images)}. {f'You said: {text}' if text else 'What should I do with it?'}")
-    if re.search(r"\bremember\b|\bknow about me\b", start, re.I):
-        return AIMessage(f"I remember that you told me: {memories_in(messages) or 'nothing yet'}.")
+        more = says["said"].format(text=text) if text else says["images_only"]
+        return AIMessage(says["images"].format(images=", ".join(images), text=more))
+    if re.search(script["memories"], start, re.I):
+        return AIMessage(says["memories"].format(memories=memories_in(messages) or says["nothing"]))
     calls = []
-    if found := re.search(r"refund\D*([\d.]*\d)\D+(\d+)", start, re.I):
+    if found := re.search(script["refund"], start, re.I):
         calls.append(("refund", {"order": int(found[2]), "amount": float(found[1])}))
-    if re.search(r"\bask\b|\bform\b|preference", start, re.I):
+    if re.search(script["preferences"], start, re.I):
         calls.append(("preferences", {}))
     if not calls:
-        return AIMessage(f"You said: {text} I can pay money back, and I can ask you something.")
+        return AIMessage(says["otherwise"].format(text=text))
     named = [
         {"name": name, "args": args, "id": f"call-{len(messages)}-{n}", "type": "tool_call"}
         for n, (name, args) in enumerate(calls, 1)
     ]
-    return AIMessage(f"You want: {text} One moment, a person has to look at this.", tool_calls=named)
+    return AIMessage(says["calls"].format(text=text), tool_calls=named)
 
 
 def images_of(message: BaseMessage) -> list[str]:

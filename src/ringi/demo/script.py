@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage
 
 from ringi.demo import chat, engrammer
 from ringi.demo.assistant import SPEAKERS, drafts
+from ringi.demo.data import toml_of
 from ringi.testing import ScriptedModel
 
 DELAY = 0.04
 """Seconds between words, which makes the stream visible."""
+REPLIES = toml_of("ringi.demo", "script.toml")["replies"]
 
 
 def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
@@ -23,21 +26,11 @@ def say(messages: Sequence[BaseMessage]) -> str | AIMessage:
     for speaker in (*SPEAKERS, *engrammer.SPEAKERS):
         if speaker.is_asked(messages):
             return speaker.reply(messages)
-    text = messages[-1].text
-    if messages[0].text.startswith("Do the task"):
-        return f"I have looked at this from all sides and done it: {text.rpartition('it is: ')[2]}"
-    if text.startswith("Explain why"):
-        subject = text.removeprefix("Explain why ").rstrip(".")
-        history = "I looked at the parcel's history: it came nine days late and the customer wrote twice."
-        return f"{history} So {subject}, I think."
-    if text.startswith("Tell the customer"):
-        return f"All settled. The result is: {text.partition(': ')[2].rstrip('.')}. I have written to the customer."
-    if text.startswith("Welcome"):
-        sport = text.rpartition("who likes ")[2].rstrip(".")
-        return f"Welcome back! You told me that you like {sport}. Is that still so?"
-    if text.startswith("Thank"):
-        return "Thank you, I will remember that."
-    return "Hello! I would like to know you a little better, so that I can make better suggestions."
+    matches = ((reply, re.search(reply["pattern"], messages[-1].text)) for reply in REPLIES)
+    reply, found = next(
+        (reply, found) for reply, found in matches if found and messages[0].text.startswith(reply.get("system", ""))
+    )
+    return str(reply["text"]).format(*(part.rstrip(reply.get("strip", "")) for part in found.groups("")))
 
 
 def scripted_model() -> ScriptedModel:

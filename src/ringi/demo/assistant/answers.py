@@ -9,6 +9,7 @@ from typing import Any
 from ringi.assistant import CallJob, in_language
 from ringi.demo.assistant.calculation import CalculationError, calculate, expression_in, format_number
 from ringi.demo.assistant.office import Office, Row
+from ringi.demo.assistant.shared import text_in
 
 MAX_RESULTS = 8
 MIN_SIMILARITY = 0.34
@@ -23,43 +24,6 @@ DROPPED = re.compile(
     r"a|an|about|are|can|do|does|find|for|from|have|how|i|in|is|it|look|me|my|of|on|search|show|that|the|there|to|up|us"
     r"|we|what|when|where|which|who|with|you|your"
 )
-SENTENCES: dict[str, dict[str, str]] = {
-    "no_answer": {
-        "en": "No frequent question matches “{query}”. Try a search, or rephrase the question.",
-        "ja": "「{query}」に当てはまるよくある質問は見つかりませんでした。検索するか、別の言い方でお試しください。",
-        "zh": "常见问题中没有找到“{query}”的答案。请尝试搜索，或换一种说法。",
-    },
-    "nothing": {
-        "en": "No results for “{query}”.",
-        "ja": "「{query}」を含むデータは見つかりませんでした。",
-        "zh": "数据中没有包含“{query}”的内容。",
-    },
-    "results": {
-        "en": "Results for “{query}”:",
-        "ja": "「{query}」の検索結果です:",
-        "zh": "“{query}”的搜索结果：",
-    },
-    "more": {
-        "en": "There are more results; add a word.",
-        "ja": "ほかにもあります。語を足してください。",
-        "zh": "还有更多，请增加关键词。",
-    },
-    "no_sum": {
-        "en": "“{query}” contains no calculation. Write it as in (3 + 4) * 1.1.",
-        "ja": "「{query}」に計算式が見つかりません。(3 + 4) * 1.1 のように書いてください。",
-        "zh": "“{query}”中没有算式。请写成 (3 + 4) * 1.1 的形式。",
-    },
-    "unclear": {
-        "en": "“{query}” is not completely a calculation, so I did not calculate it. Write it as in (3 + 4) * 1.1.",
-        "ja": "「{query}」には計算式として読めない部分があるため、計算しません。(3 + 4) * 1.1 のように書いてください。",
-        "zh": "“{query}”中有无法作为算式理解的部分，因此不予计算。请写成 (3 + 4) * 1.1 的形式。",
-    },
-    "no_result": {
-        "en": "“{query}” has no result that is a number of reasonable size.",
-        "ja": "「{query}」には、適切な大きさの数としての答えがありません。",
-        "zh": "“{query}”没有大小合理的数值结果。",
-    },
-}
 
 
 class Answers:
@@ -109,7 +73,7 @@ class Answers:
 
 def sentence(code: str, language: str, query: str) -> str:
     """Return a sentence about a query in a language."""
-    return in_language(SENTENCES[code], language).format(query=query)
+    return text_in(language, "answers", code, query=query)
 
 
 def line_of(row: Row, language: str) -> str:

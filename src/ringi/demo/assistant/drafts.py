@@ -11,55 +11,11 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from ringi.assistant import Text, in_language
+from ringi.demo.assistant.shared import TEXTS, text_in
 from ringi.testing import tool_call
 
 PlannerInput = Mapping[str, Any]
 Step = dict[str, Any]
-PHASES: tuple[tuple[str, Text, str, int], ...] = (
-    ("design", {"en": "Design", "ja": "設計", "zh": "设计"}, "design", 2),
-    ("build", {"en": "Build", "ja": "開発", "zh": "开发"}, "development", 6),
-    ("test", {"en": "Test", "ja": "テスト", "zh": "测试"}, "quality", 2),
-)
-CALL: Text = {"en": "Win {name}: {note}", "ja": "{name}への提案: {note}", "zh": "跟进{name}：{note}"}
-REMARK: Text = {"en": "Look into: {text}", "ja": "検討: {text}", "zh": "检讨：{text}"}
-SENTENCES: dict[str, Text] = {
-    "goal": {"en": "Goal: {goal}.", "ja": "目標: {goal}", "zh": "目标：{goal}"},
-    "project": {
-        "en": "The plan starts with **{name}**: {progress} % of its milestones are done, and it is due on {due_on}.",
-        "ja": "対象は **{name}** です。マイルストーンの{progress}%が完了し、期限は{due_on}です。",
-        "zh": "从 **{name}** 开始：里程碑已完成{progress}%，截止日期为{due_on}。",
-    },
-    "sales": {
-        "en": "We stand at {rate} % of the target, and the market says: {trend}.",
-        "ja": "目標達成率は{rate}%です。市場の動き: {trend}。",
-        "zh": "目标完成率为{rate}%。市场动向：{trend}。",
-    },
-    "longer": {
-        "en": "You said “{text}”: every step gets half as much time again.",
-        "ja": "「{text}」とのご指摘を受け、各工程の期間を1.5倍にしました。",
-        "zh": "您说“{text}”：每个步骤的时间增加一半。",
-    },
-    "shorter": {
-        "en": "You said “{text}”: every step gets a third less time.",
-        "ja": "「{text}」とのご指摘を受け、各工程の期間を三分の二に縮めました。",
-        "zh": "您说“{text}”：每个步骤的时间缩短三分之一。",
-    },
-    "others": {
-        "en": "You said “{text}”: other people do the steps now.",
-        "ja": "「{text}」とのご指摘を受け、担当者の割り当てを見直しました。",
-        "zh": "您说“{text}”：已重新分配负责人。",
-    },
-    "added": {
-        "en": "You said “{text}”: there is a step for that now.",
-        "ja": "「{text}」とのご指摘を受け、そのための工程を加えました。",
-        "zh": "您说“{text}”：已为此增加一个步骤。",
-    },
-}
-LONGER = re.compile(
-    r"tight|too (short|fast|ambitious|optimistic)|more time|longer|extend|厳し|きつ|短すぎ|余裕|延ば|紧|宽", re.I
-)
-SHORTER = re.compile(r"too (long|slow|late)|shorte|faster|sooner|earlier|長すぎ|遅すぎ|早く|早め|短く|快|提前", re.I)
-OTHERS = re.compile(r"resource|people|staff|owner|assign|リソース|人員|担当|配分|割り当て|资源|人员", re.I)
 
 
 def is_planning(messages: Sequence[BaseMessage]) -> bool:
@@ -82,13 +38,13 @@ def draft_project(planner_input: PlannerInput) -> tuple[list[Step], list[str]]:
     project = chosen_project(inputs)
     steps = [
         {
-            "id": id,
-            "title": localized(planner_input, title),
+            "id": phase["id"],
+            "title": localized(planner_input, phase["title"]),
             "about": project["id"],
-            "owner": free(inputs, team),
-            "weeks": weeks,
+            "owner": free(inputs, phase["team"]),
+            "weeks": phase["weeks"],
         }
-        for id, title, team, weeks in PHASES
+        for phase in TEXTS["phases"]
     ]
     values = {
         "name": localized(planner_input, project["name"]),
@@ -134,9 +90,8 @@ def chosen_leads(inputs: PlannerInput) -> list[PlannerInput]:
 
 def about(planner_input: PlannerInput, lead: PlannerInput) -> str:
     """Return the title of a task for a lead."""
-    return localized(planner_input, CALL).format(
-        name=localized(planner_input, lead["company"]), note=localized(planner_input, lead["note"]).rstrip(".。")
-    )
+    note = localized(planner_input, lead["note"]).rstrip(".。")
+    return sentence(planner_input, "call", name=localized(planner_input, lead["company"]), note=note)
 
 
 def previous_steps(planner_input: PlannerInput, new_steps: list[Step]) -> list[Step]:
@@ -163,7 +118,8 @@ def revise(planner_input: PlannerInput, steps: list[Step]) -> tuple[list[Step], 
     # The previous version already includes the older feedback; a new draft needs all of it.
     for text in planner_input["new_feedback"] if planner_input["previous"] else planner_input["feedback"]:
         code, change = next(
-            ((code, change) for form, code, change in REVISIONS if form.search(text)), ("added", add_step)
+            ((code, change) for code, change in REVISIONS.items() if re.search(TEXTS["revisions"][code], text, re.I)),
+            ("added", add_step),
         )
         steps = change(planner_input, steps, text)
         remarks.append(sentence(planner_input, code, text=text))
@@ -190,16 +146,13 @@ def reassign(planner_input: PlannerInput, steps: list[Step], text: str) -> list[
 
 def add_step(planner_input: PlannerInput, steps: list[Step], text: str) -> list[Step]:
     """Return the steps and one more for a remark."""
-    title = localized(planner_input, REMARK).format(text=text)
+    title = sentence(planner_input, "remark", text=text)
     return [*steps, {**steps[-1], "id": f"remark-{planner_input['version']}-{len(steps)}", "title": title, "weeks": 1}]
 
 
 Change = Callable[[PlannerInput, list[Step], str], list[Step]]
-REVISIONS: tuple[tuple[re.Pattern[str], str, Change], ...] = (
-    (LONGER, "longer", lengthen),
-    (SHORTER, "shorter", shorten),
-    (OTHERS, "others", reassign),
-)
+REVISIONS: dict[str, Change] = {"longer": lengthen, "shorter": shorten, "others": reassign}
+"""The change of a draft for each pattern of feedback."""
 
 
 def people_in(inputs: PlannerInput) -> dict[str, Text]:
@@ -218,7 +171,7 @@ def free(inputs: PlannerInput, team: str) -> str:
 
 def sentence(planner_input: PlannerInput, code: str, **values: Any) -> str:
     """Return a sentence of the plan in the language of the conversation."""
-    return localized(planner_input, SENTENCES[code]).format(**values)
+    return text_in(planner_input["language"], "drafts", code, **values)
 
 
 def localized(planner_input: PlannerInput, text: Text) -> str:

@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from ringi.assistant import Action, Assistant, Definitions, Info
 from ringi.demo.assistant.answers import workflows
 from ringi.demo.assistant.office import Office
-from ringi.demo.assistant.speaker import GREETING, THANKS, ReplyRule, ScriptedAssistant
+from ringi.demo.assistant.speaker import ScriptedAssistant
 
 PROMPT = "You answer quick questions of the people of a small company."
 DEFINITIONS = Definitions(
@@ -64,58 +64,7 @@ DEFINITIONS = Definitions(
         ),
     ),
 )
-SPEAKER = ScriptedAssistant(
-    PROMPT,
-    rules=(
-        THANKS,
-        ReplyRule(
-            GREETING,
-            {
-                "en": "Hello! Ask me a question, let me search for something, or give me a calculation.",
-                "ja": "こんにちは。質問、検索、計算を承ります。",
-                "zh": "您好！我可以回答问题、搜索和计算。",
-            },
-        ),
-        ReplyRule(
-            r"\bwho are you\b|\bwhat can you do\b|何ができ|あなたは誰|你是谁|你能做什么",
-            {
-                "en": "I answer frequent questions, search the data of the office, and do arithmetic.",
-                "ja": "よくある質問への回答、データの検索、計算ができます。",
-                "zh": "我可以回答常见问题、搜索数据、进行计算。",
-            },
-        ),
-        ReplyRule(
-            r"\b(?:search|look)(?: for)?[: ]+(.+)|\bfind[: ]+(.+)|^(.+?)(?:を|について)?(?:検索|探し|調べ)"
-            r"|(?:搜索|查找)[：:\s]*(.+)|^\s*([a-z-]{3,16}|[^\W\d_a-z\u3040-\u309f]{2,12})\s*$",
-            {"en": "Searching for “{value}”.", "ja": "「{value}」を検索します。", "zh": "搜索“{value}”。"},
-            op="correct",
-            key="user_query",
-            action="search",
-        ),
-        ReplyRule(
-            r"^(?!.*\d{4}[-/]\d{1,2}[-/]\d{1,2}).*[\d)０-９）]\s*(?:[-+*/^×÷−＋－＊／]|%\s*(?:of\b|の)|の\s*[\d.]+\s*%)\s*[-(\d０-９（]?",
-            {"en": "I'll calculate that.", "ja": "計算します。", "zh": "我来计算。"},
-            op="correct",
-            key="user_query",
-            action="calculation",
-        ),
-        ReplyRule(
-            r"\b(?:calculate|compute|work out)\b|計算して|计算",
-            {"en": "I'll calculate that.", "ja": "計算します。", "zh": "我来计算。"},
-            op="correct",
-            key="user_query",
-            action="calculation",
-        ),
-        ReplyRule(
-            r"",
-            {"en": "I'll look that up.", "ja": "お調べします。", "zh": "我来查一下。"},
-            op="correct",
-            key="user_query",
-            action="faq",
-        ),
-    ),
-    otherwise="",
-)
+SPEAKER = ScriptedAssistant.of("helper", PROMPT)
 
 
 def assistant(model: BaseChatModel, office: Office, name: str = "helper") -> Assistant:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ringi.assistant import InfoHandler
 from ringi.demo.assistant.office import Office, Row
+from ringi.demo.data import toml_of
 from ringi.errors import InvalidError
 
 Params = dict[str, Any]
@@ -53,21 +54,7 @@ FEEDBACK = """
 SELECT id, received_on, topic, score, said_en, said_ja FROM customer_feedback ORDER BY received_on DESC, id
 """
 INDUSTRIES = "SELECT DISTINCT industry FROM leads ORDER BY industry"
-INDUSTRY_NAMES = {
-    "construction": {"en": "Construction", "ja": "建設", "zh": "建筑"},
-    "education": {"en": "Education", "ja": "教育", "zh": "教育"},
-    "energy": {"en": "Energy", "ja": "エネルギー", "zh": "能源"},
-    "finance": {"en": "Finance", "ja": "金融", "zh": "金融"},
-    "food": {"en": "Food", "ja": "食品", "zh": "食品"},
-    "health": {"en": "Health", "ja": "医療", "zh": "医疗"},
-    "logistics": {"en": "Logistics", "ja": "物流", "zh": "物流"},
-    "manufacturing": {"en": "Manufacturing", "ja": "製造", "zh": "制造"},
-    "media": {"en": "Media", "ja": "メディア", "zh": "媒体"},
-    "retail": {"en": "Retail", "ja": "小売", "zh": "零售"},
-    "services": {"en": "Services", "ja": "サービス", "zh": "服务"},
-    "telecom": {"en": "Telecom", "ja": "通信", "zh": "通信"},
-    "travel": {"en": "Travel", "ja": "旅行", "zh": "旅游"},
-}
+INDUSTRY_NAMES = toml_of("ringi.demo.assistant", "speakers.toml")["industries"]
 
 
 class Lookups:

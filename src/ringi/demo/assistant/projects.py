@@ -11,7 +11,6 @@ from ringi.assistant import (
     Choices,
     Info,
     Needs,
-    Text,
     WorkflowNeeds,
     in_language,
 )
@@ -19,18 +18,8 @@ from ringi.demo.assistant.ledger import PlanExecutor
 from ringi.demo.assistant.lookups import Lookups
 from ringi.demo.assistant.office import Office, Row
 from ringi.demo.assistant.planner import Planner
-from ringi.demo.assistant.shared import START_OVER_ACTION, definitions, table
-from ringi.demo.assistant.speaker import (
-    ALL_RIGHT,
-    FEEDBACK,
-    GO_AHEAD,
-    GREETING,
-    REJECT,
-    START_OVER,
-    THANKS,
-    ReplyRule,
-    ScriptedAssistant,
-)
+from ringi.demo.assistant.shared import START_OVER_ACTION, definitions, table, text_in
+from ringi.demo.assistant.speaker import ScriptedAssistant
 
 PROMPT = "You help the people of a small company to plan their projects."
 HANDLERS = ("fetch_projects", "fetch_user_info", "fetch_resources")
@@ -152,139 +141,7 @@ ACTIONS = (
     ),
     START_OVER_ACTION,
 )
-NO_GOAL = (
-    r"(?:(?:still|rather|quite|very|not) )*(?:(?:un)?clear|unknown|missing|vague|wrong|open)\b|not (?!to\b)"
-    r"|what\b|which\b|何|なに|なん|どう|どれ|どこ|誰|いつ|まだ|未定|什么|怎|哪"
-)
-ASKED = r"(?<!すか)(?<!しょうか)(?<!りません)(?<!いません)(?<!てません)"
-VALUE = rf"((?!{NO_GOAL})[^。！？?\n]+?){ASKED}(?=[.!](?:\s|$)|[。！\n]|$)"
-"""The text of a goal: it ends with its sentence, and is not in a question."""
-GOAL = rf"\b(?:our|my|the)(?: business| new)? (?:goals?|target|aim) (?:is|are|should be)(?: now)?:?\s+{VALUE}"
-SPEAKER = ScriptedAssistant(
-    PROMPT,
-    rules=(
-        ReplyRule(
-            r"\b(?:forget|drop|delete|remove|clear) (?:the|our|my|that)(?: business)? goals?\b"
-            r"|目標を?(?:忘れ|消|削除|取り消|取り下げ|クリア)|(?:忘记|删除|清除)目标",
-            {"en": "The goal is cleared.", "ja": "目標を消去します。", "zh": "我会清除目标。"},
-            op="clear",
-            key="business_goals",
-            is_order=True,
-        ),
-        ReplyRule(
-            rf"(?:^no\b|actually|sorry|instead|rather|correction).*?{GOAL}"
-            rf"|(?:いや|いえ|違い|違う|訂正|やはり|やっぱり).*?目標は[、,]?\s*{VALUE}"
-            r"|目標を(?!何|どう)[、,]?\s*(.+?)に(?:変更|訂正|修正|変え|直)",
-            {
-                "en": "I have corrected the goal: “{value}”.",
-                "ja": "目標を訂正しました: 「{value}」。",
-                "zh": "已更正目标：“{value}”。",
-            },
-            op="correct",
-            key="business_goals",
-        ),
-        ReplyRule(
-            rf"{GOAL}|^goals?:\s*{VALUE}|目標(?:は[、,]?|[:：])\s*{VALUE}|目标是[：:，,]?\s*{VALUE}",
-            {
-                "en": "I take “{value}” as the goal. Press “Create a plan” when you are ready.",
-                "ja": "「{value}」を目標として承りました。準備ができたら「計画を作成」を押してください。",
-                "zh": "已将“{value}”记为目标。准备好后请按“制定计划”。",
-            },
-            op="set",
-            key="business_goals",
-        ),
-        ReplyRule(
-            FEEDBACK,
-            {
-                "en": "I understand: the plan needs another version.",
-                "ja": "わかりました。計画を直します。",
-                "zh": "明白了，我会修改计划。",
-            },
-            op="feedback",
-        ),
-        ReplyRule(
-            r"\b(?:make|create|draft|write|prepare|need|want)\b.*\bplan\b"
-            r"|^plan\b|\bplan (?:it|this|again)\b|let.s plan\b"
-            r"|計画を?(?:作|立て|策定|練)|計画して|計画をお願い|制定计划",
-            {"en": "I'll draft a plan.", "ja": "計画の案を作成します。", "zh": "我来起草计划。"},
-            action="plan-001",
-            is_order=True,
-        ),
-        REJECT,
-        ReplyRule(GO_AHEAD, ALL_RIGHT, action="apply-001", is_order=True),
-        START_OVER,
-        ReplyRule(
-            r"\b(?:choose|select|pick|another)\b.*\bproject\b|プロジェクトを?(?:選|変え)|选择项目",
-            {"en": "Which project is it?", "ja": "対象のプロジェクトを選んでください。", "zh": "请选择项目。"},
-            action="selector-001",
-            is_order=True,
-        ),
-        ReplyRule(
-            r"\bwho (?:has|is) (?:time|free|available)\b|\bresources?\b|\bcapacity\b|リソース|空き|空い[てた]|资源",
-            {"en": "Available people:", "ja": "担当者の空き状況です:", "zh": "人员的空闲情况："},
-            action="resource-check",
-        ),
-        ReplyRule(
-            r"\bstatus\b|\bprogress\b|\b(?:show|list|see|how are)\b.*\bprojects\b|状況|進捗|一覧|状况",
-            {"en": "Status of the projects:", "ja": "プロジェクトの状況です:", "zh": "项目的状况："},
-            action="project-status",
-        ),
-        ReplyRule(
-            r"\b(?:goals?|target|aim)\b|目標|目标",
-            {
-                "en": "The goal is listed under “Business goals”. To set it, write “our goal is …”.",
-                "ja": "目標は「ビジネス目標」に表示されます。「目標は…」と書くと設定できます。",
-                "zh": "目标显示在“业务目标”中。请写“目标是……”来设定。",
-            },
-        ),
-        THANKS,
-        ReplyRule(
-            GREETING,
-            {
-                "en": "Hello! Tell me your business goal, or ask for the project status.",
-                "ja": "こんにちは。ビジネス目標を教えてください。プロジェクトの状況もお見せできます。",
-                "zh": "您好！请告诉我业务目标，或查看项目状况。",
-            },
-        ),
-        ReplyRule(
-            r"\bmilestones?\b|マイルストーン|里程碑",
-            {
-                "en": "A milestone is a point that a project must reach by a day: it has an owner and a due date.",
-                "ja": "マイルストーンとは、期日までに到達すべき節目です。担当者と期限があります。",
-                "zh": "里程碑是项目须在某日之前达到的节点，有负责人和截止日期。",
-            },
-        ),
-    ),
-    otherwise={
-        "en": "I plan projects with you: say “our goal is …”, “make a plan”, or “show me the project status”.",
-        "ja": "計画をお手伝いします。「目標は…」「計画を作って」「プロジェクトの状況を見せて」とお伝えください。",
-        "zh": "我可以协助制定项目计划。请说“目标是……”、“制定计划”，或“项目状况”。",
-    },
-)
-STATUSES: dict[str, Text] = {
-    "planning": {"en": "planning", "ja": "計画中", "zh": "计划中"},
-    "active": {"en": "active", "ja": "進行中", "zh": "进行中"},
-    "on_hold": {"en": "on hold", "ja": "保留", "zh": "暂停"},
-    "done": {"en": "done", "ja": "完了", "zh": "完成"},
-}
-TEAMS: dict[str, Text] = {
-    "data": {"en": "data", "ja": "データ", "zh": "数据"},
-    "design": {"en": "design", "ja": "デザイン", "zh": "设计"},
-    "development": {"en": "development", "ja": "開発", "zh": "开发"},
-    "operations": {"en": "operations", "ja": "運用", "zh": "运营"},
-    "quality": {"en": "quality", "ja": "品質", "zh": "质量"},
-    "sales": {"en": "sales", "ja": "営業", "zh": "销售"},
-}
-STATUS_HEAD: Text = {
-    "en": "| Project | Status | Done | Milestones | Due |",
-    "ja": "| プロジェクト | 状態 | 進捗 | マイルストーン | 期限 |",
-    "zh": "| 项目 | 状态 | 进度 | 里程碑 | 截止 |",
-}
-FREE_HEAD: Text = {
-    "en": "| Person | Team | Free hours a week |",
-    "ja": "| 担当者 | チーム | 週の空き時間 |",
-    "zh": "| 人员 | 团队 | 每周空闲小时 |",
-}
+SPEAKER = ScriptedAssistant.of("projects", PROMPT)
 
 
 def assistant(model: BaseChatModel, office: Office, name: str = "assistant") -> Assistant:
@@ -322,21 +179,21 @@ class ProjectReports:
         """Return the status of the projects as a table."""
         projects = await self._lookups.projects({})
         lines = [row(each, job) for each in projects]
-        return table(in_language(STATUS_HEAD, job.language), lines)
+        return table(text_in(job.language, "heads", "projects"), lines)
 
     async def free(self, job: CallJob) -> str:
         """Return the free hours of people as a table."""
         people = await self._lookups.free({})
         lines = [
-            f"| {in_language(each['name'], job.language)} | {in_language(TEAMS[each['team']], job.language)} "
+            f"| {in_language(each['name'], job.language)} | {text_in(job.language, 'teams', each['team'])} "
             f"| {each['free_hours']} |"
             for each in people
         ]
-        return table(in_language(FREE_HEAD, job.language), lines)
+        return table(text_in(job.language, "heads", "people"), lines)
 
 
 def row(project: Row, job: CallJob) -> str:
     """Return a project as a row of the table."""
-    name, status = (in_language(text, job.language) for text in (project["name"], STATUSES[project["status"]]))
+    name, status = in_language(project["name"], job.language), text_in(job.language, "statuses", project["status"])
     done = f"{project['done']}/{project['milestones']}"
     return f"| {name} | {status} | {project['progress']} % | {done} | {project['due_on']} |"

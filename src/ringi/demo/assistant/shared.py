@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
-from ringi.assistant import Action, Definitions, Info
+from ringi.assistant import Action, Definitions, Info, in_language
 from ringi.demo.assistant.lookups import Lookups, info_handlers
+from ringi.demo.data import toml_of
 
+TEXTS = toml_of("ringi.demo.assistant", "texts.toml")
 START_OVER_ACTION = Action(
     "cancel",
     "cancel",
@@ -21,6 +24,11 @@ def definitions(
     """Return the definitions of an assistant with the named handlers."""
     chosen = tuple(each for name, each in info_handlers(lookups).items() if name in handlers)
     return Definitions(infos, actions, chosen)
+
+
+def text_in(language: str, group: str, name: str, /, **values: Any) -> str:
+    """Return a text of `texts.toml` in a language, with its values."""
+    return in_language(TEXTS[group][name], language).format(**values)
 
 
 def table(head: str, lines: Iterable[str]) -> str:

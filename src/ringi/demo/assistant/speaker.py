@@ -1,15 +1,16 @@
-"""The conversation of the scripted model: patterns of sentences and replies; the first match wins."""
+"""The conversation of the scripted model: `speakers.toml` has the patterns of sentences and their replies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from ringi.assistant import Text, detect_language, in_language
+from ringi.demo.data import toml_of
 from ringi.testing import tool_call
 
 MAX_MATCHED_CHARACTERS = 2_000
@@ -31,7 +32,7 @@ QUESTION = re.compile(
     r"|^(?!.*(?:くれ|くださ|下さ|もら|いただ|頂|お願い|ませんか|ないですか|でき)).*か[。？?]?$",
     re.I,
 )
-LEFT: Text = {"en": "All right, I won't do that.", "ja": "わかりました。行いません。", "zh": "好的，不会执行。"}
+SCRIPT = toml_of("ringi.demo.assistant", "speakers.toml")
 
 
 @dataclass(frozen=True)
@@ -53,51 +54,19 @@ class ReplyRule:
         return re.search(self.pattern, text, re.I)
 
 
-FEEDBACK = (
-    r"\btoo (?:tight|short|slow|late|long|expensive|ambitious|fast|optimistic|much|many)\b|\bmore time\b"
-    r"|\b(?:longer|shorter|extend|shorten|faster|sooner|cheaper|reconsider|rework)\b"
-    r"|\breview the\b|\badd (?:an?|more)\b"
-    r"|\bthe (?:plan|strategy) (?:should|must|needs)\b"
-    r"|厳し|きつ[いす]|短すぎ|長すぎ|遅すぎ|余裕|見直|減らし|増やし|早め|延ばし|加えて|太紧|太长"
-)
-GO_AHEAD = (
-    r"\bgo ahead\b|\bapprove|\b(?:apply|execute|carry out|start|run|do) (?:it|this|the (?:plan|strategy))\b"
-    r"|\blooks good\b|進めて|実行して|承認|開始して|^(?:はい|では|それで)?[、,]?\s*お願いします|执行"
-)
-GREETING = (
-    r"^(?:hello|hi|good (?:morning|afternoon|evening))\b"
-    r"|^(?:こんにちは|おはよう|你好|您好)"
-)
-THANKS = ReplyRule(
-    r"^(?:(?:ok|great|many)\W+)?(?:thanks?|thank you)(?: (?:you|a lot|so much|very much|again|for [\w ]{1,30}))*"
-    r"[\s.!]*$|^(?:どうも|本当に|大変|いつも|、|\s)*(?:ありがとう|有難う)(?:ございま(?:す|した))?[ね。.!！\s]*$|^(?:谢谢|多谢)",
-    {"en": "You are welcome!", "ja": "どういたしまして。", "zh": "不客气！"},
-)
-REJECT = ReplyRule(
-    r"\breject (?:it|this|that|the (?:plan|strategy))\b|^(?:no,? )?(?:i |we )?reject\b|却下|否決|拒绝|驳回",
-    {
-        "en": "To reject it, press “Reject” on its request; a message has no effect.",
-        "ja": "却下するには、承認依頼の「却下」を押してください。言葉だけでは却下になりません。",
-        "zh": "要拒绝，请在批准请求处按“拒绝”。仅凭文字不起作用。",
-    },
-    is_order=True,
-)
-START_OVER = ReplyRule(
-    r"\bstart over\b|\bclear\b|\bforget (?:it|everything|all)\b|\breset\b|最初から|クリア|リセット|消して|重新开始",
-    {"en": "Let's start over.", "ja": "最初からやり直すのですね。", "zh": "您想重新开始。"},
-    action="cancel",
-    is_order=True,
-)
-ALL_RIGHT: Text = {"en": "All right.", "ja": "わかりました。", "zh": "好的。"}
-
-
 @dataclass(frozen=True)
 class ScriptedAssistant:
-    """The script of one assistant."""
+    """The script of one assistant; the first rule that matches wins."""
 
     prompt: str
     rules: tuple[ReplyRule, ...]
     otherwise: Text
+
+    @classmethod
+    def of(cls, name: str, prompt: str) -> ScriptedAssistant:
+        """Return the script with this name, for the assistant with this prompt."""
+        rules = tuple(rule for fields in SCRIPT[name]["rules"] for rule in rules_of(**fields))
+        return cls(prompt, rules, SCRIPT[name].get("otherwise", ""))
 
     def is_asked(self, messages: Sequence[BaseMessage]) -> bool:
         """Return whether these messages belong to its assistant."""
@@ -112,9 +81,32 @@ class ScriptedAssistant:
             if found is None or (rule.is_order and is_question(found)):
                 continue
             if rule.is_order and is_negated(found):
-                return AIMessage(in_language(LEFT, language))
+                return AIMessage(in_language(SCRIPT["left"], language))
             return reply_with_operations(rule, found, language)
         return AIMessage(in_language(self.otherwise, language))
+
+
+def rules_of(use: str = "", each: str = "", **fields: Any) -> Iterator[ReplyRule]:
+    """Yield the rule with these fields; with `each`, one rule for each entry of that table."""
+    fields = SCRIPT["shared"].get(use, {}) | fields
+    for id, words in SCRIPT[each].items() if each else [("", {})]:
+        filled = filled_in(fields, {"id": id, **words})
+        yield ReplyRule(**filled | {"pattern": pattern_of(filled["pattern"])})
+
+
+def filled_in(value: Any, words: Mapping[str, str]) -> Any:
+    """Return a value with each `<name>` replaced by the word of this name."""
+    if isinstance(value, dict):
+        return {name: filled_in(each, words) for name, each in value.items()}
+    if isinstance(value, list):
+        return [filled_in(each, words) for each in value]
+    return re.sub(r"<(\w+)>", lambda found: words.get(found[1], found[0]), value) if isinstance(value, str) else value
+
+
+def pattern_of(patterns: str | list[str]) -> str:
+    """Return one pattern for several alternatives, with its named parts."""
+    text = patterns if isinstance(patterns, str) else "|".join(patterns)
+    return re.sub(r"<(\w+)>", lambda found: pattern_of(SCRIPT["parts"][found[1]]), text)
 
 
 def reply_with_operations(rule: ReplyRule, found: re.Match[str], language: str) -> AIMessage:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from ringi.demo.data import toml_of
 from ringi.demo.engrammer.language import language_of
 from ringi.engrammer import Signal
 
@@ -14,14 +15,7 @@ PLAIN_SAWN, QUARTER_SAWN = 0.00369, 0.00158
 WIDTH = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:mm|millimet|ミリ|毫米)", re.I)
 MOISTURE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:%|percent|パーセント)|百分之\s*(\d+)", re.I)
 QUARTER = re.compile(r"quarter|柾目|径切", re.I)
-VERDICTS = {
-    "right": {"en": "Calculated: {sum}.", "ja": "計算: {sum}。", "zh": "计算结果：{sum}。"},
-    "wrong": {
-        "en": "Calculated: {sum}. The answer differs.",
-        "ja": "計算: {sum}。答えはそうなっていません。",
-        "zh": "计算结果：{sum}。回答与此不符。",
-    },
-}
+VERDICTS = toml_of("ringi.demo.engrammer", "texts.toml")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Like a real model it can be wrong: it also proposes what a malicious note says.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,9 +14,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel
 
 from ringi.base import StrictModel
+from ringi.demo.data import toml_of
 from ringi.demo.engrammer.language import language_of
 from ringi.demo.engrammer.speaker import BULLET, every_term
-from ringi.demo.engrammer.woodworking import text_of
 from ringi.engrammer import REFLECTOR_PROMPT_START, BulletTag, RawInsight, Reflection
 from ringi.testing import tool_call
 
@@ -50,8 +49,7 @@ class Lesson(StrictModel):
 @cache
 def lessons() -> dict[str, Lesson]:
     """Return all lessons by name."""
-    found = tomllib.loads(text_of("lessons.toml"))["lesson"]
-    return {each["name"]: Lesson(**each) for each in found}
+    return {each["name"]: Lesson(**each) for each in toml_of("ringi.demo.engrammer", "lessons.toml")["lesson"]}
 
 
 @dataclass(frozen=True)
@@ -138,11 +136,7 @@ def proposals(run: ReflectorInput) -> Iterator[RawInsight]:
 
 def insight_of_correction(run: ReflectorInput) -> RawInsight:
     """Return the insight of a correction; if one bullet was used, it refines that bullet."""
-    why = {
-        "en": "The answer was called wrong, in these words.",
-        "ja": "答えが誤りだと指摘されました。",
-        "zh": "有人指出回答是错的。",
-    }[run.language]
+    why = toml_of("ringi.demo.engrammer", "texts.toml")["corrected"][run.language]
     if len(run.used) == 1 and run.used[0] in run.bullets:
         text = f"{run.bullets[run.used[0]]} {run.feedback}"
         return proposal("refine_strategy", text, "mistakes", why, [run.feedback], run.used[0])

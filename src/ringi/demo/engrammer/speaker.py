@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from ringi.demo.data import toml_of
 from ringi.demo.engrammer.language import language_of
 from ringi.demo.engrammer.movement import board_in
 from ringi.demo.engrammer.woodworking import NAME as CRAFT
@@ -30,26 +31,7 @@ SMALL_TALK = re.compile(
     r"|你好|您好|谢谢)[\w\s]{0,20}\W*$",
     re.I,
 )
-TEXTS = {
-    "hello": {
-        "en": "Ask me about joints, glue, clamps, how wood moves, finishes, or safety in the workshop.",
-        "ja": "組手、接着、クランプ、木の動き、仕上げ、安全について質問してください。",
-        "zh": "请问我有关榫卯、胶合、夹具、木材伸缩、涂装或安全的问题。",
-    },
-    "nothing": {
-        "en": "My notes contain nothing about that. I know about joints, glue, clamps, how wood moves, finishes and"
-        " safety.",
-        "ja": "ノートが見つかりませんでした。組手、接着、クランプ、木の動き、仕上げ、安全なら分かります。",
-        "zh": "笔记里没有相关内容。我了解榫卯、胶合、夹具、木材伸缩、涂装和安全。",
-    },
-    "learned": {"en": "Learned earlier", "ja": "以前学んだこと", "zh": "以前学到的"},
-    "see": {"en": "See also", "ja": "関連するノート", "zh": "另见"},
-    "local": {
-        "en": "Your own note “{title}” says (unverified): “{line}”",
-        "ja": "手元のノート「{title}」には次のようにあります（確認はしていません）:「{line}」",
-        "zh": "您自己的笔记“{title}”写道（我没有核实）：“{line}”",
-    },
-}
+TEXTS = toml_of("ringi.demo.engrammer", "texts.toml")
 
 
 @dataclass(frozen=True)
@@ -119,7 +101,7 @@ def answer(query: str, read: Sequence[ReadNote], bullets: Sequence[tuple[str, st
     language = language_of(query)
     craft = [note for note in read if note.source == CRAFT]
     if not read:
-        return TEXTS["nothing"][language]
+        return str(TEXTS["nothing"][language])
     parts = [learned(id, text, query, language) for id, text in matching_bullets(query, read, bullets)]
     parts += [f"### {note.title}\n\n{note.content}" for note in craft[:1]]
     parts += [f"{TEXTS['see'][language]}: *{note.title}*" for note in craft[1:]]

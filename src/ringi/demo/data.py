@@ -1,0 +1,14 @@
+"""The data files of the demo: what the scripted models understand and say."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+
+@cache
+def toml_of(package: str, name: str) -> dict[str, Any]:
+    """Return the content of a TOML file of a package."""
+    return tomllib.loads(resources.files(package).joinpath(name).read_text("utf-8"))
