@@ -9,7 +9,7 @@ from ringi.cli.terminal.request_list import PAGE, RequestList
 async def test_what_changes_further_down_than_the_list_was_read_is_no_news() -> None:
     async with ringi.open("memory://") as inbox:
         asked = [await inbox.ask(f"Question {number}?") for number in range(PAGE + 5)]
-        listing = RequestList(inbox)
+        listing = RequestList(inbox, "ann")
         await listing.reload()
 
         listing.take(await inbox.claim(asked[0].id, "ann"))

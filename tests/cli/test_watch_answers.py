@@ -228,7 +228,7 @@ def test_a_finish_is_decided_or_answered_in_words(
         screen.until("write a haiku", "five, seven, five", "Finish task?")
         screen.press(keys)
         if decision != "approve":
-            screen.until("tab next field · esc back")
+            screen.until("[ctrl+s]")
             screen.type(words)
             screen.until(words)
             screen.press("enter")

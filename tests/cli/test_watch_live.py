@@ -135,7 +135,7 @@ def test_a_claim_is_seen_by_others_and_refuses_their_answers(desk: Desk) -> None
         screen.press("c")
         screen.until("Claimed by you until", "claimed by ann")
         screen.press("u")
-        screen.until("Released: others", gone=("claimed by ann",))
+        screen.until("Released: others", gone=("· claimed by ann",))
     assert [event.type.partition(".")[2] for event in desk.events(asked)] == [
         *("created", "claimed", "released", "claimed", "released")
     ]

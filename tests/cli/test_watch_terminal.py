@@ -66,7 +66,7 @@ def test_nothing_that_an_agent_writes_reaches_the_terminal_as_it_is(desk: Desk) 
         screen.press("e")
         screen.until("█ ", "With invisible characters")
         screen.press("esc")
-        screen.until("ctrl+s send", gone=("█",))
+        screen.until("[ctrl+s]", gone=("█",))
         screen.press("esc")
         screen.until("[r]")
         screen.press("r")
@@ -226,7 +226,7 @@ def test_a_smaller_window_still_shows_the_decision(desk: Desk) -> None:
     asked = desk.ask("Refund?", action=Action("refund", {"amount": 4000}))
     with desk.opened(asked) as screen:
         screen.resize(60, 16)
-        screen.until("4000", OFFERED, "esc back")
+        screen.until("4000", OFFERED, "esc Back")
         screen.press("a")
         screen.until("approved: Refund?")
     assert_answered(desk.get(asked), "approve")
@@ -237,14 +237,18 @@ def test_help_lists_the_keys(desk: Desk) -> None:
     with desk.watch() as screen:
         screen.until(CURSOR)
         screen.press("?")
-        screen.until("Keys", "approve", "reject", "esc closes this", "quit")
+        screen.until("Quit at once", "Next", "Previous")
         screen.press("esc")
-        screen.until(CURSOR, gone=("esc closes this",))
+        screen.until(CURSOR, gone=("Quit at once",))
+        screen.press("enter")
+        screen.until(OFFERED)
+        screen.press("?")
+        screen.until("Answer with a text", "Reject, with a reason", "Quit at once")
 
 
 def test_a_mistake_of_our_own_is_told_in_a_line_on_a_whole_terminal(desk: Desk) -> None:
     desk.ask("Which?", description="x")
-    broken = f"import ringi.cli.terminal.request_view as view; view.agent_boxes = None; {ENTRY}"
+    broken = f"import ringi.cli.terminal.request_screen as screen; screen.section_box = None; {ENTRY}"
     with desk.watch(entry=broken) as screen:
         screen.until(CURSOR)
         screen.press("enter")

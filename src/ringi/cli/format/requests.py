@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import unified_diff
 from itertools import islice
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from ringi.cli.format.visible import visible, visible_lines, visible_value
+from ringi.cli.texts import text_of, text_or
 from ringi.domain.display import Block, Code, Diff, Link, Table, summary_of
-from ringi.domain.record import AGENT, Event
+from ringi.domain.record import AGENT, POLICY, Event
 from ringi.domain.request import Request
 
 MAX_DIFF_LINES = 2_000
 """Maximum lines of both texts of a diff together."""
-DECIDED = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}
+DATA_OPTION = """--data '{"answer": …}'"""
+SOON = 0.2
+"""The part of the time to a deadline in which it is urgent."""
+
+
+class Section(NamedTuple):
+    """A part of a request as text."""
+
+    source: Literal["action", "display", "agent"]
+    """What will run, the agent's display blocks, or other text of the agent."""
+    title: str
+    lines: list[str]
 
 
 def public(request: Request) -> Any:
@@ -33,12 +45,34 @@ def line(request: Request) -> str:
     return f"{request.id}  {request.status}{decided}"
 
 
-def outcome(request: Request) -> str:
-    """Return the status of a request; after a decision, who decided and when."""
-    if request.response:
-        decision = f"{DECIDED[request.response.decision]} by {visible(request.response.responder)}"
-        return f"{decision} at {clock(request.response.at)}"
-    return f"{request.status}: {visible(request.reason)}" if request.reason else request.status
+def decision_name(request: Request) -> str:
+    """Return the name of the decision, or the status if there is none."""
+    if not request.response:
+        return text_of(f"status.{request.status}")
+    return text_of(f"{'decided_finish' if request.kind == 'finish' else 'decided'}.{request.response.decision}")
+
+
+def outcome(request: Request, events: Sequence[Event] = ()) -> str:
+    """Return how a request ended, by whom, when and with which effect; the status if it is open."""
+    if response := request.response:
+        by, at = actor(response.responder), clock(response.at)
+        return text_of("ended.decided", what=decision_name(request), name=by, at=at)
+    reason = visible(request.reason or "")
+    last = next((event for event in reversed(events) if event.type == f"request.{request.status}"), None)
+    if last is None or not request.is_final:
+        return f"{decision_name(request)}: {reason}" if reason else decision_name(request)
+    detail = (
+        "_fallback" if request.fallback is not None and request.status == "expired" else "_because" if reason else ""
+    )
+    values = {"name": actor(last.actor), "reason": reason, "value": visible_value(request.fallback)}
+    return text_of(f"ended.{request.status}{detail}", at=clock(last.at), **values)
+
+
+def actor(name: str) -> str:
+    """Return the name of a person, a program or a rule for display."""
+    if name.startswith(POLICY):
+        return text_of("rule", name=visible(name.removeprefix(POLICY)))
+    return text_or(f"actor.{name}", visible(name))
 
 
 def clock(at: datetime) -> str:
@@ -68,60 +102,77 @@ def remaining(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def deadline(request: Request, now: datetime) -> tuple[str, bool]:
+    """Return the time to the deadline, and whether it is urgent."""
+    until, name = request.expires_at or request.due_at, "expires" if request.expires_at else "due"
+    if request.is_final or not until:
+        return "", False
+    left = (until - now).total_seconds()
+    if left < 0:
+        return text_of(f"{name}_passed"), True
+    is_near = left < (until - request.created_at).total_seconds() * SOON
+    return text_of(f"{name}_in", time=remaining(left)), is_near
+
+
+def claimed(request: Request, now: datetime) -> str:
+    """Return who has claimed a request; empty if nobody has."""
+    is_claimed = request.claimed_until and request.claimed_until > now and not request.is_final
+    return text_of("claimed_by", name=visible(request.claimed_by or "")) if is_claimed else ""
+
+
+def origin(request: Request) -> list[str]:
+    """Return who asked when, for whom, and with which priority."""
+    at, people = clock(request.created_at), [request.assignee, *request.candidate_groups]
+    names = ", ".join(visible(name) for name in people if name)
+    return [
+        text_of("asked_by", at=at, name=actor(request.asked_by)) if request.asked_by else text_of("asked", at=at),
+        text_of("meant_for", names=names) if names else "",
+        text_of(f"priority.{request.priority or 'normal'}"),
+    ]
+
+
+def sections(request: Request) -> Iterator[Section]:
+    """Yield the action first, then what the agent says about it."""
+    hidden: tuple[str, ...] = ()
+    if request.kind == "finish":
+        hidden = ("task", "summary")
+        named = {text_of(name): request.context[name] for name in hidden if request.context.get(name)}
+        facts = [f"{name}  {line}" for name, value in named.items() for line in visible_lines(str(value)).split("\n")]
+        yield Section("action", text_of("finish"), facts)
+    if request.action:
+        args = [f"  {line}" for line in values_text(request.action.args)] or [text_of("no_arguments")]
+        title = text_of("facts_ended" if request.is_final else "facts")
+        yield Section("action", title, [visible(request.action.name), *args])
+    for block in request.display or ():
+        yield Section("display", text_of("display"), plain(block))
+    if request.description:
+        yield Section("agent", text_of("agent_words"), visible_lines(request.description).split("\n"))
+    if context := {name: value for name, value in request.context.items() if name not in hidden}:
+        yield Section("agent", text_of("context"), values_text(context))
+
+
+def history(events: Sequence[Event]) -> list[str]:
+    """Return a line for each event of a request."""
+    steps = [(event, event.type.partition(".")[2]) for event in events if event.record == Request.record]
+    return [
+        f"{clock(event.at)}  {text_of('step', what=text_or(f'event.{name}', name), name=actor(event.actor))}"
+        for event, name in steps
+    ]
+
+
 def picture(request: Request, events: Sequence[Event]) -> str:
-    """Return a request as text: first the action, then the agent's description."""
+    """Return a request as text: first the action, then the form and the answer, then the agent's words."""
+    parts = list(sections(request))
     return "\n".join(
         [
             visible(request.title),
-            *_standing(request),
-            *_facts(request),
-            *_display(request),
-            *_words(request),
-            *_past(events),
+            *_standing(request, events),
+            *(line for part in parts if part.source == "action" for line in _printed(part)),
+            *_form(request),
+            *(line for part in parts if part.source != "action" for line in _printed(part)),
+            *("", text_of("history"), *(f"  {line}" for line in history(events))),
         ]
     )
-
-
-def _standing(request: Request) -> Iterator[str]:
-    asked = f"asked {clock(request.created_at)}" + (f" by {visible(request.asked_by)}" if request.asked_by else "")
-    people = ", ".join(visible(name) for name in (request.assignee, *request.candidate_groups) if name)
-    parts = [request.kind, outcome(request), asked, people and f"for {people}", request.priority or ""]
-    yield " · ".join(part for part in parts if part)
-    yield f"id      {request.id}"
-    yield f"digest  {request.digest}"
-    if request.thread_id:
-        yield f"thread  {visible(request.thread_id)}"
-    for name, at in (("due", request.due_at), ("expires", request.expires_at)):
-        if at and not request.is_final:
-            yield f"{name:7} {at.astimezone():%Y-%m-%d %H:%M:%S %Z}"
-    if request.erased:
-        yield f"erased  {clock(request.erased.at)} by {visible(request.erased.by)}"
-    if request.attention:
-        yield f"needs attention: {visible(request.attention)}"
-    if not request.is_final:
-        yield f"answer  {', '.join(request.allowed)}"
-
-
-def _facts(request: Request) -> Iterator[str]:
-    if request.action:
-        yield from (
-            "",
-            f"{'Requested action' if request.is_final else 'Action'}: {visible(request.action.name)}",
-        )
-        yield from _table(request.action.args)
-    if request.form:
-        yield from ("", "Form")
-        for field in request.form.fields:
-            options = ", ".join(visible_value(option.value) for option in getattr(field, "options", ()))
-            needed = ", required" if field.required else ""
-            yield f"  {field.name}  {field.type}{needed}  {visible(field.label)}{options and f': {options}'}"
-    if request.data_schema is not None:
-        yield from ("", "Form", *_indented(visible_value(request.data_schema)))
-    if request.answer_schema is not None:
-        yield from ("", "Answers to the agent", *_answers(request, request.answer_schema))
-    if response := request.response:
-        yield from ("", "Answer", *_table(response.data or {}), *_table(response.args or {}))
-        yield from _indented(visible_lines(response.message or ""))
 
 
 def plain(block: Block) -> list[str]:
@@ -147,6 +198,15 @@ def cell_text(cell: object) -> str:
     return "" if cell is None else visible_value(cell)
 
 
+def values_text(values: Mapping[str, Any]) -> list[str]:
+    """Return names and values; further lines of a value are indented."""
+    return [line for name, value in values.items() for line in _value(name, *visible_value(value).split("\n"))]
+
+
+def _value(name: str, first: str, *rest: str) -> list[str]:
+    return [f"{visible(name)}: {first}", *(f"  {line}" for line in rest)]
+
+
 def _changes(before: str, after: str) -> Iterator[str]:
     old, new = before.split("\n"), after.split("\n")
     if len(old) + len(new) > MAX_DIFF_LINES:
@@ -155,37 +215,49 @@ def _changes(before: str, after: str) -> Iterator[str]:
     return islice(unified_diff(old, new, lineterm=""), 2, None)
 
 
-def _display(request: Request) -> Iterator[str]:
-    for block in request.display or ():
-        yield from ("", *plain(block))
+def _standing(request: Request, events: Sequence[Event]) -> Iterator[str]:
+    parts = [text_of(f"kind.{request.kind}"), outcome(request, events), *origin(request)]
+    yield " · ".join(part for part in parts if part)
+    rows = {"id": request.id, "digest": request.digest, "thread": request.thread_id}
+    if not request.is_final:
+        dates = {"due": request.due_at, "expires": request.expires_at}
+        rows |= {name: f"{at.astimezone():%Y-%m-%d %H:%M:%S %Z}" for name, at in dates.items() if at}
+    if request.erased:
+        rows["erased"] = text_of("step", what=clock(request.erased.at), name=actor(request.erased.by))
+    rows["attention"] = request.attention
+    if not request.is_final:
+        rows["answer"] = ", ".join(request.allowed)
+    yield from (f"{text_of(f'label.{name}')}  {visible(value)}" for name, value in rows.items() if value)
+
+
+def _printed(section: Section) -> list[str]:
+    mark = {"action": "  ", "display": "", "agent": "  | "}[section.source]
+    return ["", section.title, *(f"{mark}{line}" for line in section.lines)]
+
+
+def _form(request: Request) -> Iterator[str]:
+    if request.form:
+        yield from ("", text_of("form"))
+        for field in request.form.fields:
+            options = ", ".join(visible_value(option.value) for option in getattr(field, "options", ()))
+            needed = f", {text_of('required')}" if field.required else ""
+            yield f"  {field.name}  {field.type}{needed}  {visible(field.label)}{options and f': {options}'}"
+    if request.data_schema is not None:
+        yield from ("", text_of("form"), *_indented(visible_value(request.data_schema)))
+    if request.answer_schema is not None:
+        yield from ("", text_of("answers"), *_answers(request, request.answer_schema))
+    if response := request.response:
+        values = [*values_text(response.data or {}), *values_text(response.args or {})]
+        yield from ("", text_of("answer"), *(f"  {line}" for line in values))
+        yield from _indented(visible_lines(response.message or ""))
 
 
 def _answers(request: Request, schema: dict[str, Any]) -> Iterator[str]:
     for decision, button in request.actions.items():
         if button.value is not None:
-            yield f"  {decision} sends {visible_value(button.value)}"
-    fitting = f" that fits {visible_value(schema)}" if schema else ""
-    yield f"""  respond sends the message; with --data '{{"answer": …}}' it sends JSON{fitting}"""
-
-
-def _words(request: Request) -> Iterator[str]:
-    if request.description:
-        yield from ("", "Description by the agent (unverified)", *_indented(visible_lines(request.description), "  | "))
-    if request.context:
-        yield from ("", "Context from the agent (unverified)", *_table(request.context))
-
-
-def _past(events: Sequence[Event]) -> Iterator[str]:
-    yield from ("", "History")
-    for event in events:
-        yield f"  {clock(event.at)}  {event.type.partition('.')[2]} by {visible(event.actor)}"
-
-
-def _table(values: dict[str, Any]) -> Iterator[str]:
-    for name, value in values.items():
-        first, *rest = visible_value(value).split("\n")
-        yield f"  {visible(name)}: {first}"
-        yield from _indented("\n".join(rest), "    ")
+            yield f"  {text_of('sends', decision=decision, value=visible_value(button.value))}"
+    key = "sends_fitting" if schema else "sends_any"
+    yield f"  {text_of(key, option=DATA_OPTION, schema=visible_value(schema))}"
 
 
 def _indented(text: str, by: str = "  ") -> Iterator[str]:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
-from collections import deque
+from contextlib import suppress
 
 from textual import events, on
 from textual.app import App
 from textual.binding import Binding
 from textual.filter import LineFilter
-from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.widgets import HelpPanel, OptionList
 
 from ringi.cli.format.visible import visible
-from ringi.cli.terminal.controller import InboxController
-from ringi.cli.terminal.help_screen import HelpScreen
+from ringi.cli.terminal.inbox_screen import LETTERS, InboxScreen
 from ringi.cli.terminal.list_screen import ListScreen
+from ringi.cli.terminal.request_list import RequestList
 from ringi.cli.terminal.request_screen import RequestScreen
 from ringi.cli.terminal.safety import ControlCharacterFilter
-from ringi.cli.terminal.texts import ENGLISH as TEXTS
+from ringi.cli.texts import text_of
+from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
 
 INTERRUPTED = 130
 AT_ONCE = ("ctrl+c", "ctrl+z")
 """Keys that are handled without waiting for earlier ones."""
-
-
-class KeyHandled(Message):
-    """Follows a key through the message queues; when it arrives, the key was handled."""
 
 
 class WatchApp(App[None]):
@@ -37,10 +35,10 @@ class WatchApp(App[None]):
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [
-        Binding("q", "leave", show=False),
-        Binding("question_mark", "help", show=False),
-        Binding("ctrl+c", "interrupt", show=False, priority=True),
-        Binding("ctrl+z", "suspend_process", show=False, priority=True),
+        Binding("question_mark", "help", "key.help", key_display="?"),
+        Binding("q", "leave", "key.quit"),
+        Binding("ctrl+c", "interrupt", "key.interrupt", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", "key.suspend", show=False, priority=True),
     ]
 
     def __init__(self, inbox: Inbox, name: str) -> None:
@@ -48,24 +46,26 @@ class WatchApp(App[None]):
         # With ANSI colors Textual writes only bold and reverse; otherwise it would write shades of gray.
         super().__init__(ansi_color=no_color or None)
         self.theme = "ansi-dark" if no_color else "textual-dark"
-        self.controller = InboxController(inbox, name)
-        self.list = ListScreen(self.controller)
+        self.requests = RequestList(inbox, name)
+        self.list = ListScreen(self.requests)
+        self.unsent: dict[str, RequestScreen] = {}
+        """Screens of other requests with text that was not sent."""
         self.crash: Exception | None = None
         self._is_warned = False
-        self._keys: deque[events.Key] = deque()
-        self._handling: MessagePump | None = None
+        self._keys: asyncio.Queue[events.Key] = asyncio.Queue()
 
     async def on_event(self, event: events.Event) -> None:
-        """Handle keys one by one: a key may open the field that the next one is typed into."""
-        if not isinstance(event, events.Key) or event.is_forwarded or event.key in AT_ONCE:
-            return await super().on_event(event)
-        self._keys.append(event)
-        await self._handle_keys()
+        """Put keys in a queue: a key may open the field that the next one is typed into."""
+        if isinstance(event, events.Key) and not event.is_forwarded and event.key not in AT_ONCE:
+            self._keys.put_nowait(event)
+        else:
+            await super().on_event(event)
 
     async def on_mount(self) -> None:
         """Read the list, then follow it."""
-        self.run_worker(self._follow(), exit_on_error=True)
-        await self.controller.requests.reload()
+        self.run_worker(self._follow())
+        self.run_worker(self._handle_keys())
+        await self.requests.reload()
         await self.push_screen(self.list)
 
     def get_line_filters(self) -> list[LineFilter]:
@@ -74,14 +74,15 @@ class WatchApp(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable letter keys while the person types in a field."""
-        in_field = isinstance(self.screen, RequestScreen) and self.screen.box_in_use
-        return not (in_field and action in ("leave", "help"))
+        return not (isinstance(self.screen, InboxScreen) and action in LETTERS and self.screen.in_field)
 
     def action_leave(self) -> None:
         """Quit; with unsent text, only after a second key."""
-        if self.controller.has_unsent and not self._is_warned:
+        screens = [self.screen, *self.unsent.values()]
+        is_unsent = any(isinstance(screen, RequestScreen) and screen.has_unsent for screen in screens)
+        if is_unsent and not self._is_warned:
             self._is_warned = True
-            self._show(TEXTS.unsent)
+            self._show(text_of("unsent"))
         else:
             self.exit()
 
@@ -90,62 +91,74 @@ class WatchApp(App[None]):
         self.exit(return_code=INTERRUPTED)
 
     def action_help(self) -> None:
-        """Show the keys."""
-        self.push_screen(HelpScreen())
+        """Show or hide the keys."""
+        if self.screen.query(HelpPanel):
+            self.action_hide_help_panel()
+        else:
+            self.action_show_help_panel()
 
     def show_warning(self, record: logging.LogRecord) -> None:
         """Show a warning in the app."""
-        self.call_later(self._show, visible(record.getMessage()))
+        self.call_later(self._show, text_of("warning", message=visible(record.getMessage()), source=record.name))
 
-    @on(ListScreen.Opened)
-    async def _open(self, opened: ListScreen.Opened) -> None:
-        if isinstance(self.screen, ListScreen):
-            await self.push_screen(RequestScreen(self.controller, opened.request))
+    @on(OptionList.OptionSelected, "RequestTable")
+    async def _open(self) -> None:
+        if self.screen is self.list and self.list.chosen:
+            await self.push_screen(self._screen_of(self.list.chosen))
 
-    @on(RequestScreen.Left)
-    async def _left(self, left: RequestScreen.Left) -> None:
-        if not isinstance(self.screen, RequestScreen):
+    async def leave(self, to: Request | None, message: str) -> None:
+        """Leave a request to another one or to the list; the message describes the decision."""
+        screen = self.screen
+        if not isinstance(screen, RequestScreen):
             return
-        if left.to:
-            await self.switch_screen(RequestScreen(self.controller, left.to, left.message))
+        if screen.has_unsent:
+            self.unsent[screen.request.id] = screen
+            self.install_screen(screen, screen.request.id)
+        if to:
+            await self.switch_screen(self._screen_of(to, message))
             return
-        request_id = self.screen.request.id
         await self.pop_screen()
-        if left.message and self.controller.requests.is_done:
+        if message and self.requests.is_done:
             await self.list.action_news()
-        self.list.redraw(at=request_id)
-        self.list.tell(left.message)
+        self.list.redraw(at=screen.request.id)
+        self.list.tell(message)
+
+    def _screen_of(self, request: Request, message: str = "") -> RequestScreen:
+        screen = self.unsent.pop(request.id, None) or RequestScreen(self.requests, request, self.leave)
+        self.uninstall_screen(screen)
+        screen.message = message
+        return screen
 
     async def _handle_keys(self) -> None:
-        """Handle waiting keys until one is being processed."""
-        while self._keys and not (self._handling and self._handling.is_running):
-            event, to = self._keys.popleft(), self.focused or self.screen
+        """Handle one key after another, each once everything that the previous one did has happened."""
+        while True:
+            event = await self._keys.get()
+            target = self.focused or self.screen
             await super().on_event(event)
-            follows = event.is_forwarded and to.post_message(KeyHandled().set_sender(to))
-            self._handling = to if follows else None
-
-    @on(KeyHandled)
-    def _key_handled(self) -> None:
-        # Textual moves the focus later, so the next key must wait too.
-        self.call_later(self._handle_next)
-
-    async def _handle_next(self) -> None:
-        self._handling = None
-        await self._handle_keys()
+            # An unused key goes from the target up to the app; the app then moves the focus.
+            for pump in (*target.ancestors_with_self, self):
+                await _become_idle(pump)
 
     async def _follow(self) -> None:
-        async for ids in self.controller.requests.changes():
+        async for ids in self.requests.changes():
             for screen in self.screen_stack:
-                if isinstance(screen, ListScreen | RequestScreen):
+                if isinstance(screen, InboxScreen):
                     await screen.requests_changed(ids)
 
-    def _show(self, what: str) -> None:
-        if isinstance(self.screen, RequestScreen):
-            self.screen.panel.tell(what)
-        else:
-            self.list.tell(what)
+    def _show(self, message: str) -> None:
+        if isinstance(self.screen, InboxScreen):
+            self.screen.tell(message)
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print the whole stack with all local variables.
         self.crash = self.crash or error
         self.exit(return_code=1)
+
+
+async def _become_idle(pump: MessagePump) -> None:
+    """Wait until a widget has handled the messages that it has now, or was closed."""
+    handled = asyncio.Event()
+    pump.call_later(handled.set)
+    while pump.is_running and not handled.is_set():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(handled.wait(), 0.1)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 
+from ringi.cli.errors import error_text
 from ringi.domain.record import Event, Key, Query, cursor_of, searchable
 from ringi.domain.request import Request
 from ringi.errors import RingiError
@@ -22,8 +23,8 @@ COUNTED = 1_000
 class RequestList:
     """The listed requests in order, and new ones that are not listed yet."""
 
-    def __init__(self, inbox: Inbox) -> None:
-        self.inbox = inbox
+    def __init__(self, inbox: Inbox, person: str) -> None:
+        self.inbox, self.person = inbox, person
         self.search = ""
         self.listed: dict[str, Request] = {}
         self.news: dict[str, Request] = {}
@@ -69,7 +70,7 @@ class RequestList:
                 try:
                     await self._read(ids)
                 except RingiError as error:
-                    log.warning("%s", error)
+                    log.warning("%s", error_text(error))
                     self._changed_ids |= ids
                     asyncio.get_running_loop().call_later(AGAIN, self._changed.set)
                 else:

@@ -1,196 +1,194 @@
-"""The screen of one request."""
+"""The screen of one request: the action, the agent's words, the form, and the decision."""
 
 from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Literal
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.message import Message
-from textual.screen import Screen
-from textual.widgets import Button, Input, Static
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.reactive import var
+from textual.widgets import Button, Footer, Input, Static
 
-from ringi.cli.format.visible import visible
-from ringi.cli.terminal import request_view
-from ringi.cli.terminal.controller import InboxController
-from ringi.cli.terminal.controls import MessageControl
-from ringi.cli.terminal.draft import ConfirmationTarget, Mode, answer, editable, target_of
-from ringi.cli.terminal.field_box import FieldBox
-from ringi.cli.terminal.panel import Panel
-from ringi.cli.terminal.sheet import Sheet
-from ringi.cli.terminal.texts import ENGLISH as TEXTS
+from ringi.cli.errors import error_text, field_text
+from ringi.cli.format.requests import Section, claimed, deadline, decision_name, history, origin, outcome, sections
+from ringi.cli.format.visible import visible, visible_value
+from ringi.cli.terminal.confirmation import ConfirmationTarget, target_of
+from ringi.cli.terminal.fields import FieldBox, MessageArea, form_box, line, lines, parse_json, read_all, value_box
+from ringi.cli.terminal.inbox_screen import InboxScreen
+from ringi.cli.terminal.request_list import AGAIN, RequestList
+from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer, Decision
+from ringi.domain.record import Event
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, RequestEndedError, RingiError
+from ringi.errors import FieldError, InvalidError, RequestEndedError, RingiError
+from ringi.forms.form import Form
 
-LETTERS = ("approve", "edit", "reject", "respond", "claim", "release", "neighbor")
-"""The actions of letter keys; disabled while the person types in a field."""
-SENT_BY: dict[Mode, Decision] = {"editing": "edit", "rejecting": "reject", "answering": "respond"}
-AGAIN = 1.0
-"""Seconds before a failed read is repeated."""
+Mode = Literal["decide", "edit", "reject", "respond", "confirm"]
+KEYS: dict[Decision, str] = {"approve": "a", "edit": "e", "reject": "r", "respond": "m"}
 HELD_KEY = 0.4
 """Seconds without a key before the next request can be decided, so that a held key decides only one."""
+WHOLE = "data"
+"""The path of an answer that is typed as one JSON value."""
 
 
-class RequestScreen(Screen[None]):
-    """The action, the agent's description, and the decision."""
+class RequestScreen(InboxScreen):
+    """One request. Text that was not sent stays in its fields while the screen exists."""
 
     BINDINGS = [
-        Binding("a", "approve"),
-        Binding("e", "edit"),
-        Binding("r", "reject"),
-        Binding("m", "respond"),
-        Binding("c", "claim"),
-        Binding("u", "release"),
-        Binding("j", "neighbor(1)"),
-        Binding("k", "neighbor(-1)"),
-        Binding("ctrl+s", "send"),
-        Binding("escape", "back"),
+        Binding("a", "approve", "key.approve", show=False),
+        *(Binding(KEYS[name], f"begin('{name}')", f"key.{name}", show=False) for name in ("edit", "reject", "respond")),
+        Binding("tab", "app.focus_next", "key.field"),
+        Binding("j", "neighbor(1)", "key.next"),
+        Binding("k", "neighbor(-1)", "key.previous"),
+        Binding("ctrl+s", "send", "key.send"),
     ]
-    AUTO_FOCUS = "Sheet"
+    AUTO_FOCUS = "#sheet"
+    mode: var[Mode] = var("decide", init=False)
 
-    class Left(Message):
-        """The person leaves to the list or to another request; `message` describes the decision."""
-
-        def __init__(self, to: Request | None, message: str = "") -> None:
-            super().__init__()
-            self.to, self.message = to, message
-
-    def __init__(self, controller: InboxController, request: Request, message: str = "") -> None:
-        super().__init__()
-        self.controller, self.request, self.draft = controller, request, controller.drafts[request.id]
-        self.sheet, self.panel = Sheet(request, self.draft), Panel(request, self.draft)
-        self._message, self._decision, self._sending = message, SENT_BY.get(self.draft.mode, "approve"), False
-        self._ready = not message
-        self._target: ConfirmationTarget | None = None
+    def __init__(
+        self, requests: RequestList, request: Request, leave: Callable[[Request | None, str], Awaitable[None]]
+    ) -> None:
+        super().__init__(requests)
+        self.request, self.leave, self.message = request, leave, ""
+        self.form = form_of(request)
+        self.fields = form_boxes(request, self.form)
+        self.edits = edit_boxes(request)
+        self.texts: dict[Mode, FieldBox] = {
+            "reject": FieldBox(":reject", text_of("message.reject"), partial(lines, area=MessageArea), ""),
+            "respond": FieldBox(":respond", text_of("message.respond"), partial(lines, area=MessageArea), ""),
+            "confirm": FieldBox(":confirm", "", line, ""),
+        }
+        self.boxes = [*self.edits, *self.fields, *self.texts.values()]
+        self.decision: Decision = "approve"
+        self.target: ConfirmationTarget | None = None
+        self._sending, self._ready = False, True
 
     def compose(self) -> ComposeResult:
-        """Create the widgets."""
+        """Create the widgets; the action comes before the agent's words."""
+        parts = list(sections(self.request))
         yield Static(id="standing")
-        yield self.sheet
-        yield self.panel
+        with VerticalScroll(id="sheet"):
+            yield Static(Content.styled(visible(self.request.title), "bold"))
+            yield from (section_box(part) for part in parts if part.source == "action")
+            with Vertical(id="edits") as edits:
+                edits.border_title = text_of("finish" if self.request.kind == "finish" else "facts")
+                if self.request.action:
+                    yield Static(Content.styled(visible(self.request.action.name), "bold"))
+                yield from self.edits
+            yield from (section_box(part) for part in parts if part.source != "action")
+            yield from self.fields
+            yield Static(id="history")
+        with Vertical(id="panel"):
+            yield from self.texts.values()
+            yield Static(id="message")
+            with Horizontal(id="decisions"):
+                for decision in self.request.allowed:
+                    is_only = decision == "respond" and "approve" not in self.request.allowed
+                    action = "approve" if decision == "approve" else f"begin('{decision}')"
+                    yield button(self._label(decision), action, "a" if is_only else KEYS[decision])
+            with Horizontal(id="sending"):
+                yield Button(id="send", name="send", compact=True)
+                yield button(text_of("back"), "back", "esc")
+        yield Footer(compact=True)
 
-    async def on_mount(self) -> None:
-        """Show the request and update the times every second."""
-        self.panel.tell(visible(self._message))
-        self._holding = self.set_timer(HELD_KEY, self._be_ready)
+    def on_mount(self) -> None:
+        """Update the times every second."""
         self.set_interval(1, self._tick)
-        await self.enter("deciding" if self.draft.mode == "confirming" else self.draft.mode)
+
+    async def on_screen_resume(self) -> None:
+        """Show the request as it is now; after a decision, wait until no key is held."""
+        self.tell(self.message)
+        self._sending, self._ready = False, not self.message
+        self._holding = self.set_timer(HELD_KEY, self._be_ready)
         await self.refresh_request()
+        self._show_mode()
+
+    @property
+    def chosen(self) -> Request:
+        """The request."""
+        return self.request
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether the person typed something that can still be sent."""
+        return not self.request.is_final and any(box.is_changed for box in self.boxes)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable sending where nothing can be sent."""
+        if action == "send":
+            return not self.request.is_final and (self.mode != "decide" or self.in_field)
+        return super().check_action(action, parameters)
 
     async def requests_changed(self, ids: set[str]) -> None:
-        """Show changes of this request; the draft stays."""
+        """Show changes of this request; what was typed stays."""
         if self.request.id in ids and not self._sending:
             await self.refresh_request()
 
     async def refresh_request(self) -> None:
         """Read the request again and show its status."""
         try:
-            request = await self.controller.inbox.get(self.request.id)
-            events = await self.controller.inbox.events(request_id=request.id)
+            self.request = await self.requests.inbox.get(self.request.id)
+            events = await self.requests.inbox.events(request_id=self.request.id)
         except RingiError as error:
-            self.panel.tell(visible(str(error)))
+            self.tell(error_text(error))
             self.set_timer(AGAIN, self.refresh_request)
             return
-        ended, self.request, self.panel.request = request.is_final, request, request
-        self.sheet.tell_history(events)
         self._tick()
-        if ended:
-            words = TEXTS.ended_here if self.draft.typed else TEXTS.ended_silent
-            self.panel.tell(words.format(outcome=request_view.outcome_text(request, events)))
-            self.sheet.freeze()
-            self.panel.freeze()
-            await self.panel.offer_nothing()
-            self.sheet.focus()
-            self._show_keys()
+        self.query_one("#history", Static).update(Content("\n".join([text_of("history"), *history(events)])))
+        if self.request.is_final:
+            self._freeze(events)
 
-    async def enter(self, mode: Mode) -> None:
-        """Switch to a mode and focus its field."""
-        self.draft.mode = mode
-        self.sheet.edit(mode == "editing" or (mode == "confirming" and self._decision == "edit"))
-        self.panel.open(mode)
-        if self.request.is_final or not self._ready:
-            await self.panel.offer_nothing()
-        else:
-            await self.panel.offer(mode, self._decision)
-        if mode in self.panel.boxes:
-            self.panel.boxes[mode].control.focus()
-        elif mode == "editing":
-            self.sheet.focus_first()
-        else:
-            self.sheet.focus()
-        self._show_keys()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable letter keys while the person types in a field."""
-        return not (action in LETTERS and self.box_in_use)
-
-    @property
-    def box_in_use(self) -> FieldBox | None:
-        """The focused field."""
-        within = self.focused.ancestors_with_self if self.focused else ()
-        return next((widget for widget in within if isinstance(widget, FieldBox)), None)
+    def watch_mode(self) -> None:
+        """Show the fields and the buttons of the mode, and focus its first field."""
+        self._show_mode()
+        first = [*self.edits, *self.fields][0] if self.mode == "edit" else self.texts.get(self.mode)
+        (self.query_one("#sheet") if first is None else first.control).focus()
 
     async def action_approve(self) -> None:
         """Approve, or answer a request that cannot be approved."""
         if "approve" in self.request.allowed or "respond" not in self.request.allowed:
             await self._decide("approve")
         else:
-            await self.action_respond()
+            self.action_begin("respond")
 
-    async def action_edit(self) -> None:
-        """Open the fields of the action or the form."""
-        if self._may("edit") and not self.sheet.can_be_edited:
-            self.panel.tell(TEXTS.nothing_to_edit)
-        elif self._may("edit"):
-            await self._begin("editing")
-
-    async def action_reject(self) -> None:
-        """Ask for the reason."""
-        if self._may("reject"):
-            await self._begin("rejecting")
-
-    async def action_respond(self) -> None:
-        """Ask for the answer."""
-        if self._may("respond"):
-            await self._begin("answering")
-
-    async def action_claim(self) -> None:
-        """Claim the request."""
-        self.panel.tell(await self.controller.claim(self.request))
-
-    async def action_release(self) -> None:
-        """Release the request."""
-        self.panel.tell(await self.controller.release(self.request))
+    def action_begin(self, decision: Literal["edit", "reject", "respond"]) -> None:
+        """Open the fields of a decision."""
+        if self._may(decision) and decision == "edit" and not (self.edits or self.fields):
+            self.tell(text_of("nothing_to_edit"))
+        elif self._may(decision):
+            self.tell("")
+            self.decision = self.mode = decision
 
     def action_neighbor(self, step: int) -> None:
         """Open the next or the previous open request."""
-        if to := self.controller.requests.neighbor(self.request.id, step):
+        if to := self.requests.neighbor(self.request.id, step):
             # A key that arrives before the next request opens must not decide this one.
             self._sending = True
-            self.post_message(self.Left(to))
+            self.app.call_later(self.leave, to, "")
 
-    @on(MessageControl.Sent)
+    @on(MessageArea.Sent)
     async def action_send(self) -> None:
         """Send the answer of the current mode; from a form field, the form."""
-        if self.draft.mode == "confirming":
+        if self.mode == "confirm":
             await self._confirm()
-        elif self.draft.mode != "deciding":
-            await self._decide(SENT_BY[self.draft.mode])
-        elif self.box_in_use:
+        elif self.mode == "decide":
             await self.action_approve()
-
-    async def action_back(self) -> None:
-        """Leave the field, the mode or the request."""
-        if self.request.is_final:
-            self.post_message(self.Left(None))
-        elif self.draft.mode == "confirming":
-            await self.enter("editing" if self._decision == "edit" else "deciding")
-        elif self.box_in_use and self.draft.mode in ("deciding", "editing"):
-            self.sheet.focus()
-        elif self.draft.mode != "deciding":
-            await self.enter("deciding")
         else:
-            self.post_message(self.Left(None))
+            await self._decide(self.mode)
+
+    async def go_back(self) -> None:
+        """Leave the field, the mode or the request."""
+        if self.request.is_final or (self.mode == "decide" and not self.in_field):
+            self.app.call_later(self.leave, None, "")
+        elif self.mode in ("decide", "edit") and self.in_field:
+            self.query_one("#sheet").focus()
+        else:
+            self.mode = "edit" if self.mode == "confirm" and self.decision == "edit" else "decide"
 
     @on(Button.Pressed)
     async def _pressed(self, pressed: Button.Pressed) -> None:
@@ -198,101 +196,95 @@ class RequestScreen(Screen[None]):
 
     @on(Input.Submitted)
     async def _submitted(self) -> None:
-        if self.draft.mode == "confirming":
+        if self.mode == "confirm":
             await self._confirm()
         else:
             self.focus_next()
 
-    @on(FieldBox.Typed)
-    def _typed(self, typed: FieldBox.Typed) -> None:
-        if typed.is_changed:
-            self.draft.typed[typed.path] = typed.raw_value
-        else:
-            self.draft.typed.pop(typed.path, None)
-
-    def on_descendant_focus(self) -> None:
-        """Show the keys of the focused widget."""
-        self._show_keys()
-
-    async def _begin(self, mode: Mode) -> None:
-        self.panel.tell("")
-        self._decision = SENT_BY[mode]
-        await self.enter(mode)
-
     async def _confirm(self) -> None:
-        if self._target and not self._target.is_named(self.panel.text("confirming")):
-            self.panel.boxes["confirming"].complain(TEXTS.target_differs.format(name=f"“{self._target.name}”"))
+        box = self.texts["confirm"]
+        if self.target and not self.target.is_named(box.content):
+            box.complain(text_of("target_differs", name=text_of("quoted", text=self.target.name)))
         else:
-            await self._send(self._decision)
+            await self._send(self.decision)
 
     async def _decide(self, decision: Decision) -> None:
         if not self._may(decision):
             return
-        self._decision = decision
-        if decision == "edit" and not self.sheet.is_changed:
-            return self.panel.tell(TEXTS.change_first)
+        self.decision = decision
+        if decision == "edit" and not any(box.is_changed for box in [*self.edits, *self.fields]):
+            return self.tell(text_of("change_first"))
         try:
-            self._target = self._target_of(decision)
+            self.target = target_of(self.request, self._args()) if decision in ("approve", "edit") else None
         except InvalidError as error:
-            return await self._complain(error)
-        if not self._target:
+            return self._complain(error)
+        if not self.target:
             return await self._send(decision)
-        self.panel.ask_for(self._target)
-        await self.enter("confirming")
-
-    def _target_of(self, decision: Decision) -> ConfirmationTarget | None:
-        if decision not in ("approve", "edit"):
-            return None
-        return target_of(self.request, self.sheet.edited() if decision == "edit" else editable(self.request))
+        key, name = "target_argument" if self.target.label else "target", text_of("quoted", text=self.target.name)
+        self.texts["confirm"].relabel(text_of(key, label=self.target.label, name=name))
+        self.mode = "confirm"
 
     async def _send(self, decision: Decision) -> None:
         if self._sending:
             return
         self._sending = True
-        self.panel.tell(TEXTS.sending)
+        self.tell(text_of("sending"))
+        inbox, by = self.requests.inbox, self.requests.person
         try:
-            done = await self._answer(decision)
+            done = await inbox.answer(self.request.id, Answer.parse(self._body(decision)), by=by, channel="watch")
         except InvalidError as error:
-            await self._complain(error)
+            self._complain(error)
         except RingiError as error:
-            self.panel.tell(visible(str(error)))
+            self.tell(error_text(error))
             if isinstance(error, RequestEndedError):
-                self._sending = False
                 await self.refresh_request()
         else:
             # Stay in the sending state: a repeated key must not send again.
-            return self._leave(done)
+            return self._done(done)
         self._sending = False
 
-    async def _answer(self, decision: Decision) -> Request:
-        needs_data = decision in ("approve", "edit") or (decision == "respond" and self.sheet.is_changed)
-        body = answer(
-            self.request,
-            decision,
-            data=self.sheet.data() if needs_data else None,
-            edited=self.sheet.edited() if decision == "edit" else {},
-            message=self.panel.text(self.draft.mode),
-        )
-        return await self.controller.inbox.answer(
-            self.request.id, Answer.parse(body), by=self.controller.name, channel="watch"
-        )
+    def _body(self, decision: Decision) -> dict[str, Any]:
+        """Return the answer, with the digest of the displayed request."""
+        body: dict[str, Any] = {"decision": decision, "digest": self.request.digest}
+        if decision in ("reject", "respond") and (message := self.texts[decision].content).strip():
+            body["message"] = message
+        is_filled = any(box.is_changed for box in self.fields)
+        if self.fields and (decision in ("approve", "edit") or (decision == "respond" and is_filled)):
+            values = read_all(self.fields)
+            filled = {name: value for name, value in values.items() if value not in ("", None, [])}
+            body["data"] = filled if self.form else values[WHOLE]
+        if decision == "edit" and self.edits:
+            whole = self._args() if self.request.action else {**body.get("data", {}), **self._args()}
+            body["args" if self.request.action else "data"] = whole
+        return body
 
-    async def _complain(self, error: InvalidError) -> None:
-        if self.draft.mode == "confirming":
-            await self.action_back()
-        rest = self.sheet.complain(error.errors)
-        if rest and self.draft.mode in self.panel.boxes:
-            self.panel.boxes[self.draft.mode].complain("; ".join(error.message for error in rest))
-            rest = []
-        messages = [TEXTS.fix_fields, *(f"{error.field}: {error.message}" for error in rest)]
-        self.panel.tell(visible(" · ".join(messages)))
+    def _args(self) -> dict[str, Any]:
+        """Return the arguments of the action, or the task of a finish gate, as the person edited them."""
+        if self.decision != "edit":
+            return self.request.action.args if self.request.action else {}
+        values = read_all(self.edits)
+        return {box.label: values[box.path] for box in self.edits}
 
-    def _leave(self, done: Request) -> None:
-        self.controller.drafts.pop(done.id, None)
-        requests = self.controller.requests
-        requests.take(done)
-        to = requests.neighbor(done.id, 1) or requests.neighbor(done.id, -1)
-        self.post_message(self.Left(to, TEXTS.done.format(what=request_view.decision_name(done), title=done.title)))
+    def _complain(self, error: InvalidError) -> None:
+        """Show errors at their fields and focus the first; show the others as a message."""
+        if self.mode == "confirm":
+            self.mode = "edit" if self.decision == "edit" else "decide"
+        rest: list[FieldError] = []
+        for each in error.errors:
+            if box := next((box for box in self.boxes if box.owns(each.field)), self.texts.get(self.mode)):
+                box.complain(field_text(each))
+            else:
+                rest.append(each)
+        for box in [box for box in self.boxes if box.error][:1]:
+            box.control.focus()
+        self.tell(" · ".join([text_of("fix_fields"), *(f"{visible(each.field)}: {field_text(each)}" for each in rest)]))
+
+    def _done(self, done: Request) -> None:
+        self.request = done
+        self.requests.take(done)
+        to = self.requests.neighbor(done.id, 1) or self.requests.neighbor(done.id, -1)
+        message = text_of("done", what=decision_name(done), title=visible(done.title))
+        self.app.call_later(self.leave, to, message)
 
     def _may(self, decision: Decision) -> bool:
         if self.request.is_final or self._sending:
@@ -301,26 +293,90 @@ class RequestScreen(Screen[None]):
             self._holding.reset()
             return False
         if decision not in self.request.allowed:
-            allowed = ", ".join(TEXTS.button[offered].lower() for offered in self.request.allowed)
-            self.panel.tell(TEXTS.not_offered.format(decision=TEXTS.button[decision].lower(), allowed=allowed))
+            own, *allowed = (text_of(f"button.{name}").lower() for name in (decision, *self.request.allowed))
+            self.tell(text_of("not_offered", decision=own, allowed=", ".join(allowed)))
             return False
         return True
 
-    async def _be_ready(self) -> None:
-        if not self._ready:
-            self._ready = True
-            await self.enter(self.draft.mode)
+    def _be_ready(self) -> None:
+        self._ready = True
+        self._show_mode()
+
+    def _freeze(self, events: list[Event]) -> None:
+        """Show the outcome and disable the fields; their content stays readable."""
+        key = "ended_here" if any(box.is_changed for box in self.boxes) else "ended_silent"
+        self.tell(text_of(key, outcome=outcome(self.request, events)))
+        self.query(FieldBox).set(disabled=True)
+        for facts in self.query(".action, #edits"):
+            facts.border_title = text_of("facts_ended")
+        self._show_mode()
+        self.query_one("#sheet").focus()
+
+    def _show_mode(self) -> None:
+        is_open = self._ready and not self.request.is_final
+        edits = bool(self.edits) and "edit" in (self.mode, self.mode == "confirm" and self.decision)
+        self.query_one("#edits").display = edits
+        self.query(".action").set(display=not edits)
+        for mode, box in self.texts.items():
+            box.display = mode == self.mode
+        self.query_one("#decisions").display = is_open and self.mode == "decide"
+        self.query_one("#sending").display = is_open and self.mode != "decide"
+        edit = self._label("edit") if self.request.kind == "finish" else text_of("send_edit")
+        label = {"edit": edit, "confirm": text_of("confirm")}.get(self.mode, self._label(self.decision))
+        self.query_one("#send", Button).label = Content(f"{label} [ctrl+s]")
+        self.refresh_bindings()
+
+    def _label(self, decision: Decision) -> str:
+        own = text_of(f"{'button_finish' if self.request.kind == 'finish' else 'button'}.{decision}")
+        offered = self.request.actions.get(decision)
+        if offered and offered.value is not None:
+            return f"{own} → {visible_value(offered.value)}"
+        label = visible(offered.label or "").strip() if offered else ""
+        return own if label.lower() in ("", own.lower()) else text_of("called_by_agent", own=own, label=label)
 
     def _tick(self) -> None:
-        self.query_one("#standing", Static).update(request_view.status_line(self.request, self.controller.now()))
+        now = self.requests.inbox.clock()
+        left, is_urgent = deadline(self.request, now)
+        parts = [text_of(f"kind.{self.request.kind}"), *origin(self.request), claimed(self.request, now)]
+        standing = [*map(Content, parts), Content.styled(left, "bold $warning" if is_urgent else "")]
+        self.query_one("#standing", Static).update(Content(" · ").join(part for part in standing if part.plain))
 
-    def _show_keys(self) -> None:
-        if self.request.is_final:
-            keys = TEXTS.dead_keys
-        elif self.draft.mode != "deciding":
-            keys = TEXTS.mode_keys
-        elif self.box_in_use:
-            keys = TEXTS.field_keys
-        else:
-            keys = TEXTS.detail_keys
-        self.panel.tell_keys(keys)
+
+def form_of(request: Request) -> Form | None:
+    """Return the form of a request, made from its JSON schema if it is flat; None if there is none."""
+    if request.form or request.data_schema is None:
+        return request.form
+    try:
+        return Form.from_json_schema(request.data_schema)
+    except InvalidError:
+        return None
+
+
+def form_boxes(request: Request, form: Form | None) -> list[FieldBox]:
+    """Return the fields of the form; without one, a field for an answer that fits the schema."""
+    if form or request.data_schema is None:
+        return [form_box(field) for field in form.fields] if form else []
+    schema = visible_value(request.data_schema)
+    return [FieldBox(WHOLE, text_of("answer_json"), lines, "{}", read=parse_json, note=schema)]
+
+
+def edit_boxes(request: Request) -> list[FieldBox]:
+    """Return the fields of the action's arguments, or of the task of a finish gate."""
+    if request.action:
+        return [value_box(f"args.{name}", name, value) for name, value in request.action.args.items()]
+    is_finish = request.kind == "finish"
+    return [value_box("data.task", "task", str(request.context.get("task") or ""))] if is_finish else []
+
+
+def section_box(section: Section) -> Static:
+    """Return a part of a request: what will run in a frame, other words of the agent beside a line."""
+    is_quiet = section.source == "agent"
+    head = Content.styled(section.title if is_quiet else section.lines[0], "italic" if is_quiet else "bold")
+    box = Static(Content("\n").join([head, *map(Content, section.lines[not is_quiet :])]), classes=section.source)
+    box.border_title = None if is_quiet else section.title
+    return box
+
+
+def button(label: str, action: str, key: str) -> Button:
+    """Return a button with its key."""
+    return Button(Content(f"{label} [{key}]"), name=action, compact=True)

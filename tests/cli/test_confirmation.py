@@ -8,7 +8,7 @@ import pytest
 
 from ringi import Action, Ask
 from ringi.base.clock import utc_now
-from ringi.cli.terminal.draft import ConfirmationTarget, target_of
+from ringi.cli.terminal.confirmation import ConfirmationTarget, target_of
 from ringi.domain.request import Request
 
 

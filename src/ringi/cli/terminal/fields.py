@@ -1,0 +1,324 @@
+"""The fields of a form and of an edited action: a widget for each type, with its label, changes and errors."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Select, Static, TextArea
+
+from ringi.cli.format.visible import visible, visible_lines, visible_value
+from ringi.cli.texts import text_of
+from ringi.errors import FieldError, InvalidError
+from ringi.forms import fields as types
+
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+")
+STEPS = 100
+"""The number of steps of a slider without a step size."""
+Options = list[tuple[str, Any]]
+
+
+class ValueChanged(Message):
+    """The value of a `Choices` or a `Slider` changed."""
+
+
+class Choices(OptionList):
+    """A list of which one or several options can be selected; unlike Textual's own, its marks need no color."""
+
+    BINDINGS = [Binding("space,enter", "select", "key.choose", show=False)]
+
+    def __init__(self, options: Options, value: Any, *, many: bool) -> None:
+        chosen = value if many else [value]
+        self.choices, self.many = options, many
+        # True equals 1, but they are different options.
+        self.marked = {
+            at for at, (_, own) in enumerate(options) if any(type(own) is type(one) and own == one for one in chosen)
+        }
+        super().__init__(*map(self._prompt, range(len(options))), compact=True)
+
+    @property
+    def value(self) -> Any:
+        """The selected value; with `many`, a list in the order of the options."""
+        values = [self.choices[at][1] for at in sorted(self.marked)]
+        return values if self.many else next(iter(values), None)
+
+    def on_focus(self) -> None:
+        """Highlight the first selected option."""
+        if self.highlighted is None:
+            self.highlighted = min(self.marked, default=0)
+
+    @on(OptionList.OptionSelected)
+    def _toggle(self, selected: OptionList.OptionSelected) -> None:
+        selected.stop()
+        before, toggled = self.marked, self.marked ^ {selected.option_index}
+        self.marked = toggled if self.many else toggled - before
+        for at in before ^ self.marked:
+            self.replace_option_prompt_at_index(at, self._prompt(at))
+        self.post_message(ValueChanged())
+
+    def _prompt(self, at: int) -> Content:
+        mark = ("[x]" if self.many else "(•)") if at in self.marked else ("[ ]" if self.many else "( )")
+        return Content(f"{mark} {visible(self.choices[at][0])}")
+
+
+class Slider(Widget, can_focus=True):
+    """A number that is chosen with the arrow keys. It has no value until a key is pressed."""
+
+    BINDINGS = [
+        Binding("left,down", "move(-1)", "key.less", show=False),
+        Binding("right,up", "move(1)", "key.more", show=False),
+        Binding("pagedown", "move(-10)", "key.less", show=False),
+        Binding("pageup", "move(10)", "key.more", show=False),
+        Binding("home", "move(-1000000000)", "key.top", show=False),
+        Binding("end", "move(1000000000)", "key.bottom", show=False),
+    ]
+    value: reactive[int | float | None] = reactive(None)
+
+    def __init__(self, field: types.Slider, value: int | float | None) -> None:
+        super().__init__()
+        self.least, self.most = field.min or 0, field.max or 0
+        whole = isinstance(self.least, int) and isinstance(self.most, int)
+        self.step = field.step or (1 if whole else (self.most - self.least) / STEPS) or 1
+        self.steps = int((self.most - self.least) / self.step + 1e-9)
+        self.set_reactive(Slider.value, value)
+
+    def render(self) -> Content:
+        """Draw the line, the handle and the value."""
+        width = max(10, min(40, self.size.width - 30))
+        handle = -1 if self.value is None else round(self._position / max(1, self.steps) * (width - 1))
+        line = "".join("●" if place == handle else "─" for place in range(width))
+        ends = text_of("range", least=f"{self.least:g}", most=f"{self.most:g}")
+        return Content(f"{line} {text_of('not_set') if self.value is None else self.value} ({ends})")
+
+    def watch_value(self) -> None:
+        """Post that the value changed."""
+        self.post_message(ValueChanged())
+
+    def action_move(self, steps: int) -> None:
+        """Move the handle; the first key sets it to the left end."""
+        number = self.least + min(self.steps, max(0, self._position + steps)) * self.step
+        self.value = number if isinstance(number, int) else float(f"{number:.12g}")
+
+    @property
+    def _position(self) -> int:
+        return -1 if self.value is None else round((self.value - self.least) / self.step)
+
+
+class MessageArea(TextArea):
+    """A reason or an answer; enter sends it."""
+
+    BINDINGS = [Binding("ctrl+j,shift+enter,alt+enter", "new_line", "key.newline", show=False, priority=True)]
+
+    class Sent(Message):
+        """Enter was pressed."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key != "enter":
+            return await super()._on_key(event)
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Sent())
+
+    def action_new_line(self) -> None:
+        """Begin a new line."""
+        self.insert("\n")
+
+
+Control = Input | TextArea | Select[Any] | Choices | Slider
+
+
+class FieldBox(Vertical):
+    """A field. `path` is its name in validation errors."""
+
+    BINDINGS = [Binding("ctrl+r", "reset", "key.reset")]
+
+    def __init__(
+        self,
+        path: str,
+        label: str,
+        make: Callable[[Any], Control],
+        untouched: Any,
+        *,
+        read: Callable[[Any], Any] | None = None,
+        before: Any = None,
+        note: str = "",
+    ) -> None:
+        super().__init__()
+        self.path, self.label, self.note = path, label, note
+        self.make, self.untouched, self.before, self._read = make, untouched, before, read or _same
+        self.control, self.error = make(untouched), ""
+
+    def compose(self) -> ComposeResult:
+        """Create the widgets."""
+        yield Static(Content(visible(self.label)), classes="label")
+        yield self.control
+        yield Static(classes="notes")
+
+    def on_mount(self) -> None:
+        """Show the help."""
+        self.complain("")
+
+    @property
+    def content(self) -> Any:
+        """The content as it was typed or chosen."""
+        if isinstance(self.control, TextArea):
+            return self.control.text
+        return None if self.control.value is Select.NULL else self.control.value
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the content differs from the initial one."""
+        return bool(self.content != self.untouched)
+
+    def owns(self, path: str) -> bool:
+        """Return whether an error at this path is about this field."""
+        return path == self.path or path.startswith((f"{self.path}.", f"{self.path}["))
+
+    def read(self) -> Any:
+        """Return the content as JSON data; raise `InvalidError` if it is invalid."""
+        try:
+            return self._read(self.content)
+        except ValueError as error:
+            raise InvalidError.of(self.path, str(error)) from error
+
+    def relabel(self, label: str) -> None:
+        """Change the label."""
+        self.query_one(".label", Static).update(Content(visible(label)))
+
+    def complain(self, error: str) -> None:
+        """Show an error, or clear it."""
+        self.error = error
+        notes = [Content(note) for note in (visible_lines(self.note), *self._changes()) if note]
+        shown = [*notes, Content.styled(f"✗ {visible(error)}", "bold $error")] if error else notes
+        self.query_one(".notes", Static).update(Content("\n").join(shown))
+        self.query_one(".notes").display = bool(shown)
+
+    async def action_reset(self) -> None:
+        """Reset the field to its initial content."""
+        fresh = self.make(self.untouched)
+        await self.mount(fresh, before=self.control)
+        await self.control.remove()
+        self.control = fresh
+        fresh.focus()
+        self.complain("")
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    @on(Select.Changed)
+    @on(ValueChanged)
+    def _changed(self) -> None:
+        self.complain("")
+
+    def _changes(self) -> Iterator[str]:
+        content = self.content
+        if self.is_changed and self.before is not None:
+            try:
+                after = visible_value(self._read(content))
+                yield text_of("becomes", before=visible_value(self.before), after=after)
+            except ValueError as error:
+                yield str(error)
+        if isinstance(content, str) and (escaped := visible_lines(content)) != content.expandtabs(4):
+            yield text_of("with_hidden", text=escaped)
+
+
+def read_all(boxes: Iterable[FieldBox]) -> dict[str, Any]:
+    """Return the values of fields by their paths; raise `InvalidError` with all errors."""
+    values: dict[str, Any] = {}
+    errors: list[FieldError] = []
+    for box in boxes:
+        try:
+            values[box.path] = box.read()
+        except InvalidError as error:
+            errors += error.errors
+    if errors:
+        raise InvalidError(errors)
+    return values
+
+
+def form_box(field: types.Field) -> FieldBox:
+    """Return the box of a form field."""
+    default: Any = field.default
+    hint, read = field.placeholder or "", parse_number if isinstance(field, types.Number) else None
+    make: Callable[[Any], Control]
+    match field:
+        case types.MultiSelect() | types.Checkbox():
+            default, make = list(field.default or ()), partial(Choices, _labeled(field), many=True)
+        case types.Radio():
+            make = partial(Choices, _labeled(field), many=False)
+        case types.Boolean():
+            make = partial(Choices, [(text_of("yes"), True), (text_of("no"), False)], many=False)
+        case types.Select():
+            make = partial(_drop_down, _labeled(field), hint)
+        case types.Slider():
+            make = partial(Slider, field)
+        case types.Number():
+            default, make = "" if default is None else json.dumps(default), partial(line, hint=hint)
+        case types.TextArea():
+            default, make = default or "", partial(lines, hint=hint)
+        case types.Date() | types.DateTime() | types.Attachment():
+            default, make = default or "", partial(line, hint=hint or text_of(f"hint.{field.type}"))
+        case _:
+            default, make = default or "", partial(line, hint=hint)
+    label = f"{field.label} ({text_of('required')})" if field.required else field.label
+    return FieldBox(field.name, label, make, default, read=read, before=field.default, note=field.help or "")
+
+
+def value_box(path: str, name: str, value: Any) -> FieldBox:
+    """Return the box to edit a value: a text as it is, everything else as JSON."""
+    if isinstance(value, str):
+        return FieldBox(path, name, lines if "\n" in value or len(value) > 60 else line, value, before=value)
+    is_long = isinstance(value, dict | list)
+    written = json.dumps(value, ensure_ascii=False, indent=2 if is_long else None)
+    return FieldBox(path, name, lines if is_long else line, written, read=parse_json, before=value)
+
+
+def line(content: str, hint: str = "") -> Input:
+    """Return an input of one line."""
+    return Input(content, placeholder=visible(hint), compact=True, select_on_focus=False)
+
+
+def lines(content: str, hint: str = "", area: type[TextArea] = TextArea) -> TextArea:
+    """Return an input of several lines."""
+    return area(content, placeholder=Content(visible(hint)), compact=True, highlight_cursor_line=False)
+
+
+def parse_number(text: str) -> int | float | None:
+    """Return the number in a text, None without one; Japanese and Chinese keyboards write full-width digits."""
+    plain = unicodedata.normalize("NFKC", text).strip()
+    if plain and not NUMBER.fullmatch(plain):
+        raise ValueError(text_of("no_number", text=text_of("quoted", text=visible(text))))
+    return (int(plain) if plain.lstrip("+-").isdigit() else float(plain)) if plain else None
+
+
+def parse_json(text: str) -> Any:
+    """Return the JSON value in a text."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(text_of("no_json", why=error, line=error.lineno, column=error.colno)) from error
+
+
+def _drop_down(options: Options, hint: str, value: Any) -> Select[Any]:
+    labels = [(Content(visible(label)), own) for label, own in options]
+    chosen = Select.NULL if value is None else value
+    return Select(labels, prompt=visible(hint) or text_of("not_set"), value=chosen, compact=True)
+
+
+def _same(content: Any) -> Any:
+    return content
+
+
+def _labeled(field: types.Select | types.Radio | types.MultiSelect | types.Checkbox) -> Options:
+    return [(option.label, option.value) for option in field.options]

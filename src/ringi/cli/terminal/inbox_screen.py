@@ -1,0 +1,103 @@
+"""What the screens of `ringi watch` share: messages, claims, and keys in the person's language."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from textual.binding import ActiveBinding, Binding
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import HelpPanel, Input, Static
+
+from ringi.cli.errors import error_text
+from ringi.cli.format.requests import clock
+from ringi.cli.terminal.fields import FieldBox
+from ringi.cli.terminal.request_list import RequestList
+from ringi.cli.texts import text_of
+from ringi.domain.request import Request
+from ringi.errors import RingiError
+
+T = TypeVar("T")
+LETTERS = ("approve", "begin", "claim", "release", "neighbor", "search", "news", "leave", "help")
+"""The actions of letter keys."""
+
+
+class InboxScreen(Screen[None]):
+    """A screen that shows requests."""
+
+    BINDINGS = [
+        Binding("c", "claim", "key.claim"),
+        Binding("u", "release", "key.release"),
+        Binding("escape", "back", "key.back"),
+    ]
+
+    def __init__(self, requests: RequestList) -> None:
+        super().__init__()
+        self.requests = requests
+
+    @property
+    def chosen(self) -> Request | None:
+        """The request that keys act on."""
+        raise NotImplementedError
+
+    @property
+    def in_field(self) -> bool:
+        """Whether the person types in a field."""
+        within = self.focused.ancestors_with_self if self.focused else ()
+        return any(isinstance(widget, FieldBox | Input) for widget in within)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable letter keys while the person types in a field."""
+        return not (action in LETTERS and self.in_field)
+
+    async def requests_changed(self, ids: set[str]) -> None:
+        """Show the new state of requests."""
+        raise NotImplementedError
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """The bindings that are described in the catalogue; Textual's own descriptions are English."""
+        return {
+            key: active._replace(binding=replace(active.binding, description=text_of(active.binding.description)))
+            for key, active in super().active_bindings.items()
+            if active.binding.description.startswith("key.")
+        }
+
+    def tell(self, message: str) -> None:
+        """Show a message."""
+        line = self.query_one("#message", Static)
+        line.update(Content(message))
+        line.display = bool(message)
+
+    async def attempt(self, work: Awaitable[T]) -> T | None:
+        """Return the result of an operation; show its error and return None if it fails."""
+        try:
+            return await work
+        except RingiError as error:
+            self.tell(error_text(error))
+            return None
+
+    async def action_claim(self) -> None:
+        """Claim the request."""
+        await self._change("claimed", self.requests.inbox.claim)
+
+    async def action_release(self) -> None:
+        """Release the request."""
+        await self._change("released", self.requests.inbox.release)
+
+    async def action_back(self) -> None:
+        """Close the help, else go back."""
+        if self.query(HelpPanel):
+            self.app.action_hide_help_panel()
+        else:
+            await self.go_back()
+
+    async def go_back(self) -> None:
+        """Leave what is open."""
+        raise NotImplementedError
+
+    async def _change(self, key: str, change: Callable[[str, str], Awaitable[Request]]) -> None:
+        if self.chosen and (done := await self.attempt(change(self.chosen.id, self.requests.person))):
+            self.tell(text_of(key, at=clock(done.claimed_until) if done.claimed_until else ""))
