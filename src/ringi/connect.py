@@ -26,7 +26,7 @@ from ringi.base.extras import missing
 from ringi.base.log_limit import limited
 from ringi.contracts.backend import AgentStores
 from ringi.contracts.backend import Backend as Backend
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.notifier import EXPIRY, Notifier, Wakeup
 from ringi.contracts.store import Store
 from ringi.contracts.stream import Stream
 from ringi.domain.record import DEFAULT_TENANT
@@ -141,12 +141,14 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
         from ringi.backends.postgres.database import Database as PostgresDatabase
         from ringi.backends.postgres.jobs import PostgresJobs
         from ringi.backends.postgres.notifier import PostgresNotifier
+        from ringi.backends.postgres.pulse import Pulse
         from ringi.backends.postgres.store import PostgresStore
         from ringi.backends.postgres.stream import PostgresStream
     except ModuleNotFoundError as error:
         missing("PostgreSQL", error)
     database = await stack.enter_async_context(PostgresDatabase(url))
     notifier = await _open_notifier(stack, notify, poll_interval, partial(PostgresNotifier, database), is_pubsub=True)
+    await stack.enter_async_context(Pulse(database, notifier))
     jobs = PostgresJobs(database, notifier)
     savers, clock = postgres_savers(stack, database), await _open_clock(stack, database.time)
 
@@ -348,7 +350,7 @@ async def inbox_on(
     eraser = Eraser(backend.store, backend.stream, needing_langgraph(backend.savers))
     time = clock or backend.clock
     inbox = Inbox(backend.store, backend.notifier, tenant=tenant, clock=time, limits=limits, eraser=eraser)
-    sweeps = [repeat(inbox.expire_due, backend.notifier.recheck_after)]
+    sweeps = [_keep_expiring(inbox, backend.notifier, is_own_clock=clock is not None)]
     if days is not None:
         sweeps.append(repeat(partial(inbox.retain, days), RETENTION_SECONDS))
     sweeping = [asyncio.create_task(sweep) for sweep in sweeps]
@@ -360,6 +362,13 @@ async def inbox_on(
         for sweep in sweeping:
             sweep.cancel()
         await asyncio.gather(*sweeping, return_exceptions=True)
+
+
+async def _keep_expiring(inbox: Inbox, notifier: Notifier, *, is_own_clock: bool) -> None:
+    """Expire overdue requests; the notifier looks for them by the store's clock only."""
+    seconds = notifier.recheck_after if is_own_clock else notifier.pulse_after
+    async with notifier.subscribe(EXPIRY) as wakeup:
+        await repeat(inbox.expire_due, seconds, wakeup)
 
 
 def retain_days() -> float | None:
@@ -388,8 +397,9 @@ def needing_langgraph(savers: Savers) -> Savers:
     return opened
 
 
-async def repeat(work: Callable[[], Awaitable[object]], seconds: float) -> None:
-    """Repeat the work; a failure is logged, and the next round tries again."""
+async def repeat(work: Callable[[], Awaitable[object]], seconds: float, wakeup: Wakeup | None = None) -> None:
+    """Repeat the work after a time or a signal; a failure is logged, and the next round tries again."""
+    wakeup = wakeup or Wakeup()
     while True:
         try:
             await work()
@@ -397,4 +407,4 @@ async def repeat(work: Callable[[], Awaitable[object]], seconds: float) -> None:
             log.warning("%s: trying again: %s", getattr(work, "__qualname__", work), error)
         except Exception:
             log.exception("%s failed: trying again", getattr(work, "__qualname__", work))
-        await asyncio.sleep(seconds)
+        await wakeup.wait(seconds)

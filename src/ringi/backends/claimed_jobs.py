@@ -16,11 +16,11 @@ from ringi.base.clock import delay_after
 from ringi.base.failpoints import failpoint
 from ringi.base.log_limit import limited
 from ringi.contracts.jobs import Handler, Job, Jobs
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.notifier import JOBS, Notifier
 from ringi.errors import JobNotDueError, RingiError, UnavailableError
 
 log = limited(__name__)
-TOPIC = "jobs"
+TOPIC = JOBS
 ROOMY = 16
 """The number of free places from which a pool shares its claims with others."""
 CLAIM_SECONDS = 6.0
@@ -106,7 +106,7 @@ class ClaimedJobs(Jobs):
             while self._claiming is asyncio.current_task():
                 await self._fill()
                 # Workers that poll in step would always leave a deferred job to the first of them.
-                await wakeup.wait(self._notifier.recheck_after * random.uniform(0.5, 1))
+                await wakeup.wait(self._notifier.pulse_after * random.uniform(0.5, 1))
 
     async def _fill(self) -> None:
         """Claim jobs until all pools are full or no more job is due."""

@@ -7,6 +7,9 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from typing import Self
 
+EVENTS, JOBS, EXPIRY, REVOCATIONS, STRANDED = "events", "jobs", "expiry", "revoked", "stranded"
+"""The topics of new events, due jobs, overdue requests, revoked tokens, and runs that should continue."""
+
 
 class Wakeup:
     """A signal that stays set until the next wait."""
@@ -81,11 +84,16 @@ class Notifier(ABC):
 
     recheck_after: float
     """Seconds after which a listener without a signal must read the store."""
+    pulse_after: float
+    """The same for listeners of the topics above: longer if the store itself looks for them."""
+    is_leader: bool
+    """True while this process looks for runs that should continue; one process per store does."""
     lost: int
     """The number of failed publications. Their listeners wake by polling. Exposed as a metric."""
 
     def __init__(self, recheck_after: float) -> None:
-        self.recheck_after = recheck_after
+        self.recheck_after = self.pulse_after = recheck_after
+        self.is_leader = False
         self.lost = 0
         self._listeners: dict[str, set[Wakeup]] = defaultdict(set)
 

@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from typing import Self
 
 from ringi.base.log_limit import limited
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.notifier import EVENTS, Notifier
 from ringi.contracts.store import Store
 from ringi.domain.record import Event, Key, Position, topic_of
 from ringi.errors import RingiError
 
 log = limited(__name__)
-TOPIC = "events"
+TOPIC = EVENTS
 """The topic that is notified when there may be new events."""
 BATCH = 500
 Listener = Callable[[Sequence[Event]], None]
@@ -65,9 +65,13 @@ class Feed:
 
     async def _read(self, position: Position) -> None:
         async with self._notifier.subscribe(TOPIC) as wakeup:
+            seconds = self._notifier.pulse_after
             while True:
-                await wakeup.wait(self._notifier.recheck_after)
+                await wakeup.wait(seconds)
+                failures = self.failures
                 position = await self._catch_up(position)
+                has_failed = self.failures > failures
+                seconds = self._notifier.recheck_after if has_failed else self._notifier.pulse_after
 
     async def _catch_up(self, position: Position) -> Position:
         try:

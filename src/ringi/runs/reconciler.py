@@ -10,7 +10,7 @@ from ringi.base.clock import Clock
 from ringi.base.log_limit import limited
 from ringi.connect import Backend, repeat
 from ringi.contracts.jobs import RESUME, RUN, Job, partition_key_of, resume_key
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.notifier import STRANDED, Wakeup
 from ringi.contracts.store import R, Store, readable
 from ringi.domain.events import FINAL_EVENTS, FeedEventName
 from ringi.domain.record import Event, Key, Query, cursor_of
@@ -28,8 +28,8 @@ ENDS = frozenset[FeedEventName]((*FINAL_EVENTS, "request.retried"))
 PAGE = 200
 DUTY = "reconcile jobs"
 """The duty of older versions has another name: they submit to a queue of their own."""
-EARLY = 0.8
-"""The fraction of the interval after which the active process checks again, so that it remains active."""
+LEASE_INTERVALS = 2
+"""The intervals for which the active process holds the duty; it renews it at each."""
 
 
 def start_job(thread: Thread) -> Job:
@@ -61,15 +61,16 @@ class Reconciler:
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self._backend, self._clock = backend, clock
+        self._notifier = backend.notifier
         self._every, self._me = backend.notifier.recheck_after, uuid.uuid4().hex
         self._ended: list[Key] = []
         self._wakeup = Wakeup()
-        self._is_behind, self._due, self._is_active = True, 0.0, False
+        self._is_behind, self._lease_due, self._whole_due = True, 0.0, 0.0
 
     async def run(self, feed: Feed) -> None:
-        """Process ended requests at once, and check all runs without a worker every interval.
+        """Process ended requests at once, and runs without a worker when the notifier finds some, or at intervals.
 
-        The periodic check covers lost events.
+        The latter covers lost events.
         """
 
         async def follow() -> None:
@@ -88,18 +89,19 @@ class Reconciler:
             await self._backend.jobs.submit_all([start_job(thread) for thread in stranded])
 
     async def _follow(self, feed: Feed) -> None:
-        async with feed.follow(self._collect):
+        async with self._notifier.subscribe(STRANDED) as self._wakeup, feed.follow(self._collect):
+            is_woken = False
             while True:
                 try:
-                    await self._check()
+                    await self._check(is_woken)
                 except RingiError as error:
                     log.warning("cannot check for runs to continue, trying again: %s", error)
                 except Exception:
                     log.exception("checking for runs to continue failed, trying again")
-                await self._wakeup.wait(self._due - asyncio.get_running_loop().time())
+                is_woken = await self._wakeup.wait(self._lease_due - asyncio.get_running_loop().time())
 
     def _collect(self, events: Sequence[Event]) -> None:
-        if not self._is_active:
+        if not self._notifier.is_leader:
             return  # Another process receives it too; a process that takes over first checks all runs.
         # Only these: a full scan per event would read a million records for a thousand answers and a thousand open
         # runs.
@@ -108,15 +110,19 @@ class Reconciler:
         if ended:
             self._wakeup.set()
 
-    async def _check(self) -> None:
+    async def _check(self, is_woken: bool) -> None:
         now = asyncio.get_running_loop().time()
-        is_whole, self._is_behind = self._is_behind or now >= self._due, True
-        if is_whole:
-            self._due = now + self._every
-            wait = await self._backend.jobs.lead(DUTY, self._me, self._every)
-            self._is_active, self._due = not wait, now + (wait or self._every * EARLY)
-        if is_whole and self._is_active:
+        is_whole = self._is_behind or now >= self._whole_due or (is_woken and not self._ended)
+        self._is_behind = True
+        if now >= self._lease_due:
+            self._lease_due = now + self._every
+            wait = await self._backend.jobs.lead(DUTY, self._me, self._every * LEASE_INTERVALS)
+            is_new = not wait and not self._notifier.is_leader
+            self._notifier.is_leader, self._lease_due = not wait, now + (wait or self._every)
+            is_whole = is_whole or is_new
+        if is_whole and self._notifier.is_leader:
             await self.reconcile()
+            self._whole_due = now + self._notifier.pulse_after
         batch, self._ended = self._ended[:PAGE], self._ended[PAGE:]
         if self._ended:  # Next time: continuous answers would block all other checks.
             self._wakeup.set()

@@ -7,7 +7,7 @@ import logging
 from typing import Self
 
 from ringi.backends.sqlite.database import Database
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.notifier import EXPIRY, STRANDED, Notifier
 from ringi.errors import UnavailableError
 
 log = logging.getLogger(__name__)
@@ -15,7 +15,8 @@ LOOKS_PER_INTERVAL = 10
 """A check costs microseconds, so another process's change is seen well within the poll interval."""
 
 
-RECORDS = ("request/", "thread/")
+NOT_OF_FILES = ("request/", "thread/", EXPIRY, STRANDED)
+"""Topics that are not woken by each change of the file."""
 
 
 class SqliteNotifier(Notifier):
@@ -51,4 +52,4 @@ class SqliteNotifier(Notifier):
                 now, logged = seen, str(error)
             if now != seen:
                 seen = now
-                self.wake_all(except_prefixes=RECORDS)
+                self.wake_all(except_prefixes=NOT_OF_FILES)

@@ -14,6 +14,7 @@ from pydantic import FiniteFloat, ValidationError
 
 from ringi.base.model import StrictModel
 from ringi.contracts.backend import Backend
+from ringi.contracts.notifier import REVOCATIONS
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import Key
 from ringi.errors import RingiError, UnavailableError
@@ -21,7 +22,7 @@ from ringi.server.identity import Role
 
 log = logging.getLogger(__name__)
 KEY = Key("", "revoked")
-TOPIC = "revoked"
+TOPIC = REVOCATIONS
 PAGE = 500
 
 
@@ -107,15 +108,17 @@ class Revocations:
     async def _follow(self) -> None:
         async with self._notifier.subscribe(TOPIC) as wakeup:
             while True:
+                seconds = self._notifier.recheck_after
                 try:
                     await self._read()
                     self._is_loaded = True
+                    seconds = self._notifier.pulse_after
                 except RingiError as error:
                     log.warning("the revocations cannot be read, retrying: %s", error)
                 except Exception:
                     log.exception("the revocations cannot be read, retrying")
                 self._ready.set()
-                await wakeup.wait(self._notifier.recheck_after)
+                await wakeup.wait(seconds)
 
     async def _read(self) -> None:
         while items := await self._stream.read(KEY, self._last_number, PAGE):
