@@ -14,7 +14,8 @@ from tests.servers import mortal_postgres
 from benchmarks.measure import Row, folder
 from benchmarks.page import FEW, MANY, Home, a_request, loads, make_batches, some_requests
 from ringi.backends.postgres.database import Database
-from ringi.backends.postgres.store import EVENT_COLUMNS, TEXT_COLUMNS, PostgresStore, columns_of, event_row, text_row
+from ringi.backends.postgres.store import TEXT_COLUMNS, PostgresStore, columns_of, text_row
+from ringi.backends.rows import EVENT_COLUMNS, event_row
 from ringi.base.clock import EPOCH
 from ringi.domain.record import Event
 from ringi.domain.request import Request

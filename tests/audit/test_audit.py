@@ -8,8 +8,9 @@ import pytest
 from ringi.audit.verify import Finding, verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
+from ringi.backends.rows import event_row
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.store import SqliteStore, event_row
+from ringi.backends.sqlite.store import SqliteStore
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action
 from ringi.domain.request import Request

@@ -16,7 +16,8 @@ from ringi.audit.verify import verify
 from ringi.backends.postgres.batcher import StatementBatcher
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
-from ringi.backends.postgres.store import EVENT_COLUMNS, PostgresStore, columns_of, event_row
+from ringi.backends.postgres.store import PostgresStore, columns_of
+from ringi.backends.rows import EVENT_COLUMNS, event_row
 from ringi.contracts.notifier import Wakeup
 from ringi.contracts.store import Store
 from ringi.domain.record import Event, Key

@@ -12,7 +12,8 @@ from ringi.backends.migrations import migrations, refuse_if_too_new
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database, refusing, storable
 from ringi.backends.postgres.pool import Connection, ConnectionPool
-from ringi.backends.postgres.store import EVENT_COLUMNS, TABLES, PostgresStore, columns_of, event_of
+from ringi.backends.postgres.store import PostgresStore, columns_of
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, event_of
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Record, microseconds, parsed_number

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from functools import cache, partial
 from itertools import count
 from typing import Any
@@ -18,21 +16,13 @@ from ringi.backends.postgres.batcher import Rows, StatementBatcher
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.search import is_search, search
-from ringi.base.clock import EPOCH
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
 from ringi.contracts.store import R, Store
-from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, NotFoundError, UnavailableError, UnreadableError
+from ringi.errors import ConflictError, NotFoundError, UnavailableError
 
-TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
-Columns = dict[str, Any]
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
-EVENT_COLUMNS = (
-    *("tenant", "record", "record_id", "version", "type", "at"),
-    *("payload", "payload_digest", "previous", "hash"),
-)
 REFILE = "UPDATE texts SET search = {2}, terms = {3} FROM saved WHERE tenant = {0} AND id = {1} AND created_at = {4}"
 EMPTY = """
 UPDATE events SET payload = left_of.payload
@@ -217,74 +207,13 @@ def marks(columns: Sequence[str], numbers: Iterator[int]) -> str:
 
 
 def columns_of(record: Record) -> Columns:
-    """Return the stored columns of a record; lasting columns only with its first version."""
-    columns = {"tenant": record.tenant, "id": record.id, "version": record.version, "body": record.model_dump_json()}
-    if record.version == 1:
-        columns["created_at"] = microseconds(record.created_at)
-    if isinstance(record, Request):
-        return columns | changing_columns(record) | (lasting_columns(record) if record.version == 1 else {})
-    if isinstance(record, Thread):
-        lease = microseconds(record.lease_until) if record.lease_until else None
-        return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
-    if isinstance(record, Journal):
-        return columns
-    raise TypeError(type(record))
-
-
-def changing_columns(request: Request) -> Columns:
-    """Return the search columns of requests that each version sets again."""
-    return {
-        "status": request.status,
-        "audiences": audiences_of(request),
-        "expires_at": microseconds(request.expires_at) if request.expires_at and not request.is_final else None,
-        "ended_at": microseconds(request.ended_at) if request.ended_at else None,
-        "unacknowledged": request.is_unacknowledged,
-        "attention": request.needs_attention,
-    }
-
-
-def lasting_columns(request: Request) -> Columns:
-    """Return the search columns of requests that never change."""
-    return {
-        "kind": request.kind,
-        "priority": request.priority or "normal",
-        "thread_id": request.thread_id,
-    }
+    """Return the stored columns of a record."""
+    if not isinstance(record, Request):
+        return record_columns(record)
+    ends = microseconds(record.expires_at) if record.expires_at and not record.is_final else None
+    return record_columns(record) | {"audiences": audiences_of(record), "expires_at": ends}
 
 
 def text_row(request: Request) -> list[Any]:
     """Return the searchable text of a request as the values of its row."""
     return [*request.key, request.search_text, lists.terms_of(request), microseconds(request.created_at)]
-
-
-def event_row(event: Event) -> list[Any]:
-    """Return an event as the values of its row."""
-    payload = to_json(event.payload).decode()
-    chain = (event.payload_digest, event.previous, event.hash)
-    at = microseconds(event.at)
-    return [event.tenant, event.record, event.record_id, event.version, event.type, at, payload, *chain]
-
-
-def event_of(row: Sequence[Any]) -> Event:
-    """Return the event of a row, or raise `UnreadableError`; its content is not checked here."""
-    try:
-        return _event_of(row)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise UnreadableError.of_event(row[0], error) from error
-
-
-def _event_of(row: Sequence[Any]) -> Event:
-    number, tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash = row
-    return Event(
-        position=str(number),
-        tenant=tenant,
-        record=record,
-        record_id=record_id,
-        version=version,
-        type=type,
-        at=EPOCH + timedelta(microseconds=at),
-        payload=json.loads(payload),
-        payload_digest=payload_digest,
-        previous=previous,
-        hash=hash,
-    )

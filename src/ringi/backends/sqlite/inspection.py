@@ -10,10 +10,11 @@ from typing import Any, Self, TypeVar
 
 from ringi.backends import decode
 from ringi.backends.migrations import migrations, refuse_if_too_new
+from ringi.backends.rows import TABLES
 from ringi.backends.sqlite.database import BUSY_SECONDS, Database, TaskThread, Work
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.backends.sqlite.lists import terms_of
-from ringi.backends.sqlite.store import TABLES, SqliteStore, columns_of
+from ringi.backends.sqlite.store import SqliteStore, columns_of
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Record, microseconds, parsed_number

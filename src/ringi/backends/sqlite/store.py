@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
 from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import owe_scrub
 from ringi.base.failpoints import failpoint
 from ringi.contracts.store import R, Store
-from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, NotFoundError, UnreadableError
-
-TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
-Columns = dict[str, Any]
+from ringi.errors import ConflictError, NotFoundError
 
 
 class SqliteStore(Store):
@@ -159,78 +153,17 @@ def update(connection: sqlite3.Connection, table: str, columns: Columns) -> sqli
 
 
 def columns_of(record: Record) -> Columns:
-    """Return the stored columns of a record: the searchable columns, and the whole record as JSON.
-
-    Lasting columns are written with the first version only: the indexes over them are not updated.
-    """
-    columns = {"tenant": record.tenant, "id": record.id, "version": record.version, "body": record.model_dump_json()}
-    if record.version == 1:
-        columns["created_at"] = microseconds(record.created_at)
-    if isinstance(record, Request):
-        return columns | changing_columns(record) | (lasting_columns(record) if record.version == 1 else {})
-    if isinstance(record, Thread):
-        lease = microseconds(record.lease_until) if record.lease_until else None
-        return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
-    if isinstance(record, Journal):
+    """Return the stored columns of a record."""
+    if not isinstance(record, Request):
+        return record_columns(record)
+    columns = record_columns(record) | {"audiences": to_json(audiences_of(record)).decode()}
+    if record.version > 1:
         return columns
-    raise TypeError(type(record))
+    ends = microseconds(record.expires_at) if record.expires_at else None
+    return columns | {"expires_at": ends, "search": record.search_text}
 
 
-def changing_columns(request: Request) -> Columns:
-    """Return the search columns of requests that each version sets again."""
-    return {
-        "status": request.status,
-        "audiences": to_json(audiences_of(request)).decode(),
-        "ended_at": microseconds(request.ended_at) if request.ended_at else None,
-        "unacknowledged": int(request.is_unacknowledged),
-        "attention": int(request.needs_attention),
-    }
-
-
-def lasting_columns(request: Request) -> Columns:
-    """Return the search columns of requests that never change."""
-    return {
-        "kind": request.kind,
-        "priority": request.priority or "normal",
-        "thread_id": request.thread_id,
-        "expires_at": microseconds(request.expires_at) if request.expires_at else None,
-        "search": request.search_text,
-    }
-
-
-EVENT_COLUMNS = "tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash"
-INSERT_EVENT = f"INSERT INTO events ({EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+NAMES = ", ".join(EVENT_COLUMNS)
+INSERT_EVENT = f"INSERT INTO events ({NAMES}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 EMPTY_EVENT = "UPDATE events SET payload = ? WHERE tenant = ? AND record_id = ? AND record = ? AND version = ?"
-SELECT_EVENT = f"SELECT position, {EVENT_COLUMNS} FROM events"
-
-
-def event_row(event: Event) -> tuple[Any, ...]:
-    """Return an event as the values of its row."""
-    payload = to_json(event.payload).decode()
-    chain = (event.payload_digest, event.previous, event.hash)
-    at = microseconds(event.at)
-    return (event.tenant, event.record, event.record_id, event.version, event.type, at, payload, *chain)
-
-
-def event_of(row: Sequence[Any]) -> Event:
-    """Return the event of a row, or raise `UnreadableError`; its content is not checked here."""
-    try:
-        return _event_of(row)
-    except (ValueError, TypeError, OverflowError, OSError) as error:
-        raise UnreadableError.of_event(row[0], error) from error
-
-
-def _event_of(row: Sequence[Any]) -> Event:
-    position, tenant, record, record_id, version, type, at, payload, *chain = row
-    fields = dict(zip(("payload_digest", "previous", "hash"), chain, strict=True))
-    return Event(
-        position=str(position),
-        tenant=tenant,
-        record=record,
-        record_id=record_id,
-        version=version,
-        type=type,
-        at=datetime.fromtimestamp(at // 1_000_000, UTC).replace(microsecond=at % 1_000_000),
-        payload=json.loads(payload),
-        **fields,
-    )
+SELECT_EVENT = f"SELECT position, {NAMES} FROM events"

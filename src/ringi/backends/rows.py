@@ -1,0 +1,93 @@
+"""Records and events as rows of SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from pydantic_core import to_json
+
+from ringi.base.clock import EPOCH
+from ringi.domain.journal import Journal
+from ringi.domain.record import Event, Record, microseconds
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import UnreadableError
+
+TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
+EVENT_COLUMNS = (
+    *("tenant", "record", "record_id", "version", "type", "at"),
+    *("payload", "payload_digest", "previous", "hash"),
+)
+Columns = dict[str, Any]
+
+
+def record_columns(record: Record) -> Columns:
+    """Return the stored columns of a record in all databases: the searchable ones, and the whole record as JSON.
+
+    Lasting columns are written with the first version only: the indexes over them are not updated. `audiences` and the
+    end of a request are stored in a form of each database.
+    """
+    columns = {"tenant": record.tenant, "id": record.id, "version": record.version, "body": record.model_dump_json()}
+    if record.version == 1:
+        columns["created_at"] = microseconds(record.created_at)
+    if isinstance(record, Request):
+        return columns | _changing_columns(record) | (_lasting_columns(record) if record.version == 1 else {})
+    if isinstance(record, Thread):
+        lease = microseconds(record.lease_until) if record.lease_until else None
+        return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
+    if isinstance(record, Journal):
+        return columns
+    raise TypeError(type(record))
+
+
+def _changing_columns(request: Request) -> Columns:
+    return {
+        "status": request.status,
+        "ended_at": microseconds(request.ended_at) if request.ended_at else None,
+        "unacknowledged": request.is_unacknowledged,
+        "attention": request.needs_attention,
+    }
+
+
+def _lasting_columns(request: Request) -> Columns:
+    return {"kind": request.kind, "priority": request.priority or "normal", "thread_id": request.thread_id}
+
+
+def event_row(event: Event) -> tuple[Any, ...]:
+    """Return an event as the values of `EVENT_COLUMNS`."""
+    payload = to_json(event.payload).decode()
+    chain = (event.payload_digest, event.previous, event.hash)
+    at = microseconds(event.at)
+    return (event.tenant, event.record, event.record_id, event.version, event.type, at, payload, *chain)
+
+
+def event_of(row: Sequence[Any]) -> Event:
+    """Return the event of a row, which begins with its position; its content is not checked here.
+
+    Raises:
+        UnreadableError: The row is damaged.
+    """
+    try:
+        return _event_of(row)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UnreadableError.of_event(row[0], error) from error
+
+
+def _event_of(row: Sequence[Any]) -> Event:
+    position, tenant, record, record_id, version, type, at, payload, payload_digest, previous, hash = row
+    return Event(
+        position=str(position),
+        tenant=tenant,
+        record=record,
+        record_id=record_id,
+        version=version,
+        type=type,
+        at=EPOCH + timedelta(microseconds=at),
+        payload=json.loads(payload),
+        payload_digest=payload_digest,
+        previous=previous,
+        hash=hash,
+    )
