@@ -6,7 +6,7 @@ from ringi import sync
 from ringi.client.client import Client
 from ringi.client.errors import HttpError
 from ringi.connect import open
-from ringi.domain.ask import Action, Answer, Ask, Button
+from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button
 from ringi.domain.display import Code, Diff, Image, Link, Table
 from ringi.domain.memories import Memory
 from ringi.domain.record import Event, Query
@@ -80,6 +80,7 @@ __all__ = [
     "Answer",
     "Approval",
     "Ask",
+    "AskOptions",
     "AttachedFile",
     "Attachment",
     "AutoApproval",

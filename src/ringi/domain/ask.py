@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic_core import PydanticCustomError
@@ -119,6 +119,43 @@ class Continuation(StrictModel):
     target: str
     key: str
     args: dict[str, Any] = {}
+
+
+class AskOptions(TypedDict, total=False):
+    """What a question to people may have beside its title; a field that is None counts as absent."""
+
+    kind: Kind | None
+    """The kind of the request; by default the content implies it."""
+    description: str | None
+    """More text for the person, as Markdown."""
+    action: Action | None
+    """The call that needs approval."""
+    form: Form | type[BaseModel] | None
+    """The fields to fill in, as a `Form` or a pydantic model class (see `Form.of`)."""
+    schema: dict[str, Any] | None
+    """The JSON Schema of the answer's data, in place of a form."""
+    allowed: Sequence[Decision] | None
+    """The decisions that a person may take; by default those of the kind."""
+    actions: dict[Decision, Button] | None
+    """The labels and styles of the decisions on the page."""
+    context: dict[str, Any] | None
+    """More data that the person sees, as plain JSON."""
+    assignee: str | None
+    """The person who may answer; without assignee and groups, every person of the tenant may."""
+    candidate_groups: Sequence[str]
+    """The groups whose members may answer, in addition to the assignee."""
+    priority: Priority | None
+    """The priority; None counts as `normal`."""
+    due_at: datetime | None
+    """The time by which an answer is wanted, with a time zone."""
+    expires_in: float | timedelta | None
+    """Seconds or a timedelta until the request expires."""
+    expires_at: datetime | None
+    """The time at which the request expires, in place of `expires_in`."""
+    fallback: dict[str, Any] | None
+    """Data with which a run continues if the request expires; never a decision."""
+    display: Sequence[Block] | None
+    """Tables, images, code, diffs and links to show; the digest covers them."""
 
 
 class Ask(StrictModel):

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
+from typing import Any, Unpack
 
-from pydantic import BaseModel
-
-from ringi.domain.ask import Action, Ask, Button, Decision, Kind, Priority, parse_body
-from ringi.domain.display import Block
+from ringi.domain.ask import Ask, AskOptions, Decision
 from ringi.domain.memories import Memory
 from ringi.domain.record import START, Event, Position, Query
 from ringi.domain.request import Request
 from ringi.domain.webhook import Webhook
 from ringi.forms.field_parts import AttachedFile
-from ringi.forms.form import Form
 from ringi.privacy.erasure import Erasure, Sweep
 
 
@@ -35,25 +31,10 @@ class InboxAPI(ABC):
         title: str,
         *,
         id: str | None = None,
-        kind: Kind | None = None,
-        description: str | None = None,
-        action: Action | None = None,
-        form: Form | type[BaseModel] | None = None,
-        schema: dict[str, Any] | None = None,
-        allowed: Sequence[Decision] | None = None,
-        actions: dict[Decision, Button] | None = None,
-        context: dict[str, Any] | None = None,
         thread_id: str | None = None,
         run_id: str | None = None,
-        assignee: str | None = None,
-        candidate_groups: Sequence[str] = (),
-        priority: Priority | None = None,
-        due_at: datetime | None = None,
-        expires_in: float | timedelta | None = None,
-        expires_at: datetime | None = None,
-        fallback: dict[str, Any] | None = None,
         webhooks: Sequence[Webhook] = (),
-        display: Sequence[Block] | None = None,
+        **options: Unpack[AskOptions],
     ) -> Request:
         """Ask people a question and return it, durably stored and pending.
 
@@ -62,32 +43,17 @@ class InboxAPI(ABC):
         Args:
             title: The question, in one line.
             id: The id of the request; None generates one.
-            kind: The kind of request; None derives it from the content.
-            description: More text for the person.
-            action: The call that needs approval.
-            form: A `Form`, or a pydantic model class (see `Form.of`).
-            schema: The JSON Schema of the answer's data, in place of a form.
-            allowed: The decisions that the person may take; None allows the kind's defaults.
-            actions: The presentation of decisions on the page.
-            context: More data about the question, as plain JSON.
             thread_id: The id of the agent's thread.
             run_id: The id of the thread's run.
-            assignee: The person who may answer; without assignee and groups, everyone may.
-            candidate_groups: The groups whose members may answer.
-            priority: The priority; None counts as `normal`.
-            due_at: The time by which an answer is wanted.
-            expires_in: Seconds or a timedelta until the request expires.
-            expires_at: The time at which the request expires, in place of `expires_in`.
-            fallback: Data that a run may read after an expiry; never a decision.
             webhooks: Receivers of this request's events.
-            display: Tables, images, code, diffs and links to show; the digest covers them.
+            **options: The content of the question and who may answer it.
 
         Raises:
             InvalidError: The content breaks a rule.
             DifferentAskError: The id exists with other content.
         """
-        values = {name: value for name, value in locals().items() if name != "self" and value is not None}
-        return await self.submit(parse_body(Ask, values))
+        own = {"title": title, "id": id, "thread_id": thread_id, "run_id": run_id, "webhooks": webhooks}
+        return await self.submit(Ask.parse({**own, **options}))
 
     @abstractmethod
     async def submit(self, ask: Ask) -> Request:
