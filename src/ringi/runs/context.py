@@ -31,14 +31,15 @@ class RunContext:
 
     Args:
         runner: The runner that executes the run.
+        inbox: The inbox of the run's tenant.
         thread: The thread, leased by this worker.
         run_id: The id of the run.
         by: The name of the person who started the run; None if it is no longer known.
     """
 
-    def __init__(self, runner: Runner, thread: Thread, run_id: str, by: str | None) -> None:
-        self._runner, self._inbox, self._thread, self._run_id, self._by = runner, runner.inbox, thread, run_id, by
-        self.memories = Memories(runner.inbox, by)
+    def __init__(self, runner: Runner, inbox: Inbox, thread: Thread, run_id: str, by: str | None) -> None:
+        self._runner, self._inbox, self._thread, self._run_id, self._by = runner, inbox, thread, run_id, by
+        self.memories = Memories(inbox, by)
         self._open_calls: frozenset[tuple[str, str]] = frozenset()
         self._paused: dict[str, tuple[str, str]] = {}
 

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from ringi.base.canonical_json import canonical
 from ringi.base.failpoints import failpoint
-from ringi.connect import Backend
 from ringi.domain.ask import Continuation, digest_of
 from ringi.domain.record import SYSTEM, Key
 from ringi.domain.request import Request
@@ -33,7 +32,6 @@ from ringi.errors import (
 )
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
-from ringi.runs.agent import Agent
 from ringi.runs.cleanup import close_other_requests, ended_requests, open_requests, requests_of_run
 from ringi.runs.context import TOOL_CALL_ID, RunContext
 from ringi.runs.graph_run import GraphPosition, GraphRun, Question, resume_value, resume_with
@@ -69,14 +67,13 @@ ANSWER_REFUSED = (
 class RunExecutor:
     """Executes one thread's run under one lease."""
 
-    def __init__(self, leased_run: LeasedRun, agents: Mapping[str, Agent], memory: ImageMemory) -> None:
+    def __init__(self, leased_run: LeasedRun, runner: Runner, memory: ImageMemory) -> None:
         self._leased_run, self._lease, self._run = leased_run, leased_run.lease, leased_run.run
         self._emitter, self._inbox, self._backend = leased_run.emitter, leased_run.inbox, leased_run.backend
         self._by = leased_run.run.by or leased_run.lease.thread.started_by
-        runner = Runner(leased_run.backend, leased_run.inbox, agents)
-        self._host = RunContext(runner, leased_run.thread, leased_run.run.id, self._by)
+        self._host = RunContext(runner, leased_run.inbox, leased_run.thread, leased_run.run.id, self._by)
         saver, max_fields = leased_run.backend.savers(leased_run.thread), leased_run.inbox.limits.max_fields
-        agent = agents[leased_run.thread.agent]
+        agent = runner.agents[leased_run.thread.agent]
         self._graph = GraphRun(
             agent, saver, leased_run.lease.key, leased_run.run.id, host=self._host, max_fields=max_fields
         )
@@ -291,13 +288,11 @@ class RunExecutor:
             log.warning("thread %s keeps its old checkpoints until its next run ends", id, exc_info=True)
 
 
-async def advance(
-    backend: Backend, inbox: Inbox, agents: Mapping[str, Agent], lease: Lease, memory: ImageMemory
-) -> None:
-    """Execute the next stretch of a leased thread."""
-    leased_run, thread = LeasedRun(backend, inbox, lease), lease.thread
+async def advance(runner: Runner, inbox: Inbox, lease: Lease, memory: ImageMemory) -> None:
+    """Execute the next stretch of a leased thread; `inbox` is that of its tenant."""
+    leased_run, thread = LeasedRun(runner.backend, inbox, lease), lease.thread
     try:
-        if thread.agent not in agents:
+        if thread.agent not in runner.agents:
             await leased_run.give_up(f"no agent {thread.agent!r} is deployed")
         elif thread.attempts > MAX_ATTEMPTS:
             await leased_run.give_up(f"its worker died {MAX_ATTEMPTS} times")
@@ -308,7 +303,7 @@ async def advance(
         else:
             inbox.metrics.retried.inc(thread.attempts > 1)
             with tracing.within(leased_run.run.traceparent):
-                await RunExecutor(leased_run, agents, memory).execute()
+                await RunExecutor(leased_run, runner, memory).execute()
     except (asyncio.CancelledError, UnavailableError) as error:
         await asyncio.shield(leased_run.release(is_outage=isinstance(error, UnavailableError)))
         raise

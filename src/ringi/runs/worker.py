@@ -101,7 +101,7 @@ class Worker(Runner):
         try:
             store, clock, leases = self.backend.store, self.inbox.clock, self._held_leases
             async with leased(store, clock, key, lease_owner, self._pending_releases, leases, thread) as lease:
-                await advance(self.backend, inbox, self.agents, lease, self._image_memory)
+                await advance(self, inbox, lease, self._image_memory)
         except (FenceError, ThreadBusyError) as error:
             # Not a failure: the holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
@@ -122,7 +122,7 @@ class Worker(Runner):
         return agent in announcements.parse(await self.backend.jobs.announced(since))
 
 
-def load_advance() -> Callable[[Backend, Inbox, Mapping[str, Agent], Lease, ImageMemory], Awaitable[None]]:
+def load_advance() -> Callable[[Runner, Inbox, Lease, ImageMemory], Awaitable[None]]:
     """Return the function that executes runs, or raise `MissingExtraError`. It is imported only when it is needed."""
     try:
         from ringi.runs.executor import advance
