@@ -22,6 +22,7 @@ from benchmarks import (
     tokens,
     verify,
     wakes,
+    wave,
     writes,
 )
 from benchmarks.measure import Row
@@ -40,6 +41,7 @@ BENCHES: dict[str, Bench] = {
     "streams": streams.fifty_a_second,
     "gate": gate.auto_approved,
     "park": park.park_and_resume,
+    "wave": wave.all_at_once,
     "peers": peers.answer_to_node,
     "page": page.first_load,
     "postgres": postgres.on_postgres,
@@ -57,6 +59,7 @@ LONGER = {
     "postgres": 300.0,
     "page-postgres": 1_800.0,
     "redis": 300.0,
+    "wave": 300.0,
     "expiry": 1_800.0,
     "verify": 7_200.0,
 }
