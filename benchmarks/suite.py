@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from benchmarks import (
     assistant,
+    backlog,
     expiry,
     gate,
     http,
@@ -42,6 +43,7 @@ BENCHES: dict[str, Bench] = {
     "gate": gate.auto_approved,
     "park": park.park_and_resume,
     "wave": wave.all_at_once,
+    "backlog": backlog.growth,
     "peers": peers.answer_to_node,
     "page": page.first_load,
     "postgres": postgres.on_postgres,
@@ -60,6 +62,7 @@ LONGER = {
     "page-postgres": 1_800.0,
     "redis": 300.0,
     "wave": 300.0,
+    "backlog": 600.0,
     "expiry": 1_800.0,
     "verify": 7_200.0,
 }
