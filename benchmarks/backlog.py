@@ -78,7 +78,7 @@ async def add_answered(desk: Desk, number: int) -> None:
 
     async def answer(request: Request) -> None:
         approval = Answer(decision="approve", digest=request.digest)
-        await desk.inbox.answer(request.id, approval, by="ann")
+        await desk.inbox.answer(request.id, approval, by="ann", channel="api")
         await desk.inbox.acknowledge(request.id, "bench")
 
     requests = await add_waiting(desk, number)

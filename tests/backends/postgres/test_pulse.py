@@ -30,9 +30,6 @@ FOUND_WITHIN = 20
 async def notifier(database: Database) -> AsyncIterator[Notifier]:
     """A notifier that receives nothing from others, with a pulse."""
     async with MemoryNotifier(0.02) as notifier, Pulse(database, notifier):
-        async with notifier.subscribe(EVENTS) as events, notifier.subscribe(REVOCATIONS) as revocations:
-            # The first look cannot tell what is new.
-            await asyncio.gather(events.wait(FOUND_WITHIN), revocations.wait(FOUND_WITHIN))
         yield notifier
 
 

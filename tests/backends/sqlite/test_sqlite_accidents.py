@@ -14,7 +14,7 @@ import pytest
 from ringi.audit.verify import verify
 from ringi.backends.sqlite import database as databases
 from ringi.backends.sqlite.database import Database
-from ringi.backends.sqlite.notifier import RECORDS, SqliteNotifier
+from ringi.backends.sqlite.notifier import NOT_OF_FILES, SqliteNotifier
 from ringi.backends.sqlite.store import SqliteStore
 from ringi.domain.record import Query
 from ringi.domain.request import Request
@@ -246,7 +246,7 @@ async def test_what_another_instance_wrote_wakes_all_but_the_waiters_of_one_reco
     async with (
         SqliteNotifier(database, 0.2) as notifier,
         notifier.subscribe("events") as feed,
-        notifier.subscribe(f"{RECORDS[0]}tenant-1/request-1") as one,
+        notifier.subscribe(f"{NOT_OF_FILES[0]}tenant-1/request-1") as one,
     ):
         await store_request(SqliteStore(second_database))
 
