@@ -28,8 +28,8 @@ ENDS = frozenset[FeedEventName]((*FINAL_EVENTS, "request.retried"))
 PAGE = 200
 DUTY = "reconcile jobs"
 """The duty of older versions has another name: they submit to a queue of their own."""
-LEASE_INTERVALS = 2
-"""The intervals for which the active process holds the duty; it renews it at each."""
+LEASE_INTERVALS = 4
+"""The poll intervals for which the active process holds the duty; it renews it after half of them."""
 
 
 def start_job(thread: Thread) -> Job:
@@ -118,7 +118,7 @@ class Reconciler:
             self._lease_due = now + self._every
             wait = await self._backend.jobs.lead(DUTY, self._me, self._every * LEASE_INTERVALS)
             is_new = not wait and not self._notifier.is_leader
-            self._notifier.is_leader, self._lease_due = not wait, now + (wait or self._every)
+            self._notifier.is_leader, self._lease_due = not wait, now + (wait or self._every * LEASE_INTERVALS / 2)
             is_whole = is_whole or is_new
         if is_whole and self._notifier.is_leader:
             await self.reconcile()
