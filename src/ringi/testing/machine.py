@@ -239,8 +239,16 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(tenant=TENANTS, id=st.none() | IDS, limit=st.integers(1, 5))
     def read_events(self, tenant: str, id: str | None, limit: int) -> None:
-        """Read some events."""
-        self.run_on_both(tenant, lambda inbox: inbox.events(limit=limit, request_id=id))
+        """Read the events of one request or of all, page by page."""
+
+        async def read(inbox: Inbox) -> list[Event]:
+            events = await inbox.events(limit=limit, request_id=id)
+            while page := await inbox.events(events[-1].position, limit, request_id=id) if events else []:
+                events += page
+            # A sweep ends requests in any order.
+            return sorted(events, key=lambda event: (event.record, event.record_id, event.version))
+
+        self.run_on_both(tenant, read)
 
     @invariant()
     def what_has_ended_stays_as_it_ended(self) -> None:
