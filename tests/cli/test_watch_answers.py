@@ -37,7 +37,7 @@ TEN: list[Field] = [
 ]
 
 
-def fill_ten(screen: Terminal) -> None:
+def fill_ten(screen: Terminal, range_text: str = "3 (0 to 10)", no: str = "No") -> None:
     """Fill in a field of each type."""
     into(screen, "Name")
     screen.type("Ann 安")
@@ -61,12 +61,12 @@ def fill_ten(screen: Terminal) -> None:
     screen.type("12.5")
     into(screen, "Mood")
     screen.press("right", "right", "right", "right")
-    screen.until("3 (0 to 10)")
+    screen.until(range_text)
     into(screen, "Day")
     screen.type("2026-11-30")
     into(screen, "Sure")
     screen.press("down", "enter")
-    screen.until("(•) No")
+    screen.until(f"(•) {no}")
 
 
 def test_a_form_of_all_ten_types_is_filled_in_with_the_keyboard_alone(desk: Desk) -> None:

@@ -14,6 +14,7 @@ from ringi.cli.format.table import table
 from ringi.cli.inputs import parsed_json, read_json
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.texts import text_of
 from ringi.domain.ask import Ask, Kind, Priority
 from ringi.domain.record import DEFAULT_TENANT, Event, Query, cursor_of
 from ringi.domain.request import Request
@@ -83,19 +84,27 @@ def list_(
     """List requests, newest first."""
     statuses = () if status == "all" else (status,)
     query = Query(statuses=statuses, kind=kind, assignee=assignee, text=search, before=cursor, limit=limit + 1)
-    with progress("reading the list"):
+    with progress(text_of("reading")):
         found = run(with_inbox(url, tenant, lambda inbox: inbox.find(query)))
     requests, next = found[:limit], cursor_of(found[limit - 1]) if len(found) > limit else None
     if json_:
         return say({"items": [public(request) for request in requests], "next": next}, "", json_)
     now = utc_now()
     rows = [
-        (each.id, each.kind, outcome(each), age(each, now), agent(each), each.priority or "normal", each.title)
+        (
+            each.id,
+            text_of(f"kind.{each.kind}"),
+            outcome(each),
+            age(each, now),
+            agent(each),
+            text_of(f"short_priority.{each.priority or 'normal'}"),
+            each.title,
+        )
         for each in requests
     ]
-    more = f"\nmore: --cursor '{next}'" if next else ""
-    columns = ("id", "kind", "status", "age", "agent", "priority", "title")
-    say(None, table(columns, rows) + more if rows else "no requests", json_)
+    more = "\n" + text_of("more", cursor=next) if next else ""
+    columns = [text_of(f"column.{name}") for name in ("id", "kind", "status", "age", "agent", "priority", "title")]
+    say(None, table(columns, rows) + more if rows else text_of("no_requests"), json_)
 
 
 def show(id: str, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
@@ -125,5 +134,5 @@ async def _ask(inbox: Inbox, asked: Ask, by: str, wait: bool) -> Request:
     request = await inbox.submit(asked, by=by)
     if not wait:
         return request
-    with progress(f"waiting for the answer to {request.id}"):
+    with progress(text_of("waiting_for", id=request.id)):
         return await inbox.wait(request)

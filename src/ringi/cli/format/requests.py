@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from ringi.cli.format.visible import visible, visible_lines, visible_value
 from ringi.cli.texts import text_of, text_or
-from ringi.domain.display import Block, Code, Diff, Link, Table, summary_of
+from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
 from ringi.domain.record import AGENT, POLICY, Event
 from ringi.domain.request import Request
 
@@ -177,7 +177,7 @@ def picture(request: Request, events: Sequence[Event]) -> str:
 
 def plain(block: Block) -> list[str]:
     """Return a display block as lines of text."""
-    lines = [visible(summary_of(block))]
+    lines = [visible(summary_of(block, {kind: text_of(f"block.{kind}") for kind in KINDS}))]
     match block:
         case Table(columns=columns, rows=rows):
             cells = [[visible(column) for column in columns], *([cell_text(cell) for cell in row] for row in rows)]

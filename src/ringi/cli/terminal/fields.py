@@ -201,9 +201,9 @@ class FieldBox(Vertical):
         """Show an error, or clear it."""
         self.error = error
         notes = [Content(note) for note in (visible_lines(self.note), *self._changes()) if note]
-        shown = [*notes, Content.styled(f"✗ {visible(error)}", "bold $error")] if error else notes
-        self.query_one(".notes", Static).update(Content("\n").join(shown))
-        self.query_one(".notes").display = bool(shown)
+        content = [*notes, Content.styled(f"✗ {visible(error)}", "bold $error")] if error else notes
+        self.query_one(".notes", Static).update(Content("\n").join(content))
+        self.query_one(".notes").display = bool(content)
 
     async def action_reset(self) -> None:
         """Reset the field to its initial content."""

@@ -1,0 +1,165 @@
+"""The commands that people read speak the language of the terminal, and no English reaches the others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from string import Formatter
+from typing import get_args
+
+import pytest
+from tests.cli.desk import OFFERED, Desk, assert_answered
+from tests.cli.terminal import Terminal, terminal
+from tests.cli.test_commands import output_of
+from tests.cli.test_watch_answers import TEN, fill_ten
+
+import ringi.cli
+from ringi import Action, Form
+from ringi.cli.texts import LANGUAGES, VARIABLES, catalogue, language
+from ringi.domain.ask import Decision, Kind, Priority
+
+REFUND = Action("refund", {"order": 1182, "note": "遅れ"})
+LOCALES = {"ja": "ja_JP.UTF-8", "zh": "zh_CN.UTF-8"}
+DATA = {"ann", "bob", "refund", "order", "note", "JSON", "Ringi", "agent", "approve", "edit", "reject", "respond"}
+KEYS = {"ctrl", "esc", "tab", "enter"}
+PLACEHOLDER = re.compile(r"\{\w+\}")
+WORDS = re.compile(r"[A-Za-z]{3,}")
+
+
+def keys_in_code() -> set[str]:
+    """Return the keys of texts that stand whole in the code."""
+    folder = Path(ringi.cli.__file__).parent
+    source = "\n".join(path.read_text() for path in folder.rglob("*.py"))
+    return {*re.findall(r'text_of\(\s*"([^"]+)"', source), *re.findall(r'"(key\.\w+)"', source)}
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the names of the placeholders in a text."""
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def test_each_language_has_the_same_texts() -> None:
+    english = catalogue("en")
+    for name in LANGUAGES:
+        texts = catalogue(name)
+        assert texts.keys() == english.keys()
+        other = {"no_json", "warning"}
+        differs = [key for key in texts if placeholders(texts[key]) != placeholders(english[key]) and key not in other]
+        assert differs == []
+
+
+def test_each_text_that_the_code_names_exists_and_each_kind_of_value_has_one() -> None:
+    names = {
+        "kind": get_args(Kind),
+        "priority": get_args(Priority),
+        "short_priority": get_args(Priority),
+        "decided": get_args(Decision),
+        "decided_finish": get_args(Decision),
+        "button": get_args(Decision),
+        "button_finish": get_args(Decision),
+        "status": ("pending", "completed", "cancelled", "expired"),
+    }
+    dynamic = {f"{group}.{name}" for group, each in names.items() for name in each}
+    assert (keys_in_code() | dynamic) - catalogue("en").keys() == set()
+
+
+def test_only_what_needs_no_translation_is_the_same_as_in_english() -> None:
+    for name in LOCALES:
+        own, english = catalogue(name), catalogue("en")
+        same = {key for key, text in own.items() if text == english[key] and WORDS.search(PLACEHOLDER.sub("", text))}
+        assert same <= {"becomes", "hint.date", "hint.datetime"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, "en"),
+        ({"LANG": "ja_JP.UTF-8"}, "ja"),
+        ({"LANG": "ja_JP.UTF-8", "LC_MESSAGES": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "ja_JP.UTF-8", "LC_ALL": "C.UTF-8"}, "en"),
+        ({"LANG": "de_DE.UTF-8"}, "en"),
+        ({"LANG": "ja_JP.UTF-8", "LC_ALL": ""}, "ja"),
+    ],
+)
+def test_the_language_is_that_of_the_environment(
+    environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert language() == expected
+
+
+def assert_translated(screen: Terminal, *allowed: str) -> None:
+    """Fail if the screen shows an English word that is neither data nor the name of a key."""
+    assert {*WORDS.findall(screen.text)} - {*allowed} - DATA - KEYS == set()
+
+
+@pytest.mark.parametrize("name", LOCALES)
+def test_a_request_is_edited_rejected_and_approved_without_a_word_of_english(desk: Desk, name: str) -> None:
+    texts, locale = catalogue(name), LOCALES[name]
+    asked = [desk.ask(f"返金{number}", action=REFUND, description="遅れ", expires_in=3000) for number in range(3)]
+    with terminal(desk.folder, "watch", "--name", "ann", LC_ALL=locale) as screen:
+        screen.until(texts["inbox"], "返金2", texts["key.search"])
+        assert_translated(screen)
+        screen.press("enter")
+        screen.until(OFFERED, texts["facts"], texts["agent_words"], texts["history"], texts["key.help"])
+        assert_translated(screen)
+        screen.press("?")
+        screen.until(texts["key.interrupt"], texts["key.reject"])
+        assert_translated(screen)
+        screen.press("?")
+        screen.until(OFFERED, gone=(texts["key.interrupt"],))
+        screen.press("e")
+        screen.until("█ order", texts["send_edit"], texts["key.reset"])
+        assert_translated(screen)
+        screen.press("ctrl+s")
+        screen.until(texts["change_first"])
+        screen.type("x")
+        screen.until("1182x", texts["no_json"].partition("（")[0])
+        assert_translated(screen, "x")
+        screen.press("backspace")
+        screen.type("3")
+        screen.until("1182 → 11823")
+        screen.press("ctrl+s")
+        screen.until(texts["decided.edit"], "返金1", OFFERED)
+        screen.press("r")
+        screen.until(texts["message.reject"].partition("（")[0])
+        assert_translated(screen)
+        screen.type("高すぎます")
+        screen.press("enter")
+        screen.until(texts["decided.reject"], "返金0", OFFERED)
+        screen.press("a")
+        screen.until(texts["empty"][:8], texts["decided.approve"])
+        assert_translated(screen)
+    assert_answered(desk.get(asked[2]), "edit", args={"order": 11823, "note": "遅れ"})
+    assert_answered(desk.get(asked[1]), "reject", message="高すぎます")
+    assert_answered(desk.get(asked[0]), "approve")
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 60)])
+def test_a_form_of_all_types_is_filled_in_in_japanese(desk: Desk, columns: int, lines: int) -> None:
+    asked = desk.ask("教えてください", form=Form(TEN))
+    with terminal(desk.folder, "watch", "--name", "ann", columns=columns, lines=lines, LC_ALL=LOCALES["ja"]) as screen:
+        screen.until("教えて")
+        screen.press("enter")
+        screen.until(OFFERED, "必須")
+        fill_ten(screen, range_text="3 (0〜10)", no="いいえ")
+        screen.press("ctrl+s")
+        screen.until("承認：教えてください")
+    assert desk.get(asked).status == "completed"
+
+
+def test_what_is_listed_and_printed_is_in_the_language_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = desk.ask("返金", action=REFUND, description="遅れ")
+    monkeypatch.setenv("LC_ALL", LOCALES["ja"])
+    head, row = output_of(desk, "list").splitlines()
+    assert head.split() == ["ID", "種類", "状態", "経過", "エージェント", "優先度", "件名"]
+    assert row.split()[1:3] == ["承認", "未処理"]
+    printed = output_of(desk, "show", asked.id)
+    for words in ("実行される内容", "エージェントの説明（未確認）", "履歴", "依頼（Ringi）"):
+        assert words in printed
+    desk.respond(asked, "reject", by="bob", message="高い")
+    assert "却下（bob、" in output_of(desk, "show", asked.id)
+    assert output_of(desk, "list") == "依頼はありません\n"
