@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
-from ringi.backends.image_serde import ImageSerializer
+from ringi.backends.compact_serde import CompactSerializer
 from ringi.domain.thread import Thread
 from ringi.errors import FenceError, OutageError, UnavailableError
 
@@ -48,8 +48,8 @@ class FencedSaver(Saver):
     """Called with the task whose results are about to be saved; None for a whole checkpoint."""
 
     def __init__(self, held: Thread) -> None:
-        self.images = ImageSerializer()
-        super().__init__(serde=self.images)
+        self.serializer = CompactSerializer()
+        super().__init__(serde=self.serializer)
         self._held = held
         self._loop, self._loop_thread = running_loop(), threading.get_ident()
         self._is_loop_blocked = False

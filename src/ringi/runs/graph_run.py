@@ -103,6 +103,8 @@ class GraphRun:
         # A graph that was compiled with a store uses its own store.
         store = agent.graph.store or host.store_of(agent)
         self._graph, self._saver = agent.graph.copy({"checkpointer": saver, "store": store}), saver
+        # LangGraph's own tools can read a history only as LangGraph writes it.
+        saver.serializer.is_plain = agent.history
         self._run_id, self._tools = run_id, tools_of(agent.graph)
         settings = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, RUN_CONTEXT: host}
         self._config: Any = {"configurable": settings, "metadata": {RUN: run_id}}

@@ -134,7 +134,7 @@ async def saver_of(backend: Backend, thread: Thread) -> Any:
     saver = backend.savers(thread)
     if thread.images:
         images = Images(backend.stream)
-        saver.images.know(await encode_images(images, thread.key, await files_of(images, thread)))
+        saver.serializer.know(await encode_images(images, thread.key, await files_of(images, thread)))
     return saver
 
 
@@ -191,7 +191,7 @@ class RunImages:
         async with self._memory.reserve(sum(file["size"] for file in files)):
             with damage_as_agent_error():
                 self._texts = await encode_images(self._images, thread.key, files)
-            self._saver.images.know(self._texts)
+            self._saver.serializer.know(self._texts)
             yield
 
     def resolve_input(self, input: dict[str, Any]) -> dict[str, Any]:
