@@ -36,7 +36,7 @@ async def rows(url: str, table: str, column: str) -> list[bytes]:
 
 async def test_an_image_is_seen_left_out_of_checkpoints_verified_and_erased(url: str) -> None:
     large = PHOTO + b"\0" * (MAX_IMAGE - len(PHOTO))
-    async with talk(url) as here:
+    async with talk(url, looker(history=True)) as here:
         assert await here.say("one", photo(large)) == f"one: image/png {short(large)}"
         assert await here.say("two", photo()) == f"two: image/png {short(large)}, image/png {short(PHOTO)}"
         written = base64.b64encode(PHOTO)[:3_000]

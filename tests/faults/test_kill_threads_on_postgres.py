@@ -28,9 +28,9 @@ async def test_a_worker_killed_on_the_way_from_the_answer(shop: Shop, point: str
     await accidents.test_a_worker_killed_on_the_way_from_the_answer(shop, point)
 
 
-@pytest.mark.parametrize("point", accidents.FORGETTING)
-async def test_a_worker_killed_while_it_removes_the_old_checkpoints(shop: Shop, point: str) -> None:
-    await accidents.test_a_worker_killed_while_it_removes_the_old_checkpoints(shop, point)
+@pytest.mark.parametrize("point", accidents.PRUNING)
+async def test_a_worker_killed_before_it_removes_the_old_checkpoints(shop: Shop, point: str) -> None:
+    await accidents.test_a_worker_killed_before_it_removes_the_old_checkpoints(shop, point)
 
 
 test_a_worker_killed_in_the_middle_of_a_message = accidents.test_a_worker_killed_in_the_middle_of_a_message

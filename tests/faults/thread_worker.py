@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -154,9 +153,8 @@ def agents(effects: Path, before_paying: Callable[[], None] = go_on) -> dict[str
     """Return what the workers of these tests run."""
     quick: Any = ScriptedModel(script=say)
     pays = paying(effects, before_paying)
-    forgets = replace(pays, name="forgetful", history=False)
     samples = [two_questions.agent(), refund.agent(quick)]
-    return agents_by_name([pays, forgets, *samples, dying(), patient(effects), wavering(effects)])
+    return agents_by_name([pays, *samples, dying(), patient(effects), wavering(effects)])
 
 
 def work(url: str, effects: Path, seconds: float, armed: str, *, stands_still: bool) -> None:

@@ -133,7 +133,7 @@ async def test_a_graph_sees_the_images_of_this_message_and_of_those_before(url: 
 
 
 async def test_no_checkpoint_holds_the_bytes_of_an_image(url: str, tmp_path: Path) -> None:
-    async with talk(url) as here:
+    async with talk(url, looker(history=True)) as here:
         await here.say("one", photo())
         await here.say("two", photo(PHOTO + b"other"))
         thread = await here.ended()

@@ -80,7 +80,6 @@ class Assistant(AssistantSettings):
             output=thread_values,
             assistant=self,
             subgraphs=True,
-            history=False,
         )
         builders = {"plan": build_plan_graph, "ask": build_ask_graph, "execute": build_execute_graph}
         return [front, *(self._background_agent(kind, build(self)) for kind, build in builders.items())]
@@ -93,7 +92,6 @@ class Assistant(AssistantSettings):
             output=no_output,
             is_internal=True,
             subgraphs=True,
-            history=False,
         )
 
 

@@ -77,9 +77,8 @@ class Engrammer(EngrammerSettings):
             input=lambda input: {"input": input},
             output=thread_output,
             engrammer=self,
-            history=False,
         )
-        internal: dict[str, Any] = {"output": no_output, "is_internal": True, "history": False}
+        internal: dict[str, Any] = {"output": no_output, "is_internal": True}
         deduplication = Agent(
             self.deduplicator_name, build_deduplication_graph(self), input_schema=EMPTY_INPUT_SCHEMA, **internal
         )

@@ -96,8 +96,12 @@ class Agent:
     """True if `runtime.store` holds the memories of the run's starter, in place of the agent's own store."""
     subgraphs: bool = False
     """True to also stream messages of graphs that the nodes call, like LangGraph's `subgraphs=True`."""
-    history: bool = True
-    """True to retain earlier checkpoints after a run has ended; checkpoints of a `DeltaChannel` are always retained."""
+    history: bool = False
+    """True to keep all checkpoints of the agent's threads.
+
+    By default an ended run keeps the newest one, from which the next run continues. A run that waits for a person keeps
+    all of its checkpoints, and so does a thread with a `DeltaChannel`.
+    """
     images: bool = False
     """True if people may attach images to a message; the graph receives them as LangChain content blocks."""
 

@@ -6,10 +6,11 @@ import logging
 from collections.abc import Container
 from typing import Any
 
+from ringi.base.failpoints import failpoint
 from ringi.connect import Backend
 from ringi.domain.record import SYSTEM, Query
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
+from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import ConflictError, FenceError
 from ringi.inbox.feed import TOPIC
 from ringi.inbox.inbox import Inbox
@@ -114,6 +115,25 @@ async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, rea
     except FenceError:
         log.info("thread %s has started again: its next worker closes the stream", thread.id)
     await notify_watchers(backend, thread)
+
+
+async def prune_checkpoints(backend: Backend, thread: Thread) -> None:
+    """Delete the checkpoints of a thread that no run needs any more, unless the thread has changed hands.
+
+    A failure is logged: the thread's next run repeats it.
+
+    Args:
+        backend: The services of the store.
+        thread: The thread as its worker holds or released it. None of its steps is pending.
+    """
+    failpoint("prune.before")
+    try:
+        await backend.savers(thread).keep_newest(checkpoint_thread(thread.key))
+    except FenceError:
+        log.info("thread %s has started again: its next run deletes the old checkpoints", thread.id)
+    except Exception:
+        # The run's work is done: it must not be retried or failed because disk space was not freed.
+        log.warning("thread %s keeps its old checkpoints until its next run", thread.id, exc_info=True)
 
 
 async def notify_watchers(backend: Backend, thread: Thread) -> None:

@@ -32,7 +32,13 @@ from ringi.errors import (
 )
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
-from ringi.runs.cleanup import close_other_requests, ended_requests, open_requests, requests_of_run
+from ringi.runs.cleanup import (
+    close_other_requests,
+    ended_requests,
+    open_requests,
+    prune_checkpoints,
+    requests_of_run,
+)
 from ringi.runs.context import TOOL_CALL_ID, RunContext
 from ringi.runs.graph_run import GraphPosition, GraphRun, Question, resume_value, resume_with
 from ringi.runs.images import ImageMemory, RunImages
@@ -128,6 +134,9 @@ class RunExecutor:
         self._host.set_open_questions(asks)
         await self._report_swallowed(self._host.swallowed_questions({digest_of(ask) for ask in asks}, position.asking))
         if not position.has_begun:
+            if position.has_earlier and not self._graph.agent.history:
+                # Left by a run that failed or was cancelled, or by an earlier setting.
+                await prune_checkpoints(self._backend, self._lease.thread)
             return await self._run_graph(self._graph.graph_input(self._images.resolve_input(self._run.input)))
         missing = await self._missing_steps(position)
         if missing:
@@ -269,23 +278,12 @@ class RunExecutor:
         if titles:
             # Not earlier: a run that waits for people needs no operator.
             await self._leased_run.mark(swallowed_message(titles))
-        if not self._graph.agent.history:
-            await self._delete_old_checkpoints()
         await self._emitter.finish(values)
         failpoint("run.before_finish")
         await self._leased_run.settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values))
+        if not self._graph.agent.history:
+            await prune_checkpoints(self._backend, self._lease.thread)
         return False
-
-    async def _delete_old_checkpoints(self) -> None:
-        failpoint("run.before_forget")
-        try:
-            await self._graph.delete_old_checkpoints()
-        except FenceError:
-            raise
-        except Exception:
-            # The run's work is done: it must not be retried or failed because disk space was not freed.
-            id = self._lease.key.id
-            log.warning("thread %s keeps its old checkpoints until its next run ends", id, exc_info=True)
 
 
 async def advance(runner: Runner, inbox: Inbox, lease: Lease, memory: ImageMemory) -> None:

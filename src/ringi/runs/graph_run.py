@@ -93,6 +93,8 @@ class GraphPosition:
     has_begun: bool = False
     has_more: bool = False
     checkpoint_id: str | None = None
+    has_earlier: bool = False
+    """Whether the newest checkpoint follows another one."""
 
 
 class GraphRun:
@@ -127,7 +129,8 @@ class GraphRun:
         # `next` omits steps with saved results: after a crash these results still have to be committed.
         asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
         checkpoint_id = (snapshot.config.get("configurable") or {}).get("checkpoint_id")
-        return GraphPosition(snapshot.values, questions, asking, lost, has_begun, bool(snapshot.tasks), checkpoint_id)
+        has_more, has_earlier = bool(snapshot.tasks), snapshot.parent_config is not None
+        return GraphPosition(snapshot.values, questions, asking, lost, has_begun, has_more, checkpoint_id, has_earlier)
 
     def has_node(self, name: str) -> bool:
         """Return whether the deployed graph still has this node."""
@@ -187,10 +190,6 @@ class GraphRun:
     def failed_steps(self) -> frozenset[str]:
         """The ids of the steps that failed on an answer."""
         return frozenset(self._saver.failed)
-
-    async def delete_old_checkpoints(self) -> None:
-        """Delete the checkpoints of an ended run that no later run needs."""
-        await self._saver.keep_newest(self._config["configurable"]["thread_id"])
 
     def _set_asks(self, asks: bool) -> None:
         # Otherwise a rejected call would run if questions are disabled before its run resumes.

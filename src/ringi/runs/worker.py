@@ -29,7 +29,7 @@ from ringi.inbox.inbox import Inbox
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
-from ringi.runs.cleanup import close_orphans, ended_requests
+from ringi.runs.cleanup import close_orphans, ended_requests, prune_checkpoints
 from ringi.runs.images import ImageMemory
 from ringi.runs.lease import Lease, PendingReleases, leased
 from ringi.runs.loop_watch import LoopWatch
@@ -112,6 +112,10 @@ class Worker(Runner):
                 raise JobNotDueError(random.uniform(0.5, 1) * delay_after(DEFER_SECONDS, attempts))
             return thread.status == "running" or bool(await ended_requests(self.backend, thread))
         await close_orphans(self.backend, inbox, thread)
+        agent = self.agents.get(thread.agent)
+        if attempts and thread.status == "done" and agent and not agent.history:
+            # The first worker may have died after the end of the run and before it deleted these.
+            await prune_checkpoints(self.backend, thread)
         return False
 
     async def _may_return(self, agent: str) -> bool:

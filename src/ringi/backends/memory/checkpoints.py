@@ -24,17 +24,21 @@ class MemorySaver(InMemorySaver):
         spaces = self.storage.get(thread_id, {})
         if any(DELTA in self.serde.loads_typed(saved[1]) for space in spaces.values() for saved in space.values()):
             return
-        newest = {place: max(space) for place, space in spaces.items() if space and ":" not in place}
-        versions = {place: self._versions(spaces[place][id][0]) for place, id in newest.items()}
-        newest_items: dict[str, Any] = {place: {id: (*spaces[place][id][:2], None)} for place, id in newest.items()}
-        self.storage[thread_id] = defaultdict(dict, newest_items)
-        for key in [key for key in self.writes if key[0] == thread_id and newest.get(key[1]) != key[2]]:
-            del self.writes[key]
-        for blob in [b for b in self.blobs if b[0] == thread_id and b[2:] not in versions.get(b[1], ())]:
-            del self.blobs[blob]
+        needed = defaultdict[str, dict[str, Any]](dict)
+        for place, space in spaces.items():
+            # A subgraph call's namespace ends with a colon and its task; it is not needed after the call.
+            newest = None if ":" in place else max(space, default=None)
+            versions = self._versions(space[newest]) if newest else set()
+            for id in space.keys() - {newest}:
+                self.writes.pop((thread_id, place, id), None)
+                for blob in self._versions(space[id]) - versions:
+                    self.blobs.pop((thread_id, place, *blob), None)
+            if newest:
+                needed[place] = {newest: (*space[newest][:2], None)}
+        self.storage[thread_id] = needed
 
-    def _versions(self, checkpoint: tuple[str, bytes]) -> set[tuple[str, Any]]:
-        return set(self.serde.loads_typed(checkpoint)["channel_versions"].items())
+    def _versions(self, saved: tuple[Any, ...]) -> set[tuple[str, Any]]:
+        return set(self.serde.loads_typed(saved[0])["channel_versions"].items())
 
 
 def run_to_end(step: Coroutine[Any, Any, T]) -> T:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
-from typing import Any, LiteralString, Self
+from typing import Any, Self
 
 import psycopg
 from langgraph.checkpoint.postgres import PostgresSaver
@@ -16,17 +16,49 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends import decode
-from ringi.backends.fenced_saver import FencedSaver, call_method
+from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
 from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
-from ringi.errors import UnavailableError
+from ringi.errors import FenceError, UnavailableError
 
 Connection = AsyncConnection[Any]
-FOUND = "SELECT body FROM threads WHERE tenant = %s AND id = %s"
 # A share lock: a takeover of the thread waits until this write is committed or rolled back.
-HELD = f"{FOUND} FOR SHARE"
-ONE_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+HELD = "SELECT body FROM threads WHERE tenant = %s AND id = %s FOR SHARE"
+# A subgraph call's namespace ends with a colon and its task; it is not needed after the call.
+IS_OLD = """
+position(':' IN checkpoint_ns) > 0 OR checkpoint_id < (
+    SELECT max(checkpoint_id) FROM checkpoints AS newest
+    WHERE newest.thread_id = stored.thread_id AND newest.checkpoint_ns = stored.checkpoint_ns
+)
+"""
+IS_PRUNABLE = "EXISTS (SELECT FROM prunable) AND thread_id = %(thread)s"
+# LangGraph's own `prune` needs a dozen statements, and runs end often. All parts of this one see one snapshot, in which
+# the thread is as its worker left it, without a checkpoint of a later worker. It takes no lock: data that this run no
+# longer needs, no later worker needs either.
+KEEP_NEWEST = f"""
+WITH held AS (
+    SELECT FROM threads WHERE tenant = %(tenant)s AND id = %(id)s AND body = %(body)s
+), prunable AS (
+    SELECT FROM held WHERE NOT EXISTS (SELECT FROM checkpoints WHERE thread_id = %(thread)s AND metadata ? '{DELTA}')
+), of_checkpoints AS (
+    DELETE FROM checkpoints AS stored WHERE {IS_PRUNABLE} AND ({IS_OLD})
+), of_writes AS (
+    DELETE FROM checkpoint_writes AS stored WHERE {IS_PRUNABLE} AND ({IS_OLD})
+), of_blobs AS (
+    DELETE FROM checkpoint_blobs AS stored WHERE {IS_PRUNABLE} AND (
+        position(':' IN checkpoint_ns) > 0 OR version IS DISTINCT FROM (
+            SELECT checkpoint -> 'channel_versions' ->> stored.channel FROM checkpoints AS newest
+            WHERE newest.thread_id = stored.thread_id AND newest.checkpoint_ns = stored.checkpoint_ns
+            ORDER BY checkpoint_id DESC LIMIT 1
+        )
+    )
+), of_parents AS (
+    UPDATE checkpoints AS stored SET parent_checkpoint_id = NULL
+    WHERE {IS_PRUNABLE} AND NOT ({IS_OLD}) AND parent_checkpoint_id IS NOT NULL
+)
+SELECT 1 FROM held
+""".encode()
 LOOK_SECONDS = 2.0
 LIMIT_SECONDS = 30.0
 """Seconds for a checkpoint, including the wait for a connection: some checkpoints are large."""
@@ -131,18 +163,18 @@ class FencedPostgresSaver(FencedSaver):
         async with self._checkpoints.transaction() as connection:
             result = await awaited(connection, self.serde, method, *args)
             # Last: held during a long write, its lock would block this run from renewing its lease.
-            await self._check(connection, HELD)
+            row = await (await connection.execute(HELD, self._held.key)).fetchone()
+            self._refuse_other(decode.record_of(Thread, row[0]) if row else None)
             failpoint("saver.between_fence_and_commit")
             return result
 
     async def _keep_newest(self, thread_id: str) -> None:
-        async with self._checkpoints.transaction() as connection:
-            # Without a lock: data that this run no longer needs, no later worker needs either.
-            await connection.execute(ONE_SNAPSHOT)
-            await self._check(connection, FOUND)
-            with suppress(NotImplementedError):
-                await awaited(connection, self.serde, "prune", [thread_id])
-            failpoint("forget.before_commit")
+        held = self._held
+        named = {"tenant": held.tenant, "id": held.id, "body": held.model_dump_json(), "thread": thread_id}
+        failpoint("prune.before_commit")
+        async with self._checkpoints.connection() as connection:
+            if not await (await connection.execute(KEEP_NEWEST, named)).fetchone():
+                raise FenceError(held.id, held.fence)
 
     def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
         with self._checkpoints.transaction_now() as connection:
@@ -155,10 +187,6 @@ class FencedPostgresSaver(FencedSaver):
             self._refuse_other(decode.record_of(Thread, row[0]) if row else None)
             failpoint("saver.between_fence_and_commit")
             return result
-
-    async def _check(self, connection: Connection, sql: LiteralString) -> None:
-        row = await (await connection.execute(sql, self._held.key)).fetchone()
-        self._refuse_other(decode.record_of(Thread, row[0]) if row else None)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return LangGraph's own next version for this saver."""

@@ -54,7 +54,7 @@ class BatchedSaver(SqliteSaver):
             return
         for sql in (REMOVE_OLD, REMOVE_WRITES, ORPHAN):
             self.conn.execute(sql, (thread_id,))
-        failpoint("forget.before_commit")
+        failpoint("prune.before_commit")
 
 
 class FencedSqliteSaver(FencedSaver):
