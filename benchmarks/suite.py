@@ -18,6 +18,7 @@ from benchmarks import (
     postgres,
     redis,
     sse,
+    storage,
     storm,
     streams,
     tokens,
@@ -51,6 +52,7 @@ BENCHES: dict[str, Bench] = {
     "redis": redis.on_redis,
     "expiry": expiry.hundred_thousand,
     "storm": storm.after_a_restart,
+    "storage": storage.chats,
     "assistant": assistant.core,
     "verify": verify.memory,
 }
@@ -64,6 +66,7 @@ LONGER = {
     "wave": 300.0,
     "backlog": 600.0,
     "expiry": 1_800.0,
+    "storage": 900.0,
     "verify": 7_200.0,
 }
 """Some benches first write a million requests, or a hundred thousand three times, or start a server."""
