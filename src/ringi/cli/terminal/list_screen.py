@@ -9,6 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -36,6 +37,13 @@ class RequestTable(OptionList):
         Binding("G,end", "last", "key.bottom", show=False),
     ]
 
+    class Resized(Message):
+        """The rows have another width."""
+
+    def on_resize(self) -> None:
+        """Tell the screen, which fits the rows."""
+        self.post_message(self.Resized())
+
 
 class ListScreen(InboxScreen):
     """All open requests, newest first; new ones are only counted until the person asks for them."""
@@ -62,10 +70,6 @@ class ListScreen(InboxScreen):
         self.search.display = False
         self.set_interval(1, self._tick)
 
-    def on_resize(self) -> None:
-        """Redraw with the new width."""
-        self.redraw()
-
     def on_screen_resume(self) -> None:
         """Redraw after another screen closed."""
         self.redraw()
@@ -90,6 +94,10 @@ class ListScreen(InboxScreen):
         self.table.set_options(Option(self._row(request), id=request.id) for request in listed.values())
         self.table.highlighted = list(listed).index(chosen) if chosen in listed else place
         self._draw_heading()
+
+    @on(RequestTable.Resized)
+    def _resized(self) -> None:
+        self.redraw()
 
     @on(OptionList.OptionHighlighted)
     async def _moved(self, moved: OptionList.OptionHighlighted) -> None:
@@ -133,11 +141,12 @@ class ListScreen(InboxScreen):
         if request.priority in ("high", "urgent"):
             title = f"{text_of(f'short_priority.{request.priority}')} · {title}"
         states = (outcome(request) if request.is_final else deadline(request, now)[0], claimed(request, now))
-        rest = max(20, self.size.width - KIND - STATE - MARGINS)
+        width = self.table.scrollable_content_region.width
+        rest = max(20, width - KIND - STATE - MARGINS)
         cells = ((title, rest), (text_of(f"kind.{request.kind}"), KIND), (" · ".join(filter(None, states)), STATE))
         row = "  ".join(_fitted(text, width) for text, width in cells)
         mark = MARK if request is self.chosen else " "
-        return Content.styled(mark + row, "dim" if request.is_final else "")
+        return Content.styled(_fitted(f"{mark}{row}".rstrip(), width), "dim" if request.is_final else "")
 
     def _draw_heading(self) -> None:
         requests, search = self.requests, visible(self.requests.search)
