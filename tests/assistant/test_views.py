@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, with_values
 
 from ringi.assistant import memory as memories
-from ringi.assistant import plans
+from ringi.assistant import plans, views
 from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.memory_ops import MemoryOp
 from ringi.assistant.model_context import prompt_view
 from ringi.assistant.plans import Feedback
-from ringi.assistant.views import actions_view, history_view, memory_view
 
 EMPTY = ContextMemory()
 READY = with_values(fetched(EMPTY, [{"id": 1}]), goal="g")
+
+
+def memory_view(*values: Any) -> Any:
+    """Return the memory as JSON."""
+    return views.memory_view(*values).model_dump(mode="json")
+
+
+def actions_view(*values: Any) -> list[Any]:
+    """Return the actions as JSON."""
+    return [each.model_dump(mode="json") for each in views.actions_view(*values)]
+
+
+def history_view(*values: Any) -> list[Any]:
+    """Return the history as JSON."""
+    return [each.model_dump(mode="json") for each in views.history_view(*values)]
 
 
 def planned() -> ContextMemory:
@@ -30,7 +45,6 @@ def planned() -> ContextMemory:
 
 def test_an_empty_memory_shows_what_is_wanted_and_that_nothing_is_there() -> None:
     view = memory_view(OFFICE, EMPTY, NOON, "en")
-    json.dumps(view)
     assert [each["type"] for each in view["requiredInfoList"]] == [
         *("projects", "count", "goal", "echo", "style", "budget", "topic"),
     ]

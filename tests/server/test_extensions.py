@@ -19,8 +19,7 @@ from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
-from ringi.server.replies import json_response
-from ringi.server.serialize import dump_json
+from ringi.server.replies import reply
 
 
 class Greeting(StrictModel):
@@ -50,7 +49,7 @@ class EchoRoutes:
         """Say it again."""
         who = self._auth.caller(http.scope)
         greeting = parse_body(Greeting, await json_body(http, max_depth=self._settings.max_depth))
-        return json_response(dump_json({"words": greeting.words, "by": who.actor}))
+        return reply(Echo(words=greeting.words, by=who.actor))
 
 
 @pytest.fixture

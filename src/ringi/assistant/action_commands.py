@@ -9,6 +9,7 @@ from ringi.assistant.action_errors import ActionUnavailableError
 from ringi.assistant.declarations import Action
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory
+from ringi.assistant.models import ActionReason, AssistantAction
 from ringi.errors import InvalidError, NotFoundError
 
 Event = dict[str, Any]
@@ -17,9 +18,9 @@ Event = dict[str, Any]
 class ActionCommands:
     """The commands that are possible in a conversation in its current state."""
 
-    def __init__(self, definitions: Definitions, memory: ContextMemory, items: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, definitions: Definitions, memory: ContextMemory, actions: Sequence[AssistantAction]) -> None:
         self._definitions, self._memory = definitions, memory
-        self._items = {item["id"]: item for item in items}
+        self._actions = {action.id: action for action in actions}
 
     def find_action(self, id: str) -> Action:
         """Return an action, or raise `NotFoundError`."""
@@ -30,8 +31,8 @@ class ActionCommands:
     def require_possible(self, id: str) -> Action:
         """Return an action that is possible now, or raise `ActionUnavailableError` with the reasons."""
         action = self.find_action(id)
-        if not self._items[id]["enabled"]:
-            raise ActionUnavailableError.for_action(self._items[id])
+        if not self._actions[id].enabled:
+            raise ActionUnavailableError.for_action(self._actions[id])
         return action
 
     def require_startable(self, id: str) -> Action:
@@ -40,7 +41,7 @@ class ActionCommands:
         Raises the errors of `require_possible`.
         """
         action = self.find_action(id)
-        reasons = self._items[id]["reasons"]
+        reasons = self._actions[id].reasons
         return action if reasons and all(map(is_fetchable, reasons)) else self.require_possible(id)
 
     def build_event(self, command: str, args: Mapping[str, Any]) -> Event:
@@ -99,6 +100,6 @@ class ActionCommands:
         return action
 
 
-def is_fetchable(reason: Mapping[str, Any]) -> bool:
+def is_fetchable(reason: ActionReason) -> bool:
     """Tell whether the turn itself removes this reason by running a handler that has not failed."""
-    return reason["code"] in ("MISSING_INFO", "STALE_INFO") and reason["fix"]["kind"] == "run_handler"
+    return reason.code in ("MISSING_INFO", "STALE_INFO") and reason.fix.kind == "run_handler"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
+from ringi.assistant.models import ActionReason, AssistantAction
 from ringi.server import RefusalError
 
 
@@ -14,15 +15,14 @@ class ActionUnavailableError(RefusalError):
     status: ClassVar[int] = 409
     code: ClassVar[str] = "not_possible"
 
-    def __init__(self, what: str, why: str, reasons: Sequence[Mapping[str, Any]] = ()) -> None:
-        self.more = {"reasons": list(reasons)}
+    def __init__(self, what: str, why: str, reasons: Sequence[ActionReason] = ()) -> None:
+        self.more = {"reasons": [reason.model_dump(mode="json") for reason in reasons]}
         super().__init__(f"{what} is not possible now: {why}")
 
     @classmethod
-    def for_action(cls, item: Mapping[str, Any]) -> ActionUnavailableError:
+    def for_action(cls, action: AssistantAction) -> ActionUnavailableError:
         """Return the error of a disabled action, with its reasons."""
-        why = "; ".join(str(reason["text"]) for reason in item["reasons"])
-        return cls(f"action {item['id']!r}", why, item["reasons"])
+        return cls(f"action {action.id!r}", "; ".join(reason.text for reason in action.reasons), action.reasons)
 
     @classmethod
     def without_request(cls, action_id: str) -> ActionUnavailableError:

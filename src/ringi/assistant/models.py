@@ -32,7 +32,13 @@ class ActionPress(StrictModel):
 class ResponseModel(BaseModel):
     """A part of a response body."""
 
-    model_config = ConfigDict(alias_generator=to_camel, json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        from_attributes=True,
+        json_schema_serialization_defaults_required=True,
+        serialize_by_alias=True,
+        validate_by_name=True,
+    )
 
 
 class RequiredInfo(ResponseModel):
@@ -199,7 +205,7 @@ class AssistantPlan(ResponseModel):
     diff: PlanDiff
     approval: PlanApproval | None
     thread_id: str | None
-    request: PlanRequest | None
+    request: PlanRequest | None = None
     error: str | None
     updated_at: datetime | None
 
@@ -211,15 +217,12 @@ class OpenAsk(ResponseModel):
     title: str
     thread_id: str
     """The thread that asks."""
-    request: PlanRequest | None
+    request: PlanRequest | None = None
 
 
-class AssistantMemory(ResponseModel):
-    """The state of a conversation: its values, plans and actions, with their origins."""
+class Memory(ResponseModel):
+    """The values, plans and actions of a memory, with their origins."""
 
-    id: str
-    """The id of the thread."""
-    agent: str
     version: int
     """Increases with each change."""
     required_info_list: list[RequiredInfo]
@@ -231,6 +234,14 @@ class AssistantMemory(ResponseModel):
     runs: list[WorkflowRun]
     asks: list[OpenAsk]
     plans: list[AssistantPlan]
+
+
+class AssistantMemory(Memory):
+    """The state of a conversation: its values, plans and actions, with their origins."""
+
+    id: str
+    """The id of the thread."""
+    agent: str
 
 
 class ActionFix(ResponseModel):

@@ -24,16 +24,15 @@ from ringi.server import (
     Cursor,
     Extension,
     Principal,
+    RunStarted,
     ServerComponents,
     channel_of,
-    dump_json,
     inbox_for,
     json_body,
-    json_response,
     language_for,
-    page_json,
     parse_cursor,
-    request_json,
+    public_request,
+    reply,
     require_answerable,
     require_person,
     route_docs,
@@ -67,7 +66,7 @@ class AssistantRoutes:
     async def actions(self, http: HttpRequest, id: str, agent: Agent = None) -> HttpResponse:
         """List all actions, with the reasons for those that are not possible now."""
         conversation = await self._access(http).load(id, agent or None)
-        return json_response(page_json(map(dump_json, self._action_items(http, conversation)), None))
+        return reply(models.AssistantActionPage(items=self._action_items(http, conversation), next=None))
 
     async def history(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
@@ -79,7 +78,7 @@ class AssistantRoutes:
         page = changes[: -size - 1 : -1]
         next = str(page[-1].number) if len(changes) > size else None
         view = history_view(conversation.assistant.definitions, page, language_for(http.scope))
-        return json_response(page_json(map(dump_json, view), next))
+        return reply(models.MemoryChangePage(items=view, next=next))
 
     async def press(self, http: HttpRequest, id: str, action_id: str) -> HttpResponse:
         """Run an action. For an `apply` this is the caller's approval, and needs the digest of the plan's request.
@@ -101,7 +100,7 @@ class AssistantRoutes:
         context = {"language": language_for(http.scope)}
         build_event = lambda now: {**self._commands(http, now).build_event(action_id, body.args), **context}  # noqa: E731
         run = await access.send(id, body.agent, build_event)
-        return json_response(dump_json({"thread_id": run.id, "run_id": run.run_id}), 202)
+        return reply(RunStarted(thread_id=run.id, run_id=str(run.run_id)), 202)
 
     async def clear(self, http: HttpRequest, id: str) -> HttpResponse:
         """Clear the context: values that people gave, plans and open questions. Running executions continue."""
@@ -137,7 +136,7 @@ class AssistantRoutes:
         answer = Answer(decision="approve", digest=body.digest)
         inbox = inbox_for(self._components.inbox, principal, require_answerable)
         answered = await inbox.answer(request.id, answer, by=principal.name, channel=channel_of(http.scope))
-        return json_response(request_json(answered))
+        return reply(public_request(answered))
 
     async def _memory_reply(
         self, http: HttpRequest, access: ConversationAccess, conversation: ConversationSnapshot
@@ -145,13 +144,13 @@ class AssistantRoutes:
         definitions, memory = conversation.assistant.definitions, conversation.memory
         now, language = self._components.inbox.clock(), language_for(http.scope)
         view = memory_view(definitions, memory, now, language)
-        for plan in view["plans"]:
-            plan["request"] = request_summary(await access.open_approval(memory.plans[plan["workflow"]]))
-        for asked in view["asks"]:
-            asked["request"] = request_summary(await access.open_question(asked["threadId"]))
-        return json_response(dump_json({"id": conversation.id, "agent": conversation.assistant.name, **view}))
+        for plan in view.plans:
+            plan.request = request_summary(await access.open_approval(memory.plans[plan.workflow]))
+        for ask in view.asks:
+            ask.request = request_summary(await access.open_question(ask.thread_id))
+        return reply(models.AssistantMemory(id=conversation.id, agent=conversation.assistant.name, **dict(view)))
 
-    def _action_items(self, http: HttpRequest, now: ConversationSnapshot) -> list[dict[str, Any]]:
+    def _action_items(self, http: HttpRequest, now: ConversationSnapshot) -> list[models.AssistantAction]:
         at, language = self._components.inbox.clock(), language_for(http.scope)
         return actions_view(now.assistant.definitions, now.memory, at, language)
 
@@ -162,9 +161,9 @@ class AssistantRoutes:
         return ConversationAccess(self._components, self._authenticator.caller(http.scope))
 
 
-def request_summary(request: Request | None) -> dict[str, Any] | None:
+def request_summary(request: Request | None) -> models.PlanRequest | None:
     """Return the summary of an open request; the page reads the rest from the inbox."""
-    return {"id": request.id, "digest": request.digest, "status": request.status} if request else None
+    return models.PlanRequest.model_validate(request) if request else None
 
 
 def action_responses() -> dict[str, Any]:

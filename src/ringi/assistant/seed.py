@@ -203,7 +203,7 @@ def memory_document(definitions: Definitions, memory: ContextMemory, now: dateti
         now: The time at which freshness is computed.
         language: The language of titles and descriptions.
     """
-    view = memory_view(definitions, memory, now, language)
+    view = memory_view(definitions, memory, now, language).model_dump(mode="json")
     names = ("requiredInfoList", "currentInfoList", "planData", "availableActions")
     lists = {name: [_present(each) for each in view[name]] for name in ("requiredInfoList", "availableActions")}
     return {name: lists.get(name, view[name]) for name in names}

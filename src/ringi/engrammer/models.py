@@ -141,6 +141,9 @@ class EngrammerContinued(CamelModel):
 class EngrammerNote(CamelModel):
     """A note; further columns of its source are added as they are."""
 
+    # Client generators take a type with more properties for an untyped object.
+    model_config = ConfigDict(extra="allow", json_schema_extra=lambda schema: schema.pop("additionalProperties", None))
+
     id: str
     type: str
     title: str

@@ -20,7 +20,14 @@ from ringi.engrammer.entries import Entry, VersionedEntry
 from ringi.engrammer.errors import BudgetError, OutdatedReadError
 from ringi.engrammer.persistence import Precheck, append_entry, no_op, read_entries, read_playbook
 from ringi.engrammer.playbook import EMPTY_PLAYBOOK, Playbook, blame, diff, fold
-from ringi.engrammer.playbook_models import BulletHistory, PlaybookChange, PlaybookEntry, PlaybookSummary
+from ringi.engrammer.playbook_models import (
+    BulletHistory,
+    PlaybookChange,
+    PlaybookEntry,
+    PlaybookHistory,
+    PlaybookPage,
+    PlaybookSummary,
+)
 from ringi.engrammer.rendering import playbook_tokens
 from ringi.engrammer.route_errors import NotForAgentsError, NotTheirPlaybookError, StaleBulletError
 from ringi.engrammer.views import bullet_json, diff_view, entry_view, learning_context_of, playbook_view
@@ -30,12 +37,11 @@ from ringi.server import (
     Authenticator,
     Cursor,
     Principal,
+    RunStarted,
     ServerComponents,
-    dump_json,
     json_body,
-    json_response,
-    page_json,
     parse_cursor,
+    reply,
     route_docs,
     visible_query,
 )
@@ -93,7 +99,7 @@ class PlaybookRoutes:
         """List the playbooks of the Engrammers on this server."""
         who = self._authenticator.caller(http.scope)
         items = [await self._summary(who, served) for served in self._served(who).values()]
-        return json_response(page_json([dump_json(each.model_dump(mode="json")) for each in items], None))
+        return reply(PlaybookPage(items=items, next=None))
 
     async def get(self, http: HttpRequest, id: str, version: Version = None) -> HttpResponse:
         """Return a playbook, now or at a version: its bullets and the text in the agent's prompt."""
@@ -105,9 +111,7 @@ class PlaybookRoutes:
         # Why, a person said to people.
         rejections = [] if who.role == "agent" else playbook.rejected
         requests = await self._requests(who, [each.request_id for each in rejections])
-        return json_response(
-            dump_json(playbook_view(identity, playbook, history, pending, requests).model_dump(mode="json"))
-        )
+        return reply(playbook_view(identity, playbook, history, pending, requests))
 
     async def history(
         self, http: HttpRequest, id: str, limit: Annotated[int, Query(ge=1)] = 50, cursor: Cursor = None
@@ -120,7 +124,7 @@ class PlaybookRoutes:
         page = history[: -size - 1 : -1]
         next = str(page[-1].version) if len(history) > size else None
         views = await self._entry_views(who, page)
-        return json_response(page_json([dump_json(each.model_dump(mode="json")) for each in views], next))
+        return reply(PlaybookHistory(items=views, next=next))
 
     async def diff(
         self,
@@ -134,7 +138,7 @@ class PlaybookRoutes:
         history = await self._history(who, id)
         older = await self._at_version(who, id, history, since)
         newer = await self._at_version(who, id, history, to, older if since <= to else EMPTY_PLAYBOOK)
-        return json_response(dump_json(diff_view(older, newer, diff(older, newer)).model_dump(mode="json")))
+        return reply(diff_view(older, newer, diff(older, newer)))
 
     async def bullet(self, http: HttpRequest, id: str, bullet: str) -> HttpResponse:
         """Return a bullet with its history, oldest first; people only."""
@@ -142,8 +146,7 @@ class PlaybookRoutes:
         refuse_agent_read(who)
         bullet_record = (await read_playbook(self._store, who.tenant, id)).bullet(bullet)
         entries = await self._entry_views(who, blame(bullet, await self._history(who, id)))
-        view = BulletHistory.model_validate({**bullet_json(bullet_record), "history": entries})
-        return json_response(dump_json(view.model_dump(mode="json")))
+        return reply(BulletHistory.model_validate({**bullet_json(bullet_record), "history": entries}))
 
     async def change(self, http: HttpRequest, id: str) -> HttpResponse:
         """Change a playbook as a person; return the new entry."""
@@ -154,7 +157,7 @@ class PlaybookRoutes:
         change = parse_body(PlaybookChange, await json_body(http, max_depth=self._settings.max_depth))
         check_fields(change)
         views = await self._entry_views(who, [await self._apply_change(who, served, change)])
-        return json_response(dump_json(views[0].model_dump(mode="json")))
+        return reply(views[0])
 
     async def tidy(self, http: HttpRequest, id: str) -> HttpResponse:
         """Find similar bullets and ask people whether to merge or retire them."""
@@ -165,7 +168,7 @@ class PlaybookRoutes:
         # One at a time: of two, both would ask the same.
         thread_id = f"tidy-{hashlib.sha256(id.encode()).hexdigest()[:16]}"
         thread = await runner.start(who.tenant, thread_id, served.deduplicator_name, {}, by=who.actor)
-        return json_response(dump_json({"thread_id": thread.id, "run_id": thread.run_id}), 202)
+        return reply(RunStarted(thread_id=thread.id, run_id=str(thread.run_id)), 202)
 
     async def _apply_change(self, who: Principal, served: ServedPlaybook, change: PlaybookChange) -> VersionedEntry:
         """Apply a change and return its entry; an undo is retried after concurrent changes."""

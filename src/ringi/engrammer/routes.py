@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
-from pydantic import BaseModel
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
@@ -31,11 +30,10 @@ from ringi.server import (
     Principal,
     ServerComponents,
     channel_of,
-    dump_json,
     inbox_for,
     is_theirs_to_answer,
     json_body,
-    json_response,
+    reply,
     require_answerable,
     require_person,
     route_docs,
@@ -86,7 +84,7 @@ class EngrammerRoutes:
         who, body = self._authenticator.caller(http.scope), parse_body(models.EngrammerStart, await self._body(http))
         id = body.thread_id or f"engrammer-thread-{uuid.uuid4()}"
         thread = await self._begin(who, id, body)
-        return to_reply(models.EngrammerStarted(thread_id=conversation_of(thread.id)))
+        return reply(models.EngrammerStarted(thread_id=conversation_of(thread.id)))
 
     async def state(self, http: HttpRequest) -> HttpResponse:
         """Return the state of a conversation: the newest answer and all pending insights."""
@@ -96,7 +94,7 @@ class EngrammerRoutes:
         )
         conversation = await CallerConversations(self._components, who).conversation(body.thread_id)
         self._views.record(who, conversation)
-        return to_reply(state_view(conversation))
+        return reply(state_view(conversation))
 
     async def continue_learning(self, http: HttpRequest) -> HttpResponse:
         """Decide on the named insights, or on all that the caller was shown, and wait until the runs resume.
@@ -110,21 +108,21 @@ class EngrammerRoutes:
         digests = self._select(who, conversation, body)
         decided, conflicts = await self._decide(http, who, digests, body)
         is_settled = await conversations.wait_until_settled(decided, self._components.settings.max_wait)
-        return to_reply(
+        return reply(
             continued_view(await conversations.conversation(conversation.id), decided, conflicts, is_settled=is_settled)
         )
 
     async def note(self, http: HttpRequest) -> HttpResponse:
         """Return a note of a source, or a bullet of a playbook."""
         who, body = self._authenticator.caller(http.scope), parse_body(models.NoteQuery, await self._body(http))
-        return json_response(dump_json(note_view(await self._note(who, body))))
+        return reply(note_view(await self._note(who, body)))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return a conversation: its questions, answers and insights with their outcomes."""
         who = self._authenticator.caller(http.scope)
         conversation = await CallerConversations(self._components, who).conversation(id)
         self._views.record(who, conversation)
-        return to_reply(conversation_view(conversation))
+        return reply(conversation_view(conversation))
 
     async def ask(self, http: HttpRequest, id: str) -> HttpResponse:
         """Ask a question, even while earlier insights are pending; the run continues in the background."""
@@ -210,15 +208,10 @@ def flow_documentation(model: str, body: str) -> dict[str, Any]:
     return route_docs(model, body=body)
 
 
-def to_reply(model: BaseModel) -> HttpResponse:
-    """Return a model as a JSON reply."""
-    return json_response(dump_json(model.model_dump(mode="json")))
-
-
 def run_reply(thread: Thread) -> HttpResponse:
     """Return the reply for a started run."""
     run = models.EngrammerRun(thread_id=thread.id, run_id=str(thread.run_id), id=conversation_of(thread.id))
-    return json_response(dump_json(run.model_dump(mode="json")), 202)
+    return reply(run, 202)
 
 
 def select_pending(who: Principal, conversation: ConversationSnapshot, body: EngrammerContinue) -> dict[str, str]:

@@ -179,10 +179,11 @@ def renewed_message(request: Request) -> str:
     return f"{request.title!r} was not learned ({learning_context_of(request)['renewed']}) and is asked again"
 
 
-def note_view(note: Note) -> Json:
+def note_view(note: Note) -> models.EngrammerNote:
     """Return a note with the further fields of its source."""
     view = models.EngrammerNote.model_validate(note.model_dump(by_alias=False, exclude={"more"}))
-    return {**jsonable(note.more), **view.model_dump(mode="json")}
+    own = view.model_dump().keys()
+    return view.model_copy(update={name: value for name, value in jsonable(note.more).items() if name not in own})
 
 
 def note_of(bullet: Bullet, created_at: datetime, source: str) -> Note:

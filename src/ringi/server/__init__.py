@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ringi.server.limits import AskLimits
     from ringi.server.openapi import route_docs, schema_reference
     from ringi.server.refusals import RefusalError
-    from ringi.server.replies import json_response
+    from ringi.server.replies import reply
     from ringi.server.routes.requests import Cursor
     from ringi.server.routes.threads import ThreadName
-    from ringi.server.schemas import Problem
-    from ringi.server.serialize import dump_json, page_json, request_json
+    from ringi.server.schemas import Problem, RunStarted
+    from ringi.server.serialize import public_request
     from ringi.server.settings import ServerSettings
     from ringi.server.sse.run_pages import parse_cursor
 
@@ -44,22 +44,21 @@ __all__ = [
     "Principal",
     "Problem",
     "RefusalError",
+    "RunStarted",
     "ServerComponents",
     "ServerSettings",
     "ThreadName",
     "channel_of",
     "create_app",
-    "dump_json",
     "inbox_for",
     "is_theirs_to_answer",
     "json_body",
-    "json_response",
     "language_for",
     "may_read",
     "may_read_thread",
-    "page_json",
     "parse_cursor",
-    "request_json",
+    "public_request",
+    "reply",
     "require_answerable",
     "require_person",
     "require_readable_thread",
@@ -85,11 +84,11 @@ __getattr__ = lazy_exports(
         "openapi": "route_docs schema_reference",
         "components": "ServerComponents",
         "refusals": "RefusalError",
-        "replies": "json_response",
+        "replies": "reply",
         "routes.requests": "Cursor",
         "routes.threads": "ThreadName",
-        "schemas": "Problem",
-        "serialize": "dump_json page_json request_json",
+        "schemas": "Problem RunStarted",
+        "serialize": "public_request",
         "settings": "ServerSettings",
         "sse.run_pages": "parse_cursor",
     },

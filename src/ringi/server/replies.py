@@ -1,10 +1,26 @@
-"""JSON replies from pre-encoded bytes."""
+"""JSON replies, from models or from pre-encoded bytes."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from pydantic import BaseModel
 from starlette.responses import Response as HttpResponse
 
+from ringi.server.serialize import model_json
+
 JSON = "application/json"
+
+
+def reply(model: BaseModel, status: int = 200, **options: Any) -> HttpResponse:
+    """Return a model as a JSON response.
+
+    Args:
+        model: An instance of a model of the API.
+        status: The HTTP status.
+        **options: Options of `model_dump_json`.
+    """
+    return json_response(model_json(model, **options), status)
 
 
 def json_response(content: bytes, status: int = 200) -> HttpResponse:

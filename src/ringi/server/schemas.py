@@ -21,6 +21,11 @@ from ringi.server.identity import Role
 from ringi.server.uploads import AttachedFile, NewRun, Upload
 
 
+def absent_if_none() -> Any:
+    """Return a field that is absent from a reply while it is None."""
+    return Field(default=None, exclude_if=lambda value: value is None)
+
+
 class Cancel(StrictModel):
     """The reason for canceling a request."""
 
@@ -113,7 +118,7 @@ def _public_request() -> type[BaseModel]:
     fields: dict[str, Any] = {
         name: (field.annotation, field) for name, field in request.Request.model_fields.items() if name not in PRIVATE
     }
-    always = ConfigDict(json_schema_serialization_defaults_required=True)
+    always = ConfigDict(json_schema_serialization_defaults_required=True, serialize_by_alias=True)
     return create_model(
         "Request", __doc__="A question for a person, its status and its answer.", __config__=always, **fields
     )
@@ -143,7 +148,7 @@ class Counts(BaseModel):
     pending: Count
     mine: Count
     """Pending requests that are assigned to the caller, or claimed by the caller."""
-    ended: Count | None = None
+    ended: Count | None = absent_if_none()
     """Requests that ended since the requested time; absent if no time was requested."""
 
 
@@ -170,11 +175,11 @@ class Problem(BaseModel):
     status: int
     detail: str
     code: str
-    errors: list[FieldProblem] | None = None
-    state: request.Status | None = None
+    errors: list[FieldProblem] | None = absent_if_none()
+    state: request.Status | None = absent_if_none()
     """The final status of the request."""
-    winner: Winner | None = None
-    claimed_by: str | None = None
+    winner: Winner | None = absent_if_none()
+    claimed_by: str | None = absent_if_none()
 
 
 class BulkOutcome(BaseModel):
@@ -182,8 +187,8 @@ class BulkOutcome(BaseModel):
 
     id: str | None
     status: int
-    request: Request | None = None  # type: ignore[valid-type]
-    problem: Problem | None = None
+    request: Request | None = absent_if_none()  # type: ignore[valid-type]
+    problem: Problem | None = absent_if_none()
 
 
 class BulkResult(BaseModel):
@@ -269,6 +274,8 @@ class TroublePage(BaseModel):
 
 class Memory(BaseModel):
     """An answer that the caller allowed agents to use in later threads."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     id: str
     """The id of the request that asked the question."""
@@ -383,8 +390,8 @@ class Health(BaseModel):
     """The health of the server."""
 
     status: Literal["ok", "ready"]
-    store: str | None = None
-    durability: str | None = None
+    store: str | None = absent_if_none()
+    durability: str | None = absent_if_none()
     """The durability of an acknowledged change, if the store has such a setting."""
 
 

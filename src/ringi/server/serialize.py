@@ -1,26 +1,69 @@
-"""Public JSON of requests, events and threads, as bytes."""
+"""The models of the API from domain objects, and their JSON as bytes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
-from ringi.base.canonical_json import jsonable
-from ringi.delivery.attempts import Delivery
-from ringi.domain.memories import Memory
-from ringi.domain.record import Event, Record
+from ringi.domain import memories, thread
+from ringi.domain.record import Event
 from ringi.domain.request import PRIVATE, Request
-from ringi.domain.thread import Thread
-from ringi.runs.operations import Trouble
+from ringi.server import schemas
 
 PUBLIC = Request.public()
-THREAD_FIELDS = {
-    "id", "agent", "title", "status", "values", "attention", "reason", "started_by", "created_at", "updated_at",
-    "erased",
-}  # fmt: skip
+M = TypeVar("M", bound=BaseModel)
+
+
+def view(model: type[M], source: object, **more: Any) -> M:
+    """Return a model of the API with the attributes of an object.
+
+    Args:
+        model: The model.
+        source: The object; a field of the model is its attribute of the same name.
+        **more: Fields that differ from the attributes.
+    """
+    names = model.model_fields.keys() - more
+    # Not validated: it comes from a validated object, or from a stored one of a newer version.
+    return model.model_construct(**{name: getattr(source, name) for name in names}, **more)
+
+
+def public_request(request: Request) -> BaseModel:
+    """Return the public part of a request."""
+    return view(schemas.Request, request)
+
+
+def thread_summary(thread: thread.Thread, **more: Any) -> schemas.ThreadSummary:
+    """Return a thread in a list."""
+    return view(schemas.ThreadSummary, thread, **_failure(thread))
+
+
+def thread_view(thread: thread.Thread, pending: Iterable[Request] = ()) -> schemas.Thread:
+    """Return a thread with its pending requests."""
+    traceback = thread.error.traceback if thread.error else None
+    requests = list(map(public_request, pending))
+    return view(schemas.Thread, thread, **_failure(thread), pending=requests, traceback=traceback)
+
+
+def _failure(thread: thread.Thread) -> dict[str, Any]:
+    error = thread.error
+    can_ask_again = bool(error and error.answers and thread.status == "error")
+    return {"error": error.message if error else None, "can_ask_again": can_ask_again}
+
+
+def audit_event(event: Event) -> schemas.AuditEvent:
+    """Return an event of the audit trail."""
+    hidden = PRIVATE | {"tenant"}
+    changed = {name: value for name, value in event.changed.items() if name not in hidden}
+    return view(schemas.AuditEvent, event, changed=changed)
+
+
+def memory_view(memory: memories.Memory) -> schemas.Memory:
+    """Return a memory."""
+    return view(schemas.Memory, memory)
 
 
 def request_json(request: Request) -> bytes:
@@ -29,72 +72,27 @@ def request_json(request: Request) -> bytes:
     Args:
         request: The request.
     """
-    return _dump(request, include=PUBLIC)
+    return model_json(request, include=PUBLIC)
 
 
 def event_json(event: Event, request: bytes) -> bytes:
     """Return an event of the feed, with the current version of its request."""
-    return dump_json(_head(event))[:-1] + b',"request":' + request + b"}"
+    # All readers share the bytes of the request.
+    return _event_json(event, None, exclude={"request", "gone"})[:-1] + b',"request":' + request + b"}"
 
 
 def gone_json(event: Event) -> bytes:
     """Return an event after which the reader may not read its request: it only states that the request is gone."""
-    return dump_json({**_head(event), "gone": event.record_id})
+    return _event_json(event, event.record_id, exclude={"request"})
 
 
-def _head(event: Event) -> dict[str, Any]:
-    return {"type": event.type, "position": event.position, "at": jsonable(event.at), "actor": event.actor}
-
-
-def audit_json(event: Event) -> bytes:
-    """Return an event of the audit trail."""
-    body = event.model_dump(mode="json", exclude={"tenant", "payload"})
-    changed = event.changed
-    public = {name: value for name, value in changed.items() if name not in PRIVATE and name != "tenant"}
-    return dump_json({"id": event.id, **body, "actor": event.actor, "changed": public})
-
-
-def thread_json(thread: Thread, pending: Iterable[Request] | None = None, *, for_operator: bool = False) -> bytes:
-    """Return the public JSON of a thread: in a list without its requests, for an operator with its traceback."""
-    body, error = _dump(thread, include=THREAD_FIELDS), thread.error
-    more: dict[str, Any] = {"run_id": thread.run_id, "error": error.message if error else None}
-    more["can_ask_again"] = bool(error and error.answers and thread.status == "error")
-    if for_operator:
-        more["traceback"] = error.traceback if error else None
-    body = body[:-1] + b"," + dump_json(more)[1:]
-    if pending is None:
-        return body
-    return body[:-1] + b',"pending":[' + b",".join(map(request_json, pending)) + b"]}"
-
-
-def memory_json(memory: Memory) -> bytes:
-    """Return the public JSON of a memory."""
-    return _dump(memory, exclude={"person"})
-
-
-def trouble_json(trouble: Trouble) -> bytes:
-    """Return the public JSON of a run that needs an operator."""
-    return _dump(trouble)
-
-
-def delivery_json(delivery: Delivery) -> bytes:
-    """Return the public JSON of a delivery and its attempts."""
-    return _dump(delivery)
+def _event_json(event: Event, gone: str | None, exclude: set[str]) -> bytes:
+    return model_json(view(schemas.FeedEvent, event, request=None, gone=gone), exclude=exclude)
 
 
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:
-    """Return one page of a list.
-
-    Args:
-        items: The encoded items.
-        next: The cursor of the following page; None on the last page.
-    """
+    """Return a `RequestPage` of encoded requests, in half the time that a model takes."""
     return b'{"items":[' + b",".join(items) + b'],"next":' + dump_json(next) + b"}"
-
-
-def counts_json(numbers: Mapping[str, int], limit: int) -> bytes:
-    """Return the counts; a count above the maximum is reported as more."""
-    return dump_json({name: {"count": min(number, limit), "more": number > limit} for name, number in numbers.items()})
 
 
 def dump_json(value: Any) -> bytes:
@@ -109,9 +107,15 @@ def dump_json(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _dump(record: Record | Memory | Trouble | Delivery, **fields: Any) -> bytes:
+def model_json(model: BaseModel, **options: Any) -> bytes:
+    """Return a model as JSON.
+
+    Args:
+        model: The model.
+        **options: Options of `model_dump_json`.
+    """
     try:
-        return record.model_dump_json(**fields).encode()
+        return model.model_dump_json(**options).encode()
     except PydanticSerializationError:
         # A stored lone surrogate would fail every list that contains it.
-        return dump_json(record.model_dump(mode="json", **fields))
+        return dump_json(model.model_dump(mode="json", **options))

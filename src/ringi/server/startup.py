@@ -19,8 +19,8 @@ from ringi.connect import Backend, open_backend, resolved_url
 from ringi.errors import UnavailableError
 from ringi.server.connections import protocol_for
 from ringi.server.problems import response_of
-from ringi.server.replies import json_response
-from ringi.server.serialize import dump_json
+from ringi.server.replies import reply
+from ringi.server.schemas import Health
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
@@ -93,5 +93,5 @@ async def report_not_ready(listener: socket.socket, settings: ServerSettings) ->
 async def not_ready(scope: Scope, receive: Receive, send: Send) -> None:
     """Handle one call."""
     is_alive = scope["path"] == "/healthz"
-    answer = json_response(dump_json({"status": "ok"})) if is_alive else response_of(UnavailableError(WAITING))
+    answer = reply(Health(status="ok")) if is_alive else response_of(UnavailableError(WAITING))
     await answer(scope, receive, send)

@@ -415,8 +415,6 @@ export interface AssistantActionPage {
  * The state of a conversation: its values, plans and actions, with their origins.
  */
 export interface AssistantMemory {
-  id: string;
-  agent: string;
   version: number;
   requiredInfoList: RequiredInfo[];
   currentInfoList: CurrentInfo[];
@@ -427,6 +425,8 @@ export interface AssistantMemory {
   runs: WorkflowRun[];
   asks: OpenAsk[];
   plans: AssistantPlan[];
+  id: string;
+  agent: string;
 }
 /**
  * One info that actions require.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 
@@ -98,6 +97,7 @@ async def _on(url: str | None, tenant: str, work: Callable[[Backend, Inbox], Awa
 
 
 def _end(thread: Thread, as_json: bool) -> None:
-    from ringi.server.serialize import thread_json
+    from ringi.server.serialize import thread_view
 
-    say(json.loads(thread_json(thread, for_operator=True)), f"{thread.id}  {thread.status}", as_json)
+    data = thread_view(thread).model_dump(mode="json", exclude={"pending"})
+    say(data, f"{thread.id}  {thread.status}", as_json)

@@ -21,9 +21,8 @@ from ringi.server.auth.permissions import inbox_for, require_answerable, require
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.replies import json_response
-from ringi.server.serialize import dump_json
-from ringi.server.uploads import Upload
+from ringi.server.replies import reply
+from ringi.server.uploads import AttachedFile, Upload
 
 AT = "/v1/requests/{id}/attachments"
 
@@ -55,7 +54,8 @@ class AttachmentRoutes:
             content = await asyncio.to_thread(base64.b64decode, upload.data, validate=True)
         except ValueError as error:
             raise InvalidError.of("data", f"is not valid base64 ({error})") from None
-        return json_response(dump_json(await inbox.attach(id, upload.field, upload.name, content, by=caller.name)), 201)
+        file = await inbox.attach(id, upload.field, upload.name, content, by=caller.name)
+        return reply(AttachedFile(**file), 201)
 
     async def attachment(self, http: HttpRequest, id: str, number: Annotated[int, Path(ge=1)]) -> HttpResponse:
         """Download a file that an answer refers to; before the answer is sent, only the uploader may."""

@@ -21,8 +21,8 @@ from ringi.server.auth.permissions import may_read, require_readable_thread
 from ringi.server.components import ServerComponents
 from ringi.server.message_parts import file_part
 from ringi.server.openapi import route_docs
-from ringi.server.replies import json_response
-from ringi.server.serialize import dump_json
+from ringi.server.replies import reply
+from ringi.server.schemas import Chat, ChatRun
 from ringi.server.sse.chat_parts import MessageBuilder, Part
 from ringi.server.sse.run_output import open_interrupts, requests_by_id
 from ringi.server.sse.run_pages import RunHistory, newest_runs, parse_cursor
@@ -53,17 +53,15 @@ class ChatHistoryRoutes:
             # No worker has started it yet; the sender must see that the message arrived.
             runs.append(RunHistory(thread.run.id, [message.model_dump() for message in user_messages(thread.run)]))
         requests = await self._requests(caller, [id for run in runs for id in run.request_ids])
-        runs_json = [run_json(run, thread, requests, base_of(http.scope)) for run in runs]
-        return json_response(
-            dump_json({"id": id, "agent": thread.agent, "runs": runs_json, "next": next and str(next)})
-        )
+        chat_runs = [chat_run(run, thread, requests, base_of(http.scope)) for run in runs]
+        return reply(Chat(id=id, agent=thread.agent, runs=chat_runs, next=str(next) if next else None))
 
     async def _requests(self, caller: Principal, ids: list[str]) -> dict[str, Request]:
         found = await requests_by_id(self._backend.store, caller.tenant, ids)
         return {id: request for id, request in found.items() if may_read(caller, request)}
 
 
-def run_json(run: RunHistory, thread: Thread, requests: dict[str, Request], base: str) -> Part:
+def chat_run(run: RunHistory, thread: Thread, requests: dict[str, Request], base: str) -> ChatRun:
     """Return one run: the user messages, and the parts of the agent's message."""
     message = MessageBuilder(run.id, thread.id, thread.agent)
     parts = [message.start()]
@@ -78,7 +76,7 @@ def run_json(run: RunHistory, thread: Thread, requests: dict[str, Request], base
     messages = [
         {"id": each["id"], "role": "user", "parts": parts_of(each, base, thread.id)} for each in run.user_messages
     ]
-    return {"id": run.id, "messages": messages, "parts": list(merge_deltas(parts))}
+    return ChatRun(id=run.id, messages=messages, parts=list(merge_deltas(parts)))
 
 
 def parts_of(message: dict[str, Any], base: str, thread_id: str) -> list[Part]:

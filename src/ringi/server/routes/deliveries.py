@@ -14,8 +14,8 @@ from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, refuse_all_but_admins
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.replies import json_response
-from ringi.server.serialize import delivery_json, page_json
+from ringi.server.replies import reply
+from ringi.server.schemas import DeliveryPage
 
 
 class DeliveryRoutes:
@@ -35,15 +35,13 @@ class DeliveryRoutes:
         caller = self._auth.caller(http.scope)
         await inbox_for(self._components.inbox, caller).get(request_id)
         found = await self._components.deliveries.of_request(caller.tenant, request_id)
-        return json_response(page_json((delivery_json(visible_to(caller, each)) for each in found), None))
+        return reply(DeliveryPage(items=[visible_to(caller, each) for each in found], next=None))
 
     async def redeliver(self, http: HttpRequest, id: str) -> HttpResponse:
         """Send a delivery again immediately, regardless of its status."""
         caller = self._auth.caller(http.scope)
         refuse_all_but_admins(caller)
-        return json_response(
-            delivery_json(await self._components.deliveries.redeliver(caller.tenant, id, by=caller.actor)), 202
-        )
+        return reply(await self._components.deliveries.redeliver(caller.tenant, id, by=caller.actor), 202)
 
 
 def visible_to(caller: Principal, delivery: Delivery) -> Delivery:

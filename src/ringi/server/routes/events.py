@@ -17,8 +17,9 @@ from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import inbox_for, may_read
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.replies import json_response
-from ringi.server.serialize import audit_json, page_json
+from ringi.server.replies import reply
+from ringi.server.schemas import AuditPage
+from ringi.server.serialize import audit_event
 from ringi.server.sse.event_hub import ALL, EventHub, position_of
 from ringi.server.sse.sse import POSITION_PARAMETERS, Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.strict_route import StrictPlainRoute
@@ -58,8 +59,8 @@ class EventRoutes:
         size = min(limit, self._settings.max_list)
         position = position_of(after) or START
         events = await self._components.inbox.for_tenant(caller.tenant).events(position, size, request_id=request_id)
-        events_json = [audit_json(event) for event in await self._visible(caller, events, request_id)]
-        return json_response(page_json(events_json, events[-1].position if len(events) == size else None))
+        items = list(map(audit_event, await self._visible(caller, events, request_id)))
+        return reply(AuditPage(items=items, next=events[-1].position if len(events) == size else None))
 
     async def _visible(self, caller: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
         if request_id is not None:

@@ -19,8 +19,8 @@ from ringi.domain.request import Request
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import NotReadyError, StoppingError
-from ringi.server.replies import json_response
-from ringi.server.serialize import dump_json
+from ringi.server.replies import reply
+from ringi.server.schemas import Health
 from ringi.server.sse.sse import Streams
 
 READY_SECONDS = 2.0
@@ -44,7 +44,7 @@ class HealthRoutes:
 
     async def healthz(self) -> HttpResponse:
         """Return success while the process responds."""
-        return json_response(dump_json({"status": "ok"}))
+        return reply(Health(status="ok"))
 
     async def readyz(self) -> HttpResponse:
         """Return success while the store responds."""
@@ -56,8 +56,7 @@ class HealthRoutes:
         except TimeoutError:
             raise NotReadyError(READY_SECONDS) from None
         backend = self._components.backend
-        durability = {"durability": backend.durability} if backend.durability else {}
-        return json_response(dump_json({"status": "ready", "store": backend.url.partition(":")[0], **durability}))
+        return reply(Health(status="ready", store=backend.url.partition(":")[0], durability=backend.durability))
 
     async def metrics(self) -> HttpResponse:
         """Return the metrics in the text format of Prometheus."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fastapi import FastAPI
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
@@ -14,9 +16,8 @@ from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
 from ringi.server.openapi import route_docs
-from ringi.server.replies import json_response
-from ringi.server.schemas import HitlAnswer
-from ringi.server.serialize import dump_json
+from ringi.server.replies import reply
+from ringi.server.schemas import HitlAnswer, HitlResult
 
 
 class HitlRoutes:
@@ -45,7 +46,7 @@ class HitlRoutes:
         data = None if submitted.action == "reject" else submitted.data
         answer = Answer(decision=submitted.action, digest=request.digest, data=data)
         request = await inbox.answer(request.id, answer, by=caller.name, channel=channel_of(http.scope))
-        next = "continue" if request.continuation else "complete"
+        next: Literal["continue", "complete"] = "continue" if request.continuation else "complete"
         texts = texts_for(http.scope)
         messages = {"approve": texts.approved, "edit": texts.edited, "reject": texts.rejected}
-        return json_response(dump_json({"success": True, "next_action": next, "message": messages[submitted.action]}))
+        return reply(HitlResult(success=True, next_action=next, message=messages[submitted.action]))

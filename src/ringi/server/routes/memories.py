@@ -16,10 +16,10 @@ from ringi.server.auth.permissions import require_person
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.replies import json_response
+from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor
-from ringi.server.schemas import MemoryEdit
-from ringi.server.serialize import memory_json, page_json
+from ringi.server.schemas import MemoryEdit, MemoryPage
+from ringi.server.serialize import memory_view
 
 
 class MemoryRoutes:
@@ -44,19 +44,19 @@ class MemoryRoutes:
         size = min(limit, self._components.settings.max_list)
         found = await inbox.memories(person, limit=size + 1, before=cursor or None)
         next = found[size - 1].place if len(found) > size else None
-        return json_response(page_json(map(memory_json, found[:size]), next))
+        return reply(MemoryPage(items=list(map(memory_view, found[:size])), next=next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one memory; its id is the id of the request that asked the question."""
         inbox, person = self._of_caller(http)
-        return json_response(memory_json(await inbox.memory(id, person)))
+        return reply(memory_view(await inbox.memory(id, person)))
 
     async def edit(self, http: HttpRequest, id: str) -> HttpResponse:
         """Change a memory; the original answer of the request stays unchanged."""
         inbox, person = self._of_caller(http)
         change = parse_body(MemoryEdit, await json_body(http, max_depth=self._components.settings.max_depth))
         memory = await inbox.edit_memory(id, change.data, by=person, expected_updated_at=change.told_at)
-        return json_response(memory_json(memory))
+        return reply(memory_view(memory))
 
     async def delete(self, http: HttpRequest, id: str) -> HttpResponse:
         """Delete a memory permanently; the original answer of the request stays."""

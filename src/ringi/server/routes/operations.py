@@ -19,9 +19,9 @@ from ringi.server.auth.permissions import refuse_all_but_admins, require_person,
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.replies import json_response
-from ringi.server.schemas import Operation
-from ringi.server.serialize import page_json, thread_json, trouble_json
+from ringi.server.replies import reply
+from ringi.server.schemas import Operation, TroublePage
+from ringi.server.serialize import thread_view
 
 Act = Callable[..., Awaitable[Thread]]
 
@@ -55,7 +55,7 @@ class OperationRoutes:
             cursor=cursor,
             deployed=deployed or None,
         )
-        return json_response(page_json(map(trouble_json, found), next))
+        return reply(TroublePage(items=found, next=next))
 
     async def retry(self, http: HttpRequest, id: str) -> HttpResponse:
         """Resume a run from its last checkpoint; a thread that needs no attention is returned unchanged."""
@@ -77,4 +77,4 @@ class OperationRoutes:
         thread = await act(
             backend, self._components.inbox.for_tenant(caller.tenant), id, by=caller.actor, reason=reason
         )
-        return json_response(thread_json(thread, await open_requests(backend, thread), for_operator=True))
+        return reply(thread_view(thread, await open_requests(backend, thread)))

@@ -12,7 +12,6 @@ from pydantic import BeforeValidator
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from ringi.base.canonical_json import jsonable
 from ringi.base.failpoints import failpoint
 from ringi.domain.ask import Answer, Ask, Kind, Priority, Time, parse_body
 from ringi.domain.record import MAX_SEARCH, cursor_of
@@ -38,9 +37,9 @@ from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
 from ringi.server.problems import document_of, status_of
-from ringi.server.replies import json_response
-from ringi.server.schemas import BulkItem, Cancel, Reassign
-from ringi.server.serialize import counts_json, dump_json, page_json, request_json
+from ringi.server.replies import json_response, reply
+from ringi.server.schemas import BulkItem, BulkOutcome, BulkResult, Cancel, Count, Counts, Reassign
+from ringi.server.serialize import page_json, public_request, request_json
 from ringi.server.sse.sse import Streams
 from ringi.server.strict_route import StrictPlainRoute
 
@@ -129,7 +128,8 @@ class RequestRoutes:
             visible_query(caller).model_copy(update=filters)
         )
         items = found[:size]
-        return json_response(page_json(map(request_json, items), cursor_of(items[-1]) if len(found) > size else None))
+        next = cursor_of(items[-1]) if len(found) > size else None
+        return json_response(page_json(map(request_json, items), next))
 
     async def counts(
         self,
@@ -145,7 +145,8 @@ class RequestRoutes:
             filters["ended"] = {"ended_since": since}
         queries = [seen.model_copy(update={**each, "limit": COUNTED + 1}) for each in filters.values()]
         numbers = await asyncio.gather(*map(inbox.count, queries))
-        return json_response(counts_json(dict(zip(filters, numbers, strict=True)), COUNTED))
+        counts = [Count(count=min(number, COUNTED), more=number > COUNTED) for number in numbers]
+        return reply(Counts(**dict(zip(filters, counts, strict=True))))
 
     async def get(
         self, http: HttpRequest, id: str, wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0
@@ -179,7 +180,7 @@ class RequestRoutes:
         inbox, channel = inbox_for(self._components.inbox, caller, require_answerable), channel_of(http.scope)
         results = await asyncio.gather(*(answer_item(inbox, caller, item, channel) for item in items))
         failpoint("server.before_reply")
-        return json_response(page_json(results, None))
+        return reply(BulkResult(items=results, next=None))
 
     async def claim(self, http: HttpRequest) -> HttpResponse:
         """Claim a request: for a limited time nobody else can answer it."""
@@ -212,7 +213,7 @@ class RequestRoutes:
         """Erase the data of one person or from before a time, in batches: repeat with `next` as `after`."""
         caller = self._eraser(http)
         sweep = parse_body(Sweep, await self._body(http))
-        return json_response(dump_json(jsonable(await self._inbox(caller).erase_some(sweep, caller.actor))))
+        return reply(await self._inbox(caller).erase_some(sweep, caller.actor))
 
     async def reassign(self, http: HttpRequest) -> HttpResponse:
         """Reassign a request to another person or other groups."""
@@ -256,7 +257,7 @@ def bulk_items(body: Any, limit: int) -> list[dict[str, Any]]:
     return items
 
 
-async def answer_item(inbox: Inbox, caller: Principal, item: Any, channel: str) -> bytes:
+async def answer_item(inbox: Inbox, caller: Principal, item: Any, channel: str) -> BulkOutcome:
     """Answer one of several requests; return the HTTP status with the request or the problem."""
     named = item.get("id") if isinstance(item, dict) else None
     id = named if isinstance(named, str) else None
@@ -265,5 +266,5 @@ async def answer_item(inbox: Inbox, caller: Principal, item: Any, channel: str) 
         answer = Answer.model_validate(parsed_item.model_dump(exclude={"id"}))
         request = await inbox.answer(parsed_item.id, answer, by=caller.name, channel=channel)
     except RingiError as error:
-        return dump_json({"id": id, "status": status_of(error)[0], "problem": document_of(error)})
-    return dump_json({"id": id, "status": 200})[:-1] + b',"request":' + request_json(request) + b"}"
+        return BulkOutcome(id=id, status=status_of(error)[0], problem=document_of(error))
+    return BulkOutcome(id=id, status=200, request=public_request(request))

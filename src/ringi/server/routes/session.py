@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from importlib.metadata import version
-from typing import Any
 
 from fastapi import FastAPI
 from starlette.datastructures import Headers
@@ -18,9 +17,8 @@ from ringi.server.auth.revocations import Revocation
 from ringi.server.body import json_body
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import AgentSessionError, SignedInError, UnauthenticatedError
-from ringi.server.replies import json_response
-from ringi.server.schemas import SignIn
-from ringi.server.serialize import dump_json
+from ringi.server.replies import reply
+from ringi.server.schemas import Info, Session, SignIn
 from ringi.server.settings import ServerSettings
 
 
@@ -57,7 +55,7 @@ class SessionRoutes:
             await self._links.refuse_used(verified)
         current = self._auth.person_of_cookie(http.scope)
         if current and current[:3] != caller[:3] and not body.replace:
-            raise SignedInError(session_of(current), session_of(caller))
+            raise SignedInError(session_of(current).model_dump(), session_of(caller).model_dump())
         if is_link:
             await self._links.use(verified)
         token, seconds = self._auth.create_session(verified, None if is_link else verified.expires_at)
@@ -90,16 +88,14 @@ class SessionRoutes:
         """Return the version and the settings that the page displays."""
         self._auth.caller(http.scope)
         settings = self._settings
-        return json_response(
-            dump_json({"scripted": settings.scripted, "model": settings.model, "version": version("ringi")})
-        )
+        return reply(Info(scripted=settings.scripted, model=settings.model, version=version("ringi")))
 
 
 def session_reply(caller: Principal) -> HttpResponse:
     """Return the signed-in person as a JSON reply."""
-    return json_response(dump_json(session_of(caller)))
+    return reply(session_of(caller))
 
 
-def session_of(caller: Principal) -> dict[str, Any]:
+def session_of(caller: Principal) -> Session:
     """Return the signed-in person as data for the page."""
-    return {"name": caller.name, "role": caller.role, "tenant": caller.tenant, "groups": caller.groups}
+    return Session(name=caller.name, role=caller.role, tenant=caller.tenant, groups=list(caller.groups))

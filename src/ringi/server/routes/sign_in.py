@@ -23,9 +23,9 @@ from ringi.server.auth.oidc_provider import OidcProvider, person_of
 from ringi.server.identity import Oidc, Person
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import SignInError
-from ringi.server.replies import json_response
+from ringi.server.replies import reply
 from ringi.server.routes.sign_in_page import error_page, wants_page
-from ringi.server.serialize import dump_json
+from ringi.server.schemas import Ways
 from ringi.server.settings import ServerSettings
 
 PATH = "/v1/session/oidc"
@@ -79,7 +79,7 @@ class SignInRoutes:
 
     async def ways(self) -> HttpResponse:
         """Return the ways to sign in other than by a token."""
-        return json_response(dump_json({"oidc": self._oidc is not None}))
+        return reply(Ways(oidc=self._oidc is not None))
 
     async def begin(self, http: HttpRequest, next: str | None = None) -> HttpResponse:
         """Redirect a person to the provider; `next` is the path of this server to which they return."""

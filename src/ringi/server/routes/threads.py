@@ -19,6 +19,7 @@ from ringi.domain.record import Key, cursor_of
 from ringi.domain.thread import Thread, ThreadStatus
 from ringi.errors import NotFoundError
 from ringi.files.images import NewImage
+from ringi.server import schemas
 from ringi.server.auth.authenticator import Authenticator, Principal
 from ringi.server.auth.permissions import may_read, may_read_thread, require_readable_thread
 from ringi.server.body import json_body
@@ -27,10 +28,10 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_image
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import NotPermittedError
-from ringi.server.replies import json_response
+from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor, blank_to_none
 from ringi.server.schemas import Operation
-from ringi.server.serialize import dump_json, page_json, thread_json
+from ringi.server.serialize import thread_summary, thread_view
 from ringi.server.sse.sse import POSITION_PARAMETERS, Connection, EventStream, Feeder, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import StrictPlainRoute
@@ -78,10 +79,8 @@ class ThreadRoutes:
         """List the agents that callers can start."""
         self._auth.caller(http.scope)
         agents = (await self._components.runner.available_agents()).values() if self._components.runner else ()
-        names = ("name", "title", "description", "input_schema", "images")
-        return json_response(
-            page_json([dump_json({name: getattr(agent, name) for name in names}) for agent in agents], None)
-        )
+        items = [schemas.Agent.model_validate(agent, from_attributes=True) for agent in agents]
+        return reply(schemas.AgentPage(items=items, next=None))
 
     async def start(self, http: HttpRequest, id: str) -> HttpResponse:
         """Start a run and return immediately; the run continues in the background."""
@@ -98,7 +97,7 @@ class ThreadRoutes:
         thread = await runner.start(
             caller.tenant, thread_id, run.agent, run.input, by=caller.actor, images=images, check=check
         )
-        return json_response(dump_json({"thread_id": thread.id, "run_id": thread.run_id}), 202)
+        return reply(schemas.RunStarted(thread_id=thread.id, run_id=str(thread.run_id)), 202)
 
     async def find(
         self,
@@ -111,7 +110,7 @@ class ThreadRoutes:
         caller = self._auth.caller(http.scope)
         size = min(limit, self._settings.max_list)
         found, next = await self._find_page(caller, size, cursor or None, tuple(status or ()))
-        return json_response(page_json(map(thread_json, found), next))
+        return reply(schemas.ThreadPage(items=list(map(thread_summary, found)), next=next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
         """Return one thread with its pending requests."""
@@ -130,7 +129,7 @@ class ThreadRoutes:
     async def _reply_with(self, runner: Runner, caller: Principal, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
         readable = [request for request in pending if may_read(caller, request)]
-        return json_response(thread_json(thread, readable, for_operator=caller.role == "admin"))
+        return reply(thread_view(thread, readable), exclude=None if caller.role == "admin" else {"traceback"})
 
     async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
         caller, runner = self._auth.caller(scope), self._components.runner
