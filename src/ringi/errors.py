@@ -39,7 +39,7 @@ The server maps them to HTTP in `ringi.server.problems`. `ringi.client.errors` a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 PASSWORD = re.compile(r"(://[^:@/?#]*):[^@/?#]*@")
@@ -52,6 +52,10 @@ class FieldError(NamedTuple):
     """The dotted path of the field; '' for the whole value."""
     message: str
     """The rule that the value breaks, and the correction."""
+    code: str = "invalid"
+    """The rule as a code; `ringi.base.texts` has its text in each language."""
+    params: Mapping[str, Any] = {}
+    """The values in that text, as plain JSON."""
 
 
 class RingiError(Exception):
@@ -66,9 +70,9 @@ class InvalidError(RingiError):
         super().__init__("; ".join(f"{e.field or 'body'}: {e.message}" for e in self.errors))
 
     @classmethod
-    def of(cls, field: str, message: str) -> InvalidError:
+    def of(cls, field: str, message: str, code: str = "invalid", **params: Any) -> InvalidError:
         """Return the error for one field."""
-        return cls([FieldError(field, message)])
+        return cls([FieldError(field, message, code, params)])
 
 
 class NotFoundError(RingiError):

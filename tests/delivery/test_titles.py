@@ -3,74 +3,75 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ringi.base.texts import Language, Sentence, sentences_text
 from ringi.delivery.mail import compose
-from ringi.delivery.mail_settings import Language, Mailbox, MailSettings
-from ringi.delivery.titles import NO_TEXT, NO_TEXTS, TITLES, title_of
-from ringi.domain.ask import Ask, Kind
+from ringi.delivery.mail_settings import Mailbox, MailSettings
+from ringi.domain.ask import Ask, Wording
 from ringi.domain.request import Request
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
-ROOT = Path(__file__).resolve().parents[2]
 
 
-def request_of(title: str, kind: Kind) -> Request:
-    return Request.asked(Ask(title=title, kind=kind), id="r1", now=NOON, by="agent:bot")[0]
-
-
-@pytest.mark.parametrize(
-    ("title", "kind", "ja", "zh"),
-    [
-        ("Is this finished: 俳句を書く", "finish", "完了してよいですか：俳句を書く", "任务完成了吗：俳句を書く"),
-        (
-            f"Is this finished: {NO_TEXT}",
-            "finish",
-            "完了してよいですか：内容のないタスク",
-            "任务完成了吗：没有内容的任务",
-        ),
-        ("Stopped before its end: x", "finish", "途中で止まりました：x", "中途停止：x"),
-        ("Is the task before completed?", "finish", "これまでのタスクは完了ですか？", "之前的任务完成了吗？"),
-        ("What is the new task?", "question", "新しいタスクは何ですか？", "新任务是什么？"),
-        ("Learn: “Clamp first”", "learning", "学習：「Clamp first」", "学习：“Clamp first”"),
-    ],
-)
-def test_a_title_of_ringi_is_translated(title: str, kind: Kind, ja: str, zh: str) -> None:
-    request = request_of(title, kind)
-    assert [title_of(request, language) for language in ("en", "ja", "zh")] == [title, ja, zh]
-
-
-def test_the_title_of_an_agent_stays_as_it_is() -> None:
-    assert title_of(request_of("Is this finished: x", "form"), "ja") == "Is this finished: x"
-    assert title_of(request_of("May I say: Is this finished: x", "finish"), "ja") == "May I say: Is this finished: x"
-    assert title_of(request_of("Is this finished: {} {0}", "finish"), "ja") == "完了してよいですか：{} {0}"
-
-
-@pytest.mark.parametrize(
-    ("language", "title"), [("en", "Is this finished: x"), ("ja", "完了してよいですか：x"), ("zh", "任务完成了吗：x")]
-)
-def test_a_mail_has_the_title_in_the_language_of_its_reader(language: Language, title: str) -> None:
+def subject(request: Request, language: Language) -> str:
+    """Return the title in the subject of a mail, which its text repeats."""
     mailbox = Mailbox(name="ann", address="ann@example.com", language=language)
     settings = MailSettings(
         server="smtp://127.0.0.1", sender="ringi@example.com", page="https://ringi.example", mailboxes=(mailbox,)
     )
-    mail = compose(settings, mailbox, "evt", "request.created", request_of("Is this finished: x", "finish"))
+    mail = compose(settings, mailbox, "evt", "request.created", request)
     plain = mail.get_body(("plain",))
-    assert mail["Subject"].endswith(f": {title}")
+    title = str(mail["Subject"]).partition(": ")[2]
     assert plain is not None
     assert title in plain.get_content()
+    return title
 
 
-def test_the_gate_asks_with_these_titles_and_the_page_translates_them_alike() -> None:
-    gate = (ROOT / "src/ringi/integrations/langchain/finish_gate.py").read_text("utf-8")
-    learning = (ROOT / "src/ringi/engrammer/learning.py").read_text("utf-8")
-    pages = {language: (ROOT / f"ui/src/strings/{language}/request.ts").read_text("utf-8") for language in ("ja", "zh")}
-    for english, translations in (pair for titles in TITLES.values() for pair in titles):
-        assert english.removesuffix(": {}").removesuffix("{}”") in gate + learning
-        for language, text in translations.items():
-            for part in text.split("{}"):
-                assert part in pages[language]
-    assert NO_TEXT in gate
-    assert all(text in pages[language] for language, text in NO_TEXTS.items() if language in pages)
+def request_of(title: str, *wording: Sentence, **more: Any) -> Request:
+    own = Wording(title=wording) if wording else None
+    return Request.asked(Ask(title=title, wording=own, **more), id="r1", now=NOON, by="agent:bot")[0]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "ja", "zh"),
+    [
+        (
+            Sentence(code="finished", params={"task": "俳句を書く {} {0}"}),
+            "完了してよいですか：俳句を書く {} {0}",
+            "任务完成了吗：俳句を書く {} {0}",
+        ),
+        (
+            Sentence(code="finished_untitled"),
+            "完了してよいですか：内容のないタスク",
+            "任务完成了吗：没有内容的任务",
+        ),
+        (Sentence(code="stopped", params={"task": "x"}), "途中で止まりました：x", "中途停止：x"),
+        (Sentence(code="previous_task"), "これまでのタスクは完了ですか？", "之前的任务完成了吗？"),
+        (Sentence(code="new_task"), "新しいタスクは何ですか？", "新任务是什么？"),
+        (Sentence(code="learn", params={"insight": "Clamp first"}), "学習：「Clamp first」", "学习：“Clamp first”"),
+    ],
+)
+def test_a_title_of_ringi_is_translated(sentence: Sentence, ja: str, zh: str) -> None:
+    english = sentences_text([sentence], "en")
+    request = request_of(english, sentence)
+
+    assert [subject(request, language) for language in ("en", "ja", "zh")] == [english, ja, zh]
+
+
+def test_an_agent_cannot_show_one_title_under_the_digest_of_another() -> None:
+    request = request_of("Delete the database?", Sentence(code="finished", params={"task": "a haiku"}))
+
+    assert subject(request, "ja") == "Delete the database?"
+
+
+def test_a_title_without_codes_stays_as_it_is_stored() -> None:
+    assert subject(request_of("Is this finished: x", kind="finish"), "ja") == "Is this finished: x"
+
+
+def test_the_digest_of_a_request_does_not_depend_on_its_codes() -> None:
+    sentence = Sentence(code="new_task")
+
+    assert request_of("What is the new task?", sentence).digest == request_of("What is the new task?").digest

@@ -73,7 +73,8 @@ async def test_nobody_calls_an_applications_route_without_a_token(world: World) 
 async def test_an_applications_route_refuses_with_the_servers_problem_documents(world: World) -> None:
     reply = await world.client().post("/v1/echo/e1", json={"word": "hello"})
     assert (reply.status_code, reply.headers["content-type"]) == (422, "application/problem+json")
-    assert {"field": "words", "message": "Field required"} in reply.json()["errors"]
+    missing = {"field": "words", "message": "Field required", "code": "required", "params": {}}
+    assert missing in reply.json()["errors"]
     reply = await world.client().post("/v1/echo/e1", json={"words": "x" * 300_000})
     assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
 

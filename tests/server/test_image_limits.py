@@ -45,7 +45,8 @@ async def test_of_too_many_images_none_is_read_or_decoded(
     monkeypatch.setattr(message_parts, "decode_image", touched.append)
     reply = await send(ann, [part] * 40)
     message = f"a message accepts at most {MAX_IMAGES} images: send the others in the next message"
-    assert (reply.status_code, reply.json()["errors"]) == (422, [{"field": "messages", "message": message}])
+    error = {"field": "messages", "message": message, "code": "too_many_images", "params": {"max": MAX_IMAGES}}
+    assert (reply.status_code, reply.json()["errors"]) == (422, [error])
     assert touched == []
 
 
@@ -105,6 +106,7 @@ async def test_a_conversation_at_the_limit_goes_on_for_a_client_that_sends_the_h
         "field": "messages",
         "message": f"the images of this conversation would exceed {MAX_TOTAL} bytes: "
                    "send the message without images, or begin another conversation",
+        "code": "conversation_images", "params": {},
     }])  # fmt: skip
     # A stock client leaves the refused message in its history.
     assert len(json.dumps(history)) > 2 * MAX_TOTAL

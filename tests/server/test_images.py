@@ -246,7 +246,8 @@ async def test_an_agent_that_takes_no_images_says_so(world: World, agent: str) -
     ann = world.client()
     reply = await say(ann, ai_file(), agent=agent)
     message = f"agent {agent!r} does not accept images; send the message without them"
-    assert (reply.status_code, reply.json()["errors"]) == (422, [{"field": "messages", "message": message}])
+    error = {"field": "messages", "message": message, "code": "images_not_accepted", "params": {}}
+    assert (reply.status_code, reply.json()["errors"]) == (422, [error])
     listed = {each["name"]: each["images"] for each in (await ann.get("/v1/agents")).json()["items"]}
     assert (listed[agent], listed["looker"]) == (False, True)
     assert (await say(ann, agent=agent)).status_code == 200

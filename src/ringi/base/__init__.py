@@ -4,5 +4,16 @@ from ringi.base.canonical_json import canonical, digest, jsonable
 from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
+from ringi.base.texts import Sentence, sentences_text
 
-__all__ = ["Clock", "StrictModel", "canonical", "digest", "failpoint", "jsonable", "utc_now"]
+__all__ = [
+    "Clock",
+    "Sentence",
+    "StrictModel",
+    "canonical",
+    "digest",
+    "failpoint",
+    "jsonable",
+    "sentences_text",
+    "utc_now",
+]

@@ -43,12 +43,38 @@ _NOUNS = {
 }
 
 
-class FieldValidationError(ValueError):
-    """A value breaks a rule; `part` is the path below the value, or '' for the whole value."""
+_RULES: dict[str, str] = {
+    **{"missing": "required", "extra_forbidden": "unexpected", "string_unicode": "invalid_unicode"},
+    **{"string_too_short": "too_short", "string_too_long": "too_long", "string_pattern_mismatch": "pattern_mismatch"},
+    **{"too_short": "too_few_items", "too_long": "too_many_items", "literal_error": "not_an_option"},
+    **{"enum": "not_an_option", "greater_than": "not_above", "greater_than_equal": "below_minimum"},
+    **{"less_than": "not_below", "less_than_equal": "above_maximum", "multiple_of": "off_step"},
+    **{"finite_number": "not_finite", "time": "invalid_time", "date": "invalid_day", "datetime": "invalid_time"},
+}
+"""The codes of pydantic's types of errors, by the whole type or by its first word."""
+_JSON_TYPES = {
+    **{"string": "string", "int": "integer", "float": "number", "bool": "boolean", "none": "null", "list": "array"},
+    **{"tuple": "array", "set": "array", "dict": "object", "model": "object", "dataclass": "object"},
+}
+_PARAMS = {
+    **{"min_length": "min", "max_length": "max", "ge": "min", "gt": "min", "le": "max", "lt": "max"},
+    **{"multiple_of": "step", "pattern": "pattern"},
+}
 
-    def __init__(self, part: str, message: str) -> None:
-        self.part = part
+
+class FieldValidationError(ValueError):
+    """A value breaks a rule; `part` is the path below the value, or '' for the whole value.
+
+    `code` and `params` give the rule for translation, as in `FieldError`.
+    """
+
+    def __init__(self, part: str, message: str, code: str = "invalid", **params: Any) -> None:
+        self.part, self.code, self.params = part, code, params
         super().__init__(message)
+
+    def at(self, path: str) -> FieldError:
+        """Return the error of the value at a path."""
+        return FieldError(path_of(path, [self.part] if self.part else []), str(self), self.code, self.params)
 
 
 def path_of(root: str, steps: Iterable[object]) -> str:
@@ -89,32 +115,36 @@ def check_whole(value: int) -> None:
     """Raise FieldValidationError for a whole number that other JSON readers would round."""
     if abs(value) > MAX_WHOLE_NUMBER:
         raise FieldValidationError(
-            "", f"{safe_repr(value)} is outside ±{MAX_WHOLE_NUMBER}, where JSON loses precision: send it as text"
+            "",
+            f"{safe_repr(value)} is outside ±{MAX_WHOLE_NUMBER}, where JSON loses precision: send it as text",
+            "inexact_number",
         )
 
 
 def check_finite(value: float) -> None:
     """Raise FieldValidationError for NaN and the infinities."""
     if not math.isfinite(value):
-        raise FieldValidationError("", f"{value!r} is not a JSON number: send a finite number")
+        raise FieldValidationError("", f"{value!r} is not a JSON number: send a finite number", "not_finite")
 
 
 def check_text(value: str) -> int:
     """Return the length in UTF-8 bytes; raise FieldValidationError for text that no store can save."""
     if "\x00" in value:
-        raise FieldValidationError("", "contains a NUL character: remove it")
+        raise FieldValidationError("", "contains a NUL character: remove it", "nul_character")
     try:
         return len(value.encode())
     except UnicodeEncodeError as error:
         raise FieldValidationError(
-            "", f"contains an unpaired surrogate at index {error.start}: send valid Unicode text"
+            "", f"contains an unpaired surrogate at index {error.start}: send valid Unicode text", "invalid_unicode"
         ) from None
 
 
 def check_number(value: object) -> int | float:
     """Return a number; raise FieldValidationError for any other type and for numbers that JSON cannot represent."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FieldValidationError("", f"must be a number, not {safe_repr(value)}: send it without quotes")
+        raise FieldValidationError(
+            "", f"must be a number, not {safe_repr(value)}: send it without quotes", "wrong_type", types=["number"]
+        )
     check_whole(value) if isinstance(value, int) else check_finite(value)
     return value
 
@@ -127,7 +157,9 @@ def check_day(value: object) -> str:
             return value
     except ValueError:
         pass
-    raise FieldValidationError("", f"{safe_repr(value)} is not a valid date: send an existing day as YYYY-MM-DD")
+    raise FieldValidationError(
+        "", f"{safe_repr(value)} is not a valid date: send an existing day as YYYY-MM-DD", "invalid_day"
+    )
 
 
 def check_moment(value: object) -> datetime:
@@ -141,6 +173,7 @@ def check_moment(value: object) -> datetime:
     raise FieldValidationError(
         "",
         f"{safe_repr(value)} is not a valid date-time: send one with a UTC offset, such as 2026-11-24T09:30:00+09:00",
+        "invalid_time",
     )
 
 
@@ -176,7 +209,7 @@ def _field_error(detail: Any, root: str) -> FieldError:
     match detail["type"], detail["input"]:
         case "value_error" | "assertion_error", _:
             cause = context["error"]
-            return FieldError(path_of(path, [part]) if (part := getattr(cause, "part", "")) else path, str(cause))
+            return cause.at(path) if isinstance(cause, FieldValidationError) else FieldError(path, str(cause))
         case "union_tag_invalid", value:
             kind = value["type"] if isinstance(value, dict) else context["tag"]
             return FieldError(f"{path}.type", f"{safe_repr(kind)} is not a field type: {_USE}")
@@ -184,8 +217,28 @@ def _field_error(detail: Any, root: str) -> FieldError:
             return FieldError(f"{path}.type", f"is missing: {_USE}")
         case kind, value:
             return FieldError(
-                path, _message(kind, value, context) or f"{detail['msg']}, not {safe_repr(value)}: change it"
+                path,
+                _message(kind, value, context) or f"{detail['msg']}, not {safe_repr(value)}: change it",
+                *rule_of(detail),
             )
+
+
+def rule_of(detail: Any) -> tuple[str, dict[str, Any]]:
+    """Return the code and the parameters of one of pydantic's errors."""
+    kind, value, context = detail["type"], detail.get("input"), detail.get("ctx", {})
+    if isinstance(cause := context.get("error"), FieldValidationError):
+        return cause.code, cause.params
+    first, last = kind.partition("_")[0], kind.rpartition("_")[2]
+    if last in ("type", "parsing", "float", "required") and first in _JSON_TYPES:
+        return ("wrong_type", {"types": [_JSON_TYPES[first]]}) if value is not None else ("required", {})
+    params = {_PARAMS[name]: plain_limit(each) for name, each in context.items() if name in _PARAMS}
+    length = {"length": len(value)} if kind.startswith("string_too") and isinstance(value, str) else {}
+    return _RULES.get(kind) or _RULES.get(first, "invalid"), params | length
+
+
+def plain_limit(value: object) -> object:
+    """Return the limit in a rule as JSON."""
+    return value if isinstance(value, bool | int | float | str) else str(value)
 
 
 def _message(kind: str, value: object, context: dict[str, Any]) -> str | None:

@@ -223,7 +223,10 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
     "different": lambda reply: errors.DifferentAskError(reply.call.id),
     "conflict": lambda reply: errors.ConflictError(reply.detail),
     "invalid": lambda reply: errors.InvalidError(
-        [FieldError(each["field"], each["message"]) for each in reply.problem.get("errors", [])]
+        [
+            FieldError(each["field"], each["message"], each.get("code", "invalid"), each.get("params", {}))
+            for each in reply.problem.get("errors", [])
+        ]
     ),
     "not_found": lambda reply: errors.NotFoundError(reply.call.kind, reply.call.id),
     "forbidden": lambda reply: errors.ForbiddenError(reply.detail),

@@ -13,9 +13,9 @@ from email.policy import Policy
 from email.utils import formatdate
 from urllib.parse import quote
 
+from ringi.base.texts import Language, translated
 from ringi.delivery.display_text import lines_of, one_line
-from ringi.delivery.mail_settings import STARTTLS, Language, Mailbox, MailSettings
-from ringi.delivery.titles import title_of
+from ringi.delivery.mail_settings import STARTTLS, Mailbox, MailSettings
 from ringi.delivery.tls import tls_error, trusted_context
 from ringi.delivery.webhooks import DeliveryResult
 from ringi.domain.request import Request
@@ -150,7 +150,8 @@ def error_name(error: Exception) -> str:
 def compose(settings: MailSettings, mailbox: Mailbox, id: str, type: str, request: Request) -> EmailMessage:
     """Return the mail. Arguments are excluded, because mailboxes are not confidential; display blocks are abridged."""
     texts, link = TEXTS[mailbox.language], f"{settings.page}/r/{quote(request.id, safe='')}"
-    title = one_line(title_of(request, mailbox.language))
+    own = request.wording.title if request.wording else ()
+    title = one_line(translated(request.title, own, mailbox.language))
     facts = [(texts["asked"], one_line(request.asked_by or ""))]
     facts.append((texts["action"], one_line(request.action.name) if request.action else ""))
     facts.append((texts["due"], f"{request.due_at:%Y-%m-%d %H:%M %Z}" if request.due_at else ""))

@@ -7,12 +7,13 @@ import logging
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
 from ringi.base.model import StrictModel
+from ringi.base.texts import Language
 from ringi.domain.ask import Name, parse_body
 from ringi.domain.events import MAIL_EVENTS
 from ringi.domain.record import DEFAULT_TENANT, Viewer
@@ -20,7 +21,6 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, SettingError
 
 log = logging.getLogger(__name__)
-Language = Literal["en", "ja", "zh"]
 MAIL = "mail-"
 """The prefix of these receivers' names."""
 STARTTLS = "smtp+starttls"

@@ -1,6 +1,6 @@
 """The records of Ringi, their events and their state machines, without any input or output."""
 
-from ringi.domain.ask import Action, Answer, Ask, AskOptions, Decision, Id, Name, parse_body
+from ringi.domain.ask import Action, Answer, Ask, AskOptions, Decision, Id, Name, Wording, parse_body
 from ringi.domain.journal import Journal, JournalEntry, entries_in
 from ringi.domain.memories import is_person
 from ringi.domain.record import (
@@ -41,6 +41,7 @@ __all__ = [
     "Status",
     "Thread",
     "ThreadStatus",
+    "Wording",
     "entries_in",
     "is_person",
     "parse_body",

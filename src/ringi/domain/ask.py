@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 from ringi.base.canonical_json import digest, jsonable, non_finite_paths
 from ringi.base.model import StrictModel, without_nulls
 from ringi.base.plain_json import plain_fields
-from ringi.base.validation import FieldValidationError, path_of
+from ringi.base.texts import Sentence
+from ringi.base.validation import FieldValidationError, rule_of
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.webhook import MOST, Webhook
 from ringi.errors import FieldError, InvalidError
@@ -74,6 +75,18 @@ def seconds_of(value: object) -> object:
 
 
 Seconds = Annotated[float, Field(strict=True, gt=0, le=10 * 366 * 86_400), BeforeValidator(seconds_of)]
+
+
+Sentences = Annotated[tuple[Sentence, ...], Field(max_length=5)]
+
+
+class Wording(StrictModel):
+    """The codes of Ringi's own sentences in a request; a text counts as translated only if it says the same."""
+
+    title: Sentences = ()
+    description: Sentences = ()
+    reason: Sentences = ()
+    """Those in the `reason` in the context."""
 
 
 class Action(StrictModel):
@@ -185,6 +198,8 @@ class Ask(StrictModel):
     fallback: dict[str, Any] | None = None
     webhooks: Annotated[tuple[Webhook, ...], Field(max_length=MOST)] = ()
     display: Annotated[tuple[Block, ...], Field(max_length=MAX_BLOCKS)] | None = None
+    wording: Wording | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Outside the digest: a text is translated only if its codes say exactly the same in English."""
 
     @classmethod
     def parse(cls, body: object) -> Self:
@@ -321,12 +336,13 @@ def buttons_with_values(actions: Mapping[Decision, Button]) -> dict[Decision, Bu
 
 def unstorable_numbers(model: StrictModel) -> list[FieldError]:
     """Return an error for each number that would be stored as null."""
-    return [FieldError(".".join(path), "is not a JSON number: send text or None") for path in non_finite_paths(model)]
+    why = "is not a JSON number: send text or None"
+    return [FieldError(".".join(path), why, "not_finite") for path in non_finite_paths(model)]
 
 
-def error_if(is_wrong: object, field: str, message: str) -> FieldError | None:
+def error_if(is_wrong: object, field: str, message: str, code: str = "invalid") -> FieldError | None:
     """Return the error if the condition is true."""
-    return FieldError(field, message) if is_wrong else None
+    return FieldError(field, message, code) if is_wrong else None
 
 
 class Answer(StrictModel):
@@ -427,23 +443,21 @@ def parse_body(model: type[F], body: object, extra: Literal["forbid", "allow"] =
         InvalidError: The data is invalid; there is one error for each field.
     """
     if not isinstance(body, dict):
-        raise InvalidError.of("", f"send a JSON object, not {type(body).__name__}")
+        raise InvalidError.of("", f"send a JSON object, not {type(body).__name__}", "wrong_type", types=["object"])
     try:
         return model.model_validate(body, extra=extra)
     except ValidationError as error:
-        raise InvalidError(
-            [_readable(model, e) for e in error.errors(include_url=False, include_input=False)]
-        ) from error
+        raise InvalidError([_readable(model, e) for e in error.errors(include_url=False)]) from error
 
 
 def _readable(model: type[StrictModel], error: Any) -> FieldError:
     # The kind of block stands between its number and its field.
     steps = error["loc"][:2] + error["loc"][3:] if error["loc"][:1] == ("display",) else error["loc"]
     cause = error.get("ctx", {}).get("error")
-    if isinstance(cause, FieldValidationError):
-        return FieldError(path_of(".".join(map(str, steps)), [cause.part] if cause.part else []), str(cause))
     field = ".".join(map(str, steps))
+    if isinstance(cause, FieldValidationError):
+        return cause.at(field)
     if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
         known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items()))
-        return FieldError(field, f"is not a known field: use one of {known}")
-    return FieldError(field, error["msg"])
+        return FieldError(field, f"is not a known field: use one of {known}", "unexpected")
+    return FieldError(field, error["msg"], *rule_of(error))

@@ -161,5 +161,5 @@ def _checked(request: Request, data: dict[str, Any]) -> dict[str, Any]:
     elif request.data_schema is not None:
         forms.check_instance(request.data_schema, data, field="data")
     if not data:
-        raise InvalidError.of("data", "is empty: delete the memory instead")
+        raise InvalidError.of("data", "is empty: delete the memory instead", "memory_empty")
     return data

@@ -351,7 +351,8 @@ def query_terms(text: str) -> tuple[str, ...]:
         InvalidError: The text is longer.
     """
     if len(text) > MAX_SEARCH:
-        raise InvalidError.of("text", f"search for {MAX_SEARCH} characters at most, not {len(text)}")
+        why = f"search for {MAX_SEARCH} characters at most, not {len(text)}"
+        raise InvalidError.of("text", why, "search_too_long", max=MAX_SEARCH)
     return tuple(dict.fromkeys(searchable(term) for term in unicodedata.normalize("NFKC", text).split()))
 
 

@@ -21,6 +21,7 @@ from ringi.domain.ask import (
     Decision,
     Kind,
     Priority,
+    Wording,
     buttons_with_values,
     digest_of,
     error_if,
@@ -81,6 +82,7 @@ class Request(Record):
     expires_at: datetime | None = None
     fallback: dict[str, Any] | None = None
     display: tuple[Block, ...] | None = None
+    wording: Wording | None = Field(default=None, exclude_if=lambda value: value is None)
     reason: str | None = None
     attention: str | None = None
     acknowledged_at: datetime | None = None
@@ -494,7 +496,9 @@ class Request(Record):
     def _checked(self, answer: Answer) -> dict[str, Any] | None:
         if answer.decision not in self.allowed:
             raise InvalidError.of(
-                "decision", f"{answer.decision!r} is not allowed here: choose {', '.join(self.allowed)}"
+                "decision",
+                f"{answer.decision!r} is not allowed here: choose {', '.join(self.allowed)}",
+                "decision_not_allowed",
             )
         errors = [error for error in self._misfits(answer) if error]
         if errors:
@@ -512,23 +516,29 @@ class Request(Record):
                 answer.args is not None and not (edits and self.action),
                 "args",
                 "are accepted only with the decision edit on an action: remove them",
+                "unexpected",
             ),
             error_if(
                 edits and self.action and not has_form and answer.args is None,
                 "args",
                 "are missing: send all arguments, as edited",
+                "required",
             ),
-            error_if(edits and not self.action and not answer.data, "data", "is missing: send the edited data"),
+            error_if(
+                edits and not self.action and not answer.data, "data", "is missing: send the edited data", "required"
+            ),
             error_if(
                 answer.decision == "reject" and answer.data,
                 "data",
                 "is not accepted with a rejection: send a message instead",
+                "unexpected",
             ),
-            error_if(says_nothing, "message", "is required: write a message"),
+            error_if(says_nothing, "message", "is required: write a message", "message_required"),
             error_if(
                 self.kind == "finish" and edits and not _task(answer),
                 "data.task",
                 "is required: enter the new task as text",
+                "task_required",
             ),
         ]
 
@@ -549,7 +559,7 @@ class Request(Record):
             forms.check_instance(self.data_schema, answer.data or {}, field="data")
             return answer.data or {}
         if answer.data and (answer.decision != "edit" or self.action):
-            raise InvalidError.of("data", "is not accepted: this request has no form")
+            raise InvalidError.of("data", "is not accepted: this request has no form", "unexpected")
         return answer.data
 
 

@@ -12,8 +12,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
 from ringi.backends import report_outages
-from ringi.base import failpoint, jsonable
-from ringi.domain import Action, Ask, Decision, Request, is_person
+from ringi.base import Sentence, failpoint, jsonable, sentences_text
+from ringi.domain import Action, Ask, Decision, Request, Wording, is_person
 from ringi.engrammer.evaluation import ProposalEvaluator
 from ringi.engrammer.insights import (
     Insight,
@@ -170,8 +170,10 @@ class LearningNodes:
     def _build_ask(self, proposal: Proposal) -> Ask:
         insight, operation = proposal.insight, proposal.operation
         engrammer = self._engrammer
+        title = request_title(insight)
         return Ask(
-            title=request_title(insight),
+            title=sentences_text([title]),
+            wording=Wording(title=(title,)),
             kind="learning",
             action=Action(LEARN, jsonable(operation), schema=args_schema(operation)),
             allowed=ALLOWED,
@@ -182,10 +184,11 @@ class LearningNodes:
         )
 
 
-def request_title(insight: Insight) -> str:
+def request_title(insight: Insight) -> Sentence:
     """Return the title of an insight's request."""
     line = insight.text.strip().splitlines()[0] if insight.text.strip() else insight.op
-    return f"Learn: “{line if len(line) <= MAX_TITLE_LENGTH else line[: MAX_TITLE_LENGTH - 1].rstrip() + '…'}”"
+    title = line if len(line) <= MAX_TITLE_LENGTH else f"{line[: MAX_TITLE_LENGTH - 1].rstrip()}…"
+    return Sentence(code="learn", params={"insight": title})
 
 
 def learning_context(proposal: Proposal) -> dict[str, Any]:

@@ -211,7 +211,7 @@ class Playbook(StrictModel):
         """Return the entry that keeps bullets separate, so they are not proposed as duplicates again."""
         ids = tuple(self.active_bullet(each).id for each in dict.fromkeys(bullets))
         if len(ids) < 2:
-            raise InvalidError.of("sources", "name at least two bullets to keep separate")
+            raise InvalidError.of("sources", "name at least two bullets to keep separate", "too_few_items", min=2)
         return Entry(op="keep", bullets=ids, **metadata)
 
 
@@ -273,16 +273,18 @@ def _lines(playbook: Playbook) -> dict[str, BulletLine]:
 def check_text(text: str) -> str:
     """Return the text of a bullet unchanged, or raise `InvalidError` if it is empty or too long."""
     if not text.strip():
-        raise InvalidError.of("text", "it is empty: enter the text of the bullet")
+        raise InvalidError.of("text", "it is empty: enter the text of the bullet", "required")
     if len(text) > MAX_BULLET_LENGTH:
-        raise InvalidError.of("text", f"it has {len(text)} characters: shorten it to {MAX_BULLET_LENGTH}")
+        why = f"it has {len(text)} characters: shorten it to {MAX_BULLET_LENGTH}"
+        raise InvalidError.of("text", why, "too_long", length=len(text), max=MAX_BULLET_LENGTH)
     return text
 
 
 def check_section(section: str) -> str:
     """Return the name of a section unchanged, or raise `InvalidError` if it is unknown."""
     if section not in SECTIONS:
-        raise InvalidError.of("section", f"there is no {section!r}: choose one of {', '.join(SECTIONS)}")
+        why = f"there is no {section!r}: choose one of {', '.join(SECTIONS)}"
+        raise InvalidError.of("section", why, "not_an_option")
     return section
 
 

@@ -282,13 +282,14 @@ def check_fields(change: PlaybookChange) -> None:
     """Raise `InvalidError` if required fields are missing or unexpected fields are present."""
     required, optional = CHANGE_FIELDS[change.op]
     present = {name for name in PlaybookChange.model_fields if getattr(change, name) not in (None, ())}
-    missing = [FieldError(name, f"required for {change.op!r}") for name in required if name not in present]
+    missing = [FieldError(name, f"required for {change.op!r}", "required") for name in required if name not in present]
     accepted = {*required, *optional, "op", "reason"}
     unexpected = [
-        FieldError(name, f"not allowed for {change.op!r}: leave it out") for name in sorted(present - accepted)
+        FieldError(name, f"not allowed for {change.op!r}: leave it out", "unexpected")
+        for name in sorted(present - accepted)
     ]
     if change.op == "edit" and not present & {"text", "section"}:
-        missing.append(FieldError("text", "enter a new text, section or both"))
+        missing.append(FieldError("text", "enter a new text, section or both", "required"))
     if missing or unexpected:
         raise InvalidError([*missing, *unexpected])
 

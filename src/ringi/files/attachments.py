@@ -134,7 +134,7 @@ class Attachments(Files):
                 await self.delete(key, file["number"])
             raise RequestEndedError(request.id, request.status, request.winner)
         if not file:  # The same person attached another file at the same time.
-            raise InvalidError.of(field, NOT_ATTACHED)
+            raise InvalidError.of(field, NOT_ATTACHED, "file_missing")
         return file
 
     async def find(self, key: Key, number: int) -> Stored | None:
@@ -180,7 +180,7 @@ class Attachments(Files):
                     await self._stream.append(file_key(request.key, file["number"]), [], fence=SENT)
             errors = [field for field, file in files if not await self._is_there(request, field, by, file)]
         if errors and not (await read()).is_final:
-            raise InvalidError([FieldError(field, NOT_ATTACHED) for field in errors])
+            raise InvalidError([FieldError(field, NOT_ATTACHED, "file_missing") for field in errors])
 
     async def _is_there(self, request: Request, field: str, by: str, file: AttachedFile) -> bool:
         with suppress(UnreadableError):
@@ -362,10 +362,10 @@ def checked_type(field: Attachment, name: str, content: bytes) -> str:
     try:
         field.check_file(len(content), media_type)
     except FieldValidationError as error:
-        raise InvalidError.of(field.name, str(error)) from None
+        raise InvalidError([error.at(field.name)]) from None
     if picture and picture.is_too_large:
         what = f"is {picture.width} × {picture.height} pixels: send a smaller image"
-        raise InvalidError.of(field.name, what)
+        raise InvalidError.of(field.name, what, "image_pixels")
     return media_type
 
 
@@ -375,9 +375,11 @@ def refuse_beyond(uploads: Sequence[Upload], field: str, by: str, size: int) -> 
         sizes = [upload.size for upload in some if not upload.is_gone]
         for count, most in ((len(sizes), MAX_FILES * people), (len(some), MAX_UPLOADS * people)):
             if count >= most:
-                raise InvalidError.of(field, f"{most} files were attached to this request: it accepts no more")
+                why = f"{most} files were attached to this request: it accepts no more"
+                raise InvalidError.of(field, why, "too_many_files")
         if sum(sizes) + size > (most := MAX_TOTAL * people):
-            raise InvalidError.of(field, f"the files of this request would exceed {most} bytes: send a smaller file")
+            why = f"the files of this request would exceed {most} bytes: send a smaller file"
+            raise InvalidError.of(field, why, "too_many_files")
 
 
 def clean_name(name: str) -> str:

@@ -174,9 +174,8 @@ def file_of(number: int, image: NewImage) -> AttachedFile:
 def refuse_many(count: int) -> None:
     """Raise `InvalidError` for more images than one message may have."""
     if count > MAX_IMAGES:
-        raise InvalidError.of(
-            FIELD, f"a message accepts at most {MAX_IMAGES} images: send the others in the next message"
-        )
+        why = f"a message accepts at most {MAX_IMAGES} images: send the others in the next message"
+        raise InvalidError.of(FIELD, why, "too_many_images", max=MAX_IMAGES)
 
 
 def check(images: Sequence[NewImage]) -> None:
@@ -185,22 +184,26 @@ def check(images: Sequence[NewImage]) -> None:
     for image in images:
         name, size, picture = clean_name(image.name), len(image.content), picture_of(image.content)
         if not 0 < size <= MAX_IMAGE:
-            raise InvalidError.of(FIELD, f"{name!r} has {size} bytes: send an image of 1 to {MAX_IMAGE} bytes")
+            what = f"{name!r} has {size} bytes: send an image of 1 to {MAX_IMAGE} bytes"
+            raise InvalidError.of(FIELD, what, "image_size", max_bytes=MAX_IMAGE)
         if picture is None:
             found = media_type_of(image.content, name, None)
-            raise InvalidError.of(FIELD, f"{name!r} is {found} by its content: send a PNG, JPEG, GIF or WebP image")
+            what = f"{name!r} is {found} by its content: send a PNG, JPEG, GIF or WebP image"
+            raise InvalidError.of(FIELD, what, "image_type")
         if picture.is_too_large:
             what = f"{name!r} is {picture.width} × {picture.height} pixels: send a smaller image"
-            raise InvalidError.of(FIELD, what)
+            raise InvalidError.of(FIELD, what, "image_pixels")
 
 
 def refuse_beyond(known: Sequence[int], sizes: Sequence[int]) -> None:
     """Raise `InvalidError` if a thread with images of the known sizes cannot take more images of these sizes."""
     remedy = "send the message without images, or begin another conversation"
     if len(known) + len(sizes) > MAX_OF_THREAD:
-        raise InvalidError.of(FIELD, f"a conversation accepts at most {MAX_OF_THREAD} images: {remedy}")
+        why = f"a conversation accepts at most {MAX_OF_THREAD} images: {remedy}"
+        raise InvalidError.of(FIELD, why, "conversation_images")
     if sum(known) + sum(sizes) > MAX_TOTAL:
-        raise InvalidError.of(FIELD, f"the images of this conversation would exceed {MAX_TOTAL} bytes: {remedy}")
+        why = f"the images of this conversation would exceed {MAX_TOTAL} bytes: {remedy}"
+        raise InvalidError.of(FIELD, why, "conversation_images")
 
 
 def messages_in(input: Mapping[str, Any]) -> list[Any]:

@@ -83,7 +83,7 @@ def is_usable(schema: Schema) -> bool:
 
 def refuse_unknown(args: Mapping[str, Any], names: Container[str]) -> None:
     """Raise `InvalidError` for each argument whose name is not in `names`."""
-    unknown = [FieldError(path_of("args", [name]), UNKNOWN) for name in args if name not in names]
+    unknown = [FieldError(path_of("args", [name]), UNKNOWN, "unexpected") for name in args if name not in names]
     if unknown:
         raise InvalidError(unknown[:MAX_ERRORS])
 

@@ -164,7 +164,7 @@ def attached_file(value: object) -> AttachedFile:
         return _ATTACHED.validate_python(value, strict=True)
     except ValidationError:
         raise FieldValidationError(
-            "", "is not an attached file: attach it to this request and send the returned reference"
+            "", "is not an attached file: attach it to this request and send the returned reference", "file_missing"
         ) from None
 
 

@@ -110,13 +110,16 @@ class _Writing(_Field):
 
     def accept(self, value: object) -> str:
         if not isinstance(value, str):
-            raise FieldValidationError("", f"must be text, not {safe_repr(value)}: send it in quotes")
+            why = f"must be text, not {safe_repr(value)}: send it in quotes"
+            raise FieldValidationError("", why, "wrong_type", types=["string"])
         check_text(value)
         least, most = self.min_length or 0, MAX_TEXT if self.max_length is None else self.max_length
-        if len(value) < least:
-            raise FieldValidationError("", f"has {len(value)} characters, at least {least} are needed: write more")
-        if len(value) > most:
-            raise FieldValidationError("", f"has {len(value)} characters, at most {most} are allowed: shorten it")
+        if (length := len(value)) < least:
+            why = f"has {length} characters, at least {least} are needed: write more"
+            raise FieldValidationError("", why, "too_short", length=length, min=least)
+        if length > most:
+            why = f"has {length} characters, at most {most} are allowed: shorten it"
+            raise FieldValidationError("", why, "too_long", length=length, max=most)
         return value
 
     def _check_parts(self) -> None:
@@ -164,7 +167,8 @@ class _Options(_Field):
                 return option.value
         choices = ", ".join(safe_repr(option.value) for option in self.options[:10])
         more = f" or {len(self.options) - 10} others" if len(self.options) > 10 else ""
-        raise FieldValidationError("", f"{safe_repr(value)} is not an option: choose from {choices}{more}")
+        why = f"{safe_repr(value)} is not an option: choose from {choices}{more}"
+        raise FieldValidationError("", why, "not_an_option")
 
     def _check_parts(self) -> None:
         seen: set[str | int] = set()
@@ -214,7 +218,8 @@ class _Many(_Options):
         seen: set[str | int] = set()
         for item in value:
             if (member := self.member(item)) in seen:
-                raise FieldValidationError("", f"{safe_repr(item)} is a duplicate: send each option once")
+                why = f"{safe_repr(item)} is a duplicate: send each option once"
+                raise FieldValidationError("", why, "duplicate")
             seen.add(member)
         return value
 
@@ -252,12 +257,15 @@ class _Numeric(_Field):
     def accept(self, value: object) -> int | float:
         number = check_number(value)
         if self.min is not None and number < self.min:
-            raise FieldValidationError("", f"{safe_repr(number)} is below {self.min}: send at least {self.min}")
+            why = f"{safe_repr(number)} is below {self.min}: send at least {self.min}"
+            raise FieldValidationError("", why, "below_minimum", min=self.min)
         if self.max is not None and number > self.max:
-            raise FieldValidationError("", f"{safe_repr(number)} is above {self.max}: send at most {self.max}")
+            why = f"{safe_repr(number)} is above {self.max}: send at most {self.max}"
+            raise FieldValidationError("", why, "above_maximum", max=self.max)
         if self.step is not None and not is_on_step(number, self.min or 0, self.step):
             start = f" from {self.min}" if self.min else ""
-            raise FieldValidationError("", f"{safe_repr(number)} is not on a step: use steps of {self.step}{start}")
+            why = f"{safe_repr(number)} is not on a step: use steps of {self.step}{start}"
+            raise FieldValidationError("", why, "off_step", step=self.step)
         return self._whole(number)
 
     def _whole(self, number: int | float) -> int | float:
@@ -316,9 +324,11 @@ class Date(_Field):
     def accept(self, value: object) -> str:
         day = check_day(value)
         if self.min is not None and day < self.min:
-            raise FieldValidationError("", f"{safe_repr(day)} is too early: send {self.min} or later")
+            why = f"{safe_repr(day)} is too early: send {self.min} or later"
+            raise FieldValidationError("", why, "too_early", min=self.min)
         if self.max is not None and day > self.max:
-            raise FieldValidationError("", f"{safe_repr(day)} is too late: send {self.max} or earlier")
+            why = f"{safe_repr(day)} is too late: send {self.max} or earlier"
+            raise FieldValidationError("", why, "too_late", max=self.max)
         return day
 
     def _check_parts(self) -> None:
@@ -349,9 +359,11 @@ class DateTime(_Field):
     def accept(self, value: object) -> str:
         moment = check_moment(value)
         if self.min is not None and moment < check_moment(self.min):
-            raise FieldValidationError("", f"{safe_repr(value)} is too early: send {self.min} or later")
+            why = f"{safe_repr(value)} is too early: send {self.min} or later"
+            raise FieldValidationError("", why, "too_early", min=self.min)
         if self.max is not None and moment > check_moment(self.max):
-            raise FieldValidationError("", f"{safe_repr(value)} is too late: send {self.max} or earlier")
+            why = f"{safe_repr(value)} is too late: send {self.max} or earlier"
+            raise FieldValidationError("", why, "too_late", max=self.max)
         return str(value)
 
     def _check_parts(self) -> None:
@@ -381,7 +393,8 @@ class Boolean(_Field):
 
     def accept(self, value: object) -> bool:
         if not isinstance(value, bool):
-            raise FieldValidationError("", f"must be true or false, not {safe_repr(value)}: send one of the two")
+            why = f"must be true or false, not {safe_repr(value)}: send one of the two"
+            raise FieldValidationError("", why, "wrong_type", types=["boolean"])
         return value
 
 
@@ -417,9 +430,11 @@ class Attachment(_Field):
             FieldValidationError: The file is empty, too large, or of a media type that the field rejects.
         """
         if not 0 < size <= self.max_size:
-            raise FieldValidationError("", f"has {size} bytes: send a file of 1 to {self.max_size} bytes")
+            why = f"has {size} bytes: send a file of 1 to {self.max_size} bytes"
+            raise FieldValidationError("", why, "file_size", max_bytes=self.max_size)
         if self.media_types and not {media_type, f"{media_type.partition('/')[0]}/*"} & set(self.media_types):
-            raise FieldValidationError("", f"is {media_type} by its content: send {', '.join(self.media_types)}")
+            why = f"is {media_type} by its content: send {', '.join(self.media_types)}"
+            raise FieldValidationError("", why, "file_type")
 
 
 Field: TypeAlias = Annotated[

@@ -160,7 +160,7 @@ class Form(StrictModel):
             InvalidError: An answer is wrong, missing or unknown; there is one error for each field.
         """
         if not isinstance(data, dict | None):
-            raise InvalidError.of("data", f"must be an object of answers, not {safe_repr(data)}")
+            raise _not_answers(data)
         present = {name: value for name, value in (data or {}).items() if value is not None}
         errors: list[FieldError] = []
         answers: dict[str, Json] = {}
@@ -168,10 +168,11 @@ class Form(StrictModel):
             try:
                 answers |= _answer(field, present)
             except FieldValidationError as error:
-                errors.append(FieldError(field.name, str(error)))
+                errors.append(error.at(field.name))
         unknown = [name for name in data or {} if name not in {field.name for field in self.fields}]
         errors += [
-            FieldError(path_of("", [n]), "is not a field of this form: remove it") for n in unknown[:MAX_UNKNOWN]
+            FieldError(path_of("", [n]), "is not a field of this form: remove it", "unexpected")
+            for n in unknown[:MAX_UNKNOWN]
         ]
         if errors:
             raise InvalidError(errors)
@@ -192,7 +193,7 @@ def into(model: type[M], data: object) -> M:
     """
     check_json(data, field="data")
     if not isinstance(data, dict):
-        raise InvalidError.of("data", f"must be an object of answers, not {safe_repr(data)}")
+        raise _not_answers(data)
     present = {name: value for name, value in data.items() if value is not None}
     nothing = {_key(name, field): None for name, field in model.model_fields.items() if field.is_required()}
     try:
@@ -200,6 +201,11 @@ def into(model: type[M], data: object) -> M:
         return model.model_validate_json(json.dumps(nothing | present), strict=True)
     except pydantic.ValidationError as error:
         raise invalid_error(error, "") from None
+
+
+def _not_answers(data: object) -> InvalidError:
+    why = f"must be an object of answers, not {safe_repr(data)}"
+    return InvalidError.of("data", why, "wrong_type", types=["object"])
 
 
 def _without_nulls(data: object) -> object:
@@ -222,5 +228,5 @@ def _key(name: str, field: pydantic.fields.FieldInfo) -> str:
 def _answer(field: Field, present: dict[str, object]) -> dict[str, Json]:
     value = present.get(field.name)
     if field.required and (value is None or field.is_empty(value)):
-        raise FieldValidationError("", "is required: answer it")
+        raise FieldValidationError("", "is required: answer it", "required")
     return {} if value is None else {field.name: field.accept(value)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -9,6 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind as Kind
 
 from ringi.base.validation import (
     MAX_ERRORS,
@@ -17,6 +19,7 @@ from ringi.base.validation import (
     check_text,
     check_whole,
     path_of,
+    plain_limit,
     safe_name,
     safe_repr,
 )
@@ -52,6 +55,14 @@ _NESTED = {
     *("additionalProperties", "unevaluatedProperties", "propertyNames", "contentSchema"),
     *("not", "if", "then", "else"),
 }
+_LIMITS = {
+    **{"minLength": ("too_short", "min"), "maxLength": ("too_long", "max")},
+    **{"minimum": ("below_minimum", "min"), "maximum": ("above_maximum", "max")},
+    **{"exclusiveMinimum": ("not_above", "min"), "exclusiveMaximum": ("not_below", "max")},
+    **{"minItems": ("too_few_items", "min"), "maxItems": ("too_many_items", "max")},
+}
+"""The codes of keywords with a limit, and the names of the limits."""
+_PLAIN = {"enum": "not_an_option", "uniqueItems": "duplicate", "unevaluatedProperties": "unexpected"}
 _REFUSED = {
     *("$id", "$anchor", "$vocabulary"),
     *("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"),
@@ -128,7 +139,7 @@ class InstanceCheck:
         validator, weight = self._validator, self._weight
         size = check_json(data, field=field)
         if weight.keywords * size.nodes > MAX_CHECKS or weight.patterns * size.bytes > MAX_PATTERN_CHECKS:
-            raise InvalidError.of(field, f"is too large for its schema ({size.bytes} bytes): send less")
+            raise InvalidError.of(field, f"is too large for its schema ({size.bytes} bytes): send less", "too_large")
         if validator.is_valid(data):
             return
         raise InvalidError(list(_explain(validator, data, weight, size, field)))
@@ -156,10 +167,10 @@ def check_json(
     while stack:
         item, path, level = stack.pop()
         if level > max_depth:
-            raise InvalidError.of(field, f"is nested deeper than {max_depth} levels: flatten it")
+            raise InvalidError.of(field, f"is nested deeper than {max_depth} levels: flatten it", "too_large")
         nodes, bytes = nodes + 1, bytes + 2 + _length(item, path)
         if bytes > max_bytes:
-            raise InvalidError.of(field, f"is larger than {max_bytes} bytes: shorten it")
+            raise InvalidError.of(field, f"is larger than {max_bytes} bytes: shorten it", "too_large")
         stack.extend((child, path_of(path, [key]), level + 1) for key, child in _members(item, path))
     return Size(nodes, bytes)
 
@@ -222,7 +233,7 @@ def _length(item: object, path: str) -> int:
                 check_whole(item)
                 return len(repr(item))
     except FieldValidationError as error:
-        raise InvalidError.of(path, str(error)) from None
+        raise InvalidError([error.at(path)]) from None
     raise InvalidError.of(
         path, f"is {safe_repr(item)}, which is not a JSON value: send text, numbers, lists or objects"
     )
@@ -354,7 +365,9 @@ def _explain(
 ) -> Iterator[FieldError]:
     # iter_errors copies the data for every error before it returns the first: without a limit, this takes minutes.
     if weight.keywords * size.nodes > _EXPLAINED_CHECKS or weight.keywords * size.bytes > _EXPLAINED_BYTES:
-        yield FieldError(field, "does not match the schema and is too large to locate the error: send less")
+        yield FieldError(
+            field, "does not match the schema and is too large to locate the error: send less", "too_large"
+        )
         return
     count = 0
     for error in validator.iter_errors(data):
@@ -368,12 +381,34 @@ def _explain(
 def _problems(error: jsonschema_rs.ValidationError, field: str) -> Iterator[FieldError]:
     path = path_of(field, error.instance_path)
     match error.kind:
-        case jsonschema_rs.ValidationErrorKind.Required(name):
-            yield FieldError(path_of(path, [name]), "is missing: add it")
-        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(names):
-            yield from (FieldError(path_of(path, [name]), "is not in the schema: remove it") for name in names)
+        case Kind.Required(name):
+            yield FieldError(path_of(path, [name]), "is missing: add it", "required")
+        case Kind.AdditionalProperties(names):
+            why = "is not in the schema: remove it"
+            yield from (FieldError(path_of(path, [name]), why, "unexpected") for name in names)
         case _:
-            yield FieldError(path, f"{_clipped(error.message)}: send a value that fits")
+            yield FieldError(path, f"{_clipped(error.message)}: send a value that fits", *_rule_of(error))
+
+
+def _rule_of(error: jsonschema_rs.ValidationError) -> tuple[str, dict[str, Any]]:
+    """Return the code and the parameters of the keyword that the value breaks."""
+    match error.kind:
+        case Kind.Type(types):
+            return "wrong_type", {"types": list(types)}
+        case Kind.Constant(value):
+            return "only_value", {"value": _clipped(json.dumps(value, ensure_ascii=False))}
+        case Kind.Pattern(pattern):
+            return "pattern_mismatch", {"pattern": pattern}
+        case Kind.Format(format):
+            day_or_time = {"date": "invalid_day", "date-time": "invalid_time"}
+            return (day_or_time[format], {}) if format in day_or_time else ("wrong_format", {"format": format})
+        case Kind.MultipleOf(step):
+            return "off_step", {"step": plain_limit(step)}
+        case Kind.MinLength(limit) | Kind.MaxLength(limit):
+            code, name = _LIMITS[error.kind.name]
+            return code, {"length": len(str(error.instance)), name: limit}
+    code, name = _LIMITS.get(error.kind.name, (_PLAIN.get(error.kind.name, "not_accepted"), ""))
+    return code, {name: plain_limit(error.kind.value)} if name else {}
 
 
 def _clipped(message: str) -> str:

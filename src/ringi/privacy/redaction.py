@@ -55,8 +55,8 @@ def unknown_in(request: Request) -> list[str]:
 
 def request_without_content(request: Request) -> dict[str, Any]:
     """Return the changes that erase a request's content; its end, outcome and digest stay."""
-    content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "memory")
-    nothing = dict.fromkeys((*content, "reason", "attention", "continuation"))
+    content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "wording")
+    nothing = dict.fromkeys((*content, "memory", "reason", "attention", "continuation"))
     people = {"assignee": nameless(request.assignee), "asked_by": nameless(request.asked_by)}
     free = {"claimed_by": None, "claimed_until": None}
     answer = {"response": without_words(request.response)}

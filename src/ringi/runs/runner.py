@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ringi.base.texts import Sentence, sentences_text
 from ringi.connect import Backend
 from ringi.contracts.store import change_record
 from ringi.domain.record import Event, Key, Query
@@ -159,7 +160,8 @@ class Runner:
             return thread.cancelled(by, self.inbox.clock(), reason) if thread.is_live else (thread, None)
 
         _, thread = await change_record(self.backend.store, Thread, Key(tenant, id), stop)
-        why = f"{CANCELLED}: {reason}" if reason else CANCELLED
+        because = [Sentence(code="thread_cancelled_because", params={"reason": reason})] if reason else []
+        why = sentences_text(because) or CANCELLED
         await close_run(self.backend, self.inbox.for_tenant(tenant), thread, by, why)
         return thread
 
@@ -175,7 +177,8 @@ class Runner:
             version.check_input(input)
         if images:
             if not all(version.images for version in (*versions, *elsewhere)):
-                raise InvalidError.of(FIELD, f"agent {agent!r} does not accept images; send the message without them")
+                why = f"agent {agent!r} does not accept images; send the message without them"
+                raise InvalidError.of(FIELD, why, "images_not_accepted")
             check_newest(input)
             check(images)
 

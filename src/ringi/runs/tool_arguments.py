@@ -13,7 +13,7 @@ from langgraph.prebuilt.tool_node import _get_all_injected_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ringi.base.validation import MAX_ERRORS, path_of
+from ringi.base.validation import MAX_ERRORS, path_of, rule_of
 from ringi.errors import FieldError, InvalidError
 from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown
 
@@ -96,11 +96,12 @@ def check_model(model: type[BaseModel], args: Args, injected_names: frozenset[st
     try:
         model.model_validate(copy.deepcopy(args))
     except ValidationError as error:
-        problems = error.errors(include_url=False, include_input=False)
+        problems = error.errors(include_url=False)
         # The arguments that the agent's code injects are not set yet.
         wrong = [each for each in problems if not each["loc"] or each["loc"][0] not in injected_names]
         if wrong:
-            raise InvalidError([FieldError(path_of("args", e["loc"]), e["msg"]) for e in wrong[:MAX_ERRORS]]) from error
+            found = [FieldError(path_of("args", e["loc"]), e["msg"], *rule_of(e)) for e in wrong[:MAX_ERRORS]]
+            raise InvalidError(found) from error
 
 
 def refuse_dropped(tool: BaseTool, args: Args) -> None:
@@ -112,7 +113,7 @@ def refuse_dropped(tool: BaseTool, args: Args) -> None:
         raise InvalidError.of("args", f"does not fit the schema: {type(error).__name__}") from error
     # Fields that a schema allows but does not name are missing in the model made from it.
     named_arguments = {name: value for name, value in args.items() if name in converted}
-    errors = [FieldError(path, UNKNOWN) for path in dropped_paths(named_arguments, converted, "args")]
+    errors = [FieldError(path, UNKNOWN, "unexpected") for path in dropped_paths(named_arguments, converted, "args")]
     if errors:
         raise InvalidError(errors[:MAX_ERRORS])
 

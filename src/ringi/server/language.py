@@ -8,6 +8,8 @@ from operator import itemgetter
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from ringi.base.texts import LANGUAGES, Language
+
 
 @dataclass(frozen=True)
 class ServerTexts:
@@ -20,7 +22,7 @@ class ServerTexts:
     """States that a turn has ended although its run still waits."""
 
 
-TEXTS: dict[str, ServerTexts] = {
+TEXTS: dict[Language, ServerTexts] = {
     "en": ServerTexts(
         approved="Your answer is recorded.",
         edited="Your changed answer is recorded.",
@@ -47,7 +49,7 @@ def texts_for(scope: Scope) -> ServerTexts:
     return TEXTS[language_for(scope)]
 
 
-def language_for(scope: Scope) -> str:
+def language_for(scope: Scope) -> Language:
     """Return the caller's preferred language by `Accept-Language`.
 
     Args:
@@ -57,8 +59,8 @@ def language_for(scope: Scope) -> str:
         `en`, `ja` or `zh`; `en` if none of them is preferred.
     """
     ranges = map(parse_language_range, Headers(scope=scope).get("accept-language", "").split(","))
-    preferred = sorted((each for each in ranges if each[0] in TEXTS and each[1] > 0), reverse=True, key=itemgetter(1))
-    return preferred[0][0] if preferred else "en"
+    preferred = sorted((each for each in ranges if each[1] > 0), reverse=True, key=itemgetter(1))
+    return next((language for tag, _ in preferred for language in LANGUAGES if language == tag), "en")
 
 
 def parse_language_range(part: str) -> tuple[str, float]:

@@ -88,7 +88,7 @@ def parse_message(content: Any) -> UserMessage:
             raise InvalidError.of(FIELD, f"a part of type {safe_repr(kind)} is not supported: send text or images")
     text = "\n".join(texts).strip()
     if not text and not images:
-        raise InvalidError.of(FIELD, "the newest message is empty: send some text")
+        raise InvalidError.of(FIELD, "the newest message is empty: send some text", "message_empty")
     return UserMessage(text, tuple(images))
 
 
@@ -101,18 +101,21 @@ def parse_image(source: ImageSource) -> NewImage | str:
             return source.url
         data = source.url[head.end() :]
     if not isinstance(data, str):
-        raise InvalidError.of(FIELD, "a part has no bytes: send an image as base64 or as a data: URL")
+        why = "a part has no bytes: send an image as base64 or as a data: URL"
+        raise InvalidError.of(FIELD, why, "image_missing")
     return NewImage(source.name if isinstance(source.name, str) else "image", decode_image(data))
 
 
 def decode_image(text: str) -> bytes:
     """Return the bytes of an image in base64, or raise `InvalidError`."""
     if len(text) > MAX_ENCODED:
-        raise InvalidError.of(FIELD, f"an image has more than {MAX_IMAGE} bytes: send a smaller one")
+        why = f"an image has more than {MAX_IMAGE} bytes: send a smaller one"
+        raise InvalidError.of(FIELD, why, "image_size", max_bytes=MAX_IMAGE)
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as error:
-        raise InvalidError.of(FIELD, f"an image is not valid base64 ({error}): encode it again") from None
+        why = f"an image is not valid base64 ({error}): encode it again"
+        raise InvalidError.of(FIELD, why, "image_missing") from None
 
 
 async def load_images(images: Images, thread: Thread | None, sent: Sequence[NewImage | str]) -> list[NewImage]:
@@ -124,13 +127,14 @@ async def stored_image(images: Images, thread: Thread | None, url: str) -> NewIm
     """Return an image of this conversation by its URL; raise `InvalidError` for any other URL."""
     found = OWN_IMAGE.match(url)
     if not found:
-        raise InvalidError.of(FIELD, FOREIGN_URL)
+        raise InvalidError.of(FIELD, FOREIGN_URL, "image_missing")
     try:
         if not thread or unquote(found[1]) != thread.id or int(found[2]) not in (thread.images or ()):
             raise NotFoundError("image", url)
         file = await images.find(thread.key, int(found[2]))
     except NotFoundError:
-        raise InvalidError.of(FIELD, "names an image that is not in this conversation: send its bytes") from None
+        why = "names an image that is not in this conversation: send its bytes"
+        raise InvalidError.of(FIELD, why, "image_missing") from None
     return NewImage(file["name"], await images.content(thread.key, file))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -14,7 +15,8 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Match
 
-from ringi import errors
+from ringi.base.texts import CODES
+from ringi.base.validation import rule_of
 from ringi.errors import (
     ClaimedError,
     FieldError,
@@ -31,24 +33,13 @@ SPREAD_SECONDS = 2
 """Maximum jitter of `Retry-After` in seconds: callers refused together would otherwise return together."""
 
 
-KNOWN: tuple[tuple[type[RingiError], int, str], ...] = (
-    (errors.RequestEndedError, 409, "final"),
-    (errors.PendingError, 409, "pending"),
-    (errors.DigestMismatchError, 409, "digest_mismatch"),
-    (errors.ClaimedError, 409, "claimed"),
-    (errors.DifferentAskError, 409, "different"),
-    (errors.ThreadBusyError, 409, "busy"),
-    (errors.ConflictError, 409, "conflict"),
-    (errors.FenceError, 409, "conflict"),
-    (errors.InvalidError, 422, "invalid"),
-    (errors.NotFoundError, 404, "not_found"),
-    (errors.ForbiddenError, 403, "forbidden"),
-    (errors.NotAuthorizedError, 403, "not_authorised"),
-    (errors.LimitError, 429, "limit"),
-    (errors.UnavailableError, 503, "unavailable"),
-    (errors.MissingExtraError, 501, "missing_extra"),
-    (errors.UnsupportedError, 501, "unsupported"),
-)
+STATUSES = {
+    **dict.fromkeys(("final", "pending", "digest_mismatch", "claimed", "different", "busy", "conflict"), 409),
+    **{"invalid": 422, "not_found": 404, "forbidden": 403, "not_authorised": 403, "limit": 429},
+    **{"unavailable": 503, "missing_extra": 501, "unsupported": 501},
+}
+KNOWN = tuple((kind, STATUSES[code], code) for kind, code in CODES if code in STATUSES)
+"""The classes of errors, with their statuses and codes."""
 INTERNAL = (500, "internal")
 
 
@@ -82,9 +73,9 @@ def document_of(error: Exception) -> dict[str, Any]:
     return document(status, code, str(error), **more)
 
 
-def field_errors(found: tuple[FieldError, ...] | list[FieldError]) -> list[dict[str, str]]:
+def field_errors(found: Iterable[FieldError]) -> list[dict[str, Any]]:
     """Return field errors as JSON."""
-    return [{"field": error.field, "message": error.message} for error in found]
+    return [{**error._asdict(), "params": dict(error.params)} for error in found]
 
 
 def response_of(error: Exception) -> HttpResponse:
@@ -135,5 +126,8 @@ async def on_invalid_parameter(http: HttpRequest, error: Exception) -> HttpRespo
         http.app.state.auth.caller(http.scope)
     except RingiError as refusal:
         return response_of(refusal)
-    found = [FieldError(".".join(str(part) for part in each["loc"][1:]), each["msg"]) for each in error.errors()]
+    found = [
+        FieldError(".".join(str(part) for part in each["loc"][1:]), each["msg"], *rule_of(each))
+        for each in error.errors()
+    ]
     return response_of(InvalidError(found))

@@ -165,6 +165,11 @@ class FieldProblem(BaseModel):
 
     field: str
     message: str
+    """The rule that the value breaks, and the correction, in English for a developer."""
+    code: str
+    """The rule as a code, for a text in the person's language."""
+    params: dict[str, Any]
+    """The values in that text."""
 
 
 class Problem(BaseModel):

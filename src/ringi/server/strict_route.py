@@ -48,7 +48,9 @@ def refuse_unknown(scope: Scope, allowed: Set[str]) -> None:
     if scope["query_string"]:
         unknown = [name for name in QueryParams(scope["query_string"]) if name not in allowed]
         if unknown:
-            raise RequestValidationError([{"loc": ("query", name), "msg": remedy(allowed)} for name in unknown])
+            raise RequestValidationError(
+                [{"type": "extra_forbidden", "loc": ("query", name), "msg": remedy(allowed)} for name in unknown]
+            )
 
 
 def remedy(allowed: Set[str]) -> str:

@@ -1,8 +1,22 @@
 import { basePath } from "../widgets/base-path";
 import type { NotPossible } from "./schema";
-import type { FieldProblem, ProblemDocument, Session, Winner } from "./types";
+import type { ProblemDocument, Session, Winner } from "./types";
 
-export type { FieldProblem, Winner };
+export type { Winner };
+
+/** A problem of a field, in the person's language. */
+export interface FieldProblem {
+  field: string;
+  message: string;
+}
+
+/** An error of a field as the server sends it: a code with its values, and a detail in English for developers. */
+export interface FieldFault {
+  field: string;
+  code: string;
+  params: { [name: string]: unknown };
+  detail: string;
+}
 
 interface SignedIn {
   current: Session;
@@ -12,7 +26,7 @@ interface SignedIn {
 /** An error reply of the server (RFC 9457); status 0 means that it could not be reached. */
 export class ProblemError extends Error {
   readonly code: string | undefined;
-  readonly errors: FieldProblem[];
+  readonly errors: FieldFault[];
   readonly winner: Winner | undefined;
   /** The current session, and the one that a link would start. */
   readonly people: SignedIn | undefined;
@@ -22,12 +36,15 @@ export class ProblemError extends Error {
   constructor(readonly status: number, problem: Partial<ProblemDocument & Pick<NotPossible, "reasons"> & SignedIn>) {
     super(problem.detail ?? problem.title ?? `HTTP ${status}`);
     this.code = problem.code;
-    this.errors = problem.errors ?? [];
+    this.errors = (problem.errors ?? []).map(({ field, message, code = "invalid", params = {} }) => ({ field, code, params, detail: message }));
     this.winner = problem.winner ?? undefined;
     this.people = problem.current && problem.other && { current: problem.current, other: problem.other };
     this.reasons = (problem.reasons ?? []).map(({ text }) => text);
   }
 }
+
+/** An error whose message is in the person's language. */
+export class LocalError extends Error {}
 
 export function isStatus(error: unknown, status: number): error is ProblemError {
   return error instanceof ProblemError && error.status === status;

@@ -125,6 +125,7 @@ export interface Ask {
    */
   webhooks?: Webhook[];
   display?: (Table | Image | Code | Diff | Link)[] | null;
+  wording?: Wording | null;
 }
 /**
  * An ordered list of fields.
@@ -386,6 +387,32 @@ export interface Link {
   title?: string | null;
   type: "link";
   url: string;
+}
+/**
+ * The codes of Ringi's own sentences in a request; a text counts as translated only if it says the same.
+ */
+export interface Wording {
+  /**
+   * @maxItems 5
+   */
+  title?: Sentence[];
+  /**
+   * @maxItems 5
+   */
+  description?: Sentence[];
+  /**
+   * @maxItems 5
+   */
+  reason?: Sentence[];
+}
+/**
+ * One of Ringi's own sentences: its code and the values in it.
+ */
+export interface Sentence {
+  code: string;
+  params?: {
+    [k: string]: string | number;
+  };
 }
 /**
  * An action, with the reasons if it is not possible now.
@@ -709,6 +736,7 @@ export interface Request {
   expires_at: string | null;
   fallback: JsonObject | null;
   display: (Table | Image | Code | Diff | Link)[] | null;
+  wording?: Wording | null;
   reason: string | null;
   attention: string | null;
   acknowledged_at: string | null;
@@ -757,6 +785,8 @@ export interface Problem {
 export interface FieldProblem {
   field: string;
   message: string;
+  code: string;
+  params: JsonObject;
 }
 /**
  * The answer that arrived first and was accepted.

@@ -1,6 +1,6 @@
 import type { FileUIPart } from "ai";
 import { useState } from "react";
-import { formatBytes } from "../form/values";
+import { ruleText } from "../strings/catalogue";
 import { useChatStrings } from "./strings";
 
 /** Media types that the server accepts. The server checks the bytes; the page checks the type from the browser. */
@@ -33,9 +33,9 @@ export function useImages(takesImages: boolean): ImageSelection {
   const [images, setImages] = useState<FileUIPart[]>([]);
   const [problem, setProblem] = useState("");
   const refusalOf = ({ type, size }: File): string => {
-    if (!takesImages) return strings.imagesNotAccepted;
-    if (!imageTypes.includes(type)) return strings.unsupportedImageType;
-    return size > 0 && size <= maxBytes ? "" : strings.invalidImageSize(formatBytes(maxBytes, strings.language));
+    if (!takesImages) return strings.texts.fields.images_not_accepted;
+    if (!imageTypes.includes(type)) return strings.texts.fields.image_type;
+    return size > 0 && size <= maxBytes ? "" : ruleText("image_size", { max_bytes: maxBytes }, strings);
   };
   const add = async (files: Iterable<File>) => {
     const candidates = [...files];
@@ -43,8 +43,8 @@ export function useImages(takesImages: boolean): ImageSelection {
     const accepted = candidates.filter((file) => !refusalOf(file));
     setProblem(refusal ?? "");
     const loaded = await Promise.all(accepted.map(read)).catch(() => []);
-    if (loaded.length < accepted.length) setProblem(strings.imageUnreadable);
-    if (images.length + loaded.length > maxImages) setProblem(strings.tooManyImages(maxImages));
+    if (loaded.length < accepted.length) setProblem(strings.texts.fields.image_missing);
+    if (images.length + loaded.length > maxImages) setProblem(ruleText("too_many_images", { max: maxImages }, strings));
     setImages((now) => [...now, ...loaded].slice(0, maxImages));
   };
   const replace = (replacements: FileUIPart[]) => {

@@ -1,4 +1,5 @@
 import { useCallback, useRef, useState } from "react";
+import { LocalError } from "../api/call";
 import type { Send } from "../api/chat";
 import { uploadWithProgress } from "../api/upload";
 
@@ -15,5 +16,5 @@ export function useUpload() {
       setUploadPercent(undefined);
     }
   }, []);
-  return { uploadPercent, upload, cancelUpload: (why: string) => stop.current?.abort(new Error(why)) };
+  return { uploadPercent, upload, cancelUpload: (why: string) => stop.current?.abort(new LocalError(why)) };
 }

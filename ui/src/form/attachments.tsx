@@ -3,10 +3,10 @@ import { useContext, useEffect, useRef, useState, type DragEvent } from "react";
 import { fileAddress, uploadAttachment } from "../api/attachments";
 import { ProblemError } from "../api/call";
 import type { AttachedFile as Attached } from "../api/schema";
+import { fieldText, problemText, ruleText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
 import { RequestIdContext, type ControlProps } from "./control-props";
-import { translateFieldMessage } from "./field-messages";
 import { formatSize, isFile, isUploading, uploadInProgress } from "./values";
 
 /** A file that a person attached: its name is a download link, and an image is shown too. */
@@ -26,13 +26,11 @@ export function AttachedFile({ id, file }: { id: string; file: Attached }) {
 }
 
 function errorMessage(error: unknown, strings: RequestStrings): string {
-  if (!(error instanceof ProblemError)) return strings.refusals.failed;
+  if (!(error instanceof ProblemError)) return strings.texts.decision.failed;
   const [first] = error.errors;
-  if (first) return translateFieldMessage(first.message, strings);
+  if (first) return fieldText(first, strings);
   if (error.status === 413) return strings.fileTooLarge;
-  if (error.code === "final") return strings.refusals.alreadyAnswered;
-  if (error.status === 403 || error.status === 404) return strings.refusals.notAllowed;
-  return error.status === 0 ? strings.fileNotReceived : strings.refusals.failed;
+  return error.status === 0 ? strings.fileNotReceived : problemText(error, strings, true);
 }
 
 /** Upload a file and put the server's record of it into the form; until then the form cannot be sent. */
@@ -74,7 +72,7 @@ function useUpload({ field, value, onChange }: ControlProps) {
     if (!file) return;
     const most = field.max_size ?? Infinity;
     if (file.size > 0 && file.size <= most) void send(file);
-    else setProblem(strings.fieldMessages.fileSize(formatSize(most, strings)));
+    else setProblem(ruleText("file_size", { max_bytes: most }, strings));
   };
   return { id, percent, problem, choose, stop: () => currentUpload.current?.abort() };
 }

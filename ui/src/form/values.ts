@@ -2,6 +2,7 @@ import type { FieldProblem } from "../api/call";
 import type { AttachedFile } from "../api/schema";
 import type { FormField, Json, JsonObject, Request } from "../api/types";
 import type { RequestStrings } from "../strings/use-request-strings";
+import { formatBytes } from "../widgets/size";
 
 export type Values = { readonly [name: string]: Json | undefined };
 
@@ -53,11 +54,5 @@ export function isFile(value: Json | undefined): value is AttachedFile & { [key:
 /** The value of a field while its file is uploading; it cannot be sent. */
 export const uploadInProgress = (name: string) => ({ uploading: name });
 export const isUploading = (value: Json | undefined) => isObject(value) && "uploading" in value;
-
-export function formatBytes(bytes: number, language: string): string {
-  const [unit, size] = bytes < 1024 ? ["byte", bytes] as const
-    : bytes < 1024 * 1024 ? ["kilobyte", bytes / 1024] as const : ["megabyte", bytes / 1024 / 1024] as const;
-  return new Intl.NumberFormat(language || "en", { style: "unit", unit, unitDisplay: unit === "byte" ? "long" : "short", maximumFractionDigits: 1 }).format(size);
-}
 
 export const formatSize = (bytes: number, { language }: RequestStrings) => formatBytes(bytes, language);

@@ -54,9 +54,9 @@ test("each refusal is said in words", () => {
   const winner = { decision: "reject", responder: "bob", at: "2026-01-02T10:00:00Z" };
   const why = (code: string, more = {}) => toBulkStatus(aRequest({}), problem(code, more), en).why;
   expect(why("final", { winner })).toContain("rejected by bob");
-  expect(why("final")).toBe("it is so");
+  expect(why("final")).toBe(`${en.texts.problems.final} (it is so)`);
   expect(why("digest_mismatch")).toBe(en.bulk.changed);
-  expect(why("invalid", { errors: [{ field: "note", message: "too short" }] })).toBe("it is so; note: too short");
+  expect(why("invalid", { errors: [{ field: "note", message: "too short" }] })).toBe("note: too short");
   expect(toBulkStatus(aRequest({}), { id: "r1", status: 200 }, en)).toEqual({ state: "decided" });
 });
 

@@ -1,8 +1,10 @@
+import { ProblemError } from "../api/call";
 import type { BulkItem, BulkOutcome, Decision, Request, Session } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { decisionRefusal } from "../request/assignment";
 import { answerOf, fieldsOf, initialValues } from "../form/values";
 import type { Strings } from "../strings";
+import { explain } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 
 export type BulkDecision = Extract<Decision, "approve" | "reject">;
@@ -64,9 +66,8 @@ export function toBatches(items: readonly BulkItem[]): BulkItem[][] {
 export function toBulkStatus(request: Request, { status, problem }: BulkOutcome, strings: Strings): BulkStatus {
   if (status === 200) return { state: "decided" };
   const { version } = request;
-  const { code, detail, winner, errors } = problem ?? {};
+  const { code, winner } = problem ?? {};
   if (code === "digest_mismatch") return { state: "skipped", why: strings.bulk.changed, version };
   const outcome = code === "final" && winner ? outcomeOf(request, winner, strings) : null;
-  const text = [detail, ...(errors ?? []).map(({ field, message }) => `${field}: ${message}`)].filter(Boolean).join("; ");
-  return { state: "skipped", why: outcome ?? visible(text || `HTTP ${status}`), version };
+  return { state: "skipped", why: outcome ?? explain(new ProblemError(status, problem ?? {}), strings), version };
 }

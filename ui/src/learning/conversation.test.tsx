@@ -159,7 +159,7 @@ test("another question can be asked while proposals wait", async () => {
 test("a question that did not arrive is said so, and stays to be sent again", async () => {
   const user = userEvent.setup();
   server.conversation = aConversation({});
-  server.refusal = [503, { code: "busy" }];
+  server.refusal = [503, { code: "unavailable" }];
   show(<LearningPage id="learn-1" />);
   await screen.findByTestId("answer");
   await user.type(screen.getByTestId("message-box"), "And oak?");

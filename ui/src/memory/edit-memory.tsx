@@ -7,6 +7,7 @@ import { answerOf, isObject, messageAt, missingFields, type Values } from "../fo
 import { FormFields } from "../form/form-fields";
 import { JsonInput } from "../form/value-editor";
 import { renderedFields } from "../form/schema-field";
+import { fieldText } from "../strings/catalogue";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
@@ -24,7 +25,8 @@ function useMemoryForm(memory: Memory, onDone: () => void) {
   const [savedAt] = useState(memory.edited_at ?? memory.answered_at);
   const { mutate, isPending, error } = useEditMemory(memory.id, savedAt);
   const data: JsonObject | undefined = fields.length > 0 ? answerOf(fields, values) : isObject(json) ? json : undefined;
-  const serverProblems = error instanceof ProblemError ? error.errors : [];
+  const faults = error instanceof ProblemError ? error.errors : [];
+  const serverProblems = faults.map((fault) => ({ field: fault.field, message: fieldText(fault, strings) }));
   const save = () => {
     const missingProblems = missingFields(fields, values).map((field) => ({ field, message: strings.requiredField }));
     setEmpty(missingProblems);

@@ -9,7 +9,7 @@ import { JsonValue } from "../widgets/agent-text";
 import { useKeys } from "../widgets/keys";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
-import { translateGateText } from "./finish-gate";
+import { translated } from "../strings/catalogue";
 
 const showRestKey = "o";
 
@@ -75,7 +75,7 @@ function agentTextOf(request: Request, strings: Strings): { summary?: string; re
   }
   if (kind !== "finish") return { rest: withoutAssistantKeys(context) };
   const { task: _shownAsFact, summary, ...others } = context;
-  const rest = typeof others.reason === "string" ? { ...others, reason: translateGateText(others.reason, request, strings) } : others;
+  const rest = typeof others.reason === "string" ? { ...others, reason: translated(others.reason, request.wording, "reason", strings) } : others;
   return typeof summary === "string" ? { summary, rest } : { rest: { ...rest, ...(summary !== undefined && { summary }) } };
 }
 
@@ -92,7 +92,7 @@ export function AgentContext({ request }: { request: Request }) {
       {request.display && request.display.length > 0 && <Suspense fallback={<Loading />}><DisplayBlocks blocks={request.display} /></Suspense>}
       {summary && <CollapsibleText {...expansion} testId="summary" label={strings.summary}><Prose text={summary} /></CollapsibleText>}
       {request.description && (
-        <CollapsibleText {...expansion} testId="agent-words" label={strings.agentText}><Prose text={translateGateText(request.description, request, strings)} /></CollapsibleText>
+        <CollapsibleText {...expansion} testId="agent-words" label={strings.agentText}><Prose text={translated(request.description, request.wording, "description", strings)} /></CollapsibleText>
       )}
       {Object.keys(rest).length > 0 && <CollapsibleText {...expansion} testId="context" label={strings.context}><JsonValue value={rest} /></CollapsibleText>}
       {request.fallback && request.status === "pending" && (

@@ -76,7 +76,7 @@ test("a file is sent at once, and the answer says what the server said of it", a
 });
 
 test.each([
-  [422, { errors: [{ field: "receipt", message: "is text/plain by its content: send image/*" }] }, "This kind of file is not accepted here."],
+  [422, { errors: [{ field: "receipt", message: "is text/plain by its content: send image/*", code: "file_type", params: {} }] }, "This kind of file is not accepted here."],
   [413, { code: "too_large", detail: "the body is over 9 bytes" }, "This file is too large."],
   [409, { code: "final" }, "Someone else answered first. Your answer was not sent"],
   [404, { code: "not_found" }, "You can no longer decide this"],

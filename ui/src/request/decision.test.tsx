@@ -35,7 +35,7 @@ test("an agent's description is Markdown: no HTML, no image, and a link says whe
 });
 
 test("the server's field errors stand at their fields and the typed text stays", async () => {
-  const errors = [{ field: "note", message: "has 2 characters, at least 5 are needed: write more" }, { field: "", message: "odd as a whole" }];
+  const errors = [{ field: "note", message: "has 2 characters, at least 5 are needed: write more", code: "too_short", params: { length: 2, min: 5 } }, { field: "", message: "odd as a whole" }];
   const { user } = open(aRequest({ kind: "form", form: note }), [422, { title: "invalid", errors }]);
   await user.type(await screen.findByLabelText("Note"), "hm");
   await user.click(await button("decide-approve"));

@@ -1,13 +1,13 @@
 import { Progress, Tag, theme } from "antd";
 import { useEffect, useRef } from "react";
 import type { Request } from "../api/types";
+import { translated } from "../strings/catalogue";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
 import { Link, threadPagePath } from "../widgets/router";
 import { Countdown, RelativeTime, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName, isThreadActor, namesOf, useClaimant } from "./assignment";
-import { translateGateText } from "./finish-gate";
 import { isFullyErased } from "./outcome";
 
 const lateFraction = 0.2;
@@ -63,7 +63,7 @@ export function RequestHeader({ id, request, focus, threadLink }: RequestHeaderP
   const names = namesOf(request, strings);
   return (
     <header className="heading">
-      <h2 ref={title} id={id} tabIndex={-1}><AgentText text={isFullyErased(request) ? strings.erasedTitle : translateGateText(request.title, request, strings)} /></h2>
+      <h2 ref={title} id={id} tabIndex={-1}><AgentText text={isFullyErased(request) ? strings.erasedTitle : translated(request.title, request.wording, "title", strings)} /></h2>
       <Deadline request={request} />
       <div className="meta">
         <Tag variant="outlined">{strings.kinds[request.kind]}</Tag>

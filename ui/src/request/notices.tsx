@@ -2,26 +2,22 @@ import { Alert, Button } from "antd";
 import { useEffect, useState } from "react";
 import { ProblemError } from "../api/call";
 import type { Erased, Request } from "../api/types";
+import { problemText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
+import { detailOf } from "../widgets/problem";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName } from "./assignment";
 import { dropAllDrafts, removeDraft, unsentDrafts, useOwner } from "./draft-store";
 
-type Refusal = Exclude<keyof RequestStrings["refusals"], "claimed">;
-const byCode: Record<string, Refusal> = { final: "alreadyAnswered", conflict: "busy" };
-const byStatus: Record<number, Refusal> = {
-  0: "offline", 403: "notAllowed", 404: "notAllowed", 422: "invalid", 429: "tooMany", 503: "busy",
-};
-/** Statuses that our own text explains fully; for others the server's text is shown too. */
-const selfExplanatory = new Set([0, 403, 404, 429, 503]);
+/** Statuses that the text of their code explains fully; for others English has the server's detail too. */
+const selfExplanatory = new Set([0, 401, 403, 404, 409, 429, 503]);
 
-function messageOf(error: ProblemError, claimant: string | null, strings: RequestStrings): string {
-  const { refusals } = strings;
-  if (error.code === "digest_mismatch") return strings.digestMismatch;
-  if (error.code === "claimed") return claimant ? refusals.claimed(visible(claimant)) : refusals.claimedByOther;
-  return refusals[byCode[error.code ?? ""] ?? byStatus[error.status] ?? "failed"];
+function messageOf(error: Error, claimant: string | null, strings: RequestStrings): string {
+  if (!(error instanceof ProblemError)) return strings.texts.decision.failed;
+  if (error.code === "claimed" && claimant) return strings.texts.problems.claimed_by.replace("{name}", () => visible(claimant));
+  return problemText(error, strings, true);
 }
 
 interface RefusalAlertProps {
@@ -35,13 +31,13 @@ export function RefusalAlert({ error, retry, claimant = null }: RefusalAlertProp
   const strings = useRequestStrings();
   if (!error) return null;
   const isProblem = error instanceof ProblemError;
-  const isPlain = isProblem && (selfExplanatory.has(error.status) || error.status === 409);
+  const isPlain = isProblem && selfExplanatory.has(error.status);
   const isWorthRetry = !isProblem || error.status === 0 || error.status === 429 || error.status >= 500;
   return (
     <Alert
       type="error" showIcon data-testid="error" role="alert"
-      title={isProblem ? messageOf(error, claimant, strings) : strings.refusals.failed}
-      description={isPlain ? undefined : visible(error.message)}
+      title={messageOf(error, claimant, strings)}
+      description={isPlain ? undefined : detailOf(error, strings)}
       action={retry && isWorthRetry && (
         <Button size="small" onClick={retry} data-testid="retry">{strings.retry}</Button>
       )}

@@ -4,7 +4,7 @@ import type { Strings } from "../strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName } from "./assignment";
-import { translateGateText } from "./finish-gate";
+import { cancelReason, translated } from "../strings/catalogue";
 
 /** Return the label of a decision that was made; decisions at the finish gate have their own labels. */
 export const decisionLabel = (kind: Request["kind"], decision: Decision, strings: Strings) =>
@@ -29,8 +29,7 @@ export function outcomeOf(request: Request, winner: Winner | null, strings: Stri
 /** Return why a request was cancelled: known reasons translated, a person's reason as written. */
 export function reasonOf(reason: string, strings: Strings): string {
   if (reason === "superseded") return strings.superseded;
-  if (reason === "the run failed") return strings.runFailed;
-  return visible(reason.replace(/^the thread was cancelled/, strings.threadCancelled));
+  return visible(cancelReason(reason, strings));
 }
 
 /** Return whether the whole request was erased, and not only one person's part of it. */
@@ -38,4 +37,4 @@ export const isFullyErased = ({ erased }: Request) => Boolean(erased && erased.r
 
 /** Return the title to show; the title of an erased request is not an agent's text. */
 export const titleOf = (request: Request, strings: Strings) =>
-  (isFullyErased(request) ? strings.erasedTitle : visible(translateGateText(request.title, request, strings)));
+  (isFullyErased(request) ? strings.erasedTitle : visible(translated(request.title, request.wording, "title", strings)));

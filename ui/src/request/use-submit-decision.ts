@@ -1,18 +1,18 @@
 import { useRef, useState } from "react";
-import { isStatus, type FieldProblem, type Winner } from "../api/call";
+import { isStatus, type FieldFault, type FieldProblem, type Winner } from "../api/call";
 import { useRespond } from "../api/requests";
 import type { Decision, Request } from "../api/types";
-import { translateFieldMessage } from "../form/field-messages";
 import { renderedFields } from "../form/schema-field";
+import { fieldText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { answerFor, findLocalProblems, type Draft } from "./draft";
 
 /** Translate the server's field errors and map `data.NAME` to the rendered field NAME. */
-function atFields(request: Request, problems: FieldProblem[], strings: RequestStrings): FieldProblem[] {
+function atFields(request: Request, faults: FieldFault[], strings: RequestStrings): FieldProblem[] {
   const names = request.form ? [] : renderedFields(request).map((field) => `data.${field.name}`);
   const isDrawn = (field: string) => names.some((name) => field === name || field.startsWith(`${name}.`));
   const nameOf = (field: string) => (isDrawn(field) ? field.slice("data.".length) : field);
-  return problems.map(({ field, message }) => ({ field: nameOf(field), message: translateFieldMessage(message, strings) }));
+  return faults.map((fault) => ({ field: nameOf(fault.field), message: fieldText(fault, strings) }));
 }
 
 export interface DecisionState {

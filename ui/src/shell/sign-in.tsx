@@ -20,7 +20,7 @@ export function SignIn({ error }: { error: Error | null }) {
     <main className="sign-in">
       <Card title={strings.signInTitle} data-testid="sign-in">
         <p>{strings.signInHint}</p>
-        {error && <Problem error={error} {...(refused && { title: isAgent ? strings.agentTokenRefused : strings.linkExpired })} />}
+        {error && <Problem error={error} {...(refused && { title: isAgent ? strings.texts.problems.agent_session : strings.linkExpired })} />}
         {hasProvider && <Button type="primary" block href={providerAddress()} data-testid="provider">{strings.signInWithProvider}</Button>}
         <label htmlFor={id}>{strings.token}</label>
         <Input.Password

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
-import { isStatus, type FieldProblem } from "../api/call";
+import { isStatus, type FieldFault, type FieldProblem } from "../api/call";
 import { useStartRun } from "../api/threads";
 import type { Agent } from "../api/types";
 import { initialValues, type Values } from "../form/values";
-import { useStrings } from "../strings";
+import { useStrings, type Strings } from "../strings";
+import { fieldText } from "../strings/catalogue";
 import { go, threadPagePath } from "../widgets/router";
 import { inputOf, inputProblems } from "./input-checks";
 import { inputFields, WHOLE_INPUT } from "./input-form";
@@ -17,8 +18,9 @@ function randomPart(): string {
 }
 
 /** Map the server's field paths to the form's fields. */
-function atFields(problems: FieldProblem[]): FieldProblem[] {
-  return problems.map(({ field, message }) => ({ field: field === "input" ? WHOLE_INPUT : field.replace(/^input\./, ""), message }));
+function atFields(faults: FieldFault[], strings: Strings): FieldProblem[] {
+  return faults.map((fault) => (
+    { field: fault.field === "input" ? WHOLE_INPUT : fault.field.replace(/^input\./, ""), message: fieldText(fault, strings) }));
 }
 
 /** Focus the first invalid field after each refusal. */
@@ -49,7 +51,7 @@ export function useStart(agent: Agent) {
 
   const onError = (error: Error) => {
     if (isStatus(error, 409)) refuse([{ field: NAME, message: strings.nameTaken }]);
-    if (isStatus(error, 422)) refuse(atFields(error.errors));
+    if (isStatus(error, 422)) refuse(atFields(error.errors, strings));
   };
   const start = (event: FormEvent) => {
     event.preventDefault();

@@ -1,20 +1,25 @@
 import { Alert, Button } from "antd";
 import type { ReactNode } from "react";
-import { ProblemError } from "../api/call";
+import { LocalError, ProblemError } from "../api/call";
 import { useStrings, type Strings } from "../strings";
+import { fieldText, problemText } from "../strings/catalogue";
 import { visible } from "./visible";
 
-type ProblemText = Exclude<keyof Strings["problems"], "refused">;
-/** Statuses that our own text explains fully; for others the server's text is shown too. */
-const textByStatus: Record<number, ProblemText> = { 403: "forbidden", 404: "notFound", 429: "tooMany", 503: "busy" };
+/** Statuses that the text of their code explains fully; for others English has the server's detail too. */
+const selfExplanatory = new Set([0, 401, 403, 404, 429]);
+
+/** Return the server's detail for a developer, who reads English; the details of other errors are in English too. */
+export const detailOf = (error: Error, { language }: Strings) =>
+  (language === "en" || error instanceof LocalError ? visible(error.message) : undefined);
 
 export function explain(error: unknown, strings: Strings): string {
-  if (!(error instanceof ProblemError)) return visible(error instanceof Error ? error.message : String(error));
-  const { problems, unreachable } = strings;
-  if (error.status === 0) return unreachable;
+  if (!(error instanceof ProblemError)) return (error instanceof Error && detailOf(error, strings)) || strings.texts.problems.failed;
   if (error.reasons.length > 0) return [...new Set(error.reasons)].map(visible).join(" · ");
-  const textKey = textByStatus[error.status] ?? (error.status >= 500 ? "failed" : undefined);
-  return textKey ? problems[textKey] : problems.refused(visible(error.message));
+  const fields = error.errors.map((fault) => visible(fault.field ? `${fault.field}: ${fieldText(fault, strings)}` : fieldText(fault, strings)));
+  if (fields.length > 0) return fields.join(" · ");
+  const detail = error.status < 500 && !selfExplanatory.has(error.status) && detailOf(error, strings);
+  const text = problemText(error, strings);
+  return detail ? `${text} (${detail})` : text;
 }
 
 interface ProblemProps {

@@ -156,7 +156,7 @@ def form_of(arguments: Any) -> Form:
     try:
         return Form.parse({"fields": arguments})
     except InvalidError as error:
-        errors = [FieldError(each.field.removeprefix("form."), each.message) for each in error.errors]
+        errors = [each._replace(field=each.field.removeprefix("form.")) for each in error.errors]
         raise InvalidError(errors) from error
 
 

@@ -16,13 +16,14 @@ from langgraph.managed.is_last_step import RemainingStepsManager
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from ringi.domain.ask import Decision, Kind
+from ringi.base.texts import Sentence, sentences_text
+from ringi.domain.ask import Ask, Decision, Kind, Wording, parse_body
 from ringi.domain.response import Response
 from ringi.errors import NotFinishedError, SettingError
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.finish_words import TextDecision, parse_decision
 from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watch
-from ringi.integrations.langgraph import ask
+from ringi.integrations.langgraph import ask_question
 from ringi.runs.model_form import clean_text
 
 CHANGES = {
@@ -30,7 +31,6 @@ CHANGES = {
     "anew": "- {by} completed the task “{task}” and began “{next}” with its hand-over.",
     "reject": "- {by} sent it on: {message}",
 }
-HOW_TO = "Say yes (y, はい, 是) to complete, or update (u, 更新) for another task."
 Note = dict[str, str]
 Update = dict[str, Any]
 RESERVED_STEPS = 12
@@ -39,6 +39,12 @@ STREAM_MODES = ("values", "custom")
 """The stream modes read from a delegate: its state, and its progress events."""
 LONGEST = 20_000
 """Maximum characters of a text that people are shown."""
+MAX_TITLE, MAX_QUOTE = 500, 19_000
+STEP_LIMIT = Sentence(code="step_limit")
+UNDECIDED = {
+    "cancelled": Sentence(code="undecided_cancelled"),
+    "expired": Sentence(code="undecided_expired"),
+}
 
 
 def append_notes(before: list[Note] | None, more: list[Note]) -> list[Note]:
@@ -110,7 +116,7 @@ class FinishGate(AgentMiddleware[FinishState, Any, Any]):
             return {"jump_to": "end"}
         if state["remaining_steps"] > RESERVED_STEPS or not asks():
             return None
-        return {"jump_to": "end", "finish_notes": [{"reason": "the limit of steps of one run was reached"}]}
+        return {"jump_to": "end", "finish_notes": [{"reason": sentences_text([STEP_LIMIT])}]}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -176,17 +182,21 @@ class GateQuestion:
     def verdict(self) -> Verdict:
         """Return the decision, or raise `NotFinishedError`."""
         decisions: tuple[Decision, ...] = ("approve", "reject", "respond") if self._is_last else get_args(Decision)
-        limit = f"It was sent on {self._max_rounds} times: complete it, or reject it for good." if self._is_last else ""
-        verdict, unclear = None, ""
+        limit = [Sentence(code="round_limit", params={"rounds": self._max_rounds})] if self._is_last else []
+        verdict, unclear = None, list[Sentence]()
         while not verdict:
-            response = self._asked(self._title(), "\n\n".join(filter(None, [unclear, limit])), "finish", decisions)
+            response = self._asked(self._title(), [*unclear, *limit], "finish", decisions)
             verdict = self._verdict(response)
-            unclear = f"“{response.message or ''}” is no decision here. {HOW_TO}"
+            unclear = [Sentence(code="unclear", params={"answer": clipped(response.message or "")[:MAX_QUOTE]})]
         return verdict
 
-    def _title(self) -> str:
-        how = "Stopped before its end" if "reason" in self._context else "Is this finished"
-        return f"{how}: {' '.join(self._context['task'].split()) or 'a task without words'}"[:500]
+    def _title(self) -> Sentence:
+        is_stopped, task = "reason" in self._context, " ".join(self._context["task"].split())
+        if not task:
+            return Sentence(code="stopped_untitled") if is_stopped else Sentence(code="finished_untitled")
+        title = Sentence(code="stopped") if is_stopped else Sentence(code="finished")
+        used = len(sentences_text([title.model_copy(update={"params": {"task": ""}})]))
+        return title.model_copy(update={"params": {"task": task[: MAX_TITLE - used]}})
 
     def _verdict(self, response: Response) -> Verdict | None:
         if response.decision == "reject":
@@ -212,20 +222,30 @@ class GateQuestion:
         return Verdict("anew", by, next=task) if self._is_completed_first(task) else None
 
     def _new_task(self) -> str:
-        response = self._asked("What is the new task?", "", "question", ("respond", "reject"))
+        response = self._asked(Sentence(code="new_task"), [], "question", ("respond", "reject"))
         return (response.message or "").strip() if response.decision == "respond" else ""
 
     def _is_completed_first(self, task: str) -> bool:
-        hint = f"Then this begins, with nothing but its hand-over:\n\n{task}"
-        response = self._asked("Is the task before completed?", hint, "finish", ("approve", "reject", "respond"))
+        hint = Sentence(code="next_task", params={"task": clipped(task)[:MAX_QUOTE]})
+        response = self._asked(Sentence(code="previous_task"), [hint], "finish", ("approve", "reject", "respond"))
         return decision_in(response).decision == "complete"
 
-    def _asked(self, title: str, hint: str, kind: Kind, decisions: Sequence[Decision]) -> Response:
+    def _asked(self, title: Sentence, hints: Sequence[Sentence], kind: Kind, decisions: Sequence[Decision]) -> Response:
+        reason = (STEP_LIMIT,) if self._context.get("reason") == sentences_text([STEP_LIMIT]) else ()
         while True:
-            request = ask(title, kind=kind, description=clipped(hint) or None, context=self._context, allowed=decisions)
+            wording = Wording(title=(title,), description=tuple(hints), reason=reason)
+            question = {
+                **{
+                    "title": sentences_text([title]),
+                    "kind": kind,
+                    "description": clipped(sentences_text(hints)) or None,
+                },
+                **{"context": self._context, "allowed": decisions, "wording": wording},
+            }
+            request = ask_question(parse_body(Ask, question))
             if request.response:
                 return request.response
-            hint = f"Nobody decided: the question before this one was {request.status}."
+            hints = [UNDECIDED[request.status]]
 
 
 def decision_in(response: Response) -> TextDecision:

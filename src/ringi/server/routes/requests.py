@@ -220,7 +220,7 @@ class RequestRoutes:
         caller = self._decider(http)
         to = parse_body(Reassign, await self._body(http))
         if not to.assignee and not to.candidate_groups:
-            raise InvalidError.of("assignee", "give an assignee or candidate_groups")
+            raise InvalidError.of("assignee", "give an assignee or candidate_groups", "assignee_required")
         inbox = self._inbox(caller, require_answerable)
         request = await inbox.reassign(id_of(http), caller.name, assignee=to.assignee, groups=to.candidate_groups)
         return json_response(request_json(request))

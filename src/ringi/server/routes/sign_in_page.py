@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from logging import getLogger
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import HTMLResponse
 from starlette.responses import Response as HttpResponse
 
+from ringi.base.texts import code_of
 from ringi.errors import RingiError
 from ringi.server.auth.authenticator import base_of
 from ringi.server.language import language_for
 from ringi.server.problems import response_of
 from ringi.server.refusals import AccessDeniedError, ProviderError
+
+log = getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -39,16 +43,16 @@ TEXTS = {
     ),
     "ja": PageTexts(
         title="サインインしていません",
-        failed="サインインできませんでした。もう一度お試しください。解決しない場合は、下の文を管理者に伝えてください。",
-        stranger="このアカウントでは Ringi を利用できません。下の文を添えて、管理者に利用を申請してください。",
+        failed="サインインできませんでした。もう一度お試しください。解決しない場合は、下のコードと時刻を管理者に伝えてください。",
+        stranger="このアカウントでは Ringi を利用できません。下のコードを添えて、管理者に利用を申請してください。",
         unavailable="組織のサインインに接続できません。しばらくしてからもう一度お試しください。",
         again="もう一度試す",
         back="Ringi に戻る",
     ),
     "zh": PageTexts(
         title="您尚未登录",
-        failed="登录未成功，请重试。如果仍然失败，请将下面的文字告知管理员。",
-        stranger="您的账号无权使用 Ringi。请向管理员申请权限，并提供下面的文字。",
+        failed="登录未成功，请重试。如果仍然失败，请将下面的代码和时间告知管理员。",
+        stranger="您的账号无权使用 Ringi。请向管理员申请权限，并提供下面的代码。",
         unavailable="无法连接组织的登录服务，请稍后重试。",
         again="重试",
         back="返回 Ringi",
@@ -70,11 +74,14 @@ def wants_page(http: HttpRequest) -> bool:
 
 
 def error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpResponse:
-    """Return the page for an error; the provider's message is escaped as text."""
+    """Return the page for an error; the provider's message is escaped as text, and only in English."""
     language, base, problem = language_for(http.scope), base_of(http.scope), response_of(error)
     page = TEXTS[language]
     why = {AccessDeniedError: page.stranger, ProviderError: page.unavailable}.get(type(error), page.failed)
-    values = {"title": page.title, "why": why, "detail": str(error), "again": page.again, "back": page.back}
+    # The detail is in English: other readers get its code, and the administrator finds the detail in the log.
+    log.warning("sign-in failed (%s): %s", code_of(error), error)
+    detail = str(error) if language == "en" else code_of(error)
+    values = {"title": page.title, "why": why, "detail": detail, "again": page.again, "back": page.back}
     links = {"language": language, "again_at": f"{base}{again_at}", "back_at": f"{base}/"}
     escaped = {name: escape(text) for name, text in {**values, **links}.items()}
     headers = {name: value for name, value in problem.headers.items() if name == "retry-after"}

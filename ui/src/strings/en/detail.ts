@@ -7,11 +7,6 @@ const finishDecisions: Record<Decision, string> = {
   approve: "Complete", edit: "Change the task", reject: "Not finished", respond: "Answer in words",
 };
 
-/** Readable names of the JSON types. */
-const types: Record<string, string> = {
-  integer: "a whole number", number: "a number", string: "text", boolean: "true or false", array: "a list", object: "an object", null: "nothing",
-};
-
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
   decisions, finishDecisions,
@@ -35,43 +30,6 @@ export const detail = {
   priority: { low: "low", normal: "normal", high: "high priority", urgent: "urgent" },
   attention: "This request needs attention",
 
-  fieldMessages: {
-    required: "Please fill this in.",
-    tooShort: (has: string, least: string) => `${has} characters: write at least ${least}.`,
-    tooLong: (has: string, most: string) => `${has} characters: write at most ${most}.`,
-    belowMinimum: (min: string) => `Give at least ${min}.`,
-    aboveMaximum: (max: string) => `Give at most ${max}.`,
-    notMultipleOfStep: (step: string) => `Use steps of ${step}.`,
-    tooEarly: (min: string) => `Choose ${min} or later.`,
-    tooLate: (max: string) => `Choose ${max} or earlier.`,
-    invalidDay: "This day does not exist.",
-    invalidDateTime: "This is not a valid time. Give day, time and zone, such as 2026-11-24T09:30:00+09:00.",
-    invalidOption: "This is not one of the options.",
-    duplicateOption: "Choose each option once.",
-    tooLarge: "This number is too large to be stored exactly.",
-    nulCharacter: "Remove the invisible NUL character.",
-    fileSize: (most: string) => `Attach a file that is not empty and not over ${most}.`,
-    fileType: "This kind of file is not accepted here.",
-    reattachFile: "Attach the file again.",
-    imageTooLarge: "This image has too many pixels: attach a smaller one.",
-    tooManyFiles: "This request accepts no more files.",
-    invalidUnicode: "Remove the broken characters.",
-    mustBeGreater: (min: string) => `Give more than ${min}.`,
-    mustBeLess: (max: string) => `Give less than ${max}.`,
-    minimumLength: (least: string) => `Write at least ${least} characters.`,
-    maximumLength: (most: string) => `Write at most ${most} characters.`,
-    patternMismatch: (pattern: string) => `This must match the pattern ${pattern}`,
-    onlyAccepted: (value: string) => `Only ${value} is accepted here.`,
-    wrongType: (kinds: string[]) => `Give ${kinds.map((kind) => types[kind] ?? kind).join(" or ")}.`,
-    wrongFormat: (format: string) => `This is not valid (${format}).`,
-    tooFewItems: (least: string) => `Give at least ${least} entries.`,
-    tooManyItems: (most: string) => `Give at most ${most} entries.`,
-    unexpectedValue: "This is not expected here: remove it.",
-    messageRequired: "Please write an answer.",
-    taskRequired: "Please enter the new task.",
-    valueTooLarge: "This is too large: shorten it.",
-    valueNotAccepted: "This value is not accepted here.",
-  },
   yes: "Yes",
   no: "No",
   notSet: "not set",
@@ -139,17 +97,6 @@ export const detail = {
   otherClaimNotice: (name: string, until: string | null) =>
     until ? `${name} has claimed this until ${until}. Only they can decide it until then.` : `${name} has claimed this. Only they can decide it now.`,
 
-  refusals: {
-    offline: "The server cannot be reached. What you typed is kept; sending it again is safe.",
-    busy: "The server is too busy. Nothing was decided: try again in a moment.",
-    tooMany: "Too many requests. Wait a moment, then try again",
-    notAllowed: "You can no longer decide this",
-    claimed: (name: string) => `${name} has claimed this request. Nothing was decided.`,
-    claimedByOther: "Somebody else has claimed this request. Nothing was decided.",
-    alreadyAnswered: "Someone else answered first. Your answer was not sent",
-    invalid: "The server did not accept this. Nothing was decided.",
-    failed: "The server failed. What you typed is kept; sending it again is safe.",
-  },
   requestNotVisible: "You can't see this request. It was reassigned, or it never existed",
   goToInbox: "Go to the inbox",
 
@@ -159,7 +106,6 @@ export const detail = {
   discard: "Discard",
 
   answeredElsewhere: "Already answered. Your text is kept so you can copy it",
-  digestMismatch: "The request changed since you saw it. Read it again, then decide.",
   decision: "Decision",
   answer: "Answer",
   message: "Message",

@@ -1,3 +1,4 @@
+import texts from "../../../../src/ringi/base/texts/en.json";
 import type { Assistant } from "./assistant";
 import type { Chat } from "./chat";
 import type { Detail } from "./detail";
@@ -8,7 +9,7 @@ import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
-export const en = { ...shell, ...inbox, ...request, ...thread };
+export const en = { ...shell, ...inbox, ...request, ...thread, texts };
 
 /** The strings of one language. English loads the optional sections with their pages; other languages include them. */
 export type Strings = typeof en & { detail?: Detail; chat?: Chat; memory?: Memory; assistant?: Assistant; learning?: Learning };

@@ -35,18 +35,4 @@ export const request = {
   expiredUnanswered: "expired: nobody answered in time",
   cancelledBecause: (reason: string) => `cancelled: ${reason}`,
   superseded: "replaced by a newer question",
-  threadCancelled: "the run was stopped",
-  gate: {
-    learnTitle: (what: string) => `Learn: “${what}”`,
-    finishQuestion: (task: string) => `Is this finished: ${task}`,
-    stopped: (task: string) => `Stopped before its end: ${task}`,
-    emptyTask: "a task without words",
-    newTask: "What is the new task?",
-    previousTaskQuestion: "Is the task before completed?",
-    unclearAnswer: (answer: string) => `“${answer}” is no decision here. Say yes (y, はい, 是) to complete, or update (u, 更新) for another task.`,
-    roundLimit: (times: string) => `It was sent on ${times} times: complete it, or reject it for good.`,
-    previousUndecided: "Nobody decided the question before this one.",
-    nextTaskTitle: "Then this begins, with nothing but its hand-over:",
-    stepLimit: "the limit of steps of one run was reached",
-  },
 };

@@ -29,20 +29,10 @@ export const shell = {
   more: "Show more",
   notFound: "There is no page at this address. Check it, or go to your inbox.",
   serverNotResponding: "The server has not answered yet. This page keeps waiting. If nothing appears, check your connection or contact the administrator.",
-  unreachable: "The server cannot be reached. Nothing on this page was lost. Try again when the server is back.",
-  problems: {
-    forbidden: "You are not allowed to do this. Nothing was changed.",
-    notFound: "This doesn't exist, or you can't see it.",
-    tooMany: "Too many requests. Wait a moment, then try again",
-    busy: "The server is busy. Try again in a moment.",
-    failed: "The server failed. Try again. If it keeps failing, contact the administrator.",
-    refused: (words: string) => `The server did not accept this: ${words}`,
-  },
 
   signInTitle: "Sign in to Ringi",
   signInHint: "Open a link from `ringi link`, or paste a token here.",
   linkExpired: "This link has expired. Open the latest link printed by `ringi`",
-  agentTokenRefused: "An agent's token cannot sign in here. Use a link from `ringi link`, or a person's token.",
   replaceTitle: "Sign in as somebody else?",
   replaceWarning: (current: string, other: string, isAdmin: boolean) =>
     `You are signed in as ${current}. The link that you opened signs in ${other}${isAdmin ? ", an administrator" : ""}. Your decisions would then carry that name. Continue only if you expected this link.`,

@@ -8,11 +8,6 @@ const finishDecisions: Record<Decision, string> = {
   approve: "完了する", edit: "タスクを変更", reject: "まだ終わっていない", respond: "言葉で答える",
 };
 
-/** Readable names of the JSON types. */
-const types: Record<string, string> = {
-  integer: "整数", number: "数値", string: "文字列", boolean: "真偽値", array: "リスト", object: "オブジェクト", null: "空の値",
-};
-
 export const detail: Detail = {
   decisions, finishDecisions,
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}「${agentLabel}」`,
@@ -35,43 +30,6 @@ export const detail: Detail = {
   priority: { low: "低", normal: "通常", high: "優先度 高", urgent: "緊急" },
   attention: "この依頼は確認が必要です",
 
-  fieldMessages: {
-    required: "入力してください。",
-    tooShort: (has: string, least: string) => `現在 ${has} 文字です。${least} 文字以上で入力してください。`,
-    tooLong: (has: string, most: string) => `現在 ${has} 文字です。${most} 文字以内で入力してください。`,
-    belowMinimum: (min: string) => `${min} 以上の値を入力してください。`,
-    aboveMaximum: (max: string) => `${max} 以下の値を入力してください。`,
-    notMultipleOfStep: (step: string) => `${step} 刻みで入力してください。`,
-    tooEarly: (min: string) => `${min} 以降の日付を選んでください。`,
-    tooLate: (max: string) => `${max} 以前の日付を選んでください。`,
-    invalidDay: "存在しない日付です。",
-    invalidDateTime: "日時として正しくありません。2026-11-24T09:30:00+09:00 のように時差を付けて入力してください。",
-    invalidOption: "選択肢にない値です。",
-    duplicateOption: "同じ選択肢は一度だけ選んでください。",
-    tooLarge: "この数値は大きすぎて正確に保存できません。",
-    nulCharacter: "見えない NUL 文字を取り除いてください。",
-    fileSize: (most: string) => `空でなく、${most} 以下のファイルを添付してください。`,
-    fileType: "この種類のファイルは添付できません。",
-    reattachFile: "ファイルをもう一度添付してください。",
-    imageTooLarge: "画像の画素数が多すぎます。小さい画像を添付してください。",
-    tooManyFiles: "この依頼にはこれ以上ファイルを添付できません。",
-    invalidUnicode: "壊れた文字を取り除いてください。",
-    mustBeGreater: (min: string) => `${min} より大きい値を入力してください。`,
-    mustBeLess: (max: string) => `${max} より小さい値を入力してください。`,
-    minimumLength: (least: string) => `${least} 文字以上で入力してください。`,
-    maximumLength: (most: string) => `${most} 文字以内で入力してください。`,
-    patternMismatch: (pattern: string) => `次の形式に合わせてください：${pattern}`,
-    onlyAccepted: (value: string) => `ここでは ${value} だけが使えます。`,
-    wrongType: (kinds: string[]) => `${kinds.map((kind) => types[kind] ?? kind).join("または")}を入力してください。`,
-    wrongFormat: (format: string) => `形式（${format}）が正しくありません。`,
-    tooFewItems: (least: string) => `${least} 件以上指定してください。`,
-    tooManyItems: (most: string) => `${most} 件以内で指定してください。`,
-    unexpectedValue: "ここでは使えない項目です。取り除いてください。",
-    messageRequired: "回答を入力してください。",
-    taskRequired: "新しいタスクを入力してください。",
-    valueTooLarge: "大きすぎます。短くしてください。",
-    valueNotAccepted: "この値はここでは使えません。",
-  },
   yes: "はい",
   no: "いいえ",
   notSet: "未設定",
@@ -81,7 +39,8 @@ export const detail: Detail = {
   answerJson: "回答（JSON）",
   answerFormat: "回答の形式",
   answerText: "文章",
-  invalidJson: (why: string) => `JSON として正しくありません：${why}`,
+  // The browser gives the reason in English.
+  invalidJson: () => "JSON として正しくありません。",
   memoryNotice: (category: string) => `ここで承認した内容は「${category}」として記憶され、今後あなたが始める会話でエージェントが参照します。`,
   cannotBeSent: "このままでは送信できません。",
   chooseFile: "ファイルを選択",
@@ -139,17 +98,6 @@ export const detail: Detail = {
   otherClaimNotice: (name: string, until: string | null) =>
     until ? `${until} まで ${name} さんが対応中です。それまで他の人は判断できません。` : `${name} さんが対応中です。今は他の人は判断できません。`,
 
-  refusals: {
-    offline: "サーバーに接続できません。入力内容は残っています。もう一度送信しても安全です。",
-    busy: "サーバーが混み合っています。まだ何も決まっていません。少し待って再試行してください。",
-    tooMany: "操作が多すぎます。少し待ってから再試行してください",
-    notAllowed: "この依頼はもう判断できません",
-    claimed: (name: string) => `${name} さんが先に対応を始めました。まだ何も決まっていません。`,
-    claimedByOther: "ほかの人が先に対応を始めました。まだ何も決まっていません。",
-    alreadyAnswered: "ほかの人が先に回答しました。あなたの回答は送信されていません",
-    invalid: "サーバーが受け付けませんでした。まだ何も決まっていません。",
-    failed: "サーバーでエラーが起きました。入力内容は残っています。もう一度送信しても安全です。",
-  },
   requestNotVisible: "この依頼は表示できません。担当が変更されたか、存在しません",
   goToInbox: "受信箱へ",
 
@@ -159,7 +107,6 @@ export const detail: Detail = {
   discard: "破棄",
 
   answeredElsewhere: "すでに回答済みです。入力した内容は残っていてコピーできます",
-  digestMismatch: "表示後に依頼の内容が変わりました。読み直してから判断してください。",
   decision: "判断",
   answer: "回答",
   message: "メッセージ",

@@ -1,3 +1,4 @@
+import texts from "../../../../src/ringi/base/texts/ja.json";
 import type { Strings } from "../en";
 import { assistant } from "./assistant";
 import { chat } from "./chat";
@@ -9,4 +10,4 @@ import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
-export const ja: Strings = { ...shell, ...inbox, ...request, ...thread, detail, chat, memory, assistant, learning };
+export const ja: Strings = { ...shell, ...inbox, ...request, ...thread, texts, detail, chat, memory, assistant, learning };

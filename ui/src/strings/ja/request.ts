@@ -33,18 +33,4 @@ export const request: typeof en = {
   expiredUnanswered: "期限切れ：時間内に回答がありませんでした",
   cancelledBecause: (reason: string) => `取り消し：${reason}`,
   superseded: "新しい質問に置き換わりました",
-  threadCancelled: "実行が停止されました",
-  gate: {
-    learnTitle: (what: string) => `学習：「${what}」`,
-    finishQuestion: (task: string) => `完了してよいですか：${task}`,
-    stopped: (task: string) => `途中で止まりました：${task}`,
-    emptyTask: "内容のないタスク",
-    newTask: "新しいタスクは何ですか？",
-    previousTaskQuestion: "これまでのタスクは完了ですか？",
-    unclearAnswer: (answer: string) => `「${answer}」では決定になりません。完了なら「はい」（yes、y、是）、別のタスクにするなら「更新」（update、u）と答えてください。`,
-    roundLimit: (times: string) => `すでに ${times} 回続行されました。完了するか、最終的に却下してください。`,
-    previousUndecided: "前の質問には誰も決定しませんでした。",
-    nextTaskTitle: "その後、引き継ぎ事項だけを渡して次のタスクを始めます：",
-    stepLimit: "1 回の実行のステップ数の上限に達しました",
-  },
 };

@@ -31,20 +31,10 @@ export const shell: typeof en = {
   more: "さらに表示",
   notFound: "このアドレスのページはありません。アドレスを確認するか、受信箱からお進みください。",
   serverNotResponding: "サーバーからまだ応答がありません。このまま待っています。表示されない場合は、接続を確認するか、サーバーの管理者に連絡してください。",
-  unreachable: "サーバーに接続できません。このページの内容は失われていません。復旧したら再試行してください。",
-  problems: {
-    forbidden: "この操作は許可されていません。何も変更されていません。",
-    notFound: "存在しないか、表示する権限がありません。",
-    tooMany: "操作が多すぎます。少し待ってから再試行してください",
-    busy: "サーバーが混み合っています。少し待って再試行してください。",
-    failed: "サーバーでエラーが起きました。再試行しても続く場合は管理者に連絡してください。",
-    refused: (words: string) => `サーバーが受け付けませんでした：${words}`,
-  },
 
   signInTitle: "Ringi にサインイン",
   signInHint: "`ringi link` で作ったリンクを開くか、トークンをここに貼り付けてください。",
   linkExpired: "このリンクは期限切れです。`ringi` が最後に表示したリンクを開いてください",
-  agentTokenRefused: "エージェントのトークンではサインインできません。`ringi link` のリンクか、人のトークンを使ってください。",
   replaceTitle: "別のユーザーとしてサインインしますか？",
   replaceWarning: (current: string, other: string, isAdmin: boolean) =>
     `現在 ${current} としてサインインしています。開いたリンクは ${other}${isAdmin ? "（管理者）" : ""} としてサインインするものです。以後の判断はその名前で記録されます。心当たりのあるリンクの場合だけ続けてください。`,

@@ -8,11 +8,6 @@ const finishDecisions: Record<Decision, string> = {
   approve: "确认完成", edit: "更改任务", reject: "尚未完成", respond: "用文字回答",
 };
 
-/** Readable names of the JSON types. */
-const types: Record<string, string> = {
-  integer: "整数", number: "数字", string: "文本", boolean: "真或假", array: "列表", object: "对象", null: "空值",
-};
-
 export const detail: Detail = {
   decisions, finishDecisions,
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}“${agentLabel}”`,
@@ -35,43 +30,6 @@ export const detail: Detail = {
   priority: { low: "低", normal: "普通", high: "高优先级", urgent: "紧急" },
   attention: "此请求需要关注",
 
-  fieldMessages: {
-    required: "请填写此项。",
-    tooShort: (has: string, least: string) => `目前 ${has} 个字符，至少需要 ${least} 个。`,
-    tooLong: (has: string, most: string) => `目前 ${has} 个字符，最多允许 ${most} 个。`,
-    belowMinimum: (min: string) => `请输入不小于 ${min} 的值。`,
-    aboveMaximum: (max: string) => `请输入不大于 ${max} 的值。`,
-    notMultipleOfStep: (step: string) => `请以 ${step} 为步长。`,
-    tooEarly: (min: string) => `请选择 ${min} 或之后的日期。`,
-    tooLate: (max: string) => `请选择 ${max} 或之前的日期。`,
-    invalidDay: "该日期不存在。",
-    invalidDateTime: "这不是有效的时刻。请填写日期、时间和时区，例如 2026-11-24T09:30:00+09:00。",
-    invalidOption: "不在选项之中。",
-    duplicateOption: "每个选项只能选择一次。",
-    tooLarge: "该数字过大，无法精确保存。",
-    nulCharacter: "请删除不可见的 NUL 字符。",
-    fileSize: (most: string) => `请添加不为空且不超过 ${most} 的文件。`,
-    fileType: "这里不接受这种文件。",
-    reattachFile: "请重新添加文件。",
-    imageTooLarge: "图片像素过多，请添加较小的图片。",
-    tooManyFiles: "此请求不能再添加文件。",
-    invalidUnicode: "请删除损坏的字符。",
-    mustBeGreater: (min: string) => `请输入大于 ${min} 的值。`,
-    mustBeLess: (max: string) => `请输入小于 ${max} 的值。`,
-    minimumLength: (least: string) => `请至少输入 ${least} 个字符。`,
-    maximumLength: (most: string) => `请最多输入 ${most} 个字符。`,
-    patternMismatch: (pattern: string) => `请符合以下格式：${pattern}`,
-    onlyAccepted: (value: string) => `此处只接受 ${value}。`,
-    wrongType: (kinds: string[]) => `请输入${kinds.map((kind) => types[kind] ?? kind).join("或")}。`,
-    wrongFormat: (format: string) => `格式（${format}）不正确。`,
-    tooFewItems: (least: string) => `请至少提供 ${least} 项。`,
-    tooManyItems: (most: string) => `请最多提供 ${most} 项。`,
-    unexpectedValue: "此处不需要此项，请删除。",
-    messageRequired: "请输入回答。",
-    taskRequired: "请输入新任务。",
-    valueTooLarge: "内容过大，请缩短。",
-    valueNotAccepted: "此处不接受该值。",
-  },
   yes: "是",
   no: "否",
   notSet: "未设置",
@@ -81,7 +39,8 @@ export const detail: Detail = {
   answerJson: "回答（JSON）",
   answerFormat: "回答方式",
   answerText: "文字",
-  invalidJson: (why: string) => `不是有效的 JSON：${why}`,
+  // The browser gives the reason in English.
+  invalidJson: () => "不是有效的 JSON。",
   memoryNotice: (category: string) => `您在此批准的内容将记为“${category}”：智能体会在您以后发起的对话中使用。`,
   cannotBeSent: "目前还不能发送。",
   chooseFile: "选择文件",
@@ -139,17 +98,6 @@ export const detail: Detail = {
   otherClaimNotice: (name: string, until: string | null) =>
     until ? `${name} 正在处理，至 ${until} 为止只有此人可以决定。` : `${name} 正在处理，目前只有此人可以决定。`,
 
-  refusals: {
-    offline: "无法连接服务器。您输入的内容已保留，可以放心重新发送。",
-    busy: "服务器繁忙，尚未作出决定。请稍后重试。",
-    tooMany: "操作过多，请稍后重试",
-    notAllowed: "您已无法决定此请求",
-    claimed: (name: string) => `${name} 已抢先处理此请求，尚未作出决定。`,
-    claimedByOther: "其他人已抢先处理此请求，尚未作出决定。",
-    alreadyAnswered: "其他人已先回答，您的回答未发送",
-    invalid: "服务器未接受，尚未作出决定。",
-    failed: "服务器出错。您输入的内容已保留，可以放心重新发送。",
-  },
   requestNotVisible: "您无法查看此请求：它已改派他人，或不存在",
   goToInbox: "前往收件箱",
 
@@ -159,7 +107,6 @@ export const detail: Detail = {
   discard: "丢弃",
 
   answeredElsewhere: "已有人回答。您输入的内容已保留，可以复制",
-  digestMismatch: "在您查看之后请求已变更。请重新阅读后再决定。",
   decision: "决定",
   answer: "回答",
   message: "留言",

@@ -33,18 +33,4 @@ export const request: typeof en = {
   expiredUnanswered: "已过期：无人及时回答",
   cancelledBecause: (reason: string) => `已取消：${reason}`,
   superseded: "已被新的提问取代",
-  threadCancelled: "运行已被停止",
-  gate: {
-    learnTitle: (what: string) => `学习：“${what}”`,
-    finishQuestion: (task: string) => `任务完成了吗：${task}`,
-    stopped: (task: string) => `中途停止：${task}`,
-    emptyTask: "没有内容的任务",
-    newTask: "新任务是什么？",
-    previousTaskQuestion: "之前的任务完成了吗？",
-    unclearAnswer: (answer: string) => `“${answer}”不是决定。完成请回答“是”（yes、y、はい），更换任务请回答“更新”（update、u）。`,
-    roundLimit: (times: string) => `已经继续了 ${times} 次：请完成，或最终拒绝。`,
-    previousUndecided: "前一个问题没有人作出决定。",
-    nextTaskTitle: "然后只带着交接内容开始下一个任务：",
-    stepLimit: "已达到单次运行的步数上限",
-  },
 };

@@ -31,20 +31,10 @@ export const shell: typeof en = {
   more: "显示更多",
   notFound: "此地址没有页面。请检查地址，或从收件箱继续。",
   serverNotResponding: "服务器尚未响应，页面会继续等待。如果一直没有内容，请检查网络连接，或联系服务器的管理员。",
-  unreachable: "无法连接服务器。本页内容没有丢失，请在服务器恢复后重试。",
-  problems: {
-    forbidden: "您无权执行此操作，没有任何更改。",
-    notFound: "此内容不存在，或您无权查看。",
-    tooMany: "操作过多，请稍后重试",
-    busy: "服务器繁忙，请稍后重试。",
-    failed: "服务器出错。请重试；如果仍然如此，请联系管理员。",
-    refused: (words: string) => `服务器未接受：${words}`,
-  },
 
   signInTitle: "登录 Ringi",
   signInHint: "打开 `ringi link` 生成的链接，或将令牌粘贴到这里。",
   linkExpired: "此链接已过期。请打开 `ringi` 最近显示的链接",
-  agentTokenRefused: "智能体的令牌不能在此登录。请使用 `ringi link` 的链接或个人令牌。",
   replaceTitle: "要以其他人的身份登录吗？",
   replaceWarning: (current: string, other: string, isAdmin: boolean) =>
     `您当前以 ${current} 的身份登录。您打开的链接会以 ${other}${isAdmin ? "（管理员）" : ""} 的身份登录，之后的决定将记在该名下。仅当您确实在等待此链接时才继续。`,

@@ -1,0 +1,135 @@
+"""The texts of errors and questions in each language: one catalogue for the page, mails, the terminal and front ends.
+
+`en.json`, `ja.json` and `zh.json` map codes to texts with `{placeholders}`; the page is built with the same files. A
+placeholder whose name ends with `bytes` is a size, and `types` is a list of the types of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from ringi import errors
+from ringi.base.model import StrictModel
+from ringi.errors import FieldError
+
+Language = Literal["en", "ja", "zh"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+CODES: tuple[tuple[type[Exception], str], ...] = (
+    (errors.RequestEndedError, "final"),
+    (errors.PendingError, "pending"),
+    (errors.DigestMismatchError, "digest_mismatch"),
+    (errors.ClaimedError, "claimed"),
+    (errors.DifferentAskError, "different"),
+    (errors.ThreadBusyError, "busy"),
+    (errors.ConflictError, "conflict"),
+    (errors.FenceError, "conflict"),
+    (errors.InvalidError, "invalid"),
+    (errors.NotFoundError, "not_found"),
+    (errors.ForbiddenError, "forbidden"),
+    (errors.NotAuthorizedError, "not_authorised"),
+    (errors.LimitError, "limit"),
+    (errors.UnreachableError, "unreachable"),
+    (errors.UnavailableError, "unavailable"),
+    (errors.MissingExtraError, "missing_extra"),
+    (errors.UnsupportedError, "unsupported"),
+)
+"""The codes of problem documents by class of error; an error with an attribute `code` has its own."""
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Sentence(StrictModel):
+    """One of Ringi's own sentences: its code and the values in it."""
+
+    code: str
+    params: dict[str, str | int] = {}
+
+
+@cache
+def catalogue(language: Language) -> dict[str, Any]:
+    """Return the texts of a language by section and code."""
+    texts: dict[str, Any] = json.loads(Path(__file__).with_name(f"{language}.json").read_text("utf-8"))
+    return texts
+
+
+def code_of(error: Exception) -> str:
+    """Return the code of an error; `internal` for an unexpected one."""
+    own = getattr(error, "code", None)
+    return own if isinstance(own, str) else next((code for kind, code in CODES if isinstance(error, kind)), "internal")
+
+
+def problem_text(
+    code: str, language: Language, params: Mapping[str, Any] = _NOTHING, *, is_deciding: bool = False
+) -> str:
+    """Return the text for the code of an error or of a problem document.
+
+    Args:
+        code: The code; one without a text counts as `failed`.
+        language: The language of the reader.
+        params: The values for the placeholders.
+        is_deciding: True if a person was answering a request; the text then says what became of the answer.
+    """
+    texts = catalogue(language)
+    sections = (texts["decision"], texts["problems"]) if is_deciding else (texts["problems"],)
+    found = next(each[name] for name in (code, "failed") for each in sections if name in each)
+    return _filled(found, params, language)
+
+
+def error_text(error: Exception, language: Language, *, is_deciding: bool = False) -> str:
+    """Return the text for an error, without its details: those are in English."""
+    if isinstance(error, errors.ClaimedError):
+        return problem_text("claimed_by", language, {"name": error.claimed_by})
+    return problem_text(code_of(error), language, is_deciding=is_deciding)
+
+
+def field_text(error: FieldError, language: Language) -> str:
+    """Return the text for an error of one field; one without a specific text has only its message in English."""
+    texts = catalogue(language)["fields"]
+    if language == "en" and (error.code == "invalid" or error.code not in texts):
+        return error.message
+    return _filled(texts.get(error.code, texts["invalid"]), error.params, language)
+
+
+def sentence_text(sentence: Sentence, language: Language) -> str:
+    """Return one of Ringi's own sentences; empty for an unknown code."""
+    return _filled(catalogue(language)["sentences"].get(sentence.code, ""), sentence.params, language)
+
+
+def sentences_text(sentences: Sequence[Sentence], language: Language = "en") -> str:
+    """Return several sentences as paragraphs."""
+    return "\n\n".join(sentence_text(each, language) for each in sentences)
+
+
+def translated(text: str, sentences: Sequence[Sentence], language: Language) -> str:
+    """Return a stored text in the language of a reader if the sentences say exactly the same in English.
+
+    An agent may send any sentences, but the digest covers the text: any other text is returned unchanged.
+    """
+    return sentences_text(sentences, language) if sentences and sentences_text(sentences) == text else text
+
+
+def _filled(text: str, params: Mapping[str, Any], language: Language) -> str:
+    return _PLACEHOLDER.sub(lambda found: _value(found[1], params.get(found[1], "…"), language), text)
+
+
+def _value(name: str, value: Any, language: Language) -> str:
+    if name.endswith("bytes") and isinstance(value, int):
+        return size_text(value)
+    if name == "types" and isinstance(value, list | tuple):
+        texts = catalogue(language)
+        return str(texts["or"]).join(texts["types"].get(str(each), str(each)) for each in value)
+    return str(value)
+
+
+def size_text(bytes: int) -> str:
+    """Return a size in bytes for display."""
+    for unit, size in (("MB", 1024 * 1024), ("kB", 1024)):
+        if bytes >= size:
+            return f"{round(bytes / size, 1):g} {unit}"
+    return f"{bytes} B"

@@ -1,0 +1,209 @@
+"""Every code of a problem, a field and a sentence has a text in each language, with the same placeholders."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import ringi
+from ringi.base import validation
+from ringi.base.texts import (
+    CODES,
+    LANGUAGES,
+    Language,
+    Sentence,
+    catalogue,
+    code_of,
+    error_text,
+    field_text,
+    problem_text,
+    sentences_text,
+    size_text,
+    translated,
+)
+from ringi.errors import ClaimedError, FieldError, InvalidError, LimitError, RingiError
+from ringi.forms import json_schema
+from ringi.server.problems import INTERNAL, STATUSES
+
+SOURCES = Path(ringi.__file__).parent
+FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 3}
+"""The calls that name the code of a field's error, and the position of the code."""
+LATIN = re.compile(r"NUL|JSON|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update|\b[yu]\b|\bID\b")
+"""Names, formats and answers that are the same in every language."""
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def calls() -> Iterator[tuple[str, ast.Call]]:
+    for path in sorted(SOURCES.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call):
+                yield f"{path.relative_to(SOURCES)}:{node.lineno}", node
+
+
+def name_of(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def texts_in(node: ast.AST | None) -> Iterator[str]:
+    """Yield the texts that an expression can be."""
+    match node:
+        case ast.Constant(str(text)):
+            yield text
+        case ast.IfExp():
+            yield from texts_in(node.body)
+            yield from texts_in(node.orelse)
+
+
+def argument(call: ast.Call, position: int, keyword: str) -> ast.AST | None:
+    found = next((each.value for each in call.keywords if each.arg == keyword), None)
+    return found or (call.args[position] if len(call.args) > position else None)
+
+
+def problem_codes() -> set[str]:
+    """Return all codes: those of classes, and those with which a refusal is raised."""
+    found = {code for _, code in CODES} | {INTERNAL[1]} | set(STATUSES)
+    for path in sorted(SOURCES.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
+                found |= set(codes_of_class(node))
+            if isinstance(node, ast.Call) and name_of(node) == "RefusalError":
+                found |= set(texts_in(argument(node, 1, "code")))
+    return found
+
+
+def codes_of_class(node: ast.ClassDef) -> Iterator[str]:
+    for each in node.body:
+        match each:
+            case ast.Assign([ast.Name("code")], value) | ast.AnnAssign(ast.Name("code"), _, ast.expr() as value):
+                yield from texts_in(value)
+            case ast.Assign([ast.Tuple(names)], ast.Tuple(values)):
+                for name, value in zip(names, values, strict=True):
+                    if isinstance(name, ast.Name) and name.id == "code":
+                        yield from texts_in(value)
+
+
+def field_codes() -> dict[str, list[tuple[str, set[str] | None]]]:
+    """Return the codes of fields, and for each place the names of its parameters; None if they are not literal."""
+    found: dict[str, list[tuple[str, set[str] | None]]] = {}
+    for place, call in calls():
+        position = FIELD_CALLS.get(name_of(call))
+        if position is None or any(isinstance(each, ast.Starred) for each in call.args):
+            continue
+        takes_params = name_of(call) in ("of", "FieldValidationError")
+        names = {each.arg for each in call.keywords if each.arg} if takes_params else None
+        for code in texts_in(argument(call, position, "code")):
+            found.setdefault(code, []).append((place, names))
+    tables = [*validation._RULES.values(), *(code for code, _ in json_schema._LIMITS.values())]
+    for code in (*tables, *json_schema._PLAIN.values(), "invalid", "not_accepted", "wrong_type", "only_value"):
+        found.setdefault(code, [])
+    return found
+
+
+def sentence_codes() -> set[str]:
+    return {code for _, call in calls() if name_of(call) == "Sentence" for code in texts_in(argument(call, 0, "code"))}
+
+
+def placeholders(text: str) -> set[str]:
+    return set(PLACEHOLDER.findall(text))
+
+
+def section(name: str, language: Language = "en") -> Mapping[str, str]:
+    texts: Mapping[str, str] = catalogue(language)[name]
+    return texts
+
+
+def test_every_code_of_a_problem_has_a_text() -> None:
+    codes = problem_codes()
+
+    assert {"final", "malformed", "signed_in", "not_served", "stale", "uncleared", "duplicate"} <= codes
+    assert codes <= section("problems").keys()
+    assert section("problems").keys() - codes == {"failed", "claimed_by"}
+    assert section("decision").keys() <= section("problems").keys()
+
+
+def test_every_code_of_a_field_has_a_text_and_its_parameters() -> None:
+    codes = field_codes()
+
+    assert {"required", "too_short", "file_size", "message_required", "too_many_images", "memory_empty"} <= codes.keys()
+    assert codes.keys() <= section("fields").keys()
+    missing = [
+        f"{place}: {code} needs {sorted(placeholders(section('fields')[code]) - names)}"
+        for code, places in codes.items()
+        for place, names in places
+        if names is not None and not placeholders(section("fields")[code]) <= names
+    ]
+    assert missing == []
+
+
+def test_every_sentence_has_a_text() -> None:
+    assert sentence_codes() == section("sentences").keys()
+
+
+@pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
+@pytest.mark.parametrize("name", ["problems", "decision", "fields", "types", "sentences"])
+def test_the_languages_have_the_same_texts_with_the_same_placeholders(name: str, language: Language) -> None:
+    english, other = section(name), section(name, language)
+
+    assert english.keys() == other.keys()
+    assert {code: placeholders(text) for code, text in english.items()} == {
+        code: placeholders(text) for code, text in other.items()
+    }
+    assert [text for text in other.values() if re.search("[A-Za-z]", LATIN.sub("", PLACEHOLDER.sub("", text)))] == []
+
+
+ERRORS = [
+    ClaimedError("r1", "bob"),
+    InvalidError.of("a", "is odd", "no_such_code"),
+    LimitError("'bot' asked 60 times within a minute: retry later"),
+]
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+@pytest.mark.parametrize("error", ERRORS, ids=code_of)
+def test_an_error_has_no_english_words_in_another_language(error: RingiError, language: Language) -> None:
+    for is_deciding in (False, True):
+        assert not re.search("[A-Za-z]", error_text(error, language, is_deciding=is_deciding).replace("bob", ""))
+
+
+def test_an_unknown_code_has_the_text_of_a_failure_or_of_an_invalid_value() -> None:
+    fault = FieldError("a", "is odd: use 2", "no_such_code", {"min": 2})
+
+    assert problem_text("no_such_code", "ja") == section("problems", "ja")["failed"]
+    assert field_text(fault, "ja") == section("fields", "ja")["invalid"]
+    assert field_text(fault, "en") == "is odd: use 2"
+    assert code_of(ValueError()) == "internal"
+
+
+def test_parameters_are_filled_in_but_never_formats() -> None:
+    def text(code: str, **params: Any) -> str:
+        return field_text(FieldError("a", "", code, params), "ja")
+
+    assert text("below_minimum", min=0.5) == "0.5 以上の値を入力してください。"
+    assert text("wrong_type", types=["integer", "null"]) == "整数または空の値を入力してください。"
+    assert text("file_size", max_bytes=10 * 1024 * 1024) == "空でなく、10 MB 以下のファイルを添付してください。"
+    assert text("pattern_mismatch", pattern="{min} {0.__class__}") == "次の形式に合わせてください：{min} {0.__class__}"
+    assert text("below_minimum") == "… 以上の値を入力してください。"
+    assert [size_text(size) for size in (12, 2048, 1536 * 1024)] == ["12 B", "2 kB", "1.5 MB"]
+
+
+def test_a_text_is_translated_only_if_its_wording_says_the_same() -> None:
+    wording = [Sentence(code="finished", params={"task": "俳句"}), Sentence(code="step_limit")]
+    text = sentences_text(wording, "en")
+
+    assert translated(text, wording, "ja") == f"完了してよいですか：俳句\n\n{section('sentences', 'ja')['step_limit']}"
+    assert translated(text, wording, "en") == text
+    assert translated("Delete everything?", wording, "ja") == "Delete everything?"
+    assert translated(text, [], "ja") == text
+    assert translated("", [Sentence(code="no_such_code")], "ja") == ""
+
+
+def test_the_languages_are_those_of_the_page() -> None:
+    page = SOURCES.parents[1] / "ui/src/strings/language.tsx"
+    written = re.search(r"export type Language = (.*);", page.read_text("utf-8"))
+    assert written
+    assert re.findall(r'"(\w+)"', written[1]) == list(get_args(Language))

@@ -1,0 +1,69 @@
+import english from "../../../src/ringi/base/texts/en.json";
+import type { FieldFault, ProblemError } from "../api/call";
+import type { Request } from "../api/types";
+import { formatBytes } from "../widgets/size";
+import type { Strings } from "./en";
+
+/** The texts of codes in one language; the server has the same files. */
+type Catalogue = typeof english;
+type Texts = { readonly [code: string]: string };
+type Params = { readonly [name: string]: unknown };
+type Place = keyof NonNullable<Request["wording"]>;
+
+const lookup = (texts: Texts, code: string) => (Object.hasOwn(texts, code) ? texts[code] : undefined);
+
+/** Fill in a text; a placeholder whose name ends with `bytes` is a size, and `types` lists types of JSON. */
+function fill(text: string, params: Params, { types, or }: Catalogue, language: string): string {
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name];
+    if (name.endsWith("bytes") && typeof value === "number") return formatBytes(value, language);
+    if (name === "types" && Array.isArray(value)) return value.map((type) => lookup(types, String(type)) ?? String(type)).join(or);
+    return typeof value === "string" || typeof value === "number" ? String(value) : "…";
+  });
+}
+
+/** Return the text for an error of a field; without a specific one, English has the server's detail. */
+export function fieldText({ code, params, detail }: FieldFault, { texts, language }: Strings): string {
+  const text = lookup(texts.fields, code);
+  if (language === "en" && (text === undefined || code === "invalid")) return detail;
+  return fill(text ?? texts.fields.invalid, params, texts, language);
+}
+
+/** Return the text for a rule that the page checks itself. */
+export const ruleText = (code: keyof Catalogue["fields"], params: FieldFault["params"], strings: Strings) =>
+  fieldText({ field: "", code, params, detail: "" }, strings);
+
+const codeByStatus: { readonly [status: number]: string } = {
+  0: "unreachable", 401: "unauthenticated", 403: "forbidden", 404: "not_found", 413: "too_large", 422: "invalid", 429: "limit", 503: "unavailable",
+};
+
+/** Return the text for an error reply; while deciding, it says what became of the decision. */
+export function problemText({ status, code }: Pick<ProblemError, "status" | "code">, { texts }: Strings, isDeciding = false): string {
+  const sections: Texts[] = isDeciding ? [texts.decision, texts.problems] : [texts.problems];
+  const codes = [code, codeByStatus[status]].filter((known) => known !== undefined);
+  return codes.flatMap((known) => sections.map((section) => lookup(section, known))).find(Boolean)
+    ?? (isDeciding ? texts.decision : texts.problems).failed;
+}
+
+function sentences(wording: NonNullable<Request["wording"]>[Place], texts: Catalogue, language: string): string {
+  return (wording ?? []).map(({ code, params }) => fill(lookup(texts.sentences, code) ?? "", params ?? {}, texts, language)).join("\n\n");
+}
+
+/**
+ * Return a text of a request in the reader's language if Ringi wrote it.
+ *
+ * An agent may send any wording, but the digest covers the text: it is translated only if the wording says exactly the same in English.
+ */
+export function translated(text: string, wording: Request["wording"], place: Place, { texts, language }: Strings): string {
+  const own = wording?.[place];
+  return own && sentences(own, english, "en") === text ? sentences(own, texts, language) : text;
+}
+
+/** Return the reason why a run cancelled its question; a person's own reason stays as written. */
+export function cancelReason(reason: string, { texts, language }: Strings): string {
+  const { run_failed, thread_cancelled, thread_cancelled_because: because } = english.sentences;
+  if (reason === run_failed) return texts.sentences.run_failed;
+  if (reason === thread_cancelled) return texts.sentences.thread_cancelled;
+  const start = fill(because, { reason: "" }, english, "en");
+  return reason.startsWith(start) ? fill(texts.sentences.thread_cancelled_because, { reason: reason.slice(start.length) }, texts, language) : reason;
+}
