@@ -59,7 +59,9 @@ class Terminal:
     @property
     def text(self) -> str:
         """What is on the screen."""
-        return "\n".join(line.rstrip() for line in self.screen.display)
+        # The second cell of a wide letter is empty; `display` fails while only its first cell was drawn over.
+        rows = (self.screen.buffer[line] for line in range(self.screen.lines))
+        return "\n".join("".join(row[at].data for at in range(self.screen.columns)).rstrip() for row in rows)
 
     def press(self, *keys: str) -> None:
         """Press keys by their names; a single character is its own name."""

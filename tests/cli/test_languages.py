@@ -8,15 +8,18 @@ from string import Formatter
 from typing import get_args
 
 import pytest
-from tests.cli.desk import OFFERED, Desk, assert_answered
+from tests.cli.desk import OFFERED, Desk, assert_answered, into
 from tests.cli.terminal import Terminal, terminal
-from tests.cli.test_commands import output_of
+from tests.cli.test_commands import output_of, ringi
 from tests.cli.test_watch_answers import TEN, fill_ten
 
-import ringi.cli
-from ringi import Action, Form
+from ringi import Action, Form, errors
+from ringi.cli import texts as texts_package
+from ringi.cli.errors import error_text
 from ringi.cli.texts import LANGUAGES, VARIABLES, catalogue, language
 from ringi.domain.ask import Decision, Kind, Priority
+from ringi.errors import FieldError, RingiError
+from ringi.forms.fields import Number, Text
 
 REFUND = Action("refund", {"order": 1182, "note": "遅れ"})
 LOCALES = {"ja": "ja_JP.UTF-8", "zh": "zh_CN.UTF-8"}
@@ -28,7 +31,7 @@ WORDS = re.compile(r"[A-Za-z]{3,}")
 
 def keys_in_code() -> set[str]:
     """Return the keys of texts that stand whole in the code."""
-    folder = Path(ringi.cli.__file__).parent
+    folder = Path(texts_package.__file__).parent.parent
     source = "\n".join(path.read_text() for path in folder.rglob("*.py"))
     return {*re.findall(r'text_of\(\s*"([^"]+)"', source), *re.findall(r'"(key\.\w+)"', source)}
 
@@ -163,3 +166,60 @@ def test_what_is_listed_and_printed_is_in_the_language_too(desk: Desk, monkeypat
     desk.respond(asked, "reject", by="bob", message="高い")
     assert "却下（bob、" in output_of(desk, "show", asked.id)
     assert output_of(desk, "list") == "依頼はありません\n"
+
+
+def every_error() -> list[type[RingiError]]:
+    """Return the classes of all errors of Ringi."""
+    return [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, RingiError)]
+
+
+@pytest.mark.parametrize("name", LOCALES)
+def test_no_error_is_told_in_english(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", LOCALES[name])
+    for kind in every_error():
+        error = kind.__new__(kind)
+        Exception.__init__(error, "English details")
+        vars(error).update(errors=(FieldError("who", "is required"),), claimed_by="bob")
+        for is_deciding in (False, True):
+            assert {*WORDS.findall(error_text(error, is_deciding=is_deciding))} <= {"bob", "who"}, kind
+
+
+def test_an_answer_to_what_others_hold_or_ended_is_refused_in_japanese(desk: Desk) -> None:
+    texts = catalogue("ja")
+    asked = desk.ask("返金", form=Form([Text("who", label="名前", required=True), Number("n", label="数", max=3)]))
+    with terminal(desk.folder, "watch", "--name", "ann", LC_ALL=LOCALES["ja"]) as screen:
+        screen.until("返金")
+        screen.press("enter")
+        screen.until(OFFERED)
+        into(screen, "名前")
+        into(screen, "数")
+        screen.type("4")
+        screen.press("ctrl+s")
+        screen.until("✗", texts["fix_fields"])
+        assert_translated(screen)
+        screen.press("esc")
+        desk.work(lambda inbox: inbox.claim(asked.id, "bob"))
+        screen.until("bob さんが対応中", OFFERED)
+        into(screen, "名前")
+        screen.type("安")
+        into(screen, "数")
+        screen.press("backspace", "ctrl+s")
+        screen.until("まだ何も決まっていません")
+        assert_translated(screen)
+        desk.respond(asked, "reject", by="bob", message="高い")
+        screen.until("却下（bob、", texts["ended_here"][-8:])
+        assert_translated(screen)
+
+
+def test_a_refused_command_says_why_in_japanese(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", LOCALES["ja"])
+    asked = desk.ask("返金", form=Form([Text("who", required=True)]))
+    desk.work(lambda inbox: inbox.claim(asked.id, "bob"))
+    for arguments in (("show", "x"), ("respond", asked.id, "approve", "--name", "ann"), ("claim", "x")):
+        done = ringi(desk, *arguments)
+        assert done.stderr.startswith("エラー：")
+        commands = re.sub("`[^`]*`|--\\w+", "", done.stderr)
+        assert {*WORDS.findall(commands)} <= {"bob"}
+    done = ringi(desk, "respond", asked.id, "approve", "--name", "bob")
+    assert done.stderr.startswith("エラー：")
+    assert {*WORDS.findall(done.stderr)} <= {"data", "who"}

@@ -19,19 +19,14 @@ from ringi.cli.commands.runs import abandon, ask_again, retry, runs
 from ringi.cli.commands.serve import demo, serve, worker
 from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
 from ringi.cli.commands.watch import watch
+from ringi.cli.errors import error_text, is_explained
 from ringi.cli.format.visible import visible
+from ringi.cli.texts import text_of, text_or
 from ringi.cli.version import options
 from ringi.connect import home
 from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
 
 log = logging.getLogger(__name__)
-NOT_FOUND_HINTS = {
-    "request": "list the requests of this store with `ringi list --status all`, or choose another --tenant or --url",
-    "delivery": "list the deliveries with `ringi deliveries`, or choose another --tenant or --url",
-    "store": "create one with `ringi ask`, `ringi serve` or `ringi demo`, or choose another --url",
-    "thread": "list the threads that need attention with `ringi runs`, or choose another --tenant or --url",
-}
-"""A hint for each kind of record that is not found."""
 app = typer.Typer(
     name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
@@ -69,11 +64,11 @@ def main() -> None:
         _refuse_broken_text(sys.argv[1:])
         _call()
     except (SettingError, InvalidError) as error:
-        _fail(str(error), 2)
+        _fail(_text(error), 2)
     except NotFoundError as error:
-        _fail(f"{error}: {NOT_FOUND_HINTS.get(error.kind, 'choose another --tenant or --url')}", 1)
+        _fail(f"{_text(error)}{text_or(f'hint.{error.kind}', text_of('hint.other'))}", 1)
     except RingiError as error:
-        _fail(str(error), 1)
+        _fail(_text(error), 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
@@ -110,6 +105,10 @@ def _log_to_stderr(level: str) -> None:
     logging.basicConfig(level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
 
 
+def _text(error: RingiError) -> str:
+    return error_text(error) if is_explained(error) else str(error)
+
+
 def _fail(message: str, code: int) -> None:
-    sys.stderr.write(f"error: {visible(message)}\n")
+    sys.stderr.write(f"{text_of('error', message=visible(message))}\n")
     sys.exit(code)

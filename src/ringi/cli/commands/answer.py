@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ringi.cli.errors import error_text
 from ringi.cli.inputs import parsed_json, read_file
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import change_request, person_name
@@ -22,7 +23,7 @@ class RefusedAnswerError(RingiError):
     """The request does not accept the answer; the command itself is correct."""
 
     def __init__(self, error: InvalidError) -> None:
-        super().__init__(str(error))
+        super().__init__(error_text(error))
 
 
 def respond(

@@ -235,7 +235,7 @@ class RequestScreen(InboxScreen):
         except InvalidError as error:
             self._complain(error)
         except RingiError as error:
-            self.tell(error_text(error))
+            self.tell(error_text(error, is_deciding=True))
             if isinstance(error, RequestEndedError):
                 await self.refresh_request()
         else:

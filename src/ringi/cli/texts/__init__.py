@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-LANGUAGES = ("en", "ja", "zh")
+from ringi.base.texts import LANGUAGES, Language
+
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The environment variables that name the language; the first one that is set counts."""
 
 
-def language() -> str:
+def language() -> Language:
     """Return the language of the environment; English if Ringi has no texts in it."""
     locale = next((value for name in VARIABLES if (value := os.environ.get(name))), "")
-    return locale[:2] if locale[:2] in LANGUAGES else "en"
+    return next((name for name in LANGUAGES if locale.startswith(name)), "en")
 
 
 @cache
