@@ -14,10 +14,11 @@ from tests.cli.test_commands import output_of, ringi
 from tests.cli.test_watch_answers import TEN, fill_ten
 
 from ringi import Action, Form, errors
+from ringi.base.texts import LANGUAGES, Sentence, sentences_text
 from ringi.cli import texts as texts_package
 from ringi.cli.errors import error_text
-from ringi.cli.texts import LANGUAGES, VARIABLES, catalogue, language
-from ringi.domain.ask import Decision, Kind, Priority
+from ringi.cli.texts import VARIABLES, catalogue, language
+from ringi.domain.ask import Decision, Kind, Priority, Wording
 from ringi.errors import FieldError, RingiError
 from ringi.forms.fields import Number, Text
 
@@ -176,12 +177,13 @@ def every_error() -> list[type[RingiError]]:
 @pytest.mark.parametrize("name", LOCALES)
 def test_no_error_is_told_in_english(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", LOCALES[name])
+    allowed = {"bob", "who", "pip", "install", "ringi", "terminal"}
     for kind in every_error():
         error = kind.__new__(kind)
         Exception.__init__(error, "English details")
-        vars(error).update(errors=(FieldError("who", "is required"),), claimed_by="bob")
+        vars(error).update(errors=(FieldError("who", "is required"),), claimed_by="bob", extra="terminal")
         for is_deciding in (False, True):
-            assert {*WORDS.findall(error_text(error, is_deciding=is_deciding))} <= {"bob", "who"}, kind
+            assert {*WORDS.findall(error_text(error, is_deciding=is_deciding))} <= allowed, kind
 
 
 def test_an_answer_to_what_others_hold_or_ended_is_refused_in_japanese(desk: Desk) -> None:
@@ -223,3 +225,32 @@ def test_a_refused_command_says_why_in_japanese(desk: Desk, monkeypatch: pytest.
     done = ringi(desk, "respond", asked.id, "approve", "--name", "bob")
     assert done.stderr.startswith("エラー：")
     assert {*WORDS.findall(done.stderr)} <= {"data", "who"}
+
+
+def test_ringis_own_sentences_are_translated_and_an_agents_sentences_are_not(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wording = Wording(title=(Sentence(code="finished", params={"task": "俳句"}),))
+    own = desk.ask("Is this finished: 俳句", kind="finish", context={"task": "俳句"}, wording=wording)
+    other = desk.ask("Is this over: 俳句", kind="finish", context={"task": "俳句"}, wording=wording)
+    monkeypatch.setenv("LC_ALL", LOCALES["ja"])
+    assert output_of(desk, "show", own.id).splitlines()[0] == sentences_text(wording.title, "ja")
+    assert output_of(desk, "show", other.id).splitlines()[0] == "Is this over: 俳句"
+    assert sentences_text(wording.title, "ja") in output_of(desk, "list")
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentences"),
+    [
+        ("the run failed", [Sentence(code="run_failed")]),
+        ("the thread was cancelled", [Sentence(code="thread_cancelled")]),
+        ("the thread was cancelled: 不要", [Sentence(code="thread_cancelled_because", params={"reason": "不要"})]),
+    ],
+)
+def test_why_a_run_cancelled_its_question_is_translated(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, reason: str, sentences: list[Sentence]
+) -> None:
+    asked = desk.ask("返金")
+    desk.work(lambda inbox: inbox.cancel(asked.id, "ringi", reason))
+    monkeypatch.setenv("LC_ALL", LOCALES["ja"])
+    assert sentences_text(sentences, "ja") in output_of(desk, "show", asked.id)

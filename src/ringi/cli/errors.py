@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ringi.base import texts
 from ringi.cli.format.visible import visible
-from ringi.cli.texts import language
-from ringi.errors import FieldError, InvalidError, RingiError
+from ringi.cli.texts import language, text_of
+from ringi.errors import FieldError, InvalidError, MissingExtraError, RingiError
 
 
 def error_text(error: RingiError, *, is_deciding: bool = False) -> str:
@@ -20,6 +20,8 @@ def error_text(error: RingiError, *, is_deciding: bool = False) -> str:
         return visible(str(error))
     if isinstance(error, InvalidError):
         return "; ".join(f"{visible(each.field)}: {field_text(each)}".removeprefix(": ") for each in error.errors)
+    if isinstance(error, MissingExtraError):
+        return text_of("missing_extra", extra=error.extra)
     return visible(texts.error_text(error, reader, is_deciding=is_deciding))
 
 

@@ -9,7 +9,7 @@ import typer
 
 from ringi.base.clock import utc_now
 from ringi.cli.format.output import progress, say
-from ringi.cli.format.requests import age, agent, line, outcome, picture, public
+from ringi.cli.format.requests import age, agent, line, outcome, picture, public, title_of
 from ringi.cli.format.table import table
 from ringi.cli.inputs import parsed_json, read_json
 from ringi.cli.options import By, Json, Tenant, Url
@@ -98,7 +98,7 @@ def list_(
             age(each, now),
             agent(each),
             text_of(f"short_priority.{each.priority or 'normal'}"),
-            each.title,
+            title_of(each),
         )
         for each in requests
     ]

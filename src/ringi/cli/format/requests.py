@@ -9,8 +9,9 @@ from difflib import unified_diff
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
+from ringi.base.texts import Sentence, sentences_text, translated
 from ringi.cli.format.visible import visible, visible_lines, visible_value
-from ringi.cli.texts import text_of, text_or
+from ringi.cli.texts import language, text_of, text_or
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
 from ringi.domain.record import AGENT, POLICY, Event
 from ringi.domain.request import Request
@@ -45,6 +46,11 @@ def line(request: Request) -> str:
     return f"{request.id}  {request.status}{decided}"
 
 
+def title_of(request: Request) -> str:
+    """Return the title of a request; if it is one of Ringi's own sentences, in the language of the reader."""
+    return visible(_own_words(request, "title", request.title))
+
+
 def decision_name(request: Request) -> str:
     """Return the name of the decision, or the status if there is none."""
     if not request.response:
@@ -57,7 +63,7 @@ def outcome(request: Request, events: Sequence[Event] = ()) -> str:
     if response := request.response:
         by, at = actor(response.responder), clock(response.at)
         return text_of("ended.decided", what=decision_name(request), name=by, at=at)
-    reason = visible(request.reason or "")
+    reason = visible(_reason(request.reason or ""))
     last = next((event for event in reversed(events) if event.type == f"request.{request.status}"), None)
     if last is None or not request.is_final:
         return f"{decision_name(request)}: {reason}" if reason else decision_name(request)
@@ -146,8 +152,11 @@ def sections(request: Request) -> Iterator[Section]:
     for block in request.display or ():
         yield Section("display", text_of("display"), plain(block))
     if request.description:
-        yield Section("agent", text_of("agent_words"), visible_lines(request.description).split("\n"))
+        description = _own_words(request, "description", request.description)
+        yield Section("agent", text_of("agent_words"), visible_lines(description).split("\n"))
     if context := {name: value for name, value in request.context.items() if name not in hidden}:
+        if isinstance(reason := context.get("reason"), str):
+            context["reason"] = _own_words(request, "reason", reason)
         yield Section("agent", text_of("context"), values_text(context))
 
 
@@ -165,7 +174,7 @@ def picture(request: Request, events: Sequence[Event]) -> str:
     parts = list(sections(request))
     return "\n".join(
         [
-            visible(request.title),
+            title_of(request),
             *_standing(request, events),
             *(line for part in parts if part.source == "action" for line in _printed(part)),
             *_form(request),
@@ -201,6 +210,19 @@ def cell_text(cell: object) -> str:
 def values_text(values: Mapping[str, Any]) -> list[str]:
     """Return names and values; further lines of a value are indented."""
     return [line for name, value in values.items() for line in _value(name, *visible_value(value).split("\n"))]
+
+
+def _reason(text: str) -> str:
+    """Return the reason of an end; one of Ringi's own in the language of the reader, a person's as it was written."""
+    for code in ("run_failed", "thread_cancelled"):
+        text = translated(text, [Sentence(code=code)], language())
+    head = sentences_text([Sentence(code="thread_cancelled_because", params={"reason": ""})])
+    own = Sentence(code="thread_cancelled_because", params={"reason": text.removeprefix(head)})
+    return sentences_text([own], language()) if text.startswith(head) else text
+
+
+def _own_words(request: Request, part: Literal["title", "description", "reason"], text: str) -> str:
+    return translated(text, getattr(request.wording, part, ()), language())
 
 
 def _value(name: str, first: str, *rest: str) -> list[str]:

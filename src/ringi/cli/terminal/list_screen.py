@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from ringi.cli.format.requests import claimed, deadline, outcome
+from ringi.cli.format.requests import claimed, deadline, outcome, title_of
 from ringi.cli.format.visible import visible
 from ringi.cli.terminal.inbox_screen import InboxScreen
 from ringi.cli.terminal.request_list import COUNTED, RequestList
@@ -137,7 +137,7 @@ class ListScreen(InboxScreen):
                 self.table.replace_option_prompt(request.id, row)
 
     def _row(self, request: Request) -> Content:
-        title, now = visible(request.title), self.requests.inbox.clock()
+        title, now = title_of(request), self.requests.inbox.clock()
         if request.priority in ("high", "urgent"):
             title = f"{text_of(f'short_priority.{request.priority}')} · {title}"
         states = (outcome(request) if request.is_final else deadline(request, now)[0], claimed(request, now))

@@ -15,7 +15,17 @@ from textual.reactive import var
 from textual.widgets import Button, Footer, Input, Static
 
 from ringi.cli.errors import error_text, field_text
-from ringi.cli.format.requests import Section, claimed, deadline, decision_name, history, origin, outcome, sections
+from ringi.cli.format.requests import (
+    Section,
+    claimed,
+    deadline,
+    decision_name,
+    history,
+    origin,
+    outcome,
+    sections,
+    title_of,
+)
 from ringi.cli.format.visible import visible, visible_value
 from ringi.cli.terminal.confirmation import ConfirmationTarget, target_of
 from ringi.cli.terminal.fields import FieldBox, MessageArea, form_box, line, lines, parse_json, read_all, value_box
@@ -73,7 +83,7 @@ class RequestScreen(InboxScreen):
         parts = list(sections(self.request))
         yield Static(id="standing")
         with VerticalScroll(id="sheet"):
-            yield Static(Content.styled(visible(self.request.title), "bold"))
+            yield Static(Content.styled(title_of(self.request), "bold"))
             yield from (section_box(part) for part in parts if part.source == "action")
             with Vertical(id="edits") as edits:
                 edits.border_title = text_of("finish" if self.request.kind == "finish" else "facts")
@@ -283,7 +293,7 @@ class RequestScreen(InboxScreen):
         self.request = done
         self.requests.take(done)
         to = self.requests.neighbor(done.id, 1) or self.requests.neighbor(done.id, -1)
-        message = text_of("done", what=decision_name(done), title=visible(done.title))
+        message = text_of("done", what=decision_name(done), title=title_of(done))
         self.app.call_later(self.leave, to, message)
 
     def _may(self, decision: Decision) -> bool:
