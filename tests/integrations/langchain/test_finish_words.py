@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ringi.base.texts import Language, translated
+from ringi.domain.ask import Ask
+from ringi.integrations.langchain import finish_gate
 from ringi.integrations.langchain.finish_words import COMPLETE, UPDATE, parse_decision
 
 WORDS = st.sampled_from(sorted(COMPLETE))
@@ -64,3 +69,32 @@ def test_consent_with_anything_before_or_after_it_does_not_complete(word: str, m
 @given(st.sampled_from(sorted(UPDATE)), st.text())
 def test_a_named_task_is_kept_to_the_letter_or_asked_for(word: str, task: str) -> None:
     assert parse_decision(f"{word}:{task}") == (("update", task.strip()) if task.strip() else ("unclear", None))
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+@pytest.mark.parametrize("task", ["俳句", ""])
+@pytest.mark.parametrize("reason", ["", "the limit of steps of one run was reached"])
+def test_every_question_of_the_gate_can_be_read_in_other_languages(
+    language: Language, task: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Ask] = []
+    answers = ["可", "", "更新", "季語", "是", "是"]
+
+    def answer(question: Ask) -> SimpleNamespace:
+        asked.append(question)
+        message = answers[len(asked) - 1]
+        response = SimpleNamespace(decision="respond", message=message, data=None, responder="ann")
+        return SimpleNamespace(response=response if message else None, status="expired")
+
+    monkeypatch.setattr(finish_gate, "ask_question", answer)
+    context = {"task": task, **({"reason": reason} if reason else {})}
+    verdict = finish_gate.GateQuestion(context, 1, 50, anew=True).verdict()
+
+    assert (verdict.decision, len(asked)) == ("anew", 5)
+    texts = []
+    for question in asked:
+        assert question.wording
+        texts.append(translated(question.title, question.wording.title, language))
+        texts.append(translated(question.description or "", question.wording.description, language))
+        texts.append(translated(reason, question.wording.reason, language))
+    assert [text for text in texts if re.search("[A-Za-z]{3,}", re.sub("yes|update", "", text))] == []
