@@ -21,7 +21,7 @@ from ringi.connect import inbox_on, open_backend
 from ringi.delivery.deliveries import Deliveries
 from ringi.delivery.settings import DeliverySettings
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
-from ringi.server import problems, refusals
+from ringi.server import problems
 from ringi.server.app import App
 from ringi.server.auth.authenticator import MIN_SECRET_BYTES, Keys
 from ringi.server.components import ServerComponents
@@ -46,6 +46,42 @@ FIELDS: tuple[type[BaseModel], ...] = (
     *(ringi.Text, ringi.TextArea, ringi.Select, ringi.MultiSelect, ringi.Radio),
     *(ringi.Checkbox, ringi.Number, ringi.Slider, ringi.Date, ringi.DateTime, ringi.Boolean, ringi.Attachment),
 )
+REFUSALS = {
+    # Of the server.
+    "malformed": (400, "The call cannot be parsed."),
+    "unauthenticated": (401, "The caller is not authenticated."),
+    "sign_in": (401, "A sign-in at the provider failed."),
+    "agent_session": (403, "An agent's token was used to sign in on the page, where only people decide."),
+    "foreign_origin": (403, "A page of another site tried to write with this person's cookie."),
+    "too_slow": (408, "A call was not sent within its deadline."),
+    "signed_in": (409, "Another person is signed in on the page."),
+    "not_newest": (409, "A client tried to continue from a message that is not the thread's newest."),
+    "exists": (409, "The thread to be created already exists."),
+    "not_served": (409, "The caller answers a request that was not served to them."),
+    "too_large": (413, "The body exceeds the limit."),
+    "media_type": (415, "The body is not JSON."),
+    "host": (421, "The call names a host that this server does not serve."),
+    "not_open": (503, "The application is mounted, but its lifespan was not entered."),
+    "connections": (503, "This process has reached its maximum number of connections."),
+    # Of assistants.
+    "not_possible": (409, "The requested action is not possible now."),
+    "uncleared": (409, "The request to clear a conversation's context has not been carried out."),
+    # Of Engrammers.
+    "unknown": (404, "The playbook has no such bullet."),
+    "changed": (409, "A bullet was changed since the entry was made."),
+    "gone": (409, "A retired bullet cannot be edited, merged or retired."),
+    "standing": (409, "An active bullet cannot be restored."),
+    "duplicate": (409, "An active bullet has the same text."),
+    "budget": (409, "The playbook would exceed its token budget."),
+    "consumed": (409, "A later version changed the same bullets, so this one cannot be undone."),
+    "not_undoable": (409, "A version has no change to undo."),
+    "applied": (409, "The answer to this request is already applied."),
+    "nothing_waits": (409, "No insight awaits a decision of the caller."),
+    "unseen": (409, "A caller approves insights that were not shown to them."),
+    "stale": (409, "A person changes a bullet that was changed since they read it."),
+    "notes_unreadable": (503, "A note source cannot be read."),
+}
+"""The codes of `RefusalError`, each with its status and meaning."""
 LIMITS = {
     "minLength": "at least {} long",
     "maxLength": "at most {} long",
@@ -172,7 +208,7 @@ def error_classes() -> str:
     return "\n".join(_table(("error", "is a", ""), rows))
 
 
-def errors_of_ringi() -> list[type[Exception]]:
+def errors_of_ringi() -> list[type[errors.RingiError]]:
     """Return the errors that `ringi` exports."""
     exported = [*vars(errors).values(), HttpError]
     return [kind for kind in exported if isinstance(kind, type) and issubclass(kind, errors.RingiError)]
@@ -180,20 +216,15 @@ def errors_of_ringi() -> list[type[Exception]]:
 
 def problem_codes() -> str:
     """Return the codes of problem documents with their statuses and meanings."""
-    known = [(code, status, _first_line(error)) for error, status, code in problems.KNOWN]
-    http = [(kind.code, kind.status, _first_line(kind)) for kind in _kinds(refusals.RefusalError)]
-    internal = [(problems.INTERNAL[1], problems.INTERNAL[0], "Something failed here; it was logged.")]
-    rows: dict[str, tuple[str, ...]] = {}
-    for code, status, meaning in (*known, *http, *internal):
-        # Two errors may share a code; the broader one comes first and explains it.
-        rows.setdefault(code, (f"`{code}`", str(status), meaning))
-    return "\n".join(_table(("code", "status", ""), sorted(rows.values(), key=lambda row: (row[1], row[0]))))
+    meanings = {code: (problems.STATUSES[code], _first_line(kind)) for code, kind in kinds_by_code().items()}
+    meanings |= REFUSALS | {problems.INTERNAL[1]: (problems.INTERNAL[0], "Something failed here; it was logged.")}
+    rows = [(f"`{code}`", str(status), meaning) for code, (status, meaning) in meanings.items()]
+    return "\n".join(_table(("code", "status", ""), sorted(rows, key=lambda row: (row[1], row[0]))))
 
 
-def _kinds(kind: type[refusals.RefusalError]) -> Iterator[type[refusals.RefusalError]]:
-    for each in kind.__subclasses__():
-        yield each
-        yield from _kinds(each)
+def kinds_by_code() -> dict[str, type[errors.RingiError]]:
+    """Return the error that explains each code: of several, the broader one comes first."""
+    return {kind.code: kind for kind in reversed(errors_of_ringi()) if kind.code}
 
 
 GENERATED: dict[str, Callable[[], str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import tomllib
@@ -21,7 +22,7 @@ from tests.pages import ROOT, WRITTEN_DATABASE, WRITTEN_NEW_DATABASE, WRITTEN_RE
 import ringi
 from ringi.domain.ask import Ask
 from ringi.runs import stream_writer
-from ringi.server import schemas
+from ringi.server import problems, schemas
 from ringi.server.sse import event_hub
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -156,6 +157,25 @@ def test_every_field_of_a_request_is_described() -> None:
     fields = {info.alias or name for model in (schemas.Request, Ask) for name, info in model.model_fields.items()}
 
     assert fields - set(re.findall(r"`(\w+)`", section)) == set()
+
+
+def refusals_in_the_source() -> Iterator[tuple[str, int]]:
+    """Yield the code and the status of each refusal."""
+    for file in (ROOT / "src/ringi").rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            match call:
+                case ast.Call(func=func, args=[ast.Constant(value=int(status)), ast.Constant(value=str(code)), *_]):
+                    if ast.unparse(func) in ("RefusalError", "super().__init__"):
+                        yield code, status
+                case ast.Call(func=ast.Name(id="PlaybookError"), args=[ast.Constant(value=str(code)), *_]):
+                    yield code, next((each.value.value for each in call.keywords if each.arg == "status"), 409)
+
+
+def test_every_code_of_a_refusal_is_described() -> None:
+    described = {(code, status) for code, (status, _) in reference.REFUSALS.items()}
+    shared = set(problems.STATUSES.items())
+
+    assert set(refusals_in_the_source()) - shared == described
 
 
 def test_every_public_name_is_described() -> None:

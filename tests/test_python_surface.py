@@ -17,11 +17,10 @@ from ringi.testing import Clock
 INTERNAL = {
     # pydantic takes only a ValueError from a validator; each becomes an InvalidError before a caller sees it.
     "FieldValidationError",
-    # Caught in the room that raises them.
-    *("HandlerError", "NoTlsError", "NotStartedByConversationError", "OutdatedProposalError"),
+    # Caught in the room that raises it.
     "UnreadableReflectionError",
     # Those of `ringi.testing` fail a test even where the tested code catches RingiError.
-    *("QuestionsError", "RunFailedError", "RuleError", "UnansweredError", "UnusedRuleError"),
+    *("RunFailedError", "UnansweredError", "UnusedRuleError"),
 }
 
 

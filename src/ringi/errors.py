@@ -24,16 +24,15 @@ RingiError
 ├── NotAuthorizedError      the call differs from the one that a person authorized
 ├── NotFinishedError        no person has confirmed that an agent's task is finished
 ├── UndecidedError          a question ended without an answer, and its agent cannot continue
-├── RepeatedInterruptError  an agent received an answer and asks the same question again
-├── UnsupportedError        this store does not support the operation
+├── UnsupportedError        the store or an installed library does not support the operation
 ├── JobNotDueError          a job is not due yet; it is called again later
 ├── SignatureError          a delivery has no valid signature, or is too old
 ├── MissingExtraError       an optional dependency is not installed
-├── OutdatedDependencyError an installed dependency is older than agents need
 ├── SettingError            a setting or URL is invalid
 └── DefinitionError         the parts of an assistant are inconsistent
 
-The server maps them to HTTP in `ringi.server.problems`. `ringi.client.errors` adds the client's `HttpError`.
+An error that no caller tells from others is a plain `RingiError`. `ringi.server.problems` maps the codes to HTTP.
+`ringi.client.errors` adds the client's `HttpError`.
 """
 
 from __future__ import annotations
@@ -61,9 +60,14 @@ class FieldError(NamedTuple):
 class RingiError(Exception):
     """Base of all errors that Ringi raises on purpose."""
 
+    code: str | None = None
+    """The code of its problem document; None if it has none."""
+
 
 class InvalidError(RingiError):
     """The input breaks a rule; `errors` is a tuple with one `FieldError` for each wrong field."""
+
+    code = "invalid"
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         self.errors = tuple(errors)
@@ -78,6 +82,8 @@ class InvalidError(RingiError):
 class NotFoundError(RingiError):
     """The object does not exist, or the caller may not know of it; `kind` and `id` say what was looked up."""
 
+    code = "not_found"
+
     def __init__(self, kind: str, id: str, why: str | None = None) -> None:
         self.kind, self.id = kind, id
         super().__init__(why or f"no {kind} {id!r}")
@@ -86,17 +92,16 @@ class NotFoundError(RingiError):
 class ForbiddenError(RingiError):
     """The caller is authenticated but has no permission for this."""
 
+    code = "forbidden"
+
     def __init__(self, what: str) -> None:
         super().__init__(what)
-
-    @classmethod
-    def other_name(cls, name: str, own: str) -> ForbiddenError:
-        """Return the error for acting under another name than the token's."""
-        return cls(f"the token belongs to {own!r}, not to {name!r}: omit the name, or use the token of {name!r}")
 
 
 class ConflictError(RingiError):
     """The stored record is not in the state that the caller assumed; read it again."""
+
+    code = "conflict"
 
     def __init__(self, what: str = "the record was changed at the same time: read it again and retry") -> None:
         super().__init__(what)
@@ -107,28 +112,6 @@ class ConflictError(RingiError):
         return cls(f"{kind} {id!r} is being changed too often: try again")
 
     @classmethod
-    def memory_changed(cls, id: str) -> ConflictError:
-        """Return the error for an edit of a memory that was changed since the caller read it."""
-        return cls(f"memory {id!r} was changed since it was read: read it again, then edit it")
-
-    @classmethod
-    def not_verified(cls, kind: str, id: str, what: str) -> ConflictError:
-        """Return the error for an erasure that would hide tampering."""
-        return cls(f"{kind} {id!r} was not erased: {what}; run `ringi verify` first")
-
-    @classmethod
-    def newer_fields(cls, kind: str, id: str, unknown: Sequence[str]) -> ConflictError:
-        """Return the error for an erasure that cannot know to whom the fields of a newer version belong."""
-        fields = ", ".join(unknown)
-        remedy = f"erase with that version, or erase the whole {kind} by its id"
-        return cls(f"{kind} {id!r} has fields of a newer Ringi that may name this person ({fields}): {remedy}")
-
-    @classmethod
-    def not_answered(cls, id: str) -> ConflictError:
-        """Return the error for repeating a question that nobody had answered."""
-        return cls(f"thread {id!r} did not fail after an answer, so no question can be repeated: retry it instead")
-
-    @classmethod
     def cursor_moved(cls, cursor: str, old: str) -> ConflictError:
         """Return the error for a follower whose cursor another follower has moved."""
         return cls(f"the cursor {cursor!r} is no longer at {old!r}: read it again")
@@ -136,6 +119,8 @@ class ConflictError(RingiError):
 
 class RequestEndedError(ConflictError):
     """The request `id` has ended with `status`; `winner` is its decision, responder and time, or None without one."""
+
+    code = "final"
 
     def __init__(self, id: str, status: str, winner: dict[str, Any] | None = None) -> None:
         self.id, self.status, self.winner = id, status, winner
@@ -146,6 +131,8 @@ class RequestEndedError(ConflictError):
 class PendingError(ConflictError):
     """The request `id` is still open; it cannot be erased while people may answer."""
 
+    code = "pending"
+
     def __init__(self, id: str) -> None:
         self.id = id
         super().__init__(f"request {id!r} is pending: cancel it, or wait for its end, and then erase it")
@@ -153,6 +140,8 @@ class PendingError(ConflictError):
 
 class DigestMismatchError(ConflictError):
     """The `digest` in the answer differs from that of the stored request `id`."""
+
+    code = "digest_mismatch"
 
     def __init__(self, id: str, digest: str) -> None:
         self.id, self.digest = id, digest
@@ -162,6 +151,8 @@ class DigestMismatchError(ConflictError):
 class ClaimedError(ConflictError):
     """Another person, `claimed_by`, holds the claim of the request `id`."""
 
+    code = "claimed"
+
     def __init__(self, id: str, claimed_by: str) -> None:
         self.id, self.claimed_by = id, claimed_by
         super().__init__(f"request {id!r} is claimed by {claimed_by!r}: wait until the claim ends")
@@ -169,6 +160,8 @@ class ClaimedError(ConflictError):
 
 class DifferentAskError(ConflictError):
     """The `id` belongs to a request with other content."""
+
+    code = "different"
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -178,6 +171,8 @@ class DifferentAskError(ConflictError):
 class ThreadBusyError(ConflictError):
     """The thread `id` is running or waits for a person; new input would drop the question."""
 
+    code = "busy"
+
     def __init__(self, id: str, status: str) -> None:
         self.id, self.status = id, status
         super().__init__(f"thread {id!r} is {status}: answer its requests or cancel it first")
@@ -186,6 +181,8 @@ class ThreadBusyError(ConflictError):
 class FenceError(RingiError):
     """A newer worker holds the thread; this one may neither commit nor write output."""
 
+    code = "conflict"
+
     def __init__(self, id: str, fence: int) -> None:
         self.id, self.fence = id, fence
         super().__init__(f"thread {id!r}: fence {fence} is outdated: a newer worker took over")
@@ -193,6 +190,8 @@ class FenceError(RingiError):
 
 class LimitError(RingiError):
     """A limit is reached; try again after `retry_after` seconds."""
+
+    code = "limit"
 
     def __init__(self, what: str, retry_after: float = 1.0) -> None:
         self.retry_after = retry_after
@@ -206,17 +205,14 @@ class UnavailableError(RingiError):
     id, and an answer, count once.
     """
 
+    code = "unavailable"
+
     is_unwritten = False
     """True if nothing was written, and nothing will be."""
 
     def __init__(self, why: str, retry_after: float = 1.0, *, part: str = "the store", unwritten: bool = False) -> None:
         self.retry_after, self.is_unwritten = retry_after, unwritten
         super().__init__(f"{part} is unavailable ({why}): retry in {retry_after:g} s")
-
-    @classmethod
-    def replaced(cls, why: str = "the database was replaced while this process ran") -> UnavailableError:
-        """Return the error for a process whose database was replaced."""
-        return cls(f"{why}: restore the database and restart the process")
 
 
 class OutageError(UnavailableError):
@@ -253,11 +249,6 @@ class UnreadableError(UnavailableError):
         error = cls("event", str(position), str(why))
         error.position = str(position)
         return error
-
-    @classmethod
-    def of_memory(cls, version: object, why: str) -> UnreadableError:
-        """Return the error for an assistant's unreadable memory, with the version of its schema."""
-        return cls("context memory", f"schema_version {version}", why)
 
 
 class AgentServiceError(RingiError):
@@ -296,6 +287,8 @@ class WaitTimeoutError(RingiError):
 class NotAuthorizedError(RingiError):
     """The call differs from the one that a person authorized; it must not run."""
 
+    code = "not_authorised"
+
     def __init__(self, id: str, why: str) -> None:
         self.id = id
         super().__init__(f"request {id!r} does not authorize this: {why}")
@@ -317,14 +310,6 @@ class NotFinishedError(RingiError):
         super().__init__(f"the task {task[:200]!r} is not finished: {why}")
 
 
-class RepeatedInterruptError(RingiError):
-    """The agent asks an answered question again: its interrupts have no stable order, or it caught one."""
-
-    def __init__(self, interrupts: Sequence[str]) -> None:
-        remedy = "ask once per node, and let GraphBubbleUp through where exceptions are caught"
-        super().__init__(f"the graph repeats the answered interrupts {', '.join(interrupts)}: {remedy}")
-
-
 class JobNotDueError(RingiError):
     """A job is not due yet: its handler is called again after `seconds`. This is not a failure."""
 
@@ -343,37 +328,22 @@ class SignatureError(RingiError):
 class MissingExtraError(RingiError):
     """An optional part of Ringi is not installed; `extra` is its name, as in `pip install 'ringi[extra]'`."""
 
+    code = "missing_extra"
+
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{what} needs an extra: pip install 'ringi[{extra}]'")
 
 
-class OutdatedDependencyError(RingiError):
-    """An installed library is older than what agents need."""
-
-    def __init__(self, name: str, found: str, needed: str) -> None:
-        super().__init__(f"{name} {found} is too old to run agents: pip install '{name}>={needed}'")
-
-
 class UnsupportedError(RingiError):
-    """The store in use does not support this; others do."""
+    """The store in use, or an installed library, does not support this; others do."""
+
+    code = "unsupported"
 
     @classmethod
     def of_agents(cls, store: str) -> UnsupportedError:
         """Return the error for a store that supports requests but no runs."""
         return cls(f"agents and their threads need SQLite or PostgreSQL, not {store}: set RINGI_URL to one of them")
-
-    @classmethod
-    def of_given_memories(cls) -> UnsupportedError:
-        """Return the error for a memory that no person approved."""
-        return cls(
-            "a run can only read memories: to add one, ask the person with a form and context={'memory_category': …}"
-        )
-
-    @classmethod
-    def of_waiting_memories(cls) -> UnsupportedError:
-        """Return the error for a blocking wait inside a coroutine for work of its own event loop."""
-        return cls("a blocking call would stop its own event loop: use `await store.asearch(…)`, or `aget`")
 
 
 class SettingError(RingiError):

@@ -156,14 +156,14 @@ def test_an_approval_of_another_version_hash_input_or_status_lets_nothing_run() 
     newer = planned(made)
     tampered = made.model_copy(update={"plan": {"priority": "low"}})
 
-    assert refusal(lambda: approved(newer, version=1, plan_hash=made.hash)).code == "VERSION"
-    assert refusal(lambda: approved(made, plan_hash=newer.hash)).code == "HASH"
-    assert refusal(lambda: approved(tampered)).code == "HASH"
-    assert refusal(lambda: approved(planning(), plan_hash="")).code == "HASH"
-    assert refusal(lambda: approved(plans.cancel(made, LATER))).code == "STATUS"
-    assert refusal(lambda: approved(plans.complete(executing(), 1, LATER))).code == "STATUS"
+    assert refusal(lambda: approved(newer, version=1, plan_hash=made.hash)).reason == "VERSION"
+    assert refusal(lambda: approved(made, plan_hash=newer.hash)).reason == "HASH"
+    assert refusal(lambda: approved(tampered)).reason == "HASH"
+    assert refusal(lambda: approved(planning(), plan_hash="")).reason == "HASH"
+    assert refusal(lambda: approved(plans.cancel(made, LATER))).reason == "STATUS"
+    assert refusal(lambda: approved(plans.complete(executing(), 1, LATER))).reason == "STATUS"
     changed = refusal(lambda: approved(made, inputs_now=INPUTS | {"goals": "sha256:g2"}))
-    assert (changed.code, changed.changed) == ("OBSOLETE", ("goals",))
+    assert (changed.reason, changed.changed) == ("OBSOLETE", ("goals",))
     assert "goals" in str(changed)
     assert "plan again" in str(changed)
 
@@ -172,7 +172,7 @@ def test_an_approval_that_arrives_twice_counts_once() -> None:
     running = plans.mark_step_done(executing(), 1, "design", LATER)
 
     assert approved(running) is running
-    assert refusal(lambda: approved(running, request_id="r2")).code == "STATUS"
+    assert refusal(lambda: approved(running, request_id="r2")).reason == "STATUS"
 
 
 def test_feedback_is_addressed_by_the_version_that_takes_it_up() -> None:
@@ -213,7 +213,7 @@ def test_approving_unchanged_keeps_the_content_and_needs_another_approval() -> N
     assert (pinned.status, pinned.version, pinned.thread_id) == ("planned", 2, "thread-2")
     assert (pinned.plan, pinned.steps, pinned.diff) == (made.plan, made.steps, ContentDiff())
     assert pinned.changed == ()
-    assert refusal(lambda: approved(pinned, plan_hash=made.hash, inputs_now=now)).code == "HASH"
+    assert refusal(lambda: approved(pinned, plan_hash=made.hash, inputs_now=now)).reason == "HASH"
     assert approved(pinned, inputs_now=now).status == "executing"
     assert [(past.version, past.status) for past in pinned.versions] == [(1, "obsolete")]
 
@@ -257,16 +257,16 @@ def test_an_execution_that_failed_may_be_approved_again_and_goes_on_with_the_sam
     assert (failed.status, failed.error) == ("failed", "the API is away")
     assert (again.status, again.done, again.error) == ("executing", ("design",), None)
     assert plans.step_key(again, again.steps[0]) == plans.step_key(running, running.steps[0])
-    assert refusal(lambda: approved(failed, inputs_now={})).code == "OBSOLETE"
-    assert refusal(lambda: approved(plans.fail(planning(), 1, "no model", LATER), plan_hash="")).code == "HASH"
+    assert refusal(lambda: approved(failed, inputs_now={})).reason == "OBSOLETE"
+    assert refusal(lambda: approved(plans.fail(planning(), 1, "no model", LATER), plan_hash="")).reason == "HASH"
 
 
 def test_what_executes_is_neither_planned_again_nor_edited_nor_pinned() -> None:
     running = executing()
 
-    assert refusal(lambda: planning(running)).code == "STATUS"
-    assert refusal(lambda: plans.edit_plan(running, {"plan": 1}, "ann", INPUTS, LATER)).code == "STATUS"
-    assert refusal(lambda: plans.pin_inputs(running, INPUTS, None, LATER)).code == "STATUS"
+    assert refusal(lambda: planning(running)).reason == "STATUS"
+    assert refusal(lambda: plans.edit_plan(running, {"plan": 1}, "ann", INPUTS, LATER)).reason == "STATUS"
+    assert refusal(lambda: plans.pin_inputs(running, INPUTS, None, LATER)).reason == "STATUS"
     assert plans.check_inputs(running, {}, LATER) is running
 
 
@@ -339,7 +339,8 @@ class Planning(RuleBasedStateMachine):
     def plan_again(self) -> None:
         if self.plan.status == "executing":
             assert (
-                refusal(lambda: plans.start_version(self.plan, "new", ACTION, self.inputs, None, NOON)).code == "STATUS"
+                refusal(lambda: plans.start_version(self.plan, "new", ACTION, self.inputs, None, NOON)).reason
+                == "STATUS"
             )
             return
         opened = {each.id for each in self.plan.feedback if each.addressed_in is None}
@@ -398,7 +399,7 @@ class Planning(RuleBasedStateMachine):
 
     def is_refused_rightly(self, error: PlanError, version: int, shown_version: int) -> None:
         plan, differs = self.plan, plans.changed_inputs(self.plan.inputs, self.inputs)
-        assert error.changed == (differs if error.code == "OBSOLETE" else ())
+        assert error.changed == (differs if error.reason == "OBSOLETE" else ())
         assert (
             differs
             or plan.status not in ("planned", "obsolete")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
+
 from ringi.engrammer.entries import Entry, VersionedEntry
+from ringi.engrammer.errors import PlaybookError
 from ringi.engrammer.insights import AnswerFeedback, Insight, insight_id
 from ringi.engrammer.playbook import Playbook
 from ringi.testing.clock import NOON
@@ -19,6 +22,10 @@ def insight(text: str = GLUE, position: int = 0, **fields: Any) -> Insight:
     about: dict[str, Any] = {"type": "new_strategy", "section": "strategies", "thread_id": "t", "run_id": "r"}
     feedback = AnswerFeedback(source="user", verdict="wrong")
     return Insight(**{"id": insight_id("r", position), "text": text, "feedback": feedback, **about, **fields})
+
+
+def playbook_error(code: str, match: str | None = None) -> pytest.RaisesExc[PlaybookError]:
+    return pytest.raises(PlaybookError, match=match, check=lambda error: error.code == code)
 
 
 class Journal:

@@ -3,9 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.engrammer.learned import GLUE, OIL, SAND, Journal, insight
+from tests.engrammer.learned import GLUE, OIL, SAND, Journal, insight, playbook_error
 
-from ringi.engrammer.errors import BudgetError, RetiredBulletError
 from ringi.engrammer.insights import (
     PlaybookOperation,
     Proposal,
@@ -100,7 +99,7 @@ def test_an_operation_on_what_was_retired_meanwhile_is_refused_and_proposed_anew
     journal.write(journal.playbook.retire_entry("b-00001"))
 
     assert refusal_code(proposal.operation, journal.playbook, BUDGET) == "gone"
-    with pytest.raises(RetiredBulletError):
+    with playbook_error("gone"):
         approved_entry(proposal.operation, proposal.insight, "q-1", journal.playbook)
     again = build_proposal(proposal.insight, journal.playbook, BUDGET, "engrammer", renewed="gone")
     assert again is not None
@@ -132,7 +131,7 @@ def test_what_has_no_room_is_refused_and_what_makes_room_is_not() -> None:
 
     assert refusal_code(more.operation, playbook, playbook_tokens(playbook)) == "budget"
     assert refusal_code(less.operation, playbook, 1) is None
-    with pytest.raises(BudgetError, match="its budget is 1"):
+    with playbook_error("budget", "its budget is 1"):
         check_operation(more.operation, playbook, 1)
 
 

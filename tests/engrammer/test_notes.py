@@ -21,7 +21,6 @@ from ringi.engrammer.notes import (
     Notes,
     NoteSource,
     NotesUnreadableError,
-    SourceNotFoundError,
     SqliteNotes,
 )
 from ringi.errors import NotFoundError, SettingError
@@ -212,9 +211,9 @@ async def test_a_registry_finds_by_source_and_names_those_it_has(tmp_path: Path)
     assert notes.names == ("local_db", "wood_db")
     assert notes.titles == {"local_db": "local_db", "wood_db": "Wood"}
     assert (await notes.get("wood_db", "oil")).source == "wood_db"
-    with pytest.raises(SourceNotFoundError, match=r"'books': choose one of local_db, wood_db$"):
+    with pytest.raises(NotFoundError, match=r"'books': choose one of local_db, wood_db$"):
         await notes.get("books", "oil")
-    with pytest.raises(SourceNotFoundError):
+    with pytest.raises(NotFoundError):
         await notes.search("books", "oil")
 
 

@@ -4,20 +4,11 @@ import json
 from collections.abc import Callable
 
 import pytest
-from tests.engrammer.learned import GLUE, OIL, SAND, Journal
+from tests.engrammer.learned import GLUE, OIL, SAND, Journal, playbook_error
 
 from ringi.base.canonical_json import digest
 from ringi.engrammer.entries import BulletChange, Content, Entry, Tag
-from ringi.engrammer.errors import (
-    AlreadyAppliedError,
-    ChangedError,
-    ConsumedError,
-    DuplicateError,
-    NotRetiredError,
-    NotUndoableError,
-    RetiredBulletError,
-    UnknownBulletError,
-)
+from ringi.engrammer.errors import unknown_bullet
 from ringi.engrammer.playbook import MAX_BULLET_LENGTH, Playbook, blame, diff, fold, proposal_stats
 from ringi.engrammer.rendering import render
 from ringi.errors import InvalidError
@@ -122,7 +113,7 @@ def test_an_entry_on_what_is_not_there_any_more_is_refused_whole() -> None:
     journal.write(journal.playbook.edit_entry("b-00002", "Sand with a block."))
     before = journal.playbook
 
-    with pytest.raises(ChangedError, match="'b-00002' changed meanwhile"):
+    with playbook_error("changed", "'b-00002' changed meanwhile"):
         journal.write(entry)
     assert journal.playbook == before
 
@@ -132,9 +123,9 @@ def test_two_who_add_at_once_do_not_share_an_id() -> None:
     one, other = journal.playbook.add_entry("strategies", GLUE), journal.playbook.add_entry("strategies", SAND)
     journal.write(one)
 
-    with pytest.raises(ChangedError, match="the next is 'b-00002'"):
+    with playbook_error("changed", "the next is 'b-00002'"):
         journal.write(Entry(op="add", changes=(other.changes[0].model_copy(update={"bullet": "b-00007"}),)))
-    with pytest.raises(ChangedError, match="b-00001"):
+    with playbook_error("changed", "b-00001"):
         journal.write(other)
 
 
@@ -146,15 +137,15 @@ def test_a_bullet_that_there_never_was_is_unknown() -> None:
         Entry(op="edit", changes=(BulletChange(bullet="b-00002", before=content, after=content),)),
         Entry(op="keep", bullets=("b-00001", "b-00002")),
     ):
-        with pytest.raises(UnknownBulletError, match="b-00002"):
+        with playbook_error("unknown", "b-00002"):
             playbook.apply(entry, NOON)
-    with pytest.raises(UnknownBulletError):
+    with playbook_error("unknown"):
         playbook.edit_entry("b-00002", OIL)
 
 
 def test_a_retired_bullet_is_not_changed_and_a_standing_one_not_restored() -> None:
     journal = Journal(GLUE, SAND)
-    with pytest.raises(NotRetiredError, match="nothing to restore"):
+    with playbook_error("standing", "nothing to restore"):
         journal.playbook.restore_entry("b-00001")
     journal.write(journal.playbook.retire_entry("b-00001"))
 
@@ -165,7 +156,7 @@ def test_a_retired_bullet_is_not_changed_and_a_standing_one_not_restored() -> No
         lambda: journal.playbook.keep_apart_entry(["b-00001", "b-00002"]),
     ]
     for change in changes:
-        with pytest.raises(RetiredBulletError, match="restore it first"):
+        with playbook_error("gone", "restore it first"):
             change()
 
 
@@ -179,12 +170,12 @@ def test_no_two_active_bullets_say_the_same() -> None:
         journal.playbook.edit_entry("b-00002", GLUE),
         journal.playbook.restore_entry("b-00001"),
     ):
-        with pytest.raises(DuplicateError):
+        with playbook_error("duplicate"):
             journal.write(entry)
 
 
 def test_an_edit_that_changes_nothing_is_refused() -> None:
-    with pytest.raises(DuplicateError, match="already has this text"):
+    with playbook_error("duplicate", "already has this text"):
         Journal(GLUE).playbook.edit_entry("b-00001", GLUE)
 
 
@@ -199,7 +190,7 @@ def test_the_answer_to_a_request_is_applied_once() -> None:
     journal = Journal()
     journal.write(journal.playbook.add_entry("strategies", GLUE, request_id="q-1"))
 
-    with pytest.raises(AlreadyAppliedError, match="applied as version 2"):
+    with playbook_error("applied", "applied as version 2"):
         journal.write(journal.playbook.add_entry("strategies", SAND, request_id="q-1"))
 
 
@@ -293,7 +284,7 @@ def test_there_is_no_precision_where_nothing_was_decided() -> None:
 def test_a_refusal_tells_a_caller_over_http_what_stands_in_the_way() -> None:
     journal = Journal(GLUE)
     journal.write(journal.playbook.edit_entry("b-00001", OIL))
-    with pytest.raises(ConsumedError) as caught:
+    with playbook_error("consumed") as caught:
         journal.undo(2)
 
     document = document_of(caught.value)
@@ -304,6 +295,6 @@ def test_a_refusal_tells_a_caller_over_http_what_stands_in_the_way() -> None:
         "op": "edit",
         "bullet": "b-00001",
     }
-    assert document_of(UnknownBulletError("b-1"))["status"] == 404
-    with pytest.raises(NotUndoableError):
+    assert document_of(unknown_bullet("b-1"))["status"] == 404
+    with playbook_error("not_undoable"):
         journal.undo(9)

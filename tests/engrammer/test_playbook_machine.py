@@ -9,15 +9,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from tests.engrammer.learned import Journal, insight
+from tests.engrammer.learned import Journal, insight, playbook_error
 from tests.tiers import examples
 
 from ringi.engrammer.entries import BulletChange, Content, Entry, Tag, format_bullet_id
-from ringi.engrammer.errors import AlreadyAppliedError, PlaybookError
+from ringi.engrammer.errors import PlaybookError
 from ringi.engrammer.history import bullets_in_entry
 from ringi.engrammer.insights import (
     PlaybookOperation,
@@ -157,7 +156,7 @@ class Playing(RuleBasedStateMachine):
     @rule(place=PLACES)
     def an_answer_comes_twice(self, place: int) -> None:
         id = list(self.decided)[place % len(self.decided)]
-        with pytest.raises(AlreadyAppliedError):
+        with playbook_error("applied"):
             self.write(Entry(op="reject", text="x", request_id=id))
 
     @rule(text=TEXTS)

@@ -6,11 +6,10 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engrammer.learned import GLUE, OIL, SAND, Journal
+from tests.engrammer.learned import GLUE, OIL, SAND, Journal, playbook_error
 from tests.engrammer.pairs import PAIRS, Label, Pair
 
 from ringi.engrammer.entries import EntryOp, Rejection
-from ringi.engrammer.errors import DuplicateError
 from ringi.engrammer.similarity import (
     MIN_SCORE,
     Flag,
@@ -42,7 +41,7 @@ def test_no_pair_but_of_the_same_letters_is_ever_the_same_to_a_rule(pair: Pair) 
     assert is_same == (pair.label == "copy")
     assert difference_flags(pair.other, pair.one) == difference_flags(pair.one, pair.other)
     if is_same:
-        with pytest.raises(DuplicateError, match="b-00001"):
+        with playbook_error("duplicate", "b-00001"):
             journal.write(journal.playbook.add_entry("strategies", pair.other))
     else:
         journal.write(journal.playbook.add_entry("strategies", pair.other))

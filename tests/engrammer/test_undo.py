@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.engrammer.learned import GLUE, OIL, SAND, Journal
+from tests.engrammer.learned import GLUE, OIL, SAND, Journal, playbook_error
 
 from ringi.engrammer.entries import Entry, Tag
-from ringi.engrammer.errors import ConsumedError, DuplicateError, NotUndoableError, OutdatedReadError
+from ringi.engrammer.errors import OutdatedReadError
 from ringi.engrammer.rendering import render
 
 
@@ -63,14 +63,14 @@ def test_what_a_later_version_built_on_is_not_undone_and_the_refusal_names_it(jo
     journal.write(journal.playbook.add_entry("others", "Wear gloves."))
 
     what = "version 3 cannot be undone: version 4 (merge) came later and changed bullet 'b-00002' too; undo version 4"
-    with pytest.raises(ConsumedError, match=re.escape(what)):
+    with playbook_error("consumed", re.escape(what)):
         journal.undo(3)
 
 
 def test_what_was_merged_into_a_bullet_keeps_its_add_from_being_undone(journal: Journal) -> None:
     journal.write(journal.playbook.merge_entry("b-00001", ["b-00002"]))
 
-    with pytest.raises(ConsumedError, match="version 4"):
+    with playbook_error("consumed", "version 4"):
         journal.undo(2)
 
 
@@ -78,7 +78,7 @@ def test_the_newest_that_stands_in_the_way_is_named_until_none_is_left(journal: 
     journal.write(journal.playbook.edit_entry("b-00001", OIL))
     journal.write(journal.playbook.edit_entry("b-00001", "Wear gloves."))
     for blocking in (5, 4):
-        with pytest.raises(ConsumedError) as caught:
+        with playbook_error("consumed") as caught:
             journal.undo(2)
         assert caught.value.more["version"] == blocking
         journal.undo(blocking)
@@ -92,7 +92,7 @@ def test_what_is_undone_is_not_undone_twice_and_the_refusal_says_how_to_have_it_
     journal.write(journal.playbook.edit_entry("b-00001", OIL))
     journal.undo(4)
 
-    with pytest.raises(ConsumedError, match="was already undone by version 5; to restore it, undo version 5"):
+    with playbook_error("consumed", "was already undone by version 5; to restore it, undo version 5"):
         journal.undo(4)
 
 
@@ -101,7 +101,7 @@ def test_an_undo_of_something_older_stands_in_the_way_of_having_an_edit_back(jou
     journal.undo(4)
     journal.undo(2)
 
-    with pytest.raises(ConsumedError, match=re.escape("version 6 (undo)")):
+    with playbook_error("consumed", re.escape("version 6 (undo)")):
         journal.undo(5)
 
 
@@ -119,7 +119,7 @@ def test_an_undo_that_would_say_the_same_twice_is_refused(journal: Journal) -> N
     journal.write(journal.playbook.retire_entry("b-00001"))
     journal.write(journal.playbook.add_entry("mistakes", GLUE))
 
-    with pytest.raises(DuplicateError, match="b-00003"):
+    with playbook_error("duplicate", "b-00003"):
         journal.undo(4)
 
 
@@ -127,12 +127,12 @@ def test_what_changed_no_text_and_what_there_is_not_cannot_be_undone(journal: Jo
     tag = journal.write(Entry(op="tag", tags=(Tag(bullet="b-00001", tag="helpful"),)))
     reject = journal.write(Entry(op="reject", text=OIL))
 
-    with pytest.raises(NotUndoableError, match=f"version {tag} cannot be undone: it is a 'tag'"):
+    with playbook_error("not_undoable", f"version {tag} cannot be undone: it is a 'tag'"):
         journal.undo(tag)
-    with pytest.raises(NotUndoableError, match="it is a 'reject'"):
+    with playbook_error("not_undoable", "it is a 'reject'"):
         journal.undo(reject)
     for version in (0, 1, 99):
-        with pytest.raises(NotUndoableError, match="entries have the versions 2 to 5"):
+        with playbook_error("not_undoable", "entries have the versions 2 to 5"):
             journal.undo(version)
 
 

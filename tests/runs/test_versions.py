@@ -8,7 +8,7 @@ from importlib import metadata
 import pytest
 from tests.runs.test_pitfalls import agent
 
-from ringi.errors import OutdatedDependencyError
+from ringi.errors import UnsupportedError
 from ringi.runs.agent import agents_by_name
 from ringi.server.serve import open_components
 
@@ -40,9 +40,9 @@ async def test_agents_on_a_library_that_is_too_old_are_refused_with_what_to_inst
     monkeypatch: pytest.MonkeyPatch, langgraph: str, langchain: str, message: str
 ) -> None:
     monkeypatch.setattr(metadata, "version", installed(langgraph=langgraph, langchain=langchain))
-    with pytest.raises(OutdatedDependencyError, match=message):
+    with pytest.raises(UnsupportedError, match=message):
         agents_by_name([AGENT])
-    with pytest.raises(OutdatedDependencyError, match=message):
+    with pytest.raises(UnsupportedError, match=message):
         async with open_components([AGENT], "memory://"):
             pass
 

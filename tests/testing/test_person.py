@@ -11,7 +11,7 @@ import pytest
 
 import ringi.testing
 from ringi import Action
-from ringi.testing import Reply, RuleError, ScriptedPerson, TestHarness, UnansweredError
+from ringi.testing import Reply, ScriptedPerson, TestHarness, UnansweredError
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ from ringi.testing import Reply, RuleError, ScriptedPerson, TestHarness, Unanswe
 def test_a_rule_without_a_meaning_is_refused_with_its_value_and_a_remedy(
     rule: Callable[[Any], object], text: str
 ) -> None:
-    with pytest.raises(RuleError, match=text):
+    with pytest.raises(TypeError, match=text):
         rule(ScriptedPerson())
 
 
@@ -47,7 +47,7 @@ def test_a_rule_without_a_meaning_is_refused_with_its_value_and_a_remedy(
 async def test_a_function_that_returns_no_reply_is_refused(ringi_harness: TestHarness, reply: Any) -> None:
     ringi_harness.person.answers(lambda request: reply)
     request = await ringi_harness.inbox.ask("May I?")
-    with pytest.raises(RuleError, match=f"a function returned {reply!r}: return a Reply"):
+    with pytest.raises(TypeError, match=f"a function returned {reply!r}: return a Reply"):
         await ringi_harness.inbox.wait(request.id)
 
 

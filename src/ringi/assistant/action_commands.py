@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ringi.assistant.action_errors import ActionUnavailableError
 from ringi.assistant.declarations import Action
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.models import ActionReason, AssistantAction
 from ringi.errors import InvalidError, NotFoundError
+from ringi.server import RefusalError
 
 Event = dict[str, Any]
+
+
+def not_possible(what: str, why: str, reasons: Sequence[ActionReason] = ()) -> RefusalError:
+    """Return the error of an action that is not possible now."""
+    details = [reason.model_dump(mode="json") for reason in reasons]
+    return RefusalError(409, "not_possible", f"{what} is not possible now: {why}", reasons=details)
 
 
 class ActionCommands:
@@ -29,10 +35,11 @@ class ActionCommands:
         return self._definitions.action(id)
 
     def require_possible(self, id: str) -> Action:
-        """Return an action that is possible now, or raise `ActionUnavailableError` with the reasons."""
+        """Return an action that is possible now, or raise `RefusalError` with the reasons."""
         action = self.find_action(id)
         if not self._actions[id].enabled:
-            raise ActionUnavailableError.for_action(self._actions[id])
+            reasons = self._actions[id].reasons
+            raise not_possible(f"action {id!r}", "; ".join(reason.text for reason in reasons), reasons)
         return action
 
     def require_startable(self, id: str) -> Action:
@@ -47,7 +54,7 @@ class ActionCommands:
     def build_event(self, command: str, args: Mapping[str, Any]) -> Event:
         """Return the event of a command: an action id, or `ask:`, `refresh:`, `again:` or `unchanged:` and a name.
 
-        Raises `NotFoundError` for an unknown name, `ActionUnavailableError` for a command that is not possible now, and
+        Raises `NotFoundError` for an unknown name, `RefusalError` for a command that is not possible now, and
         `InvalidError` for arguments that the action does not take.
         """
         verb, colon, name = command.partition(":")
@@ -80,7 +87,9 @@ class ActionCommands:
         plan = self._memory.plans.get(self._plan(id).workflow or "")
         is_asked = plan is not None and plan.status == "planned" and plan.thread_id is not None
         if plan is None or not plan.is_applicable or is_asked:
-            raise ActionUnavailableError.plan_up_to_date(id)
+            what = "it has no plan, or its plan already has an approval request"
+            remedy = f"answer its approval request, or make a plan with {id!r}"
+            raise not_possible(f"'unchanged:{id}'", f"{what}: {remedy}")
         return {"action": id}
 
     def _info(self, key: str, how: str, why: str) -> str:

@@ -25,7 +25,7 @@ from ringi.backends import report_outages
 from ringi.base import jsonable
 from ringi.domain import Action as RequestAction
 from ringi.domain import Decision, Request
-from ringi.errors import OutageError, ThreadBusyError
+from ringi.errors import ForbiddenError, OutageError, ThreadBusyError
 from ringi.forms import Form, MultiSelect, Select, TextArea, check_json
 from ringi.integrations.langgraph import ask
 from ringi.runs import RunContext, run_context
@@ -63,13 +63,6 @@ class BackgroundRun(TypedDict, total=False):
     event: dict[str, Any]
     options: list[dict[str, Any]]
     done: int
-
-
-class NotStartedByConversationError(ValueError):
-    """A run of a background agent was not started by a conversation."""
-
-    def __init__(self, name: str | None) -> None:
-        super().__init__(f"only a conversation starts this agent, not {name!r}: run the action in the conversation")
 
 
 def build_plan_graph(assistant: AssistantSettings) -> Any:
@@ -290,7 +283,7 @@ def read_job(state: BackgroundRun, config: RunnableConfig) -> dict[str, Any]:
     """Return the job, or raise unless the conversation that the job names started this run."""
     job, by = state["job"], run_context(config).by
     if by != f"{BACKGROUND_PREFIX}{job.get('conversation')}":
-        raise NotStartedByConversationError(by)
+        raise ForbiddenError(f"only a conversation starts this agent, not {by!r}: run the action in the conversation")
     return job
 
 

@@ -45,17 +45,6 @@ class HandlerError(RingiError):
     """A value could not be fetched. Trying again is safe."""
 
     @classmethod
-    def of_unknown_name(cls, name: str, known: Iterable[str]) -> HandlerError:
-        """Return the error of a handler that is not defined."""
-        names = ", ".join(sorted(known)[:10]) or "none yet"
-        return cls(f"Handler not found: {name}: define an InfoHandler with this name, or use one of these: {names}")
-
-    @classmethod
-    def of_missing_param(cls, name: str, param: str) -> HandlerError:
-        """Return the error of a call without a required parameter."""
-        return cls(f"Required parameter missing: {param}: handler {name} requires it; add it to params")
-
-    @classmethod
     def of_failure(cls, handler: InfoHandler, why: str, attempts: int) -> HandlerError:
         """Return the error of the last attempt."""
         times = "once" if attempts == 1 else f"{attempts} times"
@@ -91,10 +80,13 @@ class Handlers:
         """
         handler = self._definitions.handlers_by_name.get(name)
         if handler is None:
-            raise HandlerError.of_unknown_name(name, self._definitions.handlers_by_name)
+            names = ", ".join(sorted(self._definitions.handlers_by_name)[:10]) or "none yet"
+            remedy = f"define an InfoHandler with this name, or use one of these: {names}"
+            raise HandlerError(f"Handler not found: {name}: {remedy}")
         for param in handler.required_params:
             if param not in params:
-                raise HandlerError.of_missing_param(name, param)
+                what = f"Required parameter missing: {param}"
+                raise HandlerError(f"{what}: handler {name} requires it; add it to params")
         key = (name, digest(jsonable(params)), scope)
         return self._cached_result(key, max_age) or await self._join_call(key, handler, params)
 

@@ -257,7 +257,7 @@ def memory_from_json(data: Json) -> ContextMemory:
     """Return a stored memory, migrated to the current schema version, or raise `UnreadableError`."""
     newest, version = 1 + len(MIGRATIONS), data.get("schema_version", 1)
     if not isinstance(version, int) or not 0 < version <= newest:
-        raise UnreadableError.of_memory(version, f"up to {newest} is known")
+        raise UnreadableError("context memory", f"schema_version {version}", f"up to {newest} is known")
     for migrate in MIGRATIONS[version - 1 :]:
         data = migrate(data)
     # The log is the largest part and affects no decision, so it is validated only when `history` is read.
@@ -265,7 +265,8 @@ def memory_from_json(data: Json) -> ContextMemory:
     try:
         memory = ContextMemory.model_validate({**data, "schema_version": newest, "history": ()})
     except ValidationError as error:
-        raise UnreadableError.of_memory(version, f"{error.error_count()} parts are damaged") from error
+        why = f"{error.error_count()} parts are damaged"
+        raise UnreadableError("context memory", f"schema_version {version}", why) from error
     return memory.model_copy(update={"log": log})
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ringi.assistant.declarations import Action
 
 Status = Literal["none", "planning", "planned", "executing", "completed", "obsolete", "failed", "cancelled"]
-Code = Literal["OBSOLETE", "HASH", "VERSION", "STATUS"]
+PlanReason = Literal["OBSOLETE", "HASH", "VERSION", "STATUS"]
 Inputs = Mapping[str, str]
 
 MAX_VERSIONS = 5
@@ -116,40 +116,16 @@ class Plan(StrictModel):
 
 
 class PlanError(ConflictError):
-    """A plan cannot be changed or applied; `code` is the reason, `changed` the inputs that differ."""
+    """A plan cannot be changed or applied for a `reason`; `changed` names the inputs that differ."""
 
-    def __init__(self, code: Code, what: str, changed: Iterable[str] = ()) -> None:
-        self.code, self.changed = code, tuple(changed)
+    def __init__(self, reason: PlanReason, what: str, changed: tuple[str, ...] = ()) -> None:
+        self.reason, self.changed = reason, changed
         super().__init__(what)
 
     @classmethod
     def of_status(cls, plan: Plan, what: str) -> PlanError:
         """Return the error of a plan whose status does not allow this."""
         return cls("STATUS", f"plan {plan.id!r} is {plan.status} and cannot be {what}: read its current state")
-
-    @classmethod
-    def of_version(cls, plan: Plan, version: int) -> PlanError:
-        """Return the error of an approval of another version."""
-        return cls(
-            "VERSION", f"plan {plan.id!r} is at version {plan.version}, not {version}: approve the current version"
-        )
-
-    @classmethod
-    def of_hash(cls, plan: Plan, plan_hash: str) -> PlanError:
-        """Return the error of an approval of other content."""
-        return cls(
-            "HASH",
-            f"plan {plan.id!r} does not have the hash {plan_hash!r}: read it again and approve the current content",
-        )
-
-    @classmethod
-    def of_inputs(cls, plan: Plan, changed: Iterable[str]) -> PlanError:
-        """Return the error of a plan whose inputs have changed."""
-        changed = tuple(changed)
-        remedy = "plan again" if plan.approval else "plan again, approve it unchanged, or edit it"
-        return cls(
-            "OBSOLETE", f"plan {plan.id!r} was made from other values of {', '.join(changed)}: {remedy}", changed
-        )
 
 
 def start_version(
@@ -231,15 +207,19 @@ def approve_plan(
     The same approval again has no effect. A plan whose execution failed may be approved again; done steps stay done.
     """
     if version != plan.version:
-        raise PlanError.of_version(plan, version)
+        what = f"plan {plan.id!r} is at version {plan.version}, not {version}"
+        raise PlanError("VERSION", f"{what}: approve the current version")
     if not plan.hash or not plan_hash == plan.hash == content_hash(plan.id, plan.version, plan.plan, plan.steps):
-        raise PlanError.of_hash(plan, plan_hash)
+        what = f"plan {plan.id!r} does not have the hash {plan_hash!r}"
+        raise PlanError("HASH", f"{what}: read it again and approve the current content")
     if plan.status == "executing" and plan.approval and plan.approval.request_id == request_id:
         return plan
     if not plan.is_applicable:
         raise PlanError.of_status(plan, "applied")
     if changed := changed_inputs(plan.inputs, inputs_now):
-        raise PlanError.of_inputs(plan, changed)
+        what = f"plan {plan.id!r} was made from other values of {', '.join(changed)}"
+        remedy = "plan again" if plan.approval else "plan again, approve it unchanged, or edit it"
+        raise PlanError("OBSOLETE", f"{what}: {remedy}", changed)
     approval = ApprovalRecord(by=by, plan_hash=plan_hash, at=now, request_id=request_id)
     return _update(plan, now, status="executing", approval=approval, is_unasked=False, changed=(), error=None)
 

@@ -11,8 +11,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.assistant import models
 from ringi.assistant.access import ConversationAccess, ConversationSnapshot
-from ringi.assistant.action_commands import ActionCommands
-from ringi.assistant.action_errors import ActionUnavailableError, ContextNotClearedError
+from ringi.assistant.action_commands import ActionCommands, not_possible
 from ringi.assistant.declarations import Action
 from ringi.assistant.models import ActionPress
 from ringi.assistant.views import actions_view, history_view, memory_view
@@ -24,6 +23,7 @@ from ringi.server import (
     Cursor,
     Extension,
     Principal,
+    RefusalError,
     RunStarted,
     ServerComponents,
     channel_of,
@@ -108,10 +108,12 @@ class AssistantRoutes:
         run = await access.send(id, None, lambda _: {"type": "cancel"})
         thread = await access.wait_for_end(run)
         if thread is None:
-            raise ContextNotClearedError.not_yet(id)
-        if thread.run_id == run.run_id and thread.error:
-            raise ContextNotClearedError.failed(id, thread.error.message)
-        return await self._memory_reply(http, access, await access.load(id))
+            why = "no worker has handled the request yet; read the memory again later"
+        elif thread.run_id == run.run_id and thread.error:
+            why = f"the run failed ({thread.error.message}); see the operations"
+        else:
+            return await self._memory_reply(http, access, await access.load(id))
+        raise RefusalError(409, "uncleared", f"the context of conversation {id!r} is not cleared: {why}")
 
     async def _approve(
         self,
@@ -130,7 +132,8 @@ class AssistantRoutes:
         if request is None or not request.response:
             self._commands(http, conversation).require_possible(action.id)
         if request is None:
-            raise ActionUnavailableError.without_request(action.id)
+            remedy = "reload the memory, or request approval with `unchanged:<plan action>`"
+            raise not_possible(f"action {action.id!r}", f"there is no approval request for its plan: {remedy}")
         if body.digest is None:
             raise InvalidError.of("digest", "give the digest of the plan's approval request, as it was shown")
         answer = Answer(decision="approve", digest=body.digest)

@@ -278,7 +278,8 @@ class Client(InboxAPI):
             return
         actor = await self._actor()
         if name != actor:
-            raise ForbiddenError.other_name(name, actor)
+            remedy = f"omit the name, or use the token of {name!r}"
+            raise ForbiddenError(f"the token belongs to {actor!r}, not to {name!r}: {remedy}")
 
     async def _actor(self) -> str:
         session = await self._get_session()

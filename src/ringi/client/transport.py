@@ -253,8 +253,9 @@ def error_of(url: str, call: ApiCall, reply: httpx.Response, body: Any) -> Ringi
 def unknown_error(reply: ErrorReply, code: str | None) -> HttpError:
     """Return the error for a reply that no operation expects."""
     if not reply.detail:
-        return HttpError.foreign(str(reply.call), reply.status)
-    return HttpError.refused(str(reply.call), reply.status, code, reply.detail)
+        what = f"{reply.call}: {reply.status} without Ringi's JSON"
+        return HttpError(f"{what}: check that this is the address of a Ringi server", status=reply.status)
+    return HttpError(f"{reply.call}: {reply.status}: {reply.detail}", status=reply.status, code=code)
 
 
 def seconds_of(retry_after: str | None) -> float:

@@ -24,22 +24,10 @@ RESOLVERS = 64
 class RefusedAddressError(RingiError):
     """An address that deliveries may not reach; the message is for operators."""
 
-    public_message: str
-    """The part of the message that any caller may see."""
-
-    def __init__(self, host: str, address: Address) -> None:
-        super().__init__(f"{host} is {address}, which is not public: allow its network in RINGI_WEBHOOK_ALLOW")
-        self.public_message = NO_ADDRESS
-
-    @classmethod
-    def of_unencrypted(cls, host: str) -> RefusedAddressError:
-        """Return the error for a connection without encryption, which others on the network could read."""
-        error = cls.__new__(cls)
-        error.public_message = (
-            f"{host} would be called without TLS; use https, or allow its network in RINGI_WEBHOOK_ALLOW"
-        )
-        RingiError.__init__(error, error.public_message)
-        return error
+    def __init__(self, what: str, public_message: str | None = None) -> None:
+        self.public_message = public_message or what
+        """The part of the message that any caller may see."""
+        super().__init__(what)
 
 
 def literal_address(host: str) -> Address | None:
@@ -91,10 +79,12 @@ class AddressResolver:
 
     def _check(self, host: str, address: Address, is_unencrypted: bool) -> None:
         if not is_allowed(address, self._allow):
-            raise RefusedAddressError(host, address)
+            what = f"{host} is {address}, which is not public: allow its network in RINGI_WEBHOOK_ALLOW"
+            raise RefusedAddressError(what, NO_ADDRESS)
         target = embedded_ipv4(address) or address
         if is_unencrypted and not any(target in network for network in self._allow):
-            raise RefusedAddressError.of_unencrypted(host)
+            what = f"{host} would be called without TLS"
+            raise RefusedAddressError(f"{what}; use https, or allow its network in RINGI_WEBHOOK_ALLOW")
 
 
 def embedded_ipv4(address: Address) -> IPv4Address | None:

@@ -81,15 +81,6 @@ TEXTS: dict[Language, dict[str, str]] = {
 }
 
 
-class NoTlsError(OSError):
-    """The mail server offers no TLS: everything would be sent in clear text."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the mail server offers no TLS; Ringi sends no password without TLS, and with smtp+starttls no mail"
-        )
-
-
 class Mailer:
     """Sends mails."""
 
@@ -131,7 +122,8 @@ class Mailer:
                 server.starttls(context=self._tls)
                 is_tls = True
             if not is_tls and (user or scheme == STARTTLS):
-                raise NoTlsError
+                remedy = "Ringi sends no password without TLS, and with smtp+starttls no mail"
+                raise smtplib.SMTPNotSupportedError(f"the mail server offers no TLS; {remedy}")
             if user:
                 server.login(user, password or "")
             server.send_message(message)

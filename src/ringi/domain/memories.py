@@ -142,7 +142,7 @@ def edited(
     if fit == before.answer:
         return request, None
     if expected_updated_at not in (None, before.updated_at):
-        raise ConflictError.memory_changed(request.id)
+        raise ConflictError(f"memory {request.id!r} was changed since it was read: read it again, then edit it")
     return request.changed("memory_edited", by, now, memory=Remembered(data=fit, at=now))
 
 

@@ -357,7 +357,8 @@ class Thread(Record):
             ConflictError: The run has not failed, or had received no answer.
         """
         if self.status != "error" or not self.run or not self.error or not self.error.answers:
-            raise ConflictError.not_answered(self.id)
+            what = f"thread {self.id!r} did not fail after an answer, so no question can be repeated"
+            raise ConflictError(f"{what}: retry it instead")
         anew = (*self.run.anew, *self.error.answers)
         run = self.run.model_copy(
             update={"attempt": self.run.attempt + 1, "anew": anew, "back_to": self.error.asked_at}

@@ -13,12 +13,19 @@ from ringi.contracts import Backend, Store
 from ringi.domain import Key, Query, Request, Thread, ThreadStatus, parse_body, topic_of
 from ringi.engrammer.engrammer import EngrammerAgent
 from ringi.engrammer.persistence import read_entries, read_playbook, turns_of
-from ringi.engrammer.route_errors import ConversationFullError
 from ringi.engrammer.thread_ids import MAX_THREADS, belongs_to, conversation_of, thread_ids_of
 from ringi.engrammer.turns import Turn, new_turn
 from ringi.errors import InvalidError, NotFoundError, ThreadBusyError
 from ringi.runs import is_asked_by, record_pages
-from ringi.server import Principal, ServerComponents, ThreadName, may_read, may_read_thread, require_readable_thread
+from ringi.server import (
+    Principal,
+    RefusalError,
+    ServerComponents,
+    ThreadName,
+    may_read,
+    may_read_thread,
+    require_readable_thread,
+)
 
 if TYPE_CHECKING:
     from ringi.engrammer.engrammer import Engrammer
@@ -166,7 +173,8 @@ class CallerConversations:
             except ThreadBusyError:
                 # Another question has just come into it.
                 continue
-        raise ConversationFullError(id, MAX_THREADS)
+        what = f"{MAX_THREADS} questions of conversation {id!r} are running or have pending insights"
+        raise RefusalError(409, "busy", f"{what}: decide on some first")
 
     async def wait_until_settled(self, requests: Sequence[Request], patience: float) -> bool:
         """Wait until the runs of these requests have processed the answers; return False on timeout."""

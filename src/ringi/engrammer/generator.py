@@ -28,24 +28,6 @@ NOTE_EVENT = "note"
 CITATION = re.compile(r"\[(b-\d{5,})\]")
 
 
-class NoAnswerError(RingiError):
-    """A model returned no answer."""
-
-    def __init__(self, responses: list[AIMessage]) -> None:
-        end = next(
-            (
-                str(responses[-1].response_metadata[name])
-                for name in STOP_REASON_KEYS
-                if name in responses[-1].response_metadata
-            ),
-            None,
-        )
-        why = f", and ended with {end!r}" if end else ""
-        super().__init__(
-            f"the model returned no answer after {len(responses)} calls{why}: ask again or rephrase the question"
-        )
-
-
 class AnswerGenerator:
     """Generates one answer; collects the model's responses and the notes it read."""
 
@@ -69,6 +51,13 @@ class AnswerGenerator:
             messages = [*messages, *await self._run_tools(answer, is_last=rounds_left == 1)]
         texts = [clean_text(each.text).strip() for each in self.responses]
         return "\n\n".join(filter(None, texts)) or refusal_text(self.responses[-1])
+
+    def no_answer(self) -> RingiError:
+        """Return the error of a model that gave no answer, with the reason that its provider gives."""
+        last = self.responses[-1].response_metadata
+        end = next((str(last[name]) for name in STOP_REASON_KEYS if name in last), None)
+        what = f"the model returned no answer after {len(self.responses)} calls"
+        return RingiError(f"{what}{f', and ended with {end!r}' if end else ''}: ask again or rephrase the question")
 
     async def _run_tools(self, answer: AIMessage, *, is_last: bool) -> list[AnyMessage]:
         """Return the next messages: the model's tool calls and their results."""

@@ -15,8 +15,8 @@ from langgraph.types import Send
 from ringi.backends import report_outages
 from ringi.base import failpoint, jsonable
 from ringi.domain import Key, Thread, is_person
-from ringi.engrammer.errors import BusyPlaybookError
-from ringi.engrammer.generator import AnswerGenerator, NoAnswerError, cited_bullets, make_references, note_text
+from ringi.engrammer.errors import NO_AGENT_FEEDBACK, BusyPlaybookError
+from ringi.engrammer.generator import AnswerGenerator, cited_bullets, make_references, note_text
 from ringi.engrammer.insights import AnswerFeedback
 from ringi.engrammer.learning import build_learning_graph
 from ringi.engrammer.notes import NOTE_ERRORS, PLAYBOOK
@@ -24,11 +24,10 @@ from ringi.engrammer.persistence import append_in_run, read_in_run, turns_of
 from ringi.engrammer.playbook import Entry, Playbook, Tag
 from ringi.engrammer.reflector import build_turn_update, describe_failure, request_reflection
 from ringi.engrammer.roles import MAX_TEXT_LENGTH, generator_messages, reflector_messages, sum_usage
-from ringi.engrammer.route_errors import NotForAgentsError
 from ringi.engrammer.settings import EngrammerSettings
 from ringi.engrammer.thread_ids import conversation_of, thread_ids_of, visible_siblings
 from ringi.engrammer.turns import Turn, Turns, merge_turns, new_turn
-from ringi.errors import InvalidError, OutageError
+from ringi.errors import ForbiddenError, InvalidError, OutageError
 from ringi.runs import RunContext, run_context
 
 log = logging.getLogger(__name__)
@@ -94,7 +93,7 @@ class ConversationNodes:
         if "feedback" not in input:
             return {"turns": [new_turn(host.run_id, host.key.id, input["query"].strip(), at)], "notes": {}}
         if not is_person(host.by):
-            raise NotForAgentsError.to_say()
+            raise ForbiddenError(NO_AGENT_FEEDBACK)
         answer, verdict = await self._answered_turn(state, host, input.get("turn")), input["feedback"]
         feedback = AnswerFeedback(
             source="user", verdict=verdict["verdict"], text=verdict.get("text", "").strip(), by=host.by
@@ -113,7 +112,7 @@ class ConversationNodes:
         generator = AnswerGenerator(self._engrammer.model, self._engrammer.notes)
         response = await generator.generate(messages, config)
         if not response:
-            raise NoAnswerError(generator.responses)
+            raise generator.no_answer()
         bullets = cited_bullets(response, playbook)
         content = {
             "response": response,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ringi.base import StrictModel
 from ringi.engrammer.entries import BulletChange, VersionedEntry
-from ringi.engrammer.errors import ConsumedError, NotUndoableError
+from ringi.engrammer.errors import PlaybookError
 
 
 class ProposalStats(StrictModel):
@@ -37,14 +37,21 @@ def bullets_in_entry(versioned: VersionedEntry) -> set[str]:
 
 
 def undo_changes(version: int, entries: Sequence[VersionedEntry]) -> tuple[BulletChange, ...]:
-    """Return the changes that undo a version; raise `ConsumedError` or `NotUndoableError` if it cannot be undone."""
+    """Return the changes that undo a version; raise `PlaybookError` if it cannot be undone."""
     target = next((each for each in entries if each.version == version), None)
     if target is None:
-        raise NotUndoableError.missing(version, max((each.version for each in entries), default=1))
+        head = max((each.version for each in entries), default=1)
+        known = f"entries have the versions 2 to {head}" if head > 1 else "the playbook is empty"
+        raise _not_undoable(version, f"there is no such entry; {known}")
     if not target.entry.changes:
-        raise NotUndoableError.of_op(version, target.entry.op)
+        what = f"it is a {target.entry.op!r} and changed no text"
+        raise _not_undoable(version, f"{what}; undo an add, edit, merge, retire, restore or undo")
     _check_unconsumed(target, entries)
     return tuple(map(_reverse, target.entry.changes))
+
+
+def _not_undoable(version: int, why: str) -> PlaybookError:
+    return PlaybookError("not_undoable", f"version {version} cannot be undone: {why}")
 
 
 def undone_versions(entries: Iterable[VersionedEntry]) -> dict[int, int]:
@@ -73,16 +80,20 @@ def proposal_stats(entries: Sequence[VersionedEntry], pending: int = 0) -> Propo
 
 
 def _check_unconsumed(target: VersionedEntry, entries: Sequence[VersionedEntry]) -> None:
-    """Raise `ConsumedError` if a later version still depends on this one."""
+    """Raise `PlaybookError` if a later version still depends on this one."""
     undone, bullets = undone_versions(entries), {each.bullet for each in target.entry.changes}
-    if target.version in undone:
-        raise ConsumedError.already(target.version, undone[target.version], target.entry.changes[0].bullet)
+    if by := undone.get(target.version):
+        what = f"version {target.version} was already undone by version {by}; to restore it, undo version {by}"
+        raise PlaybookError("consumed", what, version=by, op="undo", bullet=target.entry.changes[0].bullet)
     for later in sorted(entries, reverse=True, key=lambda each: each.version):
         shared = sorted(bullets & {each.bullet for each in later.entry.changes})
         # An undo of what came later still brought these bullets back to what this version left.
         is_cancelled = later.version in undone or (later.entry.undoes or 0) > target.version
         if shared and later.version > target.version and not is_cancelled:
-            raise ConsumedError(target.version, later.version, later.entry.op, shared[0])
+            by, op, bullet = later.version, later.entry.op, shared[0]
+            what = f"version {target.version} cannot be undone: version {by} ({op}) came later"
+            what = f"{what} and changed bullet {bullet!r} too; undo version {by} first"
+            raise PlaybookError("consumed", what, version=by, op=op, bullet=bullet)
 
 
 def _reverse(change: BulletChange) -> BulletChange:

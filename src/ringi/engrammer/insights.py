@@ -19,9 +19,9 @@ from ringi.engrammer.entries import (
     EvidenceSource,
     InsightType,
 )
-from ringi.engrammer.errors import BudgetError, ChangedError, PlaybookError
+from ringi.engrammer.errors import PlaybookError, changed_bullet
 from ringi.engrammer.playbook import Content, Playbook
-from ringi.engrammer.rendering import estimate_tokens, playbook_tokens, render_line
+from ringi.engrammer.rendering import estimate_tokens, playbook_tokens, render_line, require_budget
 from ringi.engrammer.similarity import SimilarBullet, find_similar
 from ringi.errors import InvalidError
 
@@ -185,9 +185,7 @@ def refusal_code(operation: PlaybookOperation, playbook: Playbook, budget: int) 
 def check_operation(operation: PlaybookOperation, playbook: Playbook, budget: int) -> None:
     """Raise the `PlaybookError` whose code `refusal_code` returns."""
     playbook.bullets_after(_build_entry(operation, playbook, {}))
-    after = _size_with(operation, playbook)
-    if after > max(budget, playbook_tokens(playbook)):
-        raise BudgetError(after, budget)
+    require_budget(_size_with(operation, playbook), playbook, budget)
 
 
 def approved_entry(operation: PlaybookOperation, insight: Insight, request_id: str | None, playbook: Playbook) -> Entry:
@@ -282,7 +280,7 @@ def _build_operation(insight: Insight, playbook: Playbook) -> PlaybookOperation 
 def _build_entry(operation: PlaybookOperation, playbook: Playbook, metadata: EntryMetadata) -> Entry:
     for id, hash in operation.base.items():
         if playbook.active_bullet(id).hash != hash:
-            raise ChangedError(id)
+            raise changed_bullet(id)
     match operation:
         case PlaybookOperation(op="edit", bullet=str(bullet)):
             return playbook.edit_entry(bullet, operation.text, operation.section, **metadata)

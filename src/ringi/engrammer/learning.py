@@ -14,6 +14,7 @@ from langgraph.graph import END, START, StateGraph
 from ringi.backends import report_outages
 from ringi.base import Sentence, failpoint, jsonable, sentences_text
 from ringi.domain import Action, Ask, Decision, Request, Wording, is_person
+from ringi.engrammer.errors import PlaybookError
 from ringi.engrammer.evaluation import ProposalEvaluator
 from ringi.engrammer.insights import (
     Insight,
@@ -22,6 +23,7 @@ from ringi.engrammer.insights import (
     approved_entry,
     args_schema,
     build_proposal,
+    check_operation,
     refusal_code,
     rejection_entry,
 )
@@ -61,14 +63,6 @@ class LearningState(TypedDict, total=False):
     turns: Annotated[Turns, merge_turns]
 
 
-class OutdatedProposalError(Exception):
-    """An approved operation no longer applies to the playbook."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
-
-
 def build_learning_graph(engrammer: EngrammerSettings) -> Any:
     """Build the graph that handles one insight."""
     steps = LearningNodes(engrammer)
@@ -102,10 +96,10 @@ class LearningNodes:
             Insight.model_validate(state["insight"]),
             self._engrammer.playbook_name,
         )
-        playbook = await read_in_run(host, name)
-        proposal = build_proposal(insight, playbook, self._engrammer.budget, name, (renewed := state.get("renewed")))
+        playbook, budget = await read_in_run(host, name), self._engrammer.budget
+        proposal = build_proposal(insight, playbook, budget, name, (renewed := state.get("renewed")))
         is_known = (
-            proposal is not None and not renewed and self._refusal_code(proposal.operation, playbook) == "duplicate"
+            proposal is not None and not renewed and refusal_code(proposal.operation, playbook, budget) == "duplicate"
         )
         if proposal is None or is_known:
             outcome = {"status": "obsolete", "request_id": None, "version": None, "reason": renewed or "duplicate"}
@@ -132,7 +126,7 @@ class LearningNodes:
             playbook = await self._append(
                 host, request, lambda now: self._build_entry(operation, insight, request, now)
             )
-        except OutdatedProposalError as error:
+        except PlaybookError as error:
             # What the person wrote is not lost: it is what is proposed now.
             decided = {"text": operation.text, "section": operation.section}
             original = (insight.proposed or insight.text) if status == "edited" else insight.proposed
@@ -143,12 +137,8 @@ class LearningNodes:
     def _build_entry(
         self, operation: PlaybookOperation, insight: Insight, request: Request, playbook: Playbook
     ) -> Entry:
-        if code := self._refusal_code(operation, playbook):
-            raise OutdatedProposalError(code)
+        check_operation(operation, playbook, self._engrammer.budget)
         return approved_entry(operation, insight, request.id, playbook)
-
-    def _refusal_code(self, operation: PlaybookOperation, playbook: Playbook) -> str | None:
-        return refusal_code(operation, playbook, self._engrammer.budget)
 
     async def _append_rejection(self, host: RunContext, insight: Insight, request: Request) -> Playbook:
         operation = PlaybookOperation.model_validate(request.action.args) if request.action else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from pydantic import Field, field_validator
@@ -61,30 +61,26 @@ class NoteNotFoundError(NotFoundError):
     """A source has no note with this id."""
 
     def __init__(self, source: str, id: str) -> None:
-        super().__init__("note", f"{source}/{id}")
-        self.args = (f"{source!r} has no note {id!r}: search it for the notes that it has",)
-
-
-class SourceNotFoundError(NotFoundError):
-    """There is no note source with this name."""
-
-    def __init__(self, source: str, names: Sequence[str]) -> None:
-        super().__init__("source", source)
-        self.args = (f"no source of notes {source!r}: choose one of {', '.join(names) or 'none, as there are none'}",)
+        why = f"{source!r} has no note {id!r}: search it for the notes that it has"
+        super().__init__("note", f"{source}/{id}", why)
 
 
 class NotesUnreadableError(RefusalError):
     """A note source cannot be read."""
 
-    status: ClassVar[int] = 503
-    code: ClassVar[str] = "notes_unreadable"
-
     def __init__(self, source: str, why: object) -> None:
-        super().__init__(f"the notes of {source!r} cannot be read ({why}): ask the administrator to check the file")
+        what = f"the notes of {source!r} cannot be read ({why}): ask the administrator to check the file"
+        super().__init__(503, "notes_unreadable", what)
 
 
-NOTE_ERRORS = (NoteNotFoundError, SourceNotFoundError, NotesUnreadableError)
+NOTE_ERRORS = (NotFoundError, NotesUnreadableError)
 """Errors of a note lookup; the model gets the message and continues."""
+
+
+def source_not_found(source: str, names: Iterable[str]) -> NotFoundError:
+    """Return the error for a name that no note source has."""
+    known = ", ".join(names) or "none, as there are none"
+    return NotFoundError("source", source, f"no source of notes {source!r}: choose one of {known}")
 
 
 class Note(StrictModel):
@@ -174,7 +170,7 @@ class Notes:
             The note.
 
         Raises:
-            SourceNotFoundError: If there is no source with this name.
+            NotFoundError: If there is no source with this name.
             NoteNotFoundError: If the source has no note with this id.
             NotesUnreadableError: If the source cannot be read.
         """
@@ -192,7 +188,7 @@ class Notes:
             The results, best first.
 
         Raises:
-            SourceNotFoundError: If there is no source with this name.
+            NotFoundError: If there is no source with this name.
             NotesUnreadableError: If the source cannot be read.
         """
         return await self._source(source).search(query, max(1, min(limit, MAX_RESULTS)))
@@ -200,7 +196,7 @@ class Notes:
     def _source(self, source: str) -> NoteSource:
         match = self._sources.get(source)
         if match is None:
-            raise SourceNotFoundError(source, self.names)
+            raise source_not_found(source, self.names)
         return match
 
 

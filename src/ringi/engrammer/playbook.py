@@ -23,16 +23,7 @@ from ringi.engrammer.entries import (
     VersionedEntry,
     format_bullet_id,
 )
-from ringi.engrammer.errors import (
-    AlreadyAppliedError,
-    ChangedError,
-    DuplicateError,
-    NotRetiredError,
-    OutdatedReadError,
-    PlaybookError,
-    RetiredBulletError,
-    UnknownBulletError,
-)
+from ringi.engrammer.errors import OutdatedReadError, PlaybookError, changed_bullet, duplicate_bullet, unknown_bullet
 from ringi.engrammer.history import ProposalStats, blame, proposal_stats, undo_changes
 from ringi.engrammer.similarity import normalize
 from ringi.errors import InvalidError
@@ -96,16 +87,16 @@ class Playbook(StrictModel):
         return format_bullet_id(len(self.bullets) + 1)
 
     def bullet(self, id: str) -> Bullet:
-        """Return a bullet, active or not, or raise `UnknownBulletError`."""
+        """Return a bullet, active or not, or raise `PlaybookError`."""
         if id not in self.bullets:
-            raise UnknownBulletError(id)
+            raise unknown_bullet(id)
         return self.bullets[id]
 
     def active_bullet(self, id: str) -> Bullet:
-        """Return an active bullet, or raise `UnknownBulletError` or `RetiredBulletError`."""
+        """Return an active bullet, or raise `PlaybookError`."""
         bullet = self.bullet(id)
         if not bullet.content.is_active:
-            raise RetiredBulletError(id)
+            raise PlaybookError("gone", f"bullet {id!r} is retired: restore it first", bullet=id)
         return bullet
 
     def is_kept_apart(self, one: Bullet, other: Bullet) -> bool:
@@ -115,7 +106,9 @@ class Playbook(StrictModel):
     def apply(self, entry: Entry, at: datetime) -> Self:
         """Return the next version, or raise `PlaybookError`; an entry is applied completely or not at all."""
         if entry.request_id is not None and entry.request_id in self.applied:
-            raise AlreadyAppliedError(entry.request_id, self.applied[entry.request_id])
+            applied = self.applied[entry.request_id]
+            what = f"request {entry.request_id!r} was applied as version {applied}: there is nothing left to do"
+            raise PlaybookError("applied", what, version=applied)
         version = self.version + 1
         return self.model_copy(
             update={
@@ -160,7 +153,7 @@ class Playbook(StrictModel):
         before = self.active_bullet(bullet).content
         after = _with_changes(before, text, section)
         if after == before:
-            raise DuplicateError(bullet)
+            raise duplicate_bullet(bullet)
         return Entry(op="edit", changes=(BulletChange(bullet=bullet, before=before, after=after),), **metadata)
 
     def retire_entry(self, bullet: str, **metadata: Unpack[EntryMetadata]) -> Entry:
@@ -173,7 +166,8 @@ class Playbook(StrictModel):
         """Return the entry that restores a retired or merged bullet."""
         before = self.bullet(bullet).content
         if before.is_active:
-            raise NotRetiredError(bullet)
+            what = f"bullet {bullet!r} is not retired: there is nothing to restore"
+            raise PlaybookError("standing", what, bullet=bullet)
         after = before.model_copy(update={"is_active": True, "merged_into": None})
         return Entry(op="restore", changes=(BulletChange(bullet=bullet, before=before, after=after),), **metadata)
 
@@ -308,12 +302,12 @@ def _apply_change(
     bullet, expected = bullets.get(change.bullet), format_bullet_id(len(bullets) + 1)
     if bullet is not None:
         if bullet.content != change.before:
-            raise ChangedError(change.bullet)
+            raise changed_bullet(change.bullet)
         return bullet.model_copy(update={"content": change.after, "changed": version})
     if change.before is not None:
-        raise UnknownBulletError(change.bullet)
+        raise unknown_bullet(change.bullet)
     if change.bullet != expected:
-        raise ChangedError.numbered(change.bullet, expected)
+        raise changed_bullet(change.bullet, f"cannot be added, the next is {expected!r}")
     versions = {"created": version, "changed": version, "created_at": at}
     return Bullet(id=change.bullet, content=change.after, type=type, **versions)
 
@@ -323,7 +317,7 @@ def _check_duplicates(entry: Entry, bullets: dict[str, Bullet]) -> None:
         text = normalize(change.after.text)
         for other in bullets.values() if change.after.is_active else ():
             if other.id != change.bullet and other.content.is_active and normalize(other.content.text) == text:
-                raise DuplicateError(other.id)
+                raise duplicate_bullet(other.id)
 
 
 def _apply_tag(bullet: Bullet, tag: Tag) -> Bullet:

@@ -17,7 +17,7 @@ from starlette.responses import Response as HttpResponse
 from ringi.domain import Key, Request, parse_body
 from ringi.engrammer.access import REQUESTS_PER_PAGE, CallerConversations
 from ringi.engrammer.entries import Entry, VersionedEntry
-from ringi.engrammer.errors import BudgetError, OutdatedReadError
+from ringi.engrammer.errors import OutdatedReadError, PlaybookError
 from ringi.engrammer.persistence import Precheck, append_entry, no_op, read_entries, read_playbook
 from ringi.engrammer.playbook import EMPTY_PLAYBOOK, Playbook, blame, diff, fold
 from ringi.engrammer.playbook_models import (
@@ -28,10 +28,9 @@ from ringi.engrammer.playbook_models import (
     PlaybookPage,
     PlaybookSummary,
 )
-from ringi.engrammer.rendering import playbook_tokens
-from ringi.engrammer.route_errors import NotForAgentsError, NotTheirPlaybookError, StaleBulletError
+from ringi.engrammer.rendering import playbook_tokens, require_budget
 from ringi.engrammer.views import bullet_json, diff_view, entry_view, learning_context_of, playbook_view
-from ringi.errors import FieldError, InvalidError, NotFoundError
+from ringi.errors import FieldError, ForbiddenError, InvalidError, NotFoundError
 from ringi.runs import record_pages, resumes_run
 from ringi.server import (
     Authenticator,
@@ -153,7 +152,8 @@ class PlaybookRoutes:
         who, served = self._authorize(http, id)
         refuse_agent_change(who)
         if not served.is_decided_by(who):
-            raise NotTheirPlaybookError(served.agent, [*served.candidate_groups, *filter(None, [served.assignee])])
+            deciders = ", ".join([*served.candidate_groups, *filter(None, [served.assignee])])
+            raise ForbiddenError(f"only {deciders} may change the playbook of {served.agent!r}: ask one of them")
         change = parse_body(PlaybookChange, await json_body(http, max_depth=self._settings.max_depth))
         check_fields(change)
         views = await self._entry_views(who, [await self._apply_change(who, served, change)])
@@ -267,15 +267,16 @@ class PlaybookRoutes:
 
 
 def refuse_agent_change(who: Principal) -> None:
-    """Raise `NotForAgentsError` for an agent, because people decide what it learns."""
+    """Raise `ForbiddenError` for an agent, because people decide what it learns."""
     if who.role == "agent":
-        raise NotForAgentsError.to_change()
+        raise ForbiddenError("an agent's token cannot change a playbook: ask a person")
 
 
 def refuse_agent_read(who: Principal) -> None:
-    """Raise `NotForAgentsError` for an agent, because evidence quotes other people's conversations."""
+    """Raise `ForbiddenError` for an agent, because evidence quotes other people's conversations."""
     if who.role == "agent":
-        raise NotForAgentsError.to_read()
+        what = "an agent's token cannot read this, because it quotes other people's conversations"
+        raise ForbiddenError(f"{what}: use a person's token")
 
 
 def check_fields(change: PlaybookChange) -> None:
@@ -298,7 +299,9 @@ def build_entry(change: PlaybookChange, playbook: Playbook, history: list[Versio
     """Return the entry of a change, or raise `PlaybookError` if it cannot be applied."""
     bullet, reason = change.bullet or "", change.reason
     if change.base is not None and playbook.bullet(bullet).hash != change.base:
-        raise StaleBulletError(bullet, playbook.bullet(bullet).changed)
+        version = playbook.bullet(bullet).changed
+        what = f"bullet {bullet!r} was changed by version {version}: read it again before you change it"
+        raise PlaybookError("stale", what, bullet=bullet, version=version)
     match change.op:
         case "add":
             return playbook.add_entry(change.section or "", change.text or "", reason=reason)
@@ -315,8 +318,6 @@ def build_entry(change: PlaybookChange, playbook: Playbook, history: list[Versio
 
 
 def check_budget(entry: Entry, playbook: Playbook, budget: int, now: datetime) -> Entry:
-    """Return the entry, or raise `BudgetError` if the playbook would exceed its budget."""
-    after = playbook_tokens(playbook.apply(entry, now))
-    if after > max(budget, playbook_tokens(playbook)):
-        raise BudgetError(after, budget)
+    """Return the entry, or raise `PlaybookError` if the playbook would exceed its budget."""
+    require_budget(playbook_tokens(playbook.apply(entry, now)), playbook, budget)
     return entry

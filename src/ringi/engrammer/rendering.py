@@ -7,6 +7,7 @@ import re
 from itertools import takewhile
 
 from ringi.engrammer.entries import Content
+from ringi.engrammer.errors import PlaybookError
 from ringi.engrammer.playbook import Playbook
 
 ASCII_PER_TOKEN = 4
@@ -30,6 +31,14 @@ def render_line(id: str, content: Content) -> str:
 def playbook_tokens(playbook: Playbook) -> int:
     """Return the estimated number of tokens of a rendered playbook."""
     return estimate_tokens(render(playbook))
+
+
+def require_budget(tokens: int, playbook: Playbook, budget: int) -> None:
+    """Raise `PlaybookError` if a playbook would exceed its budget with this number of tokens, and grow."""
+    if tokens > max(budget, playbook_tokens(playbook)):
+        what = f"the playbook would have {tokens} tokens, but its budget is {budget}"
+        remedy = "shorten the text, or retire or merge bullets first"
+        raise PlaybookError("budget", f"{what}: {remedy}", tokens=tokens, budget=budget)
 
 
 def estimate_tokens(text: str) -> int:

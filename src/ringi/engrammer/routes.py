@@ -14,20 +14,21 @@ from starlette.responses import Response as HttpResponse
 from ringi.domain import Answer, Request, Thread, parse_body
 from ringi.engrammer import models, playbook_models
 from ringi.engrammer.access import CallerConversations, ConversationSnapshot
+from ringi.engrammer.errors import NO_AGENT_FEEDBACK
 from ringi.engrammer.models import EngrammerContinue
-from ringi.engrammer.notes import PLAYBOOK, Note, NoteNotFoundError, SourceNotFoundError
+from ringi.engrammer.notes import PLAYBOOK, Note, NoteNotFoundError, source_not_found
 from ringi.engrammer.persistence import read_playbook, version_time
 from ringi.engrammer.playbook_routes import PlaybookRoutes
-from ringi.engrammer.route_errors import NotForAgentsError, NothingPendingError
 from ringi.engrammer.thread_ids import conversation_of
 from ringi.engrammer.view_tracker import ViewTracker
 from ringi.engrammer.views import continued_view, conversation_view, note_of, note_view, state_view
-from ringi.errors import ConflictError, DigestMismatchError, InvalidError
+from ringi.errors import ConflictError, DigestMismatchError, ForbiddenError, InvalidError
 from ringi.server import (
     AskLimits,
     Authenticator,
     Extension,
     Principal,
+    RefusalError,
     ServerComponents,
     channel_of,
     inbox_for,
@@ -133,7 +134,7 @@ class EngrammerRoutes:
         """Give feedback on an answer; the agent then reflects on it again."""
         who = self._authenticator.caller(http.scope)
         if who.role == "agent":
-            raise NotForAgentsError.to_say()
+            raise ForbiddenError(NO_AGENT_FEEDBACK)
         body = parse_body(models.TurnFeedback, await self._body(http))
         conversation = await self._conversations(http).conversation(id)
         input = {
@@ -186,7 +187,7 @@ class EngrammerRoutes:
         for each in engrammers:
             if body.source in each.notes.names:
                 return await each.notes.get(body.source, body.note_id)
-        raise SourceNotFoundError(body.source, (*sources, PLAYBOOK))
+        raise source_not_found(body.source, (*sources, PLAYBOOK))
 
     async def _bullet(self, who: Principal, playbook: str, id: str) -> Note | None:
         store = self._components.backend.store
@@ -214,6 +215,11 @@ def run_reply(thread: Thread) -> HttpResponse:
     return reply(run, 202)
 
 
+def nothing_pending(what: str, id: str) -> RefusalError:
+    """Return the error for insights that await no decision of the caller."""
+    return RefusalError(409, "nothing_waits", f"{what} pending in conversation {id!r}: read its state again")
+
+
 def select_pending(who: Principal, conversation: ConversationSnapshot, body: EngrammerContinue) -> dict[str, str]:
     """Return the requests to decide with their digests, checked against those that the caller saw."""
     answerable_requests = [
@@ -221,11 +227,11 @@ def select_pending(who: Principal, conversation: ConversationSnapshot, body: Eng
     ]
     pending = {request.id: request.digest for request in answerable_requests}
     if not pending:
-        raise NothingPendingError.in_conversation(conversation.id)
+        raise nothing_pending("no insight is", conversation.id)
     if body.insights is None:
         return pending
     if unknown := [each.id for each in body.insights if each.id not in pending]:
-        raise NothingPendingError.of(conversation.id, unknown)
+        raise nothing_pending(f"{', '.join(map(repr, unknown))} is not", conversation.id)
     for each in body.insights:
         if each.digest != pending[each.id]:
             raise DigestMismatchError(each.id, each.digest)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from ringi.engrammer.access import ConversationSnapshot
-from ringi.engrammer.route_errors import UnseenError
-from ringi.server import Principal
+from ringi.server import Principal, RefusalError
 
 MAX_TRACKED = 10_000
 
@@ -28,7 +27,7 @@ class ViewTracker:
     def select_seen(
         self, who: Principal, conversation: ConversationSnapshot, pending: dict[str, str]
     ) -> dict[str, str]:
-        """Return the pending insights that the caller has seen; raise `UnseenError` if there are none.
+        """Return the pending insights that the caller has seen; raise `RefusalError` if there are none.
 
         Without a record, the first proposals of a single run count as seen.
         """
@@ -41,5 +40,7 @@ class ViewTracker:
             )
         seen = {id: digest for id, digest in pending.items() if id in seen_ids}
         if not seen:
-            raise UnseenError(conversation.id)
+            what = f"the pending insights of conversation {conversation.id!r} were not shown to you"
+            remedy = "read its state again, or name `insights` with their digests"
+            raise RefusalError(409, "unseen", f"{what}: {remedy}")
         return seen

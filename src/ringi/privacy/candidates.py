@@ -11,8 +11,8 @@ from ringi.domain.journal import Journal
 from ringi.domain.record import Event, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import ConflictError, PendingError, ThreadBusyError
-from ringi.privacy.redaction import unknown_in
+from ringi.errors import PendingError, ThreadBusyError
+from ringi.privacy.redaction import newer_fields, unknown_in
 
 
 class ErasureCandidates(NamedTuple):
@@ -49,7 +49,7 @@ def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Co
     The events of the threads in `naming` name the person.
     """
     newer = {request.id: unknown for request in requests if (unknown := unknown_in(request))}
-    left = {id: str(ConflictError.newer_fields(Request.record, id, unknown)) for id, unknown in newer.items()}
+    left = {id: str(newer_fields(id, unknown)) for id, unknown in newer.items()}
     left |= {request.id: str(PendingError(request.id)) for request in requests if not request.is_final}
     left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
     over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]

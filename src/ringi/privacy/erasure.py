@@ -51,6 +51,7 @@ from ringi.privacy.redaction import (
     has_spoken,
     left_of,
     names,
+    newer_fields,
     request_without,
     request_without_content,
     thread_without_content,
@@ -149,7 +150,7 @@ class Eraser:
             if not request.is_final:
                 raise PendingError(request.id)
             if person and (unknown := unknown_in(request)):
-                raise ConflictError.newer_fields(Request.record, request.id, unknown)
+                raise newer_fields(request.id, unknown)
             history = await self._history(request)
             changes = changes_of(request, person, history)
             redacted_events = [event for event in history if person is None or names(event, person)]
@@ -372,7 +373,8 @@ class Eraser:
         Raises `ConflictError` for a record that does not verify: an erasure would hide the tampering.
         """
         if found := misfits(record, history):
-            raise ConflictError.not_verified(record.record, record.id, found[0].what)
+            what = f"{record.record} {record.id!r} was not erased: {found[0].what}"
+            raise ConflictError(f"{what}; run `ringi verify` first")
         left = {event.version: left_of(event, person) for event in redacted_events}
         before = {event.version: event.actor for event in history if event.is_redacted}
         redacted_versions = before | {version: payload["actor"] for version, payload in left.items()}

@@ -11,6 +11,7 @@ from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, SYSTEM, Event
 from ringi.domain.request import Request
 from ringi.domain.response import Response
 from ringi.domain.thread import Thread
+from ringi.errors import ConflictError
 
 TITLE = "erased"
 """Replaces a title: lists must not show an empty one."""
@@ -51,6 +52,12 @@ def unknown_in(request: Request) -> list[str]:
     except ValidationError as error:
         return [".".join(map(str, each["loc"])) for each in error.errors() if each["input"] is not None]
     return []
+
+
+def newer_fields(id: str, unknown: Sequence[str]) -> ConflictError:
+    """Return the error for an erasure that cannot know to whom the fields of a newer version belong."""
+    what = f"request {id!r} has fields of a newer Ringi that may name this person ({', '.join(unknown)})"
+    return ConflictError(f"{what}: erase with that version, or erase the whole request by its id")
 
 
 def request_without_content(request: Request) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from ringi.domain.ask import Ask, parse_body
-from ringi.errors import FieldError, InvalidError, OutdatedDependencyError, SettingError
+from ringi.errors import FieldError, InvalidError, SettingError, UnsupportedError
 from ringi.forms import form as forms
 from ringi.runs.answer_schema import EVERY_NODE, AnswerSpec, answer_schemas
 
@@ -139,7 +139,7 @@ def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
 
     Raises:
         SettingError: Two agents share a name, a graph is not compiled, or a graph has static breakpoints.
-        OutdatedDependencyError: There are agents, and an installed library is too old for them.
+        UnsupportedError: There are agents, and an installed library is too old for them.
     """
     by_name: dict[str, Agent] = {}
     for agent in agents:
@@ -188,12 +188,13 @@ def breakpoints(graph: Any) -> list[str]:
 
 
 def check_versions() -> None:
-    """Raise `OutdatedDependencyError` if an installed library is too old; another check reports missing libraries."""
+    """Raise `UnsupportedError` if an installed library is too old; another check reports missing libraries."""
     for name, needed in MINIMUM_VERSIONS.items():
         with suppress(metadata.PackageNotFoundError):
             found = metadata.version(name)
             if version_numbers(found) < version_numbers(needed):
-                raise OutdatedDependencyError(name, found, needed)
+                what = f"{name} {found} is too old to run agents"
+                raise UnsupportedError(f"{what}: pip install '{name}>={needed}'")
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

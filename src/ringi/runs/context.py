@@ -177,13 +177,6 @@ def find_run_context(config: Any) -> RunContext | None:
     return context if isinstance(context, RunContext) else None
 
 
-class NoRunContextError(RingiError):
-    """Ringi does not run this graph."""
-
-    def __init__(self) -> None:
-        super().__init__("this graph needs a run of Ringi; serve its agent with `ringi serve --agents`")
-
-
 def run_context(config: Any) -> RunContext:
     """Return the RunContext in the configuration of a run.
 
@@ -191,9 +184,9 @@ def run_context(config: Any) -> RunContext:
         config: The `RunnableConfig` of a node.
 
     Raises:
-        NoRunContextError: Ringi does not run the graph.
+        RingiError: Ringi does not run the graph.
     """
     context = find_run_context(config)
     if context is None:
-        raise NoRunContextError
+        raise RingiError("this graph needs a run of Ringi; serve its agent with `ringi serve --agents`")
     return context

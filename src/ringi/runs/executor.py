@@ -26,7 +26,6 @@ from ringi.errors import (
     DifferentAskError,
     FenceError,
     NotFoundError,
-    RepeatedInterruptError,
     RingiError,
     UnavailableError,
 )
@@ -167,7 +166,8 @@ class RunExecutor:
         answers = {question.interrupt_id: resume_value(question, requests) for question, requests in ended}
         repeated = self._delivered & answers.keys()
         if repeated:
-            raise RepeatedInterruptError(sorted(repeated))
+            what = f"the graph repeats the answered interrupts {', '.join(sorted(repeated))}"
+            raise RingiError(f"{what}: ask once per node, and let GraphBubbleUp through where exceptions are caught")
         self._delivered |= answers.keys()
         self._last_answers = asked_at, ended
         try:

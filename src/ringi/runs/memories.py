@@ -37,7 +37,8 @@ class Memories(BaseStore):
         except RuntimeError:
             running = None
         if running is self._loop:
-            raise UnsupportedError.of_waiting_memories()
+            what = "a blocking call would stop its own event loop"
+            raise UnsupportedError(f"{what}: use `await store.asearch(…)`, or `aget`")
         return asyncio.run_coroutine_threadsafe(self.abatch(ops), self._loop).result()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -58,7 +59,8 @@ class Memories(BaseStore):
             return await self._search(op)
         if isinstance(op, ListNamespacesOp):
             return await self._namespaces(op)
-        raise UnsupportedError.of_given_memories()
+        remedy = "to add one, ask the person with a form and context={'memory_category': …}"
+        raise UnsupportedError(f"a run can only read memories: {remedy}")
 
     async def _get(self, op: GetOp) -> Item | None:
         if not self._person:

@@ -26,7 +26,7 @@ async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
     try:
         raw = await http.body()
     except ClientDisconnect:
-        raise MalformedError.incomplete() from None
+        raise MalformedError("the body is shorter than its length: send the complete body") from None
     return parse_json(raw, max_depth=max_depth) if raw else {}
 
 
@@ -37,9 +37,9 @@ def parse_json(raw: bytes, *, max_depth: int) -> Any:
             raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite
         )
     except RecursionError:
-        raise MalformedError.too_deep(max_depth) from None
+        raise _too_deep(max_depth) from None
     except ValueError as error:
-        raise MalformedError.not_json(error) from error
+        raise MalformedError(f"the body is not JSON: {error}") from error
     if raw.count(b"[") + raw.count(b"{") > max_depth:
         _refuse_depth(value, max_depth)
     if b"\\u" in raw:
@@ -51,18 +51,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise MalformedError.duplicate_name(name)
+        raise MalformedError(f"the name {name!r} appears more than once in an object of the body: send it once")
     return members
 
 
 def _refuse_constant(text: str) -> Any:
-    raise MalformedError.invalid_number(text)
+    raise MalformedError(f"{text[:50]} is not a JSON number: send a finite number, text or null")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise MalformedError.invalid_number(text)
+        _refuse_constant(text)
     return number
 
 
@@ -71,7 +71,11 @@ def _refuse_depth(value: Any, max_depth: int) -> None:
     for _ in range(max_depth + 1):
         level = [child for each in level for child in _children(each)]
     if level:
-        raise MalformedError.too_deep(max_depth)
+        raise _too_deep(max_depth)
+
+
+def _too_deep(max_depth: int) -> MalformedError:
+    return MalformedError(f"the body is nested deeper than {max_depth} levels: reduce the nesting")
 
 
 def _children(value: Any) -> list[Any]:
@@ -84,4 +88,5 @@ def _refuse_lone_surrogates(value: Any) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise MalformedError.lone_surrogate() from None
+        what = "the body contains half of a surrogate pair, which is not valid text"
+        raise MalformedError(f"{what}: send whole characters") from None

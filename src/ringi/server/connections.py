@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from ringi.server.problems import response_of
-from ringi.server.refusals import ConnectionsError, TooSlowError
+from ringi.server.refusals import RefusalError
 from ringi.server.settings import ServerSettings
 
 RESERVED_FILES = 256
@@ -37,7 +37,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._awaited_part = "headers"
         self._watch()
         if len(self.connections) > self.settings.max_connections:
-            next(iter(self.waiting)).refuse(ConnectionsError(self.settings.max_connections))
+            what = f"this server has reached its limit of {self.settings.max_connections} connections: retry in 1 s"
+            next(iter(self.waiting)).refuse(RefusalError(503, "connections", what, retry_after=1))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer."""
@@ -99,7 +100,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self._received = 0
             self._timer = self.loop.call_later(self._deadline_seconds, self._expire)
         elif not self.transport.is_closing():
-            self.refuse(TooSlowError(str(self._awaited_part), self._deadline_seconds))
+            what = f"the {self._awaited_part} of the call did not arrive within {self._deadline_seconds:g} s"
+            self.refuse(RefusalError(408, "too_slow", f"{what}: send the call again"))
 
 
 def protocol_for(settings: ServerSettings) -> type[asyncio.Protocol]:

@@ -20,11 +20,12 @@ from ringi.server.components import ServerComponents
 from ringi.server.extension import Extension
 from ringi.server.identity import Oidc, TrustedProxy
 from ringi.server.problems import response_of
-from ringi.server.refusals import NotOpenError
+from ringi.server.refusals import RefusalError
 from ringi.server.serve import open_components
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
+NOT_OPEN = "Ringi is not open: enter its `lifespan()` in the lifespan of the application that mounts it"
 
 
 class EmbeddedApp:
@@ -80,7 +81,7 @@ class EmbeddedApp:
         if self._base_path and not scope.get("root_path"):
             scope = {**scope, "root_path": self._base_path}
         if self._app is None:
-            await response_of(NotOpenError())(scope, receive, send)
+            await response_of(RefusalError(503, "not_open", NOT_OPEN))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

@@ -13,8 +13,8 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
-from ringi.errors import SettingError
-from ringi.server.refusals import AccessDeniedError, MalformedError, UnauthenticatedError
+from ringi.errors import ForbiddenError, SettingError
+from ringi.server.refusals import MalformedError, UnauthenticatedError
 
 Role = Literal["agent", "person", "admin"]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -23,6 +23,11 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 def is_name(name: object) -> bool:
     """Return whether a name is valid, and cannot be mistaken for an agent or for an absent person."""
     return isinstance(name, str) and 0 < len(name) <= 200 and ":" not in name and name != SYSTEM
+
+
+def reserved_name(name: str) -> UnauthenticatedError:
+    """Return the error of a caller whose name could be mistaken for another identity."""
+    return UnauthenticatedError(f"the name {name!r} is not allowed; issue a token for another name")
 
 
 class Person(NamedTuple):
@@ -48,13 +53,13 @@ class GroupRoles:
         return cls(frozenset(read_list("RINGI_ADMIN_GROUPS")), frozenset(read_list("RINGI_PEOPLE_GROUPS")))
 
     def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> Person:
-        """Return the person, or raise `StrangerError` or `UnauthenticatedError`."""
+        """Return the person, or raise `ForbiddenError` or `UnauthenticatedError`."""
         if not isinstance(name, str) or not is_name(name):
-            raise UnauthenticatedError.reserved_name(str(name))
+            raise reserved_name(str(name))
         if self.admins.intersection(groups):
             return Person(tenant, "admin", name, tuple(groups))
         if self.people and not self.people.intersection(groups):
-            raise AccessDeniedError.without_group(name)
+            raise ForbiddenError(f"{name!r} is not in an allowed group; contact the administrator")
         return Person(tenant, "person", name, tuple(groups))
 
 
@@ -134,7 +139,8 @@ class TrustedProxy:
         if not names or not self.is_peer(scope):
             return None
         if len(names) > 1:
-            raise MalformedError.duplicate_header(self.name_header, len(names))
+            what = f"the call has {len(names)} {self.name_header} headers"
+            raise MalformedError(f"{what}: let the proxy replace the headers of callers")
         groups = [group.strip() for line in headers.getlist(self.groups_header) for group in line.split(",")]
         return self.group_roles.person(names[0], [group for group in groups if group])
 

@@ -9,7 +9,6 @@ from ringi.domain.record import Query
 from ringi.errors import LimitError, NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Principal
-from ringi.server.refusals import AskRateError, OpenRequestsError
 from ringi.server.settings import ServerSettings
 
 MAX_ASKERS = 10_000
@@ -41,7 +40,8 @@ class AskLimits:
             self._rate.count(caller)
             query = Query(asked_by=caller.actor, statuses=("pending",), limit=self._max_open + 1)
             if await inbox.count(query) >= self._max_open:
-                raise OpenRequestsError(caller.name, self._max_open)
+                what = f"{caller.name!r} has {self._max_open} open requests: wait for answers, or cancel some"
+                raise LimitError(what, 30)
         except LimitError:
             if id is None or not await exists(inbox, id):
                 raise
@@ -64,13 +64,13 @@ class RateCounter:
         self._minutes: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
     def count(self, caller: Principal) -> None:
-        """Count one more action, or raise `PaceError`."""
+        """Count one more action, or raise `LimitError`."""
         key, now = (caller.tenant, caller.actor), time.monotonic()
         began, number = self._minutes.get(key, (now, 0))
         if now - began >= 60:
             began, number = now, 0
         if number >= self._limit:
-            raise AskRateError(caller.name, number, 60 - (now - began))
+            raise LimitError(f"{caller.name!r} asked {number} times within a minute: retry later", 60 - (now - began))
         self._minutes[key] = (began, number + 1)
         self._minutes.move_to_end(key)
         if len(self._minutes) > MAX_ASKERS:

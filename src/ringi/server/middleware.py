@@ -14,7 +14,7 @@ from ringi.inbox import tracing
 from ringi.server.auth.authenticator import NEW_COOKIES, base_of
 from ringi.server.message_parts import MAX_ENCODED_IMAGES
 from ringi.server.problems import response_of
-from ringi.server.refusals import HostError, MalformedError, MediaTypeError, TooLargeError
+from ringi.server.refusals import MalformedError, RefusalError
 from ringi.server.settings import ServerSettings
 from ringi.server.uploads import MAX_BODY
 
@@ -80,7 +80,7 @@ class SecurityMiddleware:
         length = headers.get("content-length", "0")
         limit = self._limit(scope["path"].removeprefix(base_of(scope)))
         if not length.isdigit() or int(length[:20]) > limit:
-            raise TooLargeError(limit)
+            raise too_large(limit)
         return LimitedBody(receive, limit)
 
     def _limit(self, path: str) -> int:
@@ -94,10 +94,11 @@ class SecurityMiddleware:
     def _check_host(self, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1:
-            raise MalformedError.hosts(len(hosts))
+            raise MalformedError(f"the call has {len(hosts)} Host headers: send exactly one")
         name = host_name(hosts[0])
         if name not in self._hosts:
-            raise HostError(hosts[0])
+            what = f"host {hosts[0]!r} is not allowed: use a host name with which the server was started"
+            raise RefusalError(421, "host", what)
 
 
 def host_name(host: str) -> str:
@@ -106,14 +107,20 @@ def host_name(host: str) -> str:
     return name if colon and port.isdigit() else host.lower()
 
 
+def too_large(limit: int) -> RefusalError:
+    """Return the error of a body above the limit."""
+    return RefusalError(413, "too_large", f"the body is larger than {limit} bytes: send less data, or a link to it")
+
+
 def check_media_type(headers: Headers) -> None:
-    """Raise `MediaTypeError` for a body that is not JSON: forms of other sites cannot send JSON."""
+    """Raise `RefusalError` for a body that is not JSON: forms of other sites cannot send JSON."""
     media_type = headers.get("content-type")
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     if media_type is None and not has_body:
         return
     if (media_type or "").partition(";")[0].strip().lower() != "application/json":
-        raise MediaTypeError(media_type or "")
+        what = f"content type {media_type or ''!r} is not supported: send application/json"
+        raise RefusalError(415, "media_type", what)
 
 
 class LimitedBody:
@@ -125,11 +132,11 @@ class LimitedBody:
         self._receive, self._left, self._limit = receive, limit, limit
 
     async def __call__(self) -> Message:
-        """Return the next part, or raise `TooLargeError`."""
+        """Return the next part, or raise `RefusalError` above the limit."""
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            raise TooLargeError(self._limit)
+            raise too_large(self._limit)
         return message
 
 

@@ -15,7 +15,6 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Match
 
-from ringi.base.texts import CODES
 from ringi.base.validation import rule_of
 from ringi.errors import (
     ClaimedError,
@@ -26,7 +25,7 @@ from ringi.errors import (
     RingiError,
     UnavailableError,
 )
-from ringi.server.refusals import ConnectionsError, RefusalError, UnauthenticatedError
+from ringi.server.refusals import RefusalError, UnauthenticatedError
 
 MEDIA_TYPE = "application/problem+json"
 SPREAD_SECONDS = 2
@@ -35,11 +34,10 @@ SPREAD_SECONDS = 2
 
 STATUSES = {
     **dict.fromkeys(("final", "pending", "digest_mismatch", "claimed", "different", "busy", "conflict"), 409),
-    **{"invalid": 422, "not_found": 404, "forbidden": 403, "not_authorised": 403, "limit": 429},
-    **{"unavailable": 503, "missing_extra": 501, "unsupported": 501},
+    **{"invalid": 422, "not_found": 404, "forbidden": 403, "not_authorised": 403, "limit": 429, "unavailable": 503},
+    **{"missing_extra": 501, "unsupported": 501},
 }
-KNOWN = tuple((kind, STATUSES[code], code) for kind, code in CODES if code in STATUSES)
-"""The classes of errors, with their statuses and codes."""
+"""The HTTP statuses of the codes of `ringi.errors`."""
 INTERNAL = (500, "internal")
 
 
@@ -47,7 +45,9 @@ def status_of(error: Exception) -> tuple[int, str]:
     """Return the HTTP status and the code of an error."""
     if isinstance(error, RefusalError):
         return error.status, error.code
-    return next(((status, code) for kind, status, code in KNOWN if isinstance(error, kind)), INTERNAL)
+    # Of the class: an `HttpError` itself carries the code of another server's reply.
+    code = type(error).code if isinstance(error, RingiError) else None
+    return (STATUSES[code], code) if code in STATUSES else INTERNAL
 
 
 def document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def field_errors(found: Iterable[FieldError]) -> list[dict[str, Any]]:
 def response_of(error: Exception) -> HttpResponse:
     """Return the response for an error."""
     headers = {}
-    if isinstance(error, LimitError | UnavailableError | ConnectionsError):
+    if isinstance(error, LimitError | UnavailableError | RefusalError) and error.retry_after is not None:
         headers["retry-after"] = str(max(1, math.ceil(error.retry_after)) + random.randint(0, SPREAD_SECONDS))
     if isinstance(error, UnauthenticatedError):
         headers["www-authenticate"] = "Bearer"

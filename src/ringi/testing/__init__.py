@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from ringi.base.extras import lazy_exports
 from ringi.testing.clock import NOON, Clock
 from ringi.testing.factories import a_journal, a_request, a_thread, answer_to, store_request
-from ringi.testing.person import Reply, RuleError, ScriptedPerson, UnansweredError, UnusedRuleError
+from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, UnusedRuleError
 
 if TYPE_CHECKING:
-    from ringi.testing.harness import AgentResult, QuestionsError, RunFailedError, TestHarness
+    from ringi.testing.harness import AgentResult, RunFailedError, TestHarness
     from ringi.testing.model import (
         ModelOutput,
         ModelScript,
@@ -24,9 +24,7 @@ __all__ = [
     "Clock",
     "ModelOutput",
     "ModelScript",
-    "QuestionsError",
     "Reply",
-    "RuleError",
     "RunFailedError",
     "ScriptedModel",
     "ScriptedPerson",
@@ -46,7 +44,7 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
-        "harness": "AgentResult QuestionsError RunFailedError TestHarness",
+        "harness": "AgentResult RunFailedError TestHarness",
         "model": "ModelOutput ModelScript ScriptedModel parallel_tool_calls scripted_turns tool_call",
     },
 )

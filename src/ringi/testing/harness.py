@@ -34,7 +34,7 @@ from ringi.runs.images import saver_of
 from ringi.runs.reconciler import record_pages
 from ringi.runs.worker import Worker, load_advance
 from ringi.testing.clock import Clock
-from ringi.testing.person import Reply, ScriptedPerson, UnansweredError
+from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, suggest_person, suggest_rule
 
 __tracebackhide__ = True
 """Hides the frames of this file from the traceback of a failed test."""
@@ -72,18 +72,11 @@ class AgentResult:
 
     @property
     def request(self) -> Request:
-        """The only request of the agent; raises `QuestionsError` if there are none or several."""
+        """The only request of the agent; raises `AssertionError` if there are none or several."""
         if len(self.requests) != 1:
-            raise QuestionsError(self.requests)
+            titles = ", ".join(repr(request.title) for request in self.requests) or "none"
+            raise AssertionError(f"the agent asked {len(self.requests)} times, not once: {titles}")
         return self.requests[0]
-
-
-class QuestionsError(AssertionError):
-    """The agent did not ask exactly once."""
-
-    def __init__(self, requests: tuple[Request, ...]) -> None:
-        titles = ", ".join(repr(request.title) for request in requests) or "none"
-        super().__init__(f"the agent asked {len(requests)} times, not once: {titles}")
 
 
 class RunFailedError(AssertionError):
@@ -312,12 +305,19 @@ class TestHarness:
         if reply and reply.decision == "ignore":
             return False
         if not request.is_open_to(self.person.viewer):
-            raise UnansweredError.not_assigned(request, self.person)
+            groups = [f"the group {group}" for group in request.candidate_groups]
+            assigned = " or ".join(filter(None, [request.assignee or "", *groups]))
+            why = f"it is assigned to {assigned}, not to {self.person.name}"
+            remedy = f"Pass {suggest_person(request)} to the harness, or answer with inbox.respond."
+            raise UnansweredError(request, why, remedy, self.person)
         if reply is None:
-            raise UnansweredError.no_rule(request, self.person)
+            why, remedy = "no rule of the scripted person matches it", f"Add a rule, such as {suggest_rule(request)}"
+            raise UnansweredError(request, why, remedy, self.person)
         limit = MAX_ANSWERS_TO_A_RUN if request.run_id else MAX_ANSWERS
         if self._answers[request.run_id] == limit:
-            raise UnansweredError.endless(request, self.person, limit)
+            why = f"the scripted person has already answered {limit} requests, and the code keeps asking"
+            remedy = "Limit the rule with times=…, and add a rule for the requests after that."
+            raise UnansweredError(request, why, remedy, self.person)
         self._answers[request.run_id] += 1
         try:
             await self._respond(request, reply)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypedDict, Unpack, get_args
 
@@ -17,45 +17,12 @@ __tracebackhide__ = True
 DECISIONS = (*get_args(Decision), "ignore")
 
 
-class RuleError(TypeError):
-    """A rule or a reply is invalid. It is a `TypeError`, because the test itself is wrong."""
-
-    def __init__(self, argument: str, remedy: str) -> None:
-        super().__init__(f"{argument}: {remedy}")
-
-    @classmethod
-    def not_one_of(cls, name: str, value: object, known: Iterable[str]) -> RuleError:
-        """Return the error for a value that is not in a fixed set."""
-        return cls(f"{name}={value!r}", f"must be one of {', '.join(known)}")
-
-    @classmethod
-    def not_a(cls, kind: type, name: str, value: object) -> RuleError:
-        """Return the error for a value of the wrong type, possibly a condition without its name."""
-        hint = f"pass a condition of the rule by name, such as title={value!r}"
-        return cls(f"{name}={value!r}", f"must be a {kind.__name__}; {hint}")
-
-    @classmethod
-    def unknown(cls, name: str, value: object, known: Iterable[str]) -> RuleError:
-        """Return the error for an unknown condition."""
-        return cls(f"{name}={value!r}", f"not a condition; the conditions of a rule are {', '.join(known)}")
-
-    @classmethod
-    def no_function(cls, script: object) -> RuleError:
-        """Return the error for a script that is not a function."""
-        return cls(repr(script), "pass a function of the request, or add a rule such as approves()")
-
-    @classmethod
-    def no_reply(cls, reply: object) -> RuleError:
-        """Return the error for a function that returns no reply."""
-        return cls(f"a function returned {reply!r}", "return a Reply, such as Reply('approve'), or None")
-
-
 @dataclass(frozen=True)
 class Reply:
     """A person's reply to a request.
 
     Raises:
-        RuleError: The decision is unknown, or a value has the wrong type.
+        TypeError: The decision is unknown, or a value has the wrong type.
     """
 
     decision: Decision | Literal["ignore"]
@@ -70,12 +37,13 @@ class Reply:
     def __post_init__(self) -> None:
         """Check the reply."""
         if self.decision not in DECISIONS:
-            raise RuleError.not_one_of("decision", self.decision, DECISIONS)
+            raise TypeError(f"decision={self.decision!r}: must be one of {', '.join(DECISIONS)}")
         kinds: dict[str, type] = {"data": dict, "args": dict, "message": str}
         for name, kind in kinds.items():
             value = getattr(self, name)
             if value is not None and not isinstance(value, kind):
-                raise RuleError.not_a(kind, name, value)
+                hint = f"pass a condition of the rule by name, such as title={value!r}"
+                raise TypeError(f"{name}={value!r}: must be a {kind.__name__}; {hint}")
 
 
 PersonScript = Callable[[Request], Reply | None]
@@ -148,7 +116,7 @@ class ScriptedPerson:
         groups: The groups that the person belongs to.
 
     Raises:
-        RuleError: A script is not a function.
+        TypeError: A script is not a function.
     """
 
     def __init__(self, *scripts: PersonScript, name: str = "ann", groups: Sequence[str] = ()) -> None:
@@ -173,7 +141,7 @@ class ScriptedPerson:
             conditions: See `ScriptedPerson`.
 
         Raises:
-            RuleError: A condition is unknown, or a value has the wrong type.
+            TypeError: A condition is unknown, or a value has the wrong type.
         """
         return self._add_rule("approves", Reply("approve", data), conditions)
 
@@ -192,7 +160,7 @@ class ScriptedPerson:
             conditions: See `ScriptedPerson`.
 
         Raises:
-            RuleError: A condition is unknown, or a value has the wrong type.
+            TypeError: A condition is unknown, or a value has the wrong type.
         """
         return self._add_rule("edits", Reply("edit", data, args), conditions)
 
@@ -204,7 +172,7 @@ class ScriptedPerson:
             conditions: See `ScriptedPerson`.
 
         Raises:
-            RuleError: A condition is unknown, or a value has the wrong type.
+            TypeError: A condition is unknown, or a value has the wrong type.
         """
         return self._add_rule("rejects", Reply("reject", message=message), conditions)
 
@@ -216,7 +184,7 @@ class ScriptedPerson:
             conditions: See `ScriptedPerson`.
 
         Raises:
-            RuleError: A condition is unknown, or a value has the wrong type.
+            TypeError: A condition is unknown, or a value has the wrong type.
         """
         return self._add_rule("responds", Reply("respond", message=message), conditions)
 
@@ -227,7 +195,7 @@ class ScriptedPerson:
             conditions: See `ScriptedPerson`.
 
         Raises:
-            RuleError: A condition is unknown, or a value has the wrong type.
+            TypeError: A condition is unknown, or a value has the wrong type.
         """
         return self._add_rule("ignores", IGNORE, conditions)
 
@@ -238,10 +206,10 @@ class ScriptedPerson:
             script: Takes the request and returns a `Reply`, or None to leave the request to later rules.
 
         Raises:
-            RuleError: `script` is not a function.
+            TypeError: `script` is not a function.
         """
         if not callable(script):
-            raise RuleError.no_function(script)
+            raise TypeError(f"{script!r}: pass a function of the request, or add a rule such as approves()")
         self._scripts.append(script)
         return self
 
@@ -249,7 +217,7 @@ class ScriptedPerson:
         """Return the reply to a request; None if no rule matches.
 
         Raises:
-            RuleError: A function returned something other than a reply.
+            TypeError: A function returned something other than a reply.
         """
         if request.id in self._ignored:
             return IGNORE
@@ -257,7 +225,7 @@ class ScriptedPerson:
             self.requests.append(request)
         reply = next((reply for script in self._scripts if (reply := script(request)) is not None), None)
         if not isinstance(reply, Reply | None):
-            raise RuleError.no_reply(reply)
+            raise TypeError(f"a function returned {reply!r}: return a Reply, such as Reply('approve'), or None")
         if reply == IGNORE:
             self._ignored.add(request.id)
         return reply
@@ -275,9 +243,10 @@ class ScriptedPerson:
     def _add_rule(self, method: str, reply: Reply, conditions: RuleConditions) -> Self:
         for name, value in conditions.items():
             if name not in RuleConditions.__optional_keys__:
-                raise RuleError.unknown(name, value, sorted(RuleConditions.__optional_keys__))
+                known = ", ".join(sorted(RuleConditions.__optional_keys__))
+                raise TypeError(f"{name}={value!r}: not a condition; the conditions of a rule are {known}")
         if conditions.get("kind") not in (None, *get_args(Kind)):
-            raise RuleError.not_one_of("kind", conditions["kind"], get_args(Kind))
+            raise TypeError(f"kind={conditions['kind']!r}: must be one of {', '.join(get_args(Kind))}")
         return self.answers(PersonRule(method, reply, **conditions))
 
     @property
@@ -300,31 +269,10 @@ class UnansweredError(AssertionError):
         super().__init__(f"{describe_request(request)}: {why}.\n{remedy}\nRules:\n{person.describe_rules()}")
 
     @classmethod
-    def no_rule(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
-        """Return the error for a request that no rule matches."""
-        why, remedy = "no rule of the scripted person matches it", f"Add a rule, such as {suggest_rule(request)}"
-        return cls(request, why, remedy, person)
-
-    @classmethod
     def never_expires(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
         """Return the error for an ignored request that never expires."""
         why = "the scripted person ignores it, and it never expires"
         return cls(request, why, "Ask with expires_in, wait with a timeout, or add a rule that answers it.", person)
-
-    @classmethod
-    def not_assigned(cls, request: Request, person: ScriptedPerson) -> UnansweredError:
-        """Return the error for a request that is assigned to others."""
-        assigned = " or ".join(
-            filter(None, [request.assignee or "", *(f"the group {g}" for g in request.candidate_groups)])
-        )
-        remedy = f"Pass {suggest_person(request)} to the harness, or answer with inbox.respond."
-        return cls(request, f"it is assigned to {assigned}, not to {person.name}", remedy, person)
-
-    @classmethod
-    def endless(cls, request: Request, person: ScriptedPerson, answers: int) -> UnansweredError:
-        """Return the error for code that asks again and again."""
-        why = f"the scripted person has already answered {answers} requests, and the code keeps asking"
-        return cls(request, why, "Limit the rule with times=…, and add a rule for the requests after that.", person)
 
 
 class UnusedRuleError(AssertionError):

@@ -50,7 +50,7 @@ def run_to_end(step: Coroutine[Any, Any, T]) -> T:
         return result
     finally:
         step.close()
-    raise RuntimeError("it waits: a store of memory does not")  # noqa: TRY003
+    raise RuntimeError("it waits: a store of memory does not")
 
 
 class FencedMemorySaver(FencedSaver):

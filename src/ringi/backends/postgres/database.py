@@ -137,7 +137,8 @@ class Database:
     def refuse_if_replaced(self) -> None:
         """Raise `UnavailableError` once the database was found to be replaced, even on earlier connections."""
         if self._is_replaced:
-            raise UnavailableError.replaced()
+            what = "the database was replaced while this process ran"
+            raise UnavailableError(f"{what}: restore the database and restart the process")
 
     def saw(self, number: int | None, hash: str | None) -> None:
         """Remember the newest event, which identifies the database."""

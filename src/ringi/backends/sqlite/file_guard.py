@@ -43,7 +43,7 @@ class FileGuard:
     def refuse_if_lost(self) -> None:
         """Raise `UnavailableError` once a file was found to be lost."""
         if self._why:
-            raise UnavailableError.replaced(self._why)
+            raise UnavailableError(f"{self._why}: restore the database and restart the process")
 
     def check(self) -> None:
         """Check the files with two system calls; raise `UnavailableError` if they are not those opened."""

@@ -19,13 +19,6 @@ from ringi.inbox.inbox import Inbox
 Id = Annotated[str, typer.Argument(help="The id of the request, from `ringi list`.")]
 
 
-class RefusedAnswerError(RingiError):
-    """The request does not accept the answer; the command itself is correct."""
-
-    def __init__(self, error: InvalidError) -> None:
-        super().__init__(error_text(error))
-
-
 def respond(
     id: Id,
     decision: Annotated[str, typer.Argument(help="One of approve, edit, reject, respond.")],
@@ -58,7 +51,8 @@ def respond(
             sent = parsed.model_copy(update={"digest": current, "data": data})
             return await inbox.answer(id, sent, by=by, channel="cli")
         except InvalidError as error:
-            raise RefusedAnswerError(error) from error
+            # The command itself is correct: it fails with 1, not with 2.
+            raise RingiError(error_text(error)) from error
 
     change_request(url, tenant, json_, answer)
 

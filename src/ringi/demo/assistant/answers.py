@@ -68,7 +68,7 @@ class Answers:
                 return sentence("no_sum", job.language, query)
             return f"{expression} = **{format_number(calculate(expression))}**"
         except CalculationError as error:
-            return sentence(error.code, job.language, query)
+            return sentence(error.reason, job.language, query)
 
 
 def sentence(code: str, language: str, query: str) -> str:

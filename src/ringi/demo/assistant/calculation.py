@@ -43,8 +43,8 @@ ONE: dict[type[ast.unaryop], Callable[[Decimal], Decimal]] = {ast.UAdd: operator
 class CalculationError(InvalidError):
     """A text is not arithmetic, has no result, or has parts that are not arithmetic."""
 
-    def __init__(self, expression: str, why: str, code: str = "no_sum") -> None:
-        self.code = code
+    def __init__(self, expression: str, why: str, reason: str = "no_sum") -> None:
+        self.reason = reason
         remedy = "write numbers, brackets and + - * / **, such as (3 + 4) * 1.1"
         super().__init__(InvalidError.of("expression", f"{expression!r} {why}: {remedy}").errors)
 

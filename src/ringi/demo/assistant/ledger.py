@@ -79,21 +79,6 @@ class StepError(InvalidError):
         self.text = {language: text.format(field=field, **values) for language, text in TEXTS[code].items()}
         super().__init__([FieldError(field, self.text["en"])])
 
-    @classmethod
-    def of_action(cls, action: object) -> StepError:
-        """Return the error for an unknown action."""
-        return cls("action", "action", value=action, names=", ".join(KINDS))
-
-    @classmethod
-    def of_args(cls, error: ValidationError) -> StepError:
-        """Return the error for invalid arguments."""
-        return cls(", ".join(".".join(map(str, each["loc"])) for each in error.errors()), "args")
-
-    @classmethod
-    def of_absent(cls, field: str, value: str) -> StepError:
-        """Return the error for an id that does not exist."""
-        return cls(field, "absent", value=value, table=TABLES[field])
-
 
 class PlanExecutor:
     """Writes the rows of steps to the database."""
@@ -105,7 +90,7 @@ class PlanExecutor:
         """Write the row of a step and return it; for a used key, return the earlier row."""
         action = job.step.get("action")
         if action not in KINDS:
-            raise StepError.of_action(action)
+            raise StepError("action", "action", value=action, names=", ".join(KINDS))
         args = validate(KINDS[action][0], job.step.get("args") or {})
         return await self._office.do(lambda connection: write_once(connection, action, args, job.key))
 
@@ -115,7 +100,8 @@ def validate(kind: type[StepArgs], args: Mapping[str, Any]) -> Row:
     try:
         return kind.model_validate(args).model_dump(mode="json")
     except ValidationError as error:
-        raise StepError.of_args(error) from error
+        fields = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+        raise StepError(fields, "args") from error
 
 
 def write_once(connection: sqlite3.Connection, action: str, args: Row, key: str) -> Row:
@@ -123,6 +109,6 @@ def write_once(connection: sqlite3.Connection, action: str, args: Row, key: str)
     _, insert, table = KINDS[action]
     for field in TABLES.keys() & args.keys():
         if not rows(connection, f"SELECT id FROM {TABLES[field]} WHERE id = :id", {"id": args[field]}):
-            raise StepError.of_absent(field, args[field])
+            raise StepError(field, "absent", value=args[field], table=TABLES[field])
     connection.execute(insert, {**args, "key": key})
     return rows(connection, f"SELECT * FROM {table} WHERE key = :key", {"key": key})[0]

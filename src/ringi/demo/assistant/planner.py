@@ -61,17 +61,6 @@ class NoProposalError(RingiError):
         self.text = {language: words.format(why=why) for language, words in NO_PROPOSAL.items()}
         super().__init__(self.text["en"])
 
-    @classmethod
-    def of_form(cls, error: ValidationError) -> NoProposalError:
-        """Return the error for invalid steps."""
-        first = error.errors()[0]
-        return cls(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
-
-    @classmethod
-    def of_unknown(cls, ids: set[str]) -> NoProposalError:
-        """Return the error for ids that are not in the input."""
-        return cls(f"unknown ids: {', '.join(sorted(ids))}")
-
 
 @dataclass(frozen=True)
 class Planner:
@@ -95,7 +84,7 @@ class Planner:
         proposals = proposal_in(answer).steps
         # A step with an unknown id would fail after its approval.
         if unknown := {id for each in proposals for id in (each.about, each.owner)} - set(ids_in(job.inputs)):
-            raise NoProposalError.of_unknown(unknown)
+            raise NoProposalError(f"unknown ids: {', '.join(sorted(unknown))}")
         steps, names = self._with_dates(proposals), names_in(job.inputs)
         people = [in_language(names.get(each.owner, each.owner), job.language) for each in proposals]
         weeks = [each.weeks for each in proposals]
@@ -146,7 +135,8 @@ def proposal_in(answer: AIMessage) -> Proposal:
     try:
         return Proposal.model_validate(calls[-1] if calls else {})
     except ValidationError as error:
-        raise NoProposalError.of_form(error) from error
+        first = error.errors()[0]
+        raise NoProposalError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
 def ids_in(value: Any) -> Iterator[str]:

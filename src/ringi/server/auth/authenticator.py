@@ -20,8 +20,8 @@ from starlette.types import Scope
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.errors import RingiError, SettingError
 from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
-from ringi.server.identity import Role, is_name
-from ringi.server.refusals import ForeignOriginError, MalformedError, UnauthenticatedError
+from ringi.server.identity import Role, is_name, reserved_name
+from ringi.server.refusals import MalformedError, RefusalError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
 
 COOKIE = "ringi_session"
@@ -175,7 +175,7 @@ class Keys:
         verified = self._cache.get(token) or self._verified(token)
         if verified.expires_at is not None and verified.expires_at <= time.time():
             self._cache.pop(token, None)
-            raise UnauthenticatedError.expired()
+            raise UnauthenticatedError("the token has expired")
         self._cache[token] = verified
         self._cache.move_to_end(token)
         if len(self._cache) > CACHE_SIZE:
@@ -191,18 +191,25 @@ class Keys:
         if claims["role"] not in get_args(Role):
             raise UnauthenticatedError.unknown()
         if not is_name(claims["sub"]):
-            raise UnauthenticatedError.reserved_name(claims["sub"])
+            raise reserved_name(claims["sub"])
         issued_at = seconds_in(claims, "iat")
         if issued_at is None:
-            raise UnauthenticatedError.without_issue_time()
+            raise UnauthenticatedError(
+                "the token has no issue time (claim iat): issue another with `ringi token create`"
+            )
         groups, parent = claims.get("groups") or [], claims.get("parent")
         if not isinstance(groups, list):
-            raise UnauthenticatedError.invalid_claim("groups", "a list")
+            raise invalid_claim("groups", "a list")
         if not isinstance(claims["tenant"], str):
-            raise UnauthenticatedError.invalid_claim("tenant", "text")
+            raise invalid_claim("tenant", "text")
         caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)))
         metadata = TokenMetadata(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
         return VerifiedToken(caller, seconds_in(claims, "exp"), metadata, seconds_in(claims, "ends_at"))
+
+
+def invalid_claim(claim: str, expected: str) -> UnauthenticatedError:
+    """Return the error of a token with a claim of a wrong type."""
+    return UnauthenticatedError(f"the token's claim {claim} is not {expected}: issue another with `ringi token create`")
 
 
 def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
@@ -211,7 +218,7 @@ def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
         return None
     value = claims[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise UnauthenticatedError.invalid_claim(name, "a number of seconds since 1970")
+        raise invalid_claim(name, "a number of seconds since 1970")
     return float(value)
 
 
@@ -258,7 +265,7 @@ class Authenticator:
 
         Raises:
             UnauthenticatedError: The call has no valid token and no valid session.
-            ForeignOriginError: A page of another site sends a write.
+            RefusalError: A page of another site sends a write.
         """
         return self.verified_token(scope).principal
 
@@ -282,7 +289,7 @@ class Authenticator:
             raise UnauthenticatedError
         verified = self.verify(token)
         if verified.principal.role == "agent":
-            raise UnauthenticatedError.agent_session()
+            raise UnauthenticatedError("an agent's token cannot open a session on the page")
         self.refuse_foreign(scope, headers, is_origin_needed=True)
         self._renew(scope, verified)
         return verified
@@ -366,13 +373,14 @@ class Authenticator:
             is_origin_needed: True to refuse also a write without the header `Origin`.
 
         Raises:
-            ForeignOriginError: The header `Origin` of a write names another site, or is missing although it is needed.
+            RefusalError: The header `Origin` of a write names another site, or is missing although it is needed.
         """
         if scope["method"] in READS:
             return
         own, origins = f"{scope['scheme']}://{headers['host']}", headers.getlist("origin")
         if origins != [own] and (origins or is_origin_needed):
-            raise ForeignOriginError(", ".join(origins) or None, own)
+            what = f"Origin {', '.join(origins) or None!r} is not {own!r}"
+            raise RefusalError(403, "foreign_origin", f"{what}: only the page may write with its cookie; use a token")
 
 
 def bearer_token(headers: Headers) -> str | None:
@@ -382,7 +390,7 @@ def bearer_token(headers: Headers) -> str | None:
         return None
     scheme, _, token = values[0].partition(" ")
     if len(values) > 1 or scheme.lower() != "bearer" or not token.strip():
-        raise UnauthenticatedError.without_bearer()
+        raise UnauthenticatedError("the Authorization header contains no bearer token")
     return token.strip()
 
 
@@ -391,7 +399,7 @@ def cookie_token(headers: Headers) -> str | None:
     pairs = (pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";"))
     found = [value for name, _, value in pairs if name == COOKIE]
     if len(found) > 1:
-        raise MalformedError.cookies(COOKIE, len(found))
+        raise MalformedError(f"the cookie {COOKIE} was sent {len(found)} times: sign in again")
     return found[0] if found else None
 
 

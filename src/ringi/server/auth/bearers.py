@@ -46,7 +46,7 @@ class BearerTokens:
         verified = self._cache.get(token) or await self._verified(token)
         if verified.expires_at is not None and verified.expires_at <= time.time():
             self._cache.pop(token, None)
-            raise UnauthenticatedError.expired()
+            raise UnauthenticatedError("the token has expired")
         self._cache[token] = verified
         self._cache.move_to_end(token)
         if len(self._cache) > CACHE_SIZE:
@@ -57,6 +57,6 @@ class BearerTokens:
         try:
             claims = await self._provider.bearer_claims(token)
         except SignInError as error:
-            raise UnauthenticatedError.of_provider(error) from error
+            raise UnauthenticatedError(f"the provider's token is refused: {error}") from error
         caller = Principal(*person_of(self._oidc, claims))
         return VerifiedToken(caller, float(claims["exp"]), TokenMetadata(mark_of(token), float(claims["iat"])))

@@ -12,6 +12,7 @@ from ringi.server.refusals import UnauthenticatedError
 
 MINUTES = 10.0
 PREFIX = "link."
+USED = "the link was already used; `ringi link` creates another"
 
 
 def mint_link(keys: Keys, address: str, caller: Principal, minutes: float = MINUTES) -> str:
@@ -34,13 +35,13 @@ class Links:
     async def refuse_used(self, link: VerifiedToken) -> None:
         """Raise `UnauthenticatedError` if a link was used."""
         if await self._stream.read(use_key(link), limit=1):
-            raise UnauthenticatedError.used_link()
+            raise UnauthenticatedError(USED)
 
     async def use(self, link: VerifiedToken) -> None:
         """Redeem a link on all servers of the store; raise `UnauthenticatedError` if another call was first."""
         number = await self._stream.append(use_key(link), [StreamItem({"used_by": link.principal.name})], fence=0)
         if number != 1:
-            raise UnauthenticatedError.used_link()
+            raise UnauthenticatedError(USED)
 
 
 def use_key(link: VerifiedToken) -> Key:

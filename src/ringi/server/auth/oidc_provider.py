@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ringi.base.extras import missing
 from ringi.domain.record import DEFAULT_TENANT
-from ringi.errors import SettingError
+from ringi.errors import ForbiddenError, SettingError
 from ringi.server.identity import Oidc, Person, safe_address
-from ringi.server.refusals import AccessDeniedError, ProviderError, SignInError
+from ringi.server.refusals import RefusalError, SignInError
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key
@@ -27,6 +27,7 @@ REPEAT_SECONDS = 10.0
 """Minimum seconds between lookups of an unknown key: forged key ids must not flood the provider."""
 CALL_SECONDS = 10.0
 LEEWAY_SECONDS = 30
+CODE_REFUSED = "the provider refused the code"
 
 
 class ProviderEndpoints(NamedTuple):
@@ -58,7 +59,7 @@ class OidcProvider:
             issuer = self._settings.issuer
             metadata = await self._read(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
             if metadata.get("issuer") != issuer:
-                raise ProviderError(issuer, f"its issuer is {metadata.get('issuer')!r}")
+                raise unavailable(issuer, f"its issuer is {metadata.get('issuer')!r}")
             self._endpoints, self._metadata_at = endpoints_from(issuer, metadata), time.monotonic()
         return self._endpoints
 
@@ -83,11 +84,11 @@ class OidcProvider:
                     url, grant_type="authorization_code", code=code, code_verifier=verifier, redirect_uri=redirect_uri
                 )
         except AuthlibBaseError as error:
-            raise SignInError.code_refused() from error
+            raise SignInError(CODE_REFUSED) from error
         except (httpx2.HTTPError, ValueError) as error:
-            raise ProviderError(url, error) from error
+            raise unavailable(url, error) from error
         if not isinstance(tokens.get("id_token"), str):
-            raise SignInError.code_refused()
+            raise SignInError(CODE_REFUSED)
         return dict(tokens)
 
     async def claims(self, tokens: dict[str, Any], nonce: str) -> dict[str, Any]:
@@ -109,9 +110,9 @@ class OidcProvider:
         try:
             CodeIDToken(claims, header, options, params).validate(leeway=LEEWAY_SECONDS)
         except (JoseError, ValueError, TypeError) as error:
-            raise SignInError.token(error) from error
+            raise SignInError(f"the token is invalid: {error}") from error
         if not hmac.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
-            raise SignInError.other_attempt()
+            raise SignInError("the token belongs to another sign-in")
         return await self._complete(claims, access_token)
 
     async def bearer_claims(self, token: str) -> dict[str, Any]:
@@ -128,7 +129,7 @@ class OidcProvider:
         try:
             JWTClaims(claims, header, options).validate(leeway=LEEWAY_SECONDS)
         except (JoseError, ValueError, TypeError) as error:
-            raise SignInError.token(error) from error
+            raise SignInError(f"the token is invalid: {error}") from error
         return await self._complete(claims, token)
 
     async def _complete(self, claims: dict[str, Any], access_token: str | None) -> dict[str, Any]:
@@ -138,7 +139,7 @@ class OidcProvider:
             return claims
         userinfo = await self._read(url, headers={"authorization": f"Bearer {access_token}"})
         if userinfo.get("sub") != claims["sub"]:
-            raise SignInError.other_person()
+            raise SignInError("the provider's UserInfo describes another person")
         return {**userinfo, **claims}
 
     async def _decode(self, token: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -153,10 +154,10 @@ class OidcProvider:
             if algorithm not in ALGORITHMS or algorithm != (
                 key.alg or KEY_ALGORITHMS[key_type(key.as_dict(private=False))]
             ):
-                raise SignInError.algorithm(algorithm)
+                raise SignInError(f"the token has the unsupported signature algorithm {algorithm!r}")
             decoded = jwt.decode(token, key, [algorithm])
         except (JoseError, ValueError, TypeError) as error:
-            raise SignInError.token(error) from error
+            raise SignInError(f"the token is invalid: {error}") from error
         return decoded.header, decoded.claims
 
     async def _key(self, kid: str | None) -> Key:
@@ -167,7 +168,7 @@ class OidcProvider:
             self._unknown_key_at = now
             await self._read_keys()
         if kid not in self._keys:
-            raise SignInError.unknown_key()
+            raise SignInError("the token is signed with an unknown key")
         return self._keys[kid]
 
     async def _read_keys(self) -> None:
@@ -208,12 +209,18 @@ class OidcProvider:
             reply.raise_for_status()
             body = reply.json()
         except (httpx2.HTTPError, ValueError) as error:
-            raise ProviderError(url, error) from error
+            raise unavailable(url, error) from error
         return body if isinstance(body, dict) else {}
 
 
+def unavailable(url: str, reason: object) -> RefusalError:
+    """Return the error of a provider that does not respond correctly."""
+    what = f"the sign-in provider {url} is not available ({reason}): try again, or use a token"
+    return RefusalError(503, "unavailable", what, retry_after=5)
+
+
 def endpoints_from(issuer: str, metadata: dict[str, Any]) -> ProviderEndpoints:
-    """Return the endpoints that a provider publishes; raise `ProviderError` if one is missing or unsafe."""
+    """Return the endpoints that a provider publishes; raise `RefusalError` if one is missing or unsafe."""
     methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     userinfo = metadata.get("userinfo_endpoint")
     try:
@@ -225,7 +232,7 @@ def endpoints_from(issuer: str, metadata: dict[str, Any]) -> ProviderEndpoints:
             supports_basic="client_secret_basic" in methods,
         )
     except (KeyError, SettingError) as error:
-        raise ProviderError(issuer, f"its metadata are incomplete or unsafe: {error}") from error
+        raise unavailable(issuer, f"its metadata are incomplete or unsafe: {error}") from error
 
 
 def key_type(key: dict[str, Any]) -> str:
@@ -236,10 +243,11 @@ def key_type(key: dict[str, Any]) -> str:
 def person_of(oidc: Oidc, claims: dict[str, Any]) -> Person:
     """Return the person that the claims name, or raise the error that refuses them."""
     if oidc.name_claim == "email" and claims.get("email_verified") is not True:
-        raise AccessDeniedError.unverified()
+        raise ForbiddenError("the provider has not verified this person's e-mail address: verify it there")
     tenant = DEFAULT_TENANT if oidc.tenant_claim is None else claims.get(oidc.tenant_claim)
     if not isinstance(tenant, str) or not tenant:
-        raise AccessDeniedError.without_tenant(oidc.tenant_claim)
+        what = "the provider sent no tenant for this person"
+        raise ForbiddenError(f"{what}: configure it to send {oidc.tenant_claim!r}")
     value = claims.get(oidc.groups_claim) or []
     values = value if isinstance(value, list) else [value]
     groups = [group for group in values if isinstance(group, str)]

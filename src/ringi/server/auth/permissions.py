@@ -9,10 +9,9 @@ from ringi.contracts.store import Store
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import NotFoundError
+from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Principal
-from ringi.server.refusals import AgentDecidesError, NotAnOperatorError, NotPermittedError
 
 Check = Callable[[Principal, Request], None]
 
@@ -62,14 +61,19 @@ def require_answerable(caller: Principal, request: Request) -> None:
     """
     require_readable(caller, request)
     if caller.role != "admin" and not is_theirs_to_answer(caller, request):
-        raise NotPermittedError.to_answer(request.id)
+        raise ForbiddenError(f"request {request.id!r} is assigned to other people")
 
 
 def require_cancellable(caller: Principal, request: Request) -> None:
     """Raise unless the caller may cancel this request."""
     require_readable(caller, request)
     if caller.role != "admin" and request.asked_by != caller.actor:
-        raise NotPermittedError.to_cancel("request", request.id)
+        raise not_the_creator("request", request.id)
+
+
+def not_the_creator(kind: str, id: str) -> ForbiddenError:
+    """Return the error of a cancellation by a person other than the creator."""
+    return ForbiddenError(f"only the creator of {kind} {id!r}, or an admin, may cancel it")
 
 
 def require_person(caller: Principal) -> None:
@@ -79,16 +83,16 @@ def require_person(caller: Principal) -> None:
         caller: The caller.
 
     Raises:
-        AgentDecidesError: The caller is an agent.
+        ForbiddenError: The caller is an agent.
     """
     if caller.role == "agent":
-        raise AgentDecidesError
+        raise ForbiddenError("an agent's token cannot decide: only people can")
 
 
 def refuse_all_but_admins(caller: Principal) -> None:
-    """Raise `NotAnOperatorError` unless the caller is an operator."""
+    """Raise `ForbiddenError` unless the caller is an operator."""
     if caller.role != "admin":
-        raise NotAnOperatorError
+        raise ForbiddenError("only an admin may retry or abandon a run, redeliver, or erase: contact an admin")
 
 
 def visible_query(caller: Principal) -> Query:

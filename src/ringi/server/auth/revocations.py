@@ -55,13 +55,6 @@ class Revocation(StrictModel):
     """The mark of the only token that is revoked."""
 
 
-class RevocationsNotLoadedError(UnavailableError):
-    """Revocations have not been loaded yet."""
-
-    def __init__(self) -> None:
-        super().__init__("the revoked tokens have not been loaded yet")
-
-
 class Revocations:
     """Loads the revocations, and reloads them after each change."""
 
@@ -100,7 +93,7 @@ class Revocations:
     def is_revoked(self, tenant: str, name: str, role: Role, metadata: TokenMetadata) -> bool:
         """Return whether a token is revoked; raises `UnavailableError` before the revocations are loaded."""
         if not self._is_loaded:
-            raise RevocationsNotLoadedError
+            raise UnavailableError("the revoked tokens have not been loaded yet")
         holder: tuple[Holder, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), ALL_HOLDERS)
         ends = (self._revoked_until.get(each, 0.0) for each in holder)
         return metadata.at <= max(ends) or not self._marks.isdisjoint((metadata.mark, metadata.parent))

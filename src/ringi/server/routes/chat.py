@@ -23,7 +23,7 @@ from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import parse_message
-from ringi.server.refusals import NotNewestError
+from ringi.server.refusals import RefusalError
 from ringi.server.schemas import ChatTurn
 from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Part, Sdk, encode_parts
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, StreamAfterAction, chat_agent, message_input
@@ -145,7 +145,8 @@ class ChatRoutes:
     ) -> ChatContext:
         """Apply the answers in the message, as the caller and under the digest that was shown."""
         if thread is None or message.id != thread.run_id:
-            raise NotNewestError(turn.id, message.id)
+            what = f"message {message.id!r} is not the newest of thread {turn.id!r}: reload the chat"
+            raise RefusalError(409, "not_newest", what)
         after = (message.metadata or {}).get("after")
         if not isinstance(after, int):
             raise InvalidError.of("messages", "the message has no metadata.after: send it as you received it")

@@ -16,9 +16,9 @@ from starlette.responses import Response as HttpResponse
 from ringi.domain.ask import Kind
 from ringi.domain.record import Query
 from ringi.domain.request import Request
+from ringi.errors import UnavailableError
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
-from ringi.server.refusals import NotReadyError, StoppingError
 from ringi.server.replies import reply
 from ringi.server.schemas import Health
 from ringi.server.sse.sse import Streams
@@ -49,12 +49,12 @@ class HealthRoutes:
     async def readyz(self) -> HttpResponse:
         """Return success while the store responds."""
         if self._streams.is_closed:
-            raise StoppingError()
+            raise UnavailableError("the server is stopping")
         try:
             async with asyncio.timeout(READY_SECONDS):
                 await self._components.backend.store.tail()
         except TimeoutError:
-            raise NotReadyError(READY_SECONDS) from None
+            raise UnavailableError(f"the store did not reply within {READY_SECONDS:g} s") from None
         backend = self._components.backend
         return reply(Health(status="ready", store=backend.url.partition(":")[0], durability=backend.durability))
 

@@ -16,7 +16,7 @@ from ringi.server.auth.links import PREFIX, Links
 from ringi.server.auth.revocations import Revocation
 from ringi.server.body import json_body
 from ringi.server.openapi import route_docs
-from ringi.server.refusals import AgentSessionError, SignedInError, UnauthenticatedError
+from ringi.server.refusals import RefusalError, UnauthenticatedError
 from ringi.server.replies import reply
 from ringi.server.schemas import Info, Session, SignIn
 from ringi.server.settings import ServerSettings
@@ -50,12 +50,15 @@ class SessionRoutes:
             raise UnauthenticatedError.revoked()
         caller = verified.principal
         if caller.role == "agent":
-            raise AgentSessionError
+            what = "an agent's token cannot open a session on the page"
+            raise RefusalError(403, "agent_session", f"{what}: use `ringi link`, or a person's token")
         if is_link:
             await self._links.refuse_used(verified)
         current = self._auth.person_of_cookie(http.scope)
         if current and current[:3] != caller[:3] and not body.replace:
-            raise SignedInError(session_of(current).model_dump(), session_of(caller).model_dump())
+            what = f'{current.name!r} is signed in: send "replace": true to sign in as {caller.name!r}'
+            people = {"current": session_of(current).model_dump(), "other": session_of(caller).model_dump()}
+            raise RefusalError(409, "signed_in", what, **people)
         if is_link:
             await self._links.use(verified)
         token, seconds = self._auth.create_session(verified, None if is_link else verified.expires_at)

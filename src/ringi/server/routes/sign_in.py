@@ -124,9 +124,10 @@ class SignInRoutes:
         oidc, provider = self._parts()
         attempt = self._check_attempt(http, state)
         if iss is not None and iss != oidc.issuer:
-            raise SignInError.other_provider()
+            raise SignInError("the reply comes from another provider")
         if error or not code:
-            raise SignInError.refused_by_provider(error, http.query_params.get("error_description", ""))
+            reason = http.query_params.get("error_description", "")[:300]
+            raise SignInError(f"the provider replied {error[:100]!r}" + (f", {reason!r}" if reason else ""))
         tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
         person = person_of(oidc, await provider.claims(tokens, attempt.nonce))
         response = RedirectResponse(base_of(http.scope) + attempt.next, 302)
@@ -145,11 +146,11 @@ class SignInRoutes:
         try:
             attempt = SignInAttempt(**jwt.decode(cookie, self._secret, [ALGORITHM], options={"require": ["exp"]}))
         except (jwt.PyJWTError, TypeError) as error:
-            raise SignInError.not_started() from error
+            raise SignInError("this browser has not started a sign-in, or started it too long ago") from error
         if not hmac.compare_digest(attempt.state.encode(), state.encode()):
-            raise SignInError.other_browser()
+            raise SignInError("this browser started another sign-in")
         if attempt.state in self._used_states:
-            raise SignInError.already_used()
+            raise SignInError("this sign-in was already completed")
         self._used_states[attempt.state] = None
         if len(self._used_states) > CACHE_SIZE:
             self._used_states.popitem(last=False)
@@ -160,7 +161,8 @@ class SignInRoutes:
         ends_at = time.time() + oidc.session_seconds
         token, seconds = self._auth.create_session(VerifiedToken(Principal(*person), None), ends_at)
         if len(token) > LONGEST_COOKIE:
-            raise SignInError.too_many_groups(len(person.groups))
+            what = f"{len(person.groups)} groups do not fit in a cookie"
+            raise SignInError(f"{what}; the provider must send fewer")
         return token, seconds
 
     def _own_address(self, http: HttpRequest) -> str:

@@ -15,7 +15,6 @@ from ringi.errors import RingiError
 from ringi.server.auth.authenticator import base_of
 from ringi.server.language import language_for
 from ringi.server.problems import response_of
-from ringi.server.refusals import AccessDeniedError, ProviderError
 
 log = getLogger(__name__)
 
@@ -77,7 +76,7 @@ def error_page(http: HttpRequest, error: RingiError, again_at: str) -> HttpRespo
     """Return the page for an error; the provider's message is escaped as text, and only in English."""
     language, base, problem = language_for(http.scope), base_of(http.scope), response_of(error)
     page = TEXTS[language]
-    why = {AccessDeniedError: page.stranger, ProviderError: page.unavailable}.get(type(error), page.failed)
+    why = {403: page.stranger, 503: page.unavailable}.get(problem.status_code, page.failed)
     # The detail is in English: other readers get its code, and the administrator finds the detail in the log.
     log.warning("sign-in failed (%s): %s", code_of(error), error)
     detail = str(error) if language == "en" else code_of(error)

@@ -21,13 +21,12 @@ from ringi.errors import NotFoundError
 from ringi.files.images import NewImage
 from ringi.server import schemas
 from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import may_read, may_read_thread, require_readable_thread
+from ringi.server.auth.permissions import may_read, may_read_thread, not_the_creator, require_readable_thread
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_image
 from ringi.server.openapi import route_docs
-from ringi.server.refusals import NotPermittedError
 from ringi.server.replies import reply
 from ringi.server.routes.requests import Cursor, blank_to_none
 from ringi.server.schemas import Operation
@@ -120,7 +119,7 @@ class ThreadRoutes:
         """Cancel a thread's run and its pending requests."""
         runner, caller, thread = await self._readable(http.scope, id)
         if caller.role != "admin" and thread.started_by != caller.actor:
-            raise NotPermittedError.to_cancel("thread", id)
+            raise not_the_creator("thread", id)
         reason = parse_body(Operation, await json_body(http, max_depth=self._settings.max_depth)).reason
         return await self._reply_with(
             runner, caller, await runner.cancel(caller.tenant, id, by=caller.actor, reason=reason)

@@ -17,10 +17,10 @@ from typing import Any
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
-from ringi.errors import InvalidError, RingiError
+from ringi.errors import InvalidError, LimitError, RingiError, UnavailableError
 from ringi.server.auth.authenticator import Authenticator, Principal, VerifiedToken
 from ringi.server.middleware import HEAD, SEND
-from ringi.server.refusals import MalformedError, StoppingError, StreamsError, UnauthenticatedError
+from ringi.server.refusals import MalformedError, UnauthenticatedError
 from ringi.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
@@ -201,7 +201,8 @@ class Streams:
         """Return a new connection with its own slot, or raise the error that refuses it."""
         self._refuse(token.principal)
         if len(self._open) >= self._settings.streams_per_process:
-            raise StreamsError.of_server(len(self._open))
+            what = f"this server has reached its limit of {len(self._open)} open streams: retry later"
+            raise LimitError(what, 5)
         connection = Connection(send, token, self._settings.stream_buffer, turns)
         self._open.add(connection)
         self._by_caller[token.principal[:3]] += 1
@@ -255,10 +256,10 @@ class Streams:
 
     def _refuse(self, caller: Principal) -> None:
         if self.is_closed:
-            raise StoppingError
+            raise UnavailableError("the server is stopping")
         own = self._by_caller[caller[:3]]
         if own >= self._settings.streams_per_caller:
-            raise StreamsError.of_caller(caller.name, own)
+            raise LimitError(f"{caller.name!r} has {own} streams and long polls open: close one", 5)
 
     def _release_slot(self, caller: Principal) -> None:
         self._by_caller[caller[:3]] -= 1
@@ -329,7 +330,7 @@ class EventStream:
         try:
             return await self._opener(scope, caller)
         except InvalidError as error:
-            raise MalformedError.invalid_position(error) from error
+            raise MalformedError(f"{error}: send the id of an event of this stream, or none") from error
 
 
 async def feed_connection(connection: Connection, feed: Feeder, hint: bytes) -> None:

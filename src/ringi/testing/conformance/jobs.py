@@ -22,10 +22,6 @@ def job(key: str, partition_key: str | None = None) -> Job:
     return Job(key=key, kind="test", partition_key=partition_key or key, payload={"of": key})
 
 
-class HandlerError(Exception):
-    """The error of a failing handler."""
-
-
 class RecordingHandler:
     """A handler that records its jobs, and sets `done` after the expected number."""
 
@@ -128,7 +124,7 @@ class JobsConformance:
             tries.append(job.attempts)
             begun.set()
             if not job.attempts:
-                raise HandlerError
+                raise RuntimeError("a failing handler")
             done.set()
 
         async with working(jobs, handle):
@@ -213,7 +209,7 @@ class JobsConformance:
         async def handle(job: Job) -> None:
             tries.append((job.attempts, asyncio.get_running_loop().time()))
             if len(tries) < 3:
-                raise HandlerError
+                raise RuntimeError("a failing handler")
             done.set()
 
         await jobs.submit(job("a"))
@@ -229,7 +225,7 @@ class JobsConformance:
 
         async def handle(job: Job) -> None:
             if job.key == "broken":
-                raise HandlerError
+                raise RuntimeError("a failing handler")
             await handler(job)
 
         async with working(jobs, handle, concurrency=1):

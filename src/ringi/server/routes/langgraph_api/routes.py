@@ -52,15 +52,6 @@ KEY = "x-api-key"
 NO_STATE = "clients cannot write a state: answer the open request, or mark it as resolved with as_node '__end__'"
 
 
-class ThreadExistsError(RefusalError):
-    """The thread to be created already exists."""
-
-    status, code = 409, "exists"
-
-    def __init__(self, id: str) -> None:
-        super().__init__(f"thread {id!r} exists: give another thread_id, or if_exists 'do_nothing'")
-
-
 class LangGraphRoutes:
     """LangGraph's API."""
 
@@ -123,7 +114,8 @@ class LangGraphRoutes:
             graph, now = str((body.metadata or {}).get("graph_id") or ""), self._components.inbox.clock()
             return json_reply(thread_json(id, graph, "idle", {}, None, created_at=now, updated_at=now))
         if body.if_exists != "do_nothing":
-            raise ThreadExistsError(id)
+            what = f"thread {id!r} exists: give another thread_id, or if_exists 'do_nothing'"
+            raise RefusalError(409, "exists", what)
         return json_reply(found.view)
 
     async def search(self, http: HttpRequest) -> HttpResponse:

@@ -14,15 +14,6 @@ from ringi.server.refusals import RefusalError
 MAX_SERVED = 50_000
 
 
-class NotServedError(RefusalError):
-    """The caller answers a request that was not served to them."""
-
-    status, code = 409, "not_served"
-
-    def __init__(self, thread_id: str) -> None:
-        super().__init__(f"this token has not read the open request of thread {thread_id!r}: load the thread first")
-
-
 class ServedRequest(NamedTuple):
     """One request as it was served."""
 
@@ -46,8 +37,9 @@ class ServedRequests:
             self._last.popitem(last=False)
 
     def last(self, tenant: str, token: str, thread_id: str) -> ServedRequest:
-        """Return the last request served to a token on a thread, or raise `NotServedError`."""
+        """Return the last request served to a token on a thread, or raise `RefusalError`."""
         found = self._last.get((tenant, token, thread_id))
         if found is None:
-            raise NotServedError(thread_id)
+            what = f"this token has not read the open request of thread {thread_id!r}: load the thread first"
+            raise RefusalError(409, "not_served", what)
         return found
