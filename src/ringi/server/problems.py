@@ -33,9 +33,13 @@ SPREAD_SECONDS = 2
 
 
 STATUSES = {
+    **dict.fromkeys(("forbidden", "not_authorised"), 403),
+    "not_found": 404,
     **dict.fromkeys(("final", "pending", "digest_mismatch", "claimed", "different", "busy", "conflict"), 409),
-    **{"invalid": 422, "not_found": 404, "forbidden": 403, "not_authorised": 403, "limit": 429, "unavailable": 503},
-    **{"missing_extra": 501, "unsupported": 501},
+    "invalid": 422,
+    "limit": 429,
+    **dict.fromkeys(("missing_extra", "unsupported"), 501),
+    "unavailable": 503,
 }
 """The HTTP statuses of the codes of `ringi.errors`."""
 INTERNAL = (500, "internal")
