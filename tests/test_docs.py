@@ -168,7 +168,8 @@ def refusals_in_the_source() -> Iterator[tuple[str, int]]:
                     if ast.unparse(func) in ("RefusalError", "super().__init__"):
                         yield code, status
                 case ast.Call(func=ast.Name(id="PlaybookError"), args=[ast.Constant(value=str(code)), *_]):
-                    yield code, next((each.value.value for each in call.keywords if each.arg == "status"), 409)
+                    keywords = {each.arg: each.value for each in call.keywords}
+                    yield code, ast.literal_eval(keywords.get("status", ast.Constant(409)))
 
 
 def test_every_code_of_a_refusal_is_described() -> None:

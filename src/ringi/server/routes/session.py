@@ -57,8 +57,8 @@ class SessionRoutes:
         current = self._auth.person_of_cookie(http.scope)
         if current and current[:3] != caller[:3] and not body.replace:
             what = f'{current.name!r} is signed in: send "replace": true to sign in as {caller.name!r}'
-            people = {"current": session_of(current).model_dump(), "other": session_of(caller).model_dump()}
-            raise RefusalError(409, "signed_in", what, **people)
+            now, other = session_of(current).model_dump(), session_of(caller).model_dump()
+            raise RefusalError(409, "signed_in", what, current=now, other=other)
         if is_link:
             await self._links.use(verified)
         token, seconds = self._auth.create_session(verified, None if is_link else verified.expires_at)
