@@ -224,7 +224,7 @@ def problem_codes() -> str:
 
 def kinds_by_code() -> dict[str, type[errors.RingiError]]:
     """Return the error that explains each code: of several, the broader one comes first."""
-    return {kind.code: kind for kind in reversed(errors_of_ringi()) if kind.code}
+    return {kind.code: kind for kind in reversed(errors_of_ringi()) if kind.code in problems.STATUSES}
 
 
 GENERATED: dict[str, Callable[[], str]] = {

@@ -226,6 +226,8 @@ class OutageError(UnavailableError):
 class UnreachableError(UnavailableError):
     """The server does not answer now; all safe retries were made."""
 
+    code = "unreachable"
+
     def __init__(self, url: str, why: object, retry_after: float = 0.0) -> None:
         self.url, self.retry_after = url, retry_after
         RingiError.__init__(self, f"{url} is not reachable ({why}): it is safe to try again later")

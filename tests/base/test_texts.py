@@ -13,7 +13,6 @@ import pytest
 import ringi
 from ringi.base import validation
 from ringi.base.texts import (
-    CODES,
     LANGUAGES,
     Language,
     Sentence,
@@ -33,6 +32,8 @@ from ringi.server.problems import INTERNAL, STATUSES
 SOURCES = Path(ringi.__file__).parent
 FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 3}
 """The calls that name the code of a field's error, and the position of the code."""
+CODE_CALLS = {"RefusalError": 1, "PlaybookError": 0}
+"""The calls that name the code of a problem, and its position."""
 LATIN = re.compile(r"NUL|JSON|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update|\b[yu]\b|\bID\b")
 """Names, formats and answers that are the same in every language."""
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -66,13 +67,16 @@ def argument(call: ast.Call, position: int, keyword: str) -> ast.AST | None:
 
 def problem_codes() -> set[str]:
     """Return all codes: those of classes, and those with which a refusal is raised."""
-    found = {code for _, code in CODES} | {INTERNAL[1]} | set(STATUSES)
+    found = {INTERNAL[1], *STATUSES}
     for path in sorted(SOURCES.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
                 found |= set(codes_of_class(node))
-            if isinstance(node, ast.Call) and name_of(node) == "RefusalError":
-                found |= set(texts_in(argument(node, 1, "code")))
+            if isinstance(node, ast.Call) and name_of(node) in CODE_CALLS:
+                found |= set(texts_in(argument(node, CODE_CALLS[name_of(node)], "code")))
+            match node:
+                case ast.Call(ast.Attribute(attr="__init__"), [ast.Constant(int()), ast.Constant(str(code)), *_]):
+                    found.add(code)
     return found
 
 

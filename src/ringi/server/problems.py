@@ -50,8 +50,9 @@ def status_of(error: Exception) -> tuple[int, str]:
     if isinstance(error, RefusalError):
         return error.status, error.code
     # Of the class: an `HttpError` itself carries the code of another server's reply.
-    code = type(error).code if isinstance(error, RingiError) else None
-    return (STATUSES[code], code) if code in STATUSES else INTERNAL
+    codes = (getattr(kind, "code", None) for kind in type(error).__mro__)
+    code = next((code for code in codes if code in STATUSES), None)
+    return (STATUSES[code], code) if code else INTERNAL
 
 
 def document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:

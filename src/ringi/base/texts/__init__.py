@@ -19,27 +19,6 @@ from ringi.errors import FieldError
 
 Language = Literal["en", "ja", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
-CODES: tuple[tuple[type[Exception], str], ...] = (
-    (errors.RequestEndedError, "final"),
-    (errors.PendingError, "pending"),
-    (errors.DigestMismatchError, "digest_mismatch"),
-    (errors.ClaimedError, "claimed"),
-    (errors.DifferentAskError, "different"),
-    (errors.ThreadBusyError, "busy"),
-    (errors.ConflictError, "conflict"),
-    (errors.FenceError, "conflict"),
-    (errors.InvalidError, "invalid"),
-    (errors.NotFoundError, "not_found"),
-    (errors.ForbiddenError, "forbidden"),
-    (errors.NotAuthorizedError, "not_authorised"),
-    (errors.LimitError, "limit"),
-    (errors.UnreachableError, "unreachable"),
-    (errors.UnavailableError, "unavailable"),
-    (errors.MissingExtraError, "missing_extra"),
-    (errors.UnsupportedError, "unsupported"),
-)
-"""The codes of problem documents by class of error; an error with an attribute `code` has its own."""
-
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _NOTHING: Mapping[str, Any] = {}
 
@@ -61,7 +40,7 @@ def catalogue(language: Language) -> dict[str, Any]:
 def code_of(error: Exception) -> str:
     """Return the code of an error; `internal` for an unexpected one."""
     own = getattr(error, "code", None)
-    return own if isinstance(own, str) else next((code for kind, code in CODES if isinstance(error, kind)), "internal")
+    return own if isinstance(own, str) else "internal"
 
 
 def problem_text(
