@@ -431,3 +431,22 @@ def refusals(database: str) -> list[str]:
         f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $${body}$$",
         f"{trigger} FOR EACH ROW EXECUTE FUNCTION refuse()",
     ]
+
+
+async def test_a_run_begins_from_the_checkpoint_that_its_position_was_read_from(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_work(url, [agent(graph(note, graph(think, think), think))]) as world:
+        await say(world, "one")
+        await pruned(world)
+        kind, reads = type(world.backend.savers(await world.thread())), list[str]()
+        read = kind._read
+
+        async def counted(saver: Any, method: str, *args: Any, **options: Any) -> Any:
+            reads.append(str(args[0]["configurable"].get("checkpoint_ns") or ""))
+            return await read(saver, method, *args, **options)
+
+        monkeypatch.setattr(kind, "_read", counted)
+        thread = await say(world, "two")
+        assert thread.values == {"notes": ["one", "two"]}
+        assert reads.count("") == 2, "before the run and at its end"

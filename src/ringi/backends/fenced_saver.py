@@ -57,6 +57,8 @@ class FencedSaver(Saver):
         """The steps of the outermost graph that failed on an answer."""
         self.last_read: CheckpointTuple | None = None
         """The newest checkpoint of the outermost graph as last read; read-only, because the graph uses it."""
+        self.next_read: CheckpointTuple | None = None
+        """The result of the next read of the newest checkpoint, unless something is written before."""
 
     def _refuse_other(self, now: Thread | None) -> None:
         """Raise `FenceError` unless the thread is unchanged since its worker took it."""
@@ -104,6 +106,7 @@ class FencedSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
+        self.next_read = None
         self._flush_before(None)
         with report_outages():
             placed: RunnableConfig = self._write_now("put", config, checkpoint, metadata, new_versions)
@@ -112,6 +115,7 @@ class FencedSaver(Saver):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        self.next_read = None
         self._flush_before(task_id)
         with report_outages():
             remaining = self._without_failed(config, writes, task_id)
@@ -149,10 +153,14 @@ class FencedSaver(Saver):
         """Do the same as `_write` on the caller's own thread, without the event loop."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        place = config["configurable"]
+        is_newest = not place.get("checkpoint_ns") and not place.get("checkpoint_id")
+        known, self.next_read = self.next_read, None
+        if is_newest and known:
+            return known
         with report_outages():
             found: CheckpointTuple | None = await self._read("get_tuple", config)
-        place = config["configurable"]
-        if not place.get("checkpoint_ns") and not place.get("checkpoint_id"):  # LangGraph also reads earlier ones.
+        if is_newest:  # LangGraph also reads earlier ones.
             self.last_read = found
         return found
 
@@ -176,6 +184,7 @@ class FencedSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
+        self.next_read = None
         with report_outages():
             await self.before_write(None)
             placed: RunnableConfig = await self._write("put", config, checkpoint, metadata, new_versions)
@@ -184,7 +193,7 @@ class FencedSaver(Saver):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        self._is_loop_blocked = False
+        self._is_loop_blocked, self.next_read = False, None
         with report_outages():
             await self.before_write(task_id)
             await self._write("put_writes", config, self._without_failed(config, writes, task_id), task_id, task_path)

@@ -115,6 +115,8 @@ class GraphRun:
         """Return the position of the graph, from its newest checkpoint."""
         snapshot: StateSnapshot = await self._graph.aget_state(self._config)
         saved: CheckpointTuple | None = self._saver.last_read
+        # The run begins from it. With pending writes, the state above has changed it.
+        self._saver.next_read = saved if saved and not saved.pending_writes else None
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
         questions = tuple(
             question_of(task.name, interrupt, self._tools, self.agent.answer_spec(task.name))._replace(task_id=task.id)
