@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
 
 from ringi.runs.agent import Agent
 
@@ -67,6 +68,11 @@ async def tick(state: State) -> State:
     return {}
 
 
+async def step(_: State) -> State:
+    interrupt("Refund?")
+    return {}
+
+
 def graph_of(node: Any) -> Any:
     graph = StateGraph(State)
     graph.add_node("node", node)
@@ -76,4 +82,4 @@ def graph_of(node: Any) -> Any:
 
 
 def agents() -> list[Agent]:
-    return [Agent("talk", graph_of(talk)), Agent("tick", graph_of(tick))]
+    return [Agent("talk", graph_of(talk)), Agent("tick", graph_of(tick)), Agent("step", graph_of(step))]

@@ -69,6 +69,11 @@ class MortalPostgres:
         self.url = f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
         self.start()
 
+    @property
+    def log(self) -> Path:
+        """The file with what it logs since its last start."""
+        return self._folder / "log"
+
     def start(self) -> None:
         """Start it, and return once it answers."""
         self._stack = contextlib.ExitStack()
