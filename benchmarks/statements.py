@@ -122,11 +122,13 @@ async def idle_count(log: Path) -> Count:
 
 
 async def counted(log: Path, act: Callable[[], Awaitable[None]]) -> Count:
-    since = log.stat().st_size
+    since = len(lines_of(log))
     await act()
-    with log.open() as lines:
-        lines.seek(since)
-        return count(lines.read().splitlines())
+    return count(lines_of(log)[since:])
+
+
+def lines_of(log: Path) -> list[str]:
+    return log.read_text().splitlines()
 
 
 def count(lines: Sequence[str]) -> Count:
