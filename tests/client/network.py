@@ -71,7 +71,7 @@ async def listening(serve: Serve) -> AsyncIterator[str]:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             await serve(reader, writer)
         writer.close()
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, asyncio.CancelledError):
             await writer.wait_closed()
 
     def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -6,15 +6,16 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
-
-from starlette.datastructures import Headers
-from starlette.types import Scope
 
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.errors import ForbiddenError, SettingError
 from ringi.server.refusals import MalformedError, UnauthenticatedError
+
+if TYPE_CHECKING:  # The terminal shows requests as the API does, without the server's extra.
+    from starlette.datastructures import Headers
+    from starlette.types import Scope
 
 Role = Literal["agent", "person", "admin"]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -146,6 +147,8 @@ class TrustedProxy:
 
     def with_original_scheme(self, scope: Scope) -> Scope:
         """Return a call of the proxy with the scheme of the original call."""
+        from starlette.datastructures import Headers
+
         scheme = Headers(scope=scope).get("x-forwarded-proto")
         if scheme in ("http", "https") and self.is_peer(scope):
             return {**scope, "scheme": scheme}
