@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,10 @@ from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import R
 from ringi.domain.record import START, Event, Key, Position
 from ringi.errors import UnavailableError
-from ringi.inbox.feed import Feed
+from ringi.inbox.feed import MAX_WRITTEN, Feed
 from ringi.inbox.inbox import Inbox
 from ringi.testing import store_request
+from ringi.testing.factories import a_request
 
 INTERVAL = 0.2
 SLACK = 0.5
@@ -201,3 +203,33 @@ async def test_a_follower_hears_every_event_after_it_came_and_none_before_or_aft
             await witness.wait()
 
     assert seen == ["request-0", "request-1", "request-2"]
+
+
+async def test_followers_read_a_request_unless_this_process_wrote_it_at_least_as_new() -> None:
+    store = CountingStore()
+    first, created = a_request("request-1")
+    second, claimed = first.claimed("ann", first.created_at, timedelta(minutes=1))
+    await store.put(first, created)
+    async with Feed(store, MemoryNotifier(20)) as feed, feed.follow(lambda _: None):
+        feed.keep(first)
+        assert await feed.requests([created]) == [first]
+        assert store.reads["get_many"] == 0
+
+        await store.put(second, claimed)
+        assert await feed.requests([created, claimed]) == [second]
+        assert store.reads["get_many"] == 1
+
+        feed.keep(second)
+        feed.keep(first)  # The older one arrives last.
+        assert feed.written(claimed) == second
+
+        for n in range(MAX_WRITTEN):
+            feed.keep(a_request(f"other-{n}")[0])
+        assert feed.written(claimed) is None
+
+
+async def test_nothing_is_kept_without_followers() -> None:
+    request, created = a_request("request-1")
+    async with Feed(MemoryStore(), MemoryNotifier(20)) as feed:
+        feed.keep(request)
+        assert feed.written(created) is None

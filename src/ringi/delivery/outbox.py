@@ -12,7 +12,6 @@ from ringi.base.log_limit import limited
 from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job
 from ringi.contracts.notifier import Wakeup
-from ringi.contracts.store import readable
 from ringi.domain.record import START, Event, Key, Position, parsed_number
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, InvalidError, RingiError
@@ -105,8 +104,7 @@ class Follower:
 
     async def _jobs(self, events: Sequence[Event]) -> list[Job]:
         request_events = [event for event in events if event.record == Request.record]
-        keys = {Key(event.tenant, event.record_id) for event in request_events}
-        requests = {each.key: each for each in await readable(self._backend.store, Request, list(keys))}
+        requests = {each.key: each for each in await self._feed.requests(request_events)}
         event_requests = ((event, requests.get(Key(event.tenant, event.record_id))) for event in request_events)
         return [job for event, request in event_requests if request for job in self._jobs_of(event, request)]
 

@@ -9,14 +9,17 @@ from typing import Self
 
 from ringi.base.log_limit import limited
 from ringi.contracts.notifier import EVENTS, Notifier
-from ringi.contracts.store import Store
+from ringi.contracts.store import Store, readable
 from ringi.domain.record import Event, Key, Position, topic_of
+from ringi.domain.request import Request
 from ringi.errors import RingiError
 
 log = limited(__name__)
 TOPIC = EVENTS
 """The topic that is notified when there may be new events."""
 BATCH = 500
+MAX_WRITTEN = 256
+"""The requests of this process to keep for the readers of their events."""
 Listener = Callable[[Sequence[Event]], None]
 
 
@@ -30,6 +33,7 @@ class Feed:
     def __init__(self, store: Store, notifier: Notifier) -> None:
         self._store, self._notifier = store, notifier
         self._listeners: set[Listener] = set()
+        self._written: dict[Key, Request] = {}
         self._reading: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
         self.position: Position | None = None
@@ -48,6 +52,39 @@ class Feed:
         finally:
             if listener:
                 self._listeners.discard(listener)
+
+    def keep(self, request: Request) -> None:
+        """Keep a request that this process has just written, so that followers of its event need not read it.
+
+        Args:
+            request: The written version.
+        """
+        earlier = self._written.pop(request.key, None)
+        if self._listeners:
+            # A change that was saved first may arrive here last.
+            self._written[request.key] = max(earlier or request, request, key=lambda each: each.version)
+            if len(self._written) > MAX_WRITTEN:
+                del self._written[next(iter(self._written))]
+
+    def written(self, event: Event) -> Request | None:
+        """Return a kept request that is at least as new as an event; None if it must be read.
+
+        Args:
+            event: An event of a request.
+        """
+        request = self._written.get(Key(event.tenant, event.record_id))
+        return request if request and request.version >= event.version else None
+
+    async def requests(self, events: Sequence[Event]) -> list[Request]:
+        """Return the requests of events, each at least as new as its events; unreadable ones are skipped.
+
+        Args:
+            events: Events of requests.
+        """
+        newest = {Key(event.tenant, event.record_id): event for event in events}
+        found = [request for event in newest.values() if (request := self.written(event))]
+        missing = newest.keys() - {request.key for request in found}
+        return found + await readable(self._store, Request, list(missing))
 
     async def __aenter__(self) -> Self:
         return self

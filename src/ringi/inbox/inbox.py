@@ -287,12 +287,13 @@ class Inbox(Closable, InboxAPI):
         with memories.looked_for(id):
             await self._change(id, lambda request: memories.forgotten(request, by, self.clock()))
 
-    async def acknowledge(self, id: str, by: str) -> Request:
+    async def acknowledge(self, id: str, by: str, read: Request | None = None) -> Request:
         """Record that the run has taken up the outcome; idempotent.
 
         Args:
             id: The id of an ended request.
             by: The name of the worker, for the audit trail.
+            read: The ended request as the caller has read it; None reads it.
 
         Raises:
             NotFoundError: There is no such request.
@@ -301,7 +302,7 @@ class Inbox(Closable, InboxAPI):
         def take_up(request: Request) -> tuple[Request, Event | None]:
             return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock())
 
-        return await self._change(id, take_up)
+        return await self._change(id, take_up, read)
 
     async def remind(self, id: str) -> Request:
         """Record one reminder for the people who may answer; an ended request is unchanged.
@@ -416,6 +417,7 @@ class Inbox(Closable, InboxAPI):
             self.metrics.woken.labels("run").observe(seconds(after.acknowledged_at - after.ended_at))
 
     async def _notify(self, request: Request) -> None:
+        self.feed.keep(request)
         await self._publish(request.topic, TOPIC)
 
     async def _publish(self, *topics: str) -> None:

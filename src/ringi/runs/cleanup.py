@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container
+from collections.abc import Iterable
 from typing import Any
 
 from ringi.base.failpoints import failpoint
@@ -49,9 +49,9 @@ async def stuck_requests(backend: Backend, thread: Thread) -> list[Request]:
     return await _find_requests(backend, thread, attention=True)
 
 
-async def ended_requests(backend: Backend, thread: Thread) -> list[Request]:
-    """Return the ended requests that the thread's run has not acknowledged."""
-    return await _find_requests(backend, thread, unacknowledged=True)
+async def unsettled_requests(backend: Backend, thread: Thread) -> list[Request]:
+    """Return the requests of a thread's runs that are open, or ended and not acknowledged."""
+    return await _find_requests(backend, thread, unsettled=True)
 
 
 def is_asked_by(thread: Thread, request: Request) -> bool:
@@ -73,12 +73,11 @@ async def _find_requests(backend: Backend, thread: Thread, **conditions: Any) ->
     return [request for request in requests if is_asked_by(thread, request)]
 
 
-async def close_other_requests(backend: Backend, inbox: Inbox, thread: Thread, asked: Container[str]) -> None:
-    """Cancel the open requests of a thread and acknowledge all, except those that its run still asks."""
-    for request in await _find_requests(backend, thread, unsettled=True):
-        if request.id not in asked:
-            await cancel_quietly(inbox, request, SYSTEM, "superseded")
-            await inbox.acknowledge(request.id, SYSTEM)
+async def close_requests(inbox: Inbox, requests: Iterable[Request], reason: str) -> None:
+    """Cancel the open ones among these requests, and acknowledge all."""
+    for request in requests:
+        await cancel_quietly(inbox, request, SYSTEM, reason)
+        await inbox.acknowledge(request.id, SYSTEM, request if request.is_final else None)
 
 
 async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
@@ -90,7 +89,7 @@ async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: 
 
 async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
     """Cancel or acknowledge all remaining requests of an ended run."""
-    unsettled = await _find_requests(backend, thread, unsettled=True)
+    unsettled = await unsettled_requests(backend, thread)
     has_failed = thread.status == "error"
     remaining = [
         request for request in unsettled if request.is_final or (has_failed and request.run_id == thread.run_id)
@@ -99,9 +98,7 @@ async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
     if not remaining or current.run != thread.run or current.is_live:
         # The requests may belong to a newer run, or to this run after an operator retried it.
         return
-    for request in remaining:
-        await cancel_quietly(inbox, request, SYSTEM, FAILED)
-        await inbox.acknowledge(request.id, SYSTEM)
+    await close_requests(inbox, remaining, FAILED)
 
 
 async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 import traceback
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -32,11 +32,11 @@ from ringi.errors import (
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
 from ringi.runs.cleanup import (
-    close_other_requests,
-    ended_requests,
+    close_requests,
     open_requests,
     prune_checkpoints,
     requests_of_run,
+    unsettled_requests,
 )
 from ringi.runs.context import TOOL_CALL_ID, RunContext
 from ringi.runs.graph_run import GraphPosition, GraphRun, Question, resume_value, resume_with
@@ -72,7 +72,9 @@ ANSWER_REFUSED = (
 class RunExecutor:
     """Executes one thread's run under one lease."""
 
-    def __init__(self, leased_run: LeasedRun, runner: Runner, memory: ImageMemory) -> None:
+    def __init__(
+        self, leased_run: LeasedRun, runner: Runner, memory: ImageMemory, unsettled: Sequence[Request] | None
+    ) -> None:
         self._leased_run, self._lease, self._run = leased_run, leased_run.lease, leased_run.run
         self._emitter, self._inbox, self._backend = leased_run.emitter, leased_run.inbox, leased_run.backend
         self._by = leased_run.run.by or leased_run.lease.thread.started_by
@@ -83,6 +85,12 @@ class RunExecutor:
             agent, saver, leased_run.lease.key, leased_run.run.id, host=self._host, max_fields=max_fields
         )
         self._images = RunImages(leased_run.backend.stream, saver, memory)
+        # Before its first worker a thread has no run that could have asked.
+        known = () if leased_run.lease.fence == 1 else unsettled
+        self._unsettled = None if known is None else by_id(known)
+        """The open or unacknowledged requests by id. Only this worker adds some; people may end them meanwhile. None
+        if they must be read.
+        """
         self._delivered: set[str] = set()
         self._last_answers: tuple[str | None, Sequence[AskedQuestion]] = None, ()
         """The answers delivered to the agent since its last pause, and the checkpoint of that pause."""
@@ -117,7 +125,7 @@ class RunExecutor:
         answers = [request for requests in refused or [each for _, each in last_answers] for request in requests]
         for requests in refused:
             for request in requests:
-                await self._inbox.mark_attention(request.id, ANSWER_FAILED.format(why=failure.message))
+                await self._mark_request(request, ANSWER_FAILED.format(why=failure.message))
         if refused:
             await self._leased_run.mark(ANSWER_FAILED.format(why=failure.message))
         details = {"answers": tuple(request.id for request in answers), "asked_at": None if refused else asked_at}
@@ -144,7 +152,7 @@ class RunExecutor:
         asked = [(question, await self._ask(question)) for question in position.questions]
         requests = [request for _, each in asked for request in each]
         await self._recover(requests)
-        await close_other_requests(self._backend, self._inbox, self._lease.thread, {request.id for request in requests})
+        await self._close_others({request.id for request in requests})
         ended = answerable(asked)
         if ended:
             return await self._resume(ended, position.checkpoint_id)
@@ -180,7 +188,7 @@ class RunExecutor:
             log.warning("run %s refused an answer to %s: asking again", self._run.id, ", ".join(answers))
         self._delivered -= answers.keys()
         for request in [request for question, requests in ended if question.may_refuse_answers for request in requests]:
-            await self._inbox.mark_attention(request.id, ANSWER_REFUSED)
+            await self._mark_request(request, ANSWER_REFUSED)
         return await self._run_graph(None)
 
     async def _ask(self, question: Question) -> list[Request]:
@@ -208,26 +216,54 @@ class RunExecutor:
         args = {"interrupt_id": question.interrupt_id, "node": question.node}
         target = self._graph.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
+        if id in await self._unsettled_requests():
+            return await self._known_request(id)
         is_known = self._emitter.has_shown(id)
         try:
-            return await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
+            request = await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
         except DifferentAskError:
             # A deploy may have changed the tool's schema since the question was asked: it is the same question.
             if digest_of(question.asks[position]) == question.digests[position]:
                 raise
-            return await self._inbox.get(id)
+            request = await self._inbox.get(id)
+        if request.is_unsettled:
+            (await self._unsettled_requests())[id] = request
+        return request
 
     async def _find_request(self, id: str) -> Request | None:
         try:
-            return await self._inbox.get(id)
+            return await self._known_request(id)
         except NotFoundError:
             return None
+
+    async def _known_request(self, id: str) -> Request:
+        known = (await self._unsettled_requests()).get(id)
+        # An open one may have been answered while the run went on after another answer.
+        return known if known and known.is_final else await self._inbox.get(id)
+
+    async def _unsettled_requests(self) -> dict[str, Request]:
+        if self._unsettled is None:
+            self._unsettled = by_id(await unsettled_requests(self._backend, self._lease.thread))
+        return self._unsettled
+
+    async def _close_others(self, asked: Container[str]) -> None:
+        """Cancel the open requests of the thread and acknowledge all, except those that its run still asks."""
+        unsettled = await self._unsettled_requests()
+        others = [request for request in unsettled.values() if request.id not in asked]
+        await close_requests(self._inbox, others, "superseded")
+        for request in others:
+            del unsettled[request.id]
+
+    async def _mark_request(self, request: Request, why: str) -> None:
+        await self._inbox.mark_attention(request.id, why)
+        self._unsettled = None
 
     async def _recover(self, requests: Sequence[Request]) -> None:
         """Remove the stuck marks: a later deploy has restored the missing steps."""
         for request in requests:
             if request.needs_attention:
                 await self._inbox.retry(request.id, SYSTEM)
+                self._unsettled = None
         if self._lease.thread.attention:
             await self._leased_run.mark(None)
 
@@ -254,8 +290,9 @@ class RunExecutor:
         why = f"the deployed agent has no step {', '.join(map(repr, sorted(missing)))} any more"
         pending = await open_requests(self._backend, self._lease.thread)
         stuck = [r for r in pending if r.continuation and r.continuation.args.get("node") in missing]
-        for request in [*stuck, *await ended_requests(self._backend, self._lease.thread)]:
-            await self._inbox.mark_attention(request.id, why)
+        ended = [request for request in (await self._unsettled_requests()).values() if request.is_unacknowledged]
+        for request in [*stuck, *ended]:
+            await self._mark_request(request, why)
         await self._leased_run.mark(why)
         if pending:
             return await self._park(self._graph.output(position), pending)
@@ -268,7 +305,7 @@ class RunExecutor:
             if request.is_unacknowledged:
                 # Its interrupt also waits for other requests; unacknowledged, it would be delivered repeatedly until
                 # then.
-                await self._inbox.acknowledge(request.id, SYSTEM)
+                await self._inbox.acknowledge(request.id, SYSTEM, request)
         failpoint("run.before_park")
         await self._leased_run.settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values))
         return False
@@ -286,8 +323,19 @@ class RunExecutor:
         return False
 
 
-async def advance(runner: Runner, inbox: Inbox, lease: Lease, memory: ImageMemory) -> None:
-    """Execute the next stretch of a leased thread; `inbox` is that of its tenant."""
+async def advance(
+    runner: Runner, inbox: Inbox, lease: Lease, memory: ImageMemory, unsettled: Sequence[Request] | None
+) -> None:
+    """Execute the next stretch of a leased thread.
+
+    Args:
+        runner: Knows the agents and the backend.
+        inbox: The inbox of the thread's tenant.
+        lease: The lease on the thread.
+        memory: The images of recent runs.
+        unsettled: The thread's open or unacknowledged requests, read after the version before the lease; None if they
+            must be read.
+    """
     leased_run, thread = LeasedRun(runner.backend, inbox, lease), lease.thread
     try:
         if thread.agent not in runner.agents:
@@ -301,7 +349,7 @@ async def advance(runner: Runner, inbox: Inbox, lease: Lease, memory: ImageMemor
         else:
             inbox.metrics.retried.inc(thread.attempts > 1)
             with tracing.within(leased_run.run.traceparent):
-                await RunExecutor(leased_run, runner, memory).execute()
+                await RunExecutor(leased_run, runner, memory, unsettled).execute()
     except (asyncio.CancelledError, UnavailableError) as error:
         await asyncio.shield(leased_run.release(is_outage=isinstance(error, UnavailableError)))
         raise
@@ -324,6 +372,11 @@ def failure_of(error: Exception) -> Failure:
 def swallowed_message(titles: Sequence[str]) -> str:
     """Return the message to an operator about questions that were swallowed."""
     return SWALLOWED.format(titles=", ".join(f"“{title}”" for title in titles))
+
+
+def by_id(requests: Iterable[Request]) -> dict[str, Request]:
+    """Return requests by their ids."""
+    return {request.id: request for request in requests}
 
 
 def answerable(asked: Sequence[AskedQuestion]) -> Sequence[AskedQuestion]:

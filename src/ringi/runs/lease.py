@@ -48,7 +48,7 @@ class Lease:
             thread.refuse_old(self.thread)
             return step(thread)
 
-        _, self.thread = await change_record(self._store, Thread, self.key, fenced_step)
+        _, self.thread = await change_record(self._store, Thread, self.key, fenced_step, self.thread)
         return self.thread
 
     async def renew(self, store: Store | None = None) -> None:

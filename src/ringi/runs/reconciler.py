@@ -11,9 +11,9 @@ from ringi.base.log_limit import limited
 from ringi.connect import Backend, repeat
 from ringi.contracts.jobs import RESUME, RUN, Job, partition_key_of, resume_key
 from ringi.contracts.notifier import STRANDED, Wakeup
-from ringi.contracts.store import R, Store, readable
+from ringi.contracts.store import R, Store
 from ringi.domain.events import FINAL_EVENTS, FeedEventName
-from ringi.domain.record import Event, Key, Query, cursor_of
+from ringi.domain.record import Event, Query, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import RingiError
@@ -63,7 +63,7 @@ class Reconciler:
         self._backend, self._clock = backend, clock
         self._notifier = backend.notifier
         self._every, self._me = backend.notifier.recheck_after, uuid.uuid4().hex
-        self._ended: list[Key] = []
+        self._ended: list[Event] = []
         self._wakeup = Wakeup()
         self._is_behind, self._lease_due, self._whole_due = True, 0.0, 0.0
 
@@ -93,7 +93,7 @@ class Reconciler:
             is_woken = False
             while True:
                 try:
-                    await self._check(is_woken)
+                    await self._check(feed, is_woken)
                 except RingiError as error:
                     log.warning("cannot check for runs to continue, trying again: %s", error)
                 except Exception:
@@ -105,12 +105,12 @@ class Reconciler:
             return  # Another process receives it too; a process that takes over first checks all runs.
         # Only these: a full scan per event would read a million records for a thousand answers and a thousand open
         # runs.
-        ended = [Key(event.tenant, event.record_id) for event in events if event.type in ENDS]
+        ended = [event for event in events if event.type in ENDS]
         self._ended += ended
         if ended:
             self._wakeup.set()
 
-    async def _check(self, is_woken: bool) -> None:
+    async def _check(self, feed: Feed, is_woken: bool) -> None:
         now = asyncio.get_running_loop().time()
         is_whole = self._is_behind or now >= self._whole_due or (is_woken and not self._ended)
         self._is_behind = True
@@ -126,7 +126,7 @@ class Reconciler:
         batch, self._ended = self._ended[:PAGE], self._ended[PAGE:]
         if self._ended:  # Next time: continuous answers would block all other checks.
             self._wakeup.set()
-        await self._resume(await readable(self._backend.store, Request, batch))
+        await self._resume(await feed.requests(batch))
         self._is_behind = False
 
     async def _resume(self, ended: Sequence[Request]) -> None:

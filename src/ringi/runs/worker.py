@@ -8,7 +8,7 @@ import random
 import socket
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import count
 
@@ -18,6 +18,7 @@ from ringi.base.settings import VARIABLE, hitl_enabled
 from ringi.connect import Backend, repeat
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.domain.record import Key
+from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import (
     FenceError,
@@ -29,7 +30,7 @@ from ringi.inbox.inbox import Inbox
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
-from ringi.runs.cleanup import close_orphans, ended_requests, prune_checkpoints
+from ringi.runs.cleanup import close_orphans, prune_checkpoints, unsettled_requests
 from ringi.runs.images import ImageMemory
 from ringi.runs.lease import Lease, PendingReleases, leased
 from ringi.runs.loop_watch import LoopWatch
@@ -95,22 +96,25 @@ class Worker(Runner):
         key = Key(job.payload["tenant"], job.payload["thread"])
         inbox = self.inbox.for_tenant(key.tenant)
         thread = await self.backend.store.get(Thread, *key)
-        if not await self._has_work(thread, inbox, job.attempts):
+        unsettled = await unsettled_requests(self.backend, thread) if thread.status == "interrupted" else None
+        if not await self._has_work(thread, unsettled or (), inbox, job.attempts):
             return
         advance, lease_owner = load_advance(), f"{self._owner}.{next(self._lease_numbers)}"
         try:
             store, clock, leases = self.backend.store, self.inbox.clock, self._held_leases
             async with leased(store, clock, key, lease_owner, self._pending_releases, leases, thread) as lease:
-                await advance(self, inbox, lease, self._image_memory)
+                # A thread that has changed since it was read may have other requests too.
+                is_current = lease.thread.version == thread.version + 1
+                await advance(self, inbox, lease, self._image_memory, unsettled if is_current else None)
         except (FenceError, ThreadBusyError) as error:
             # Not a failure: the holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
 
-    async def _has_work(self, thread: Thread, inbox: Inbox, attempts: int) -> bool:
+    async def _has_work(self, thread: Thread, unsettled: Sequence[Request], inbox: Inbox, attempts: int) -> bool:
         if thread.is_live:
             if thread.agent not in self.agents and await self._may_return(thread.agent):
                 raise JobNotDueError(random.uniform(0.5, 1) * delay_after(DEFER_SECONDS, attempts))
-            return thread.status == "running" or bool(await ended_requests(self.backend, thread))
+            return thread.status == "running" or any(request.is_unacknowledged for request in unsettled)
         await close_orphans(self.backend, inbox, thread)
         agent = self.agents.get(thread.agent)
         if attempts and thread.status == "done" and agent and not agent.history:
@@ -126,7 +130,7 @@ class Worker(Runner):
         return agent in announcements.parse(await self.backend.jobs.announced(since))
 
 
-def load_advance() -> Callable[[Runner, Inbox, Lease, ImageMemory], Awaitable[None]]:
+def load_advance() -> Callable[[Runner, Inbox, Lease, ImageMemory, Sequence[Request] | None], Awaitable[None]]:
     """Return the function that executes runs, or raise `MissingExtraError`. It is imported only when it is needed."""
     try:
         from ringi.runs.executor import advance

@@ -229,8 +229,10 @@ class EventHub:
             self._deliver(item)
 
     async def _items(self, events: Sequence[Event]) -> list[FeedItem]:
-        keys = {Key(e.tenant, e.record_id) for e in events if e.type in NAMES}
-        found = await self._load(list(keys)) if keys else []
+        newest = {Key(event.tenant, event.record_id): event for event in events if event.type in NAMES}
+        found = [request for event in newest.values() if (request := self._feed.written(event))]
+        if missing := newest.keys() - {request.key for request in found}:
+            found += await self._load(list(missing))
         bodies = ((request, _body(request)) for request in found)
         requests = {request.key: (request, body) for request, body in bodies if body}
         items = [_feed_item(event, *requests.get(Key(event.tenant, event.record_id), (None, b""))) for event in events]
