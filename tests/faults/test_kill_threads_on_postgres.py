@@ -9,8 +9,8 @@ from tests.faults import test_kill_threads as accidents
 from tests.faults.test_kill_threads import Shop, shop
 
 __all__ = ["shop"]
-POINTS = ["job.after_claim", "saver.between_fence_and_commit:2", "run.after_go", "run.before_park"]
-LATER_POINTS = ["job.after_claim", "saver.between_fence_and_commit:2", "run.before_finish"]
+POINTS = ["job.after_claim", "saver.before_commit:2", "saver.after_commit", "run.after_go", "run.before_park"]
+LATER_POINTS = ["job.after_claim", "saver.before_commit:2", "saver.after_commit", "run.before_finish"]
 
 
 @pytest.fixture

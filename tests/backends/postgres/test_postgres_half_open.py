@@ -92,7 +92,7 @@ async def test_the_checkpoints_drop_them_and_go_on_with_new_ones(
 
 
 async def test_the_network_gives_up_a_connection_of_the_checkpoints_that_nobody_confirms(database: Database) -> None:
-    async with Checkpoints(database) as connections, connections.transaction() as connection:
+    async with Checkpoints(database) as connections, connections.connection() as connection:
         with socket.socket(fileno=os.dup(connection.pgconn.socket)) as line:
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == WAIT_SECONDS * 1000
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == WAIT_SECONDS

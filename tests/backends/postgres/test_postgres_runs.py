@@ -66,8 +66,12 @@ async def test_a_checkpoint_that_takes_long_keeps_no_run_from_renewing_its_lease
     ):
         saver = FencedPostgresSaver(checkpoints, lease.thread)
         await saver.aput(CONFIG, empty_checkpoint(), {}, {})
+        # The statement is not held up before it begins, but while it writes.
+        body = "BEGIN PERFORM pg_advisory_xact_lock(1); RETURN new; END"
+        await other.execute(f"CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $${body}$$")
+        await other.execute("CREATE TRIGGER long BEFORE INSERT ON checkpoints FOR EACH ROW EXECUTE FUNCTION wait()")
         async with other.transaction():
-            await other.execute("LOCK TABLE checkpoints IN EXCLUSIVE MODE")
+            await other.execute("SELECT pg_advisory_xact_lock(1)")
             saving = asyncio.create_task(saver.aput(CONFIG, empty_checkpoint(), {}, {}))
             while not await other.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
                 await Wakeup().wait(0.01)
@@ -82,13 +86,13 @@ async def test_connections_that_are_looked_at_for_their_life_hold_up_nobody(
 ) -> None:
     await begun(behind)
     checkpoints = Checkpoints(behind)
-    async with checkpoints.transaction(), checkpoints.transaction() as first_back:
+    async with checkpoints.connection(), checkpoints.connection() as first_back:
         pid = first_back.info.backend_pid
     await database.fetch("SELECT pg_terminate_backend($1, 5000)", pid)
     proxy.is_blocked = True
 
     async def turn() -> None:
-        async with checkpoints.transaction() as connection:
+        async with checkpoints.connection() as connection:
             await connection.execute("SELECT 1")
 
     turning = asyncio.create_task(turn())

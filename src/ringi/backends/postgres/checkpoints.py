@@ -1,10 +1,10 @@
-"""LangGraph checkpoints in the same PostgreSQL database, in the transaction that checks the fence."""
+"""LangGraph checkpoints in the same PostgreSQL database, in the statement that checks the fence."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from itertools import count
 from typing import Any, Self
 
@@ -15,16 +15,14 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ringi.backends import decode
 from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
+from ringi.backends.postgres.checkpoint_statements import LostFence, recorded, under_fence
 from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
 from ringi.base.failpoints import failpoint
 from ringi.domain.thread import Thread
 from ringi.errors import FenceError, UnavailableError
 
 Connection = AsyncConnection[Any]
-# A share lock: a takeover of the thread waits until this write is committed or rolled back.
-HELD = "SELECT body FROM threads WHERE tenant = %s AND id = %s FOR SHARE"
 # A subgraph call's namespace ends with a colon and its task; it is not needed after the call.
 IS_OLD = """
 position(':' IN checkpoint_ns) > 0 OR checkpoint_id < (
@@ -83,12 +81,6 @@ class Checkpoints:
             await asyncio.wait([self._looking], timeout=LOOK_SECONDS)
         if self._pool:
             await self._pool.close()
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Connection]:
-        """Yield a connection in a transaction."""
-        async with self.connection() as connection, connection.transaction():
-            yield connection
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -160,13 +152,18 @@ class FencedPostgresSaver(FencedSaver):
             return await awaited(connection, self.serde, method, *args, **options)
 
     async def _write(self, method: str, *args: Any) -> Any:
-        async with self._checkpoints.transaction() as connection:
-            result = await awaited(connection, self.serde, method, *args)
-            # Last: held during a long write, its lock would block this run from renewing its lease.
-            row = await (await connection.execute(HELD, self._held.key)).fetchone()
-            self._refuse_other(decode.record_of(Thread, row[0]) if row else None)
-            failpoint("saver.between_fence_and_commit")
-            return result
+        result, statements = await asyncio.to_thread(recorded, self.serde, method, *args)
+        fenced = under_fence(statements, self._held)
+        failpoint("saver.before_commit")
+        with refusing_lost(self._held):
+            async with (
+                self._checkpoints.connection() as connection,
+                connection.transaction() if len(fenced) > 1 else nullcontext(),
+            ):
+                for sql, parameters in fenced:
+                    await connection.execute(sql.encode(), parameters)
+        failpoint("saver.after_commit")
+        return result
 
     async def _keep_newest(self, thread_id: str) -> None:
         held = self._held
@@ -181,12 +178,12 @@ class FencedPostgresSaver(FencedSaver):
             return call_method(PostgresSaver(connection, serde=self.serde), method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
-        with self._checkpoints.transaction_now() as connection:
-            result = call_method(PostgresSaver(connection, serde=self.serde), method, *args)
-            row = connection.execute(HELD, self._held.key).fetchone()
-            self._refuse_other(decode.record_of(Thread, row[0]) if row else None)
-            failpoint("saver.between_fence_and_commit")
-            return result
+        result, statements = recorded(self.serde, method, *args)
+        fenced = under_fence(statements, self._held)
+        with refusing_lost(self._held), self._checkpoints.transaction_now() as connection:
+            for sql, parameters in fenced:
+                connection.execute(sql.encode(), parameters)
+        return result
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return LangGraph's own next version for this saver."""
@@ -208,6 +205,15 @@ def options_of(database: Database, **more: str) -> dict[str, Any]:
     # Without these limits, a connection dropped by the network would block a caller for a quarter of an hour.
     limits = {"tcp_user_timeout": int(WAIT_SECONDS * 1000), "keepalives_idle": int(WAIT_SECONDS)}
     return {"options": words, "connect_timeout": int(WAIT_SECONDS), **limits}
+
+
+@contextmanager
+def refusing_lost(held: Thread) -> Iterator[None]:
+    """Raise `FenceError` if a statement finds that the thread is not held."""
+    try:
+        yield
+    except LostFence as error:
+        raise FenceError(held.id, held.fence) from error
 
 
 @contextmanager
