@@ -266,7 +266,7 @@ async def assert_left_out(store: OddStore, inbox: Inbox, caplog: pytest.LogCaptu
     try:
         await hub.feed(early.connection, ALL, START)
         store.unreadable = "odd"
-        await ask(inbox, "a", "odd", "b")
+        await ask(Inbox(store, inbox.notifier), "a", "odd", "b")  # Written by another process.
         await handed_out(inbox, hub)
         await hub.feed(late.connection, ALL, START)
     finally:
