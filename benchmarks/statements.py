@@ -19,6 +19,7 @@ from benchmarks.measure import Row, folder
 from benchmarks.serving import Served, served
 
 CYCLES = 20
+SERVERS = 4
 CYCLE_SECONDS = 0.5
 """Seconds until a question is stored, or its answer has ended the run: asking the server would add statements."""
 IDLE_SECONDS = 20.0
@@ -50,19 +51,34 @@ async def on_postgres() -> list[Row]:
         await connection.execute("SELECT pg_reload_conf()")
         await connection.close()
         first = stack.enter_context(served("ringi", stack.enter_context(folder()), server.url))
-        asks, answers = await one_after_another(first, server.log)
-        idle = [await idle_count(server.log)]
-        for _ in range(2):
+        asks, answers = await one_after_another(first, server.log, "alone")
+        idle = await idle_count(server.log)
+        for _ in range(SERVERS - 1):
             stack.enter_context(served("ringi", stack.enter_context(folder()), server.url))
-            idle.append(await idle_count(server.log))
+        all_idle = await idle_count(server.log)
+        of_four = [count.statements / SERVERS for count in await one_after_another(first, server.log, "four")]
     return [
         *rows("a question", asks, (30, 12)),
         *rows("an answer, and the end of its run", answers, (30, 12)),
-        Row("PostgreSQL: one idle server: statements a second", "1/s", [idle[0].statements], at_most=8),
         Row(
-            "PostgreSQL: three idle servers: statements a second that each further one adds",
+            "PostgreSQL: a question: statements of each of four servers, beside one",
+            "",
+            of_four[:1],
+            [asks.statements],
+            at_most=1.15,
+        ),
+        Row(
+            "PostgreSQL: an answer: statements of each of four servers, beside one",
+            "",
+            of_four[1:],
+            [answers.statements],
+            at_most=1.15,
+        ),
+        Row("PostgreSQL: one idle server: statements a second", "1/s", [idle.statements], at_most=8),
+        Row(
+            "PostgreSQL: four idle servers: statements a second that each further one adds",
             "1/s",
-            [(idle[2].statements - idle[0].statements) / 2],
+            [(all_idle.statements - idle.statements) / (SERVERS - 1)],
             at_most=4,
         ),
     ]
@@ -75,9 +91,9 @@ def rows(what: str, count: Count, goals: tuple[float, float]) -> list[Row]:
     ]
 
 
-async def one_after_another(server: Served, log: Path) -> tuple[Count, Count]:
+async def one_after_another(server: Served, log: Path, prefix: str) -> tuple[Count, Count]:
     """Return the counts of a question and of an answer, without those of an idle server."""
-    names = [f"run-{n}" for n in range(CYCLES + 2)]
+    names = [f"{prefix}-{n}" for n in range(CYCLES + 2)]
 
     async def ask(name: str) -> None:
         status, body = await call(server, "POST", f"/v1/threads/{name}/runs", {"agent": "step", "input": {}})
@@ -95,7 +111,7 @@ async def one_after_another(server: Served, log: Path) -> tuple[Count, Count]:
     requests = json.loads(body)["items"]
     await spaced(answer, requests[:2])
     answered = await counted(log, lambda: spaced(answer, requests[2:]))
-    _, body = await call(server, "GET", "/v1/threads/run-9")
+    _, body = await call(server, "GET", f"/v1/threads/{names[9]}")
     assert json.loads(body)["status"] == "done", body
     seconds = CYCLES * CYCLE_SECONDS
     return asked.beyond(idle, seconds).per(CYCLES), answered.beyond(idle, seconds).per(CYCLES)

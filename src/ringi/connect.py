@@ -126,14 +126,16 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
             database.check_files()
             yield SqliteStore(another)
 
-    parts = (SqliteStore(database), notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
+    store = SqliteStore(database)
+    parts = (store, notifier, SqliteStream(database), SqliteJobs(database, notifier), savers)
 
     def opened() -> Any:
         from ringi.backends.sqlite.agent_stores import SqliteAgentStores
 
         return SqliteAgentStores(database)
 
-    return Backend(url, *parts, another_store=another_store, agent_stores=agent_stores(stack, opened))
+    stores = agent_stores(stack, opened)
+    return Backend(url, *parts, another_store=another_store, agent_stores=stores, put_with_items=store.put_with_items)
 
 
 async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
@@ -157,7 +159,8 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
         async with PostgresDatabase(url) as another:
             yield PostgresStore(another)
 
-    parts = (PostgresStore(database), notifier, PostgresStream(database), jobs, savers)
+    store = PostgresStore(database)
+    parts = (store, notifier, PostgresStream(database), jobs, savers)
 
     def opened() -> Any:
         from ringi.backends.postgres.agent_stores import PostgresAgentStores
@@ -165,7 +168,14 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
         return PostgresAgentStores(database)
 
     stores = agent_stores(stack, opened)
-    return Backend(url, *parts, clock=clock, another_store=another_store, agent_stores=stores)
+    return Backend(
+        url,
+        *parts,
+        clock=clock,
+        another_store=another_store,
+        agent_stores=stores,
+        put_with_items=store.put_with_items,
+    )
 
 
 async def _open_redis(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:

@@ -24,7 +24,7 @@ from ringi.errors import FenceError, NotFoundError, ThreadBusyError, Unavailable
 from ringi.integrations.langgraph import ask
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
-from ringi.runs.lease import PendingReleases, leased
+from ringi.runs.lease import LEASE_SECONDS, PendingReleases, leased
 from ringi.testing import a_thread
 
 R = TypeVar("R", bound=Record)
@@ -99,6 +99,15 @@ async def test_a_lease_is_renewed_for_as_long_as_the_work_takes() -> None:
         assert first
         await until(lambda: is_later(store, first + timedelta(seconds=1)), "the lease is renewed")
         assert (await store.get(Thread, *KEY)).fence == lease.fence
+
+
+async def test_a_holder_that_has_released_the_thread_may_clean_up() -> None:
+    store = MemoryStore()
+    await begun(store)
+    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
+        await lease.change(lambda thread: thread.finished(lease.thread, utc_now(), {}))
+        await pause(LEASE_SECONDS / 3 + 0.5)  # The next renewal would be refused, and end the block.
+    assert (await store.get(Thread, *KEY)).status == "done"
 
 
 async def is_later(store: MemoryStore, at: Any) -> bool:

@@ -22,7 +22,8 @@ async def emitter(stream: MemoryStream, run: str = "r1", fence: int = 1) -> Emit
     """Return the emitter of a worker that has just taken the thread."""
     emitter = Emitter(stream, MemoryNotifier(1.0), KEY, run, fence, clock=lambda: NOON)
     await emitter.take_over()
-    await emitter.open()
+    emitter.open()
+    await emitter.flush()
     return emitter
 
 
@@ -36,7 +37,8 @@ def speak(emitter: Emitter, *words: str, end: bool = True) -> None:
 
 
 async def finish_and_read(stream: MemoryStream, emitter: Emitter) -> list[str]:
-    await emitter.finish({})
+    emitter.finish({})
+    await emitter.flush()
     return list(checked(await stream.read(KEY, 0, 1000)).values())
 
 
@@ -101,6 +103,7 @@ async def test_every_event_says_when_it_was_said() -> None:
     stream = MemoryStream()
     worker = await emitter(stream)
     speak(worker, "One.")
-    await worker.finish({})
+    worker.finish({})
+    await worker.flush()
     stamps = {item.event["timestamp"] for item in await stream.read(KEY, 0, 1000)}
     assert stamps == {int(NOON.timestamp() * 1000)}

@@ -58,7 +58,8 @@ async def test_a_fragment_is_superseded_by_the_message_that_takes_its_place(seco
     stream = MemoryStream()
     worker = await left_half_said(stream)
     speak(worker, *second)
-    await worker.finish({})
+    worker.finish({})
+    await worker.flush()
     stream_items = await items(stream)
     assert (superseded(stream_items), visible_texts(stream_items)) == (["One two three "], [second])
     kinds = [(item.event["type"], item.event.get("messageId")) for item in stream_items]
@@ -80,7 +81,8 @@ async def test_a_message_that_goes_on_is_not_superseded(second: str) -> None:
     stream = MemoryStream()
     worker = await left_half_said(stream)
     speak(worker, *second)
-    await worker.finish({})
+    worker.finish({})
+    await worker.flush()
     assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], [second])
 
 
@@ -91,7 +93,8 @@ async def test_a_whole_message_is_never_superseded() -> None:
     await first.flush()
     worker = await emitter(stream, fence=2)
     speak(worker, "Two.")
-    await worker.finish({})
+    worker.finish({})
+    await worker.flush()
     assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], ["One.", "Two."])
 
 
@@ -103,7 +106,8 @@ async def test_a_step_that_says_nothing_the_second_time_takes_its_fragment_back(
     if calls:
         speak(worker, "")
         worker.tool_call("c1", "weather", "{}")
-    await (worker.finish({}) if how == "finish" else worker.pause({}, [ASKED]))
+    worker.finish({}) if how == "finish" else worker.pause({}, [ASKED])
+    await worker.flush()
     assert superseded(await items(stream)) == ["One two three "]
     assert [
         message
@@ -119,7 +123,8 @@ async def test_fragments_of_several_dead_workers_are_all_superseded() -> None:
     await worker.flush()
     worker = await left_half_said(stream, "One zwei ", fence=3)
     speak(worker, "Un.")
-    await worker.finish({})
+    worker.finish({})
+    await worker.flush()
     assert superseded(await items(stream)) == ["One two three ", "One deux ", "One zwei "]
     assert visible_texts(await items(stream)) == ["Un."]
 
@@ -128,10 +133,12 @@ async def test_words_that_equal_a_superseded_fragment_are_said_again() -> None:
     stream = MemoryStream()
     worker = await left_half_said(stream)
     speak(worker, "Uno.")
-    await worker.pause({}, [ASKED])
+    worker.pause({}, [ASKED])
+    await worker.flush()
     worker = await emitter(stream, fence=3)
     speak(worker, *HALF)
-    await worker.finish({})
+    worker.finish({})
+    await worker.flush()
     assert superseded(await items(stream)) == ["One two three "]
     assert visible_texts(await items(stream)) == ["Uno.", "One two three "]
 
@@ -142,27 +149,35 @@ async def test_what_a_run_said_last_stays_when_it_ends_without_another_word(how:
     worker = Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 3, clock=lambda: NOON)
     (await left_half_said(stream)).stop()
     await worker.take_over()
-    await (worker.cancel() if how == "cancel" else worker.fail("its worker died 5 times", "attention"))
+    if how == "cancel":
+        await worker.cancel()
+    else:
+        worker.fail("its worker died 5 times", "attention")
+        await worker.flush()
     assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], ["One two three "])
 
 
 async def test_a_retry_takes_back_what_the_failure_cut_off() -> None:
     stream = MemoryStream()
     worker = await left_half_said(stream)
-    await worker.fail("its worker died 5 times", "attention")
+    worker.fail("its worker died 5 times", "attention")
+    await worker.flush()
     again = Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 3, clock=lambda: NOON)
     await again.take_over()
-    await again.fail("no agent is deployed", "attention")
+    again.fail("no agent is deployed", "attention")
+    await again.flush()
     assert superseded(await items(stream)) == [], "nothing ran again"
     again = await emitter(stream, fence=4)
     started, taken_back = (item.event for item in (await items(stream))[-2:])
     assert (started["type"], superseded_by(taken_back)) == ("RUN_STARTED", "m")
     speak(again, *HALF)
-    await again.finish({})
+    again.finish({})
+    await again.flush()
     assert superseded(await items(stream)) == ["One two three "]
     assert visible_texts(await items(stream)) == ["One two three "]
     worker = await emitter(stream, fence=5)
-    await worker.finish({})
+    worker.finish({})
+    await worker.flush()
     assert len(superseded(await items(stream))) == 1, "it is named once"
 
 
@@ -172,7 +187,8 @@ async def test_a_new_run_does_not_take_back_what_the_run_before_it_said_last() -
     worker = await emitter(stream, "r2", 3)
     worker.text("n", "Uno.")
     worker.end_text("n")
-    await worker.finish({})
+    worker.finish({})
+    await worker.flush()
     assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], ["One two three ", "Uno."])
 
 
@@ -181,7 +197,8 @@ async def test_an_agent_cannot_take_messages_back() -> None:
     worker = await emitter(stream)
     speak(worker, "One.")
     worker.custom("forged", SUPERSEDED, {"name": SUPERSEDED, "messageId": "m"})
-    await worker.finish({})
+    worker.finish({})
+    await worker.flush()
     assert (superseded(await items(stream)), visible_texts(await items(stream))) == ([], ["One."])
     (forged,) = [item.event for item in await items(stream) if item.event["type"] == "CUSTOM"]
     assert (forged["name"], forged["value"]["messageId"]) == ("custom", "m")

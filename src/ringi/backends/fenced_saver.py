@@ -132,8 +132,8 @@ class FencedSaver(Saver):
         try:
             flushed.result(LOOP_WAIT_SECONDS)
         except TimeoutError:
-            # Agent code holds the loop until this very call ends: waiting for the loop would deadlock.
-            flushed.cancel()
+            # Agent code holds the loop until this very call ends: waiting for the loop would deadlock. The loop stores
+            # the output later; canceled in the middle, it would lose output that the step does not repeat.
             self._is_loop_blocked = True
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +11,14 @@ from ringi.base.clock import Clock, utc_now
 from ringi.contracts.jobs import Jobs
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import Store
-from ringi.contracts.stream import Stream
-from ringi.domain.thread import Savers
+from ringi.contracts.stream import Stream, StreamItem
+from ringi.domain.record import Event
+from ringi.domain.thread import Savers, Thread
 
 AgentStores = Callable[..., Any]
 """Returns LangGraph's store for a tenant and an agent name; without a name, the store for all agents."""
+
+PutWithItems = Callable[[Thread, Event | None, Sequence[StreamItem]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -38,3 +41,24 @@ class Backend:
     """Opens the store again, for a thread with its own event loop; None if the store holds no leases."""
     agent_stores: AgentStores | None = None
     """The data that agents keep beyond their threads; None if agents cannot run."""
+    put_with_items: PutWithItems | None = None
+    """Saves a version of a thread as `Store.put` does, and appends to its stream under the fence of that version, in
+    one transaction; None if store and stream share none.
+    """
+
+    async def put_fenced(self, thread: Thread, event: Event | None) -> None:
+        """Save the next version of a thread, and set the fence of its stream to that of the thread.
+
+        Args:
+            thread: The next version.
+            event: The event of this change.
+
+        Raises:
+            ConflictError: The stored version is not exactly one less.
+            FenceError: A higher fence was used on the stream before.
+        """
+        if self.put_with_items:
+            await self.put_with_items(thread, event, ())
+        else:
+            await self.store.put(thread, event)
+            await self.stream.append(thread.key, (), fence=thread.fence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
 from ringi.base.failpoints import failpoint
@@ -179,7 +179,12 @@ async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
 
 
 async def change_record(
-    store: Store, kind: type[R], key: Key, step: Callable[[R], tuple[R, Event | None]], read: R | None = None
+    store: Store,
+    kind: type[R],
+    key: Key,
+    step: Callable[[R], tuple[R, Event | None]],
+    read: R | None = None,
+    put: Callable[[R, Event | None], Awaitable[None]] | None = None,
 ) -> tuple[R, R]:
     """Save the next version that `step` computes.
 
@@ -192,6 +197,7 @@ async def change_record(
         key: The key of the record.
         step: Returns the next version and its event.
         read: The record as the caller has just read it; None reads it from the store.
+        put: Saves the next version as `Store.put` does; None uses that.
 
     Returns:
         The record before and after the change.
@@ -207,7 +213,7 @@ async def change_record(
             return before, after
         failpoint("change.before_commit")
         try:
-            await store.put(after, event)
+            await (put or store.put)(after, event)
         except ConflictError:
             continue
         return before, after

@@ -101,7 +101,7 @@ class RunExecutor:
         Raises `FenceError` if another worker or a cancel took the thread.
         Raises `UnavailableError` for a store outage: it does not fail the run, and the next worker continues it.
         """
-        await self._emitter.take_over()
+        await self._emitter.take_over(has_fence=True)
         try:
             # Images are loaded even if the agent no longer accepts them: the history contains them.
             async with self._images.loaded(self._leased_run.thread):
@@ -161,7 +161,7 @@ class RunExecutor:
         return await self._run_graph(None) if position.has_more else await self._finish(values)
 
     async def _run_graph(self, input: Any) -> bool:
-        await self._emitter.open()
+        self._emitter.open()
         failpoint("run.before_go")
         context = self._graph.runtime_context(self._images.resolve_input(self._run.input), self._by)
         with tracing.running(self._lease.thread, self._run):
@@ -300,7 +300,7 @@ class RunExecutor:
         return False
 
     async def _park(self, values: dict[str, Any], requests: Sequence[Request]) -> bool:
-        await self._emitter.pause(values, [interrupt_of(request) for request in requests if not request.is_final])
+        self._emitter.pause(values, [interrupt_of(request) for request in requests if not request.is_final])
         for request in requests:
             if request.is_unacknowledged:
                 # Its interrupt also waits for other requests; unacknowledged, it would be delivered repeatedly until
@@ -315,7 +315,7 @@ class RunExecutor:
         if titles:
             # Not earlier: a run that waits for people needs no operator.
             await self._leased_run.mark(swallowed_message(titles))
-        await self._emitter.finish(values)
+        self._emitter.finish(values)
         failpoint("run.before_finish")
         await self._leased_run.settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values))
         if not self._graph.agent.history:

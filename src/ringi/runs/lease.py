@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
@@ -16,6 +16,7 @@ from ringi.domain.thread import Thread
 from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
 
 log = limited(__name__)
+Put = Callable[[Thread, Event | None], Awaitable[None]]
 LEASE_SECONDS = 6.0
 """Seconds until another worker may take the thread of a dead worker."""
 
@@ -37,18 +38,26 @@ class Lease:
         return self.thread.key
 
     @property
+    def is_ended(self) -> bool:
+        """Whether the holder itself has released the thread."""
+        return self.thread.owner is None
+
+    @property
     def fence(self) -> int:
         """The fence number that every write to the thread carries."""
         return self.thread.fence
 
-    async def change(self, step: Callable[[Thread], tuple[Thread, Event | None]]) -> Thread:
-        """Save the next version of the thread, or raise `FenceError` if another worker holds it."""
+    async def change(self, step: Callable[[Thread], tuple[Thread, Event | None]], put: Put | None = None) -> Thread:
+        """Save the next version of the thread, or raise `FenceError` if another worker holds it.
+
+        `put` saves it, by default the store's own `put`.
+        """
 
         def fenced_step(thread: Thread) -> tuple[Thread, Event | None]:
             thread.refuse_old(self.thread)
             return step(thread)
 
-        _, self.thread = await change_record(self._store, Thread, self.key, fenced_step, self.thread)
+        _, self.thread = await change_record(self._store, Thread, self.key, fenced_step, self.thread, put)
         return self.thread
 
     async def renew(self, store: Store | None = None) -> None:
@@ -92,17 +101,18 @@ async def leased(
     pending_releases: PendingReleases,
     held_leases: set[Lease] | None = None,
     read: Thread | None = None,
+    put: Put | None = None,
 ) -> AsyncIterator[Lease]:
     """Hold a thread for the block; if the lease is lost, cancel the block and raise `FenceError`.
 
     `owner` is unique to the block; `held_leases` contains the lease during the block; `read` is the thread as the
-    caller has just read it.
+    caller has just read it; `put` saves the acquired thread, by default the store's own `put`.
     Raises `ThreadBusyError` while another worker holds the thread.
     """
     length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
     try:
         _, thread = await change_record(
-            store, Thread, key, lambda thread: thread.acquired(owner, clock(), length), read
+            store, Thread, key, lambda thread: thread.acquired(owner, clock(), length), read, put
         )
     except (UnavailableError, asyncio.CancelledError):
         # The reply was lost: the lease may be held although no worker works on the thread.
@@ -132,7 +142,7 @@ async def leased(
         renewing.remove_done_callback(stop)
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
-        if lease.is_cut_off and lease.thread.owner:
+        if lease.is_cut_off and not lease.is_ended:
             pending_releases.add(key, owner, thread)
 
 
@@ -140,8 +150,10 @@ async def _renew_until_lost(lease: Lease) -> None:
     """Return when the lease is lost."""
     # A slow grant by the store is not the fault of the block.
     lease.is_cut_off = time.monotonic() >= lease.valid_until
-    while time.monotonic() < lease.valid_until:
+    while time.monotonic() < lease.valid_until or lease.is_ended:
         await asyncio.sleep(LEASE_SECONDS / 3)
+        if lease.is_ended:
+            continue  # The block may still clean up after it has released the thread.
         try:
             # A store that hangs instead of failing would let the block run past its lease.
             async with asyncio.timeout(lease.valid_until - time.monotonic()):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ag_ui.core import UserMessage
 
 from ringi.connect import Backend
+from ringi.contracts.stream import StreamItem
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.thread import Failure, Run, Thread, words_in
 from ringi.errors import FenceError, RingiError, UnavailableError
@@ -51,13 +52,22 @@ class LeasedRun:
         return self.lease.thread
 
     async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> None:
-        """Save the new version of the thread, and notify its watchers."""
-        await self.lease.change(step)
+        """Save the new version of the thread with the collected output, and notify its watchers."""
+
+        async def save(items: Sequence[StreamItem]) -> None:
+            together = self.backend.put_with_items
+            if items and together:
+                await self.lease.change(step, lambda thread, event: together(thread, event, items))
+            else:
+                await self.emitter.append(items)
+                await self.lease.change(step)
+
+        await self.emitter.store(save)
         await notify_watchers(self.backend, self.thread)
 
     async def fail(self, failure: Failure) -> None:
         """End the run with an error, and withdraw its open requests."""
-        await self.emitter.fail(failure.message, failure.code)
+        self.emitter.fail(failure.message, failure.code)
         await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure))
         await close_orphans(self.backend, self.inbox, self.thread)
 
@@ -67,14 +77,16 @@ class LeasedRun:
 
     async def give_up(self, why: str) -> None:
         """Mark the run as failed, for an operator to inspect."""
-        await self.emitter.take_over()
+        await self.emitter.take_over(has_fence=True)
         await self.mark(why)
         await self.fail(Failure(message=why, code="attention"))
 
     async def release(self, *, is_outage: bool) -> None:
         """Release the run to another worker at once; if that fails, it becomes available when the lease expires."""
         try:
-            await self.settle(lambda t: t.released(self.thread, self.inbox.clock(), is_outage=is_outage))
+            self.emitter.stop()
+            await self.lease.change(lambda t: t.released(self.thread, self.inbox.clock(), is_outage=is_outage))
+            await notify_watchers(self.backend, self.thread)
         except FenceError:
             await self.withdraw_after_loss()
         except RingiError as error:

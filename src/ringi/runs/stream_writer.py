@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -87,9 +87,13 @@ class Emitter:
         self._writing = asyncio.Lock()
         self._failure: Exception | None = None
 
-    async def take_over(self) -> None:
-        """Fence off older workers, read their output of this run, and close messages left open by the previous run."""
-        await self._stream.append(self._key, [], fence=self._fence)
+    async def take_over(self, *, has_fence: bool = False) -> None:
+        """Fence off older workers, read their output of this run, and close messages left open by the previous run.
+
+        With `has_fence=True` the stream already has this fence.
+        """
+        if not has_fence:
+            await self._stream.append(self._key, [], fence=self._fence)
         state = await read_replay_state(self._stream, self._key)
         if state.run_id != self._run_id:
             self._state = state
@@ -97,7 +101,7 @@ class Emitter:
             state = ReplayState(self._run_id)
         self._state = state
 
-    async def open(self) -> None:
+    def open(self) -> None:
         """Open a stretch unless one is open: a dead worker may have left it open.
 
         Steps whose messages a failure cut off run again: these messages are superseded.
@@ -105,7 +109,6 @@ class Emitter:
         self._open()
         for message_id in sorted(self._state.cut):
             self._supersede(message_id)
-        await self.flush()
 
     def has_shown(self, request_id: str) -> bool:
         """Return whether an earlier pause of the run has shown this request."""
@@ -169,25 +172,25 @@ class Emitter:
         event = ToolCallResultEvent(message_id=f"result-{call_id}", tool_call_id=call_id, content=content)
         self._once(f"result:{call_id}", event)
 
-    async def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
+    def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
         """Close the stretch at a pause for people; interrupts shown by an earlier pause are marked."""
         repeated = [mark_repeated(interrupt) if self.has_shown(interrupt.id) else interrupt for interrupt in interrupts]
-        await self._close(values, RunFinishedInterruptOutcome(interrupts=repeated))
+        self._close(values, RunFinishedInterruptOutcome(interrupts=repeated))
 
-    async def finish(self, values: dict[str, Any]) -> None:
+    def finish(self, values: dict[str, Any]) -> None:
         """Close the stretch: the run has ended."""
-        await self._close(values, RunFinishedSuccessOutcome())
+        self._close(values, RunFinishedSuccessOutcome())
 
     async def cancel(self) -> None:
         """Close the stretch, if one is open: the run was canceled."""
-        await self._close(None, RunFinishedCancelledOutcome())
+        self._close(None, RunFinishedCancelledOutcome())
+        await self.flush()
 
-    async def fail(self, message: str, code: str) -> None:
+    def fail(self, message: str, code: str) -> None:
         """Close the stretch with an error; open one first if needed, so that clients receive the error."""
         self._open()
         self._cut_messages()
         self._add(RunErrorEvent(message=message, code=code))
-        await self.flush()
 
     def stop(self) -> None:
         """Discard output that is not stored yet: the next worker repeats it."""
@@ -196,6 +199,10 @@ class Emitter:
 
     async def flush(self) -> None:
         """Store the collected events; raises any error of background storage."""
+        await self.store(self.append)
+
+    async def store(self, save: Callable[[Sequence[StreamItem]], Awaitable[None]]) -> None:
+        """Let `save` store the collected events; raises any error of background storage."""
         if self._failure:
             raise self._failure
         async with self._writing:
@@ -203,9 +210,13 @@ class Emitter:
             if self._flush_timer:
                 self._flush_timer.cancel()
                 self._flush_timer = None
-            if items:
-                await self._stream.append(self._key, items, fence=self._fence)
-                await self._notifier.publish(stream_topic(self._key))
+            await save(items)
+
+    async def append(self, items: Sequence[StreamItem]) -> None:
+        """Store events that `store` has passed on."""
+        if items:
+            await self._stream.append(self._key, items, fence=self._fence)
+            await self._notifier.publish(stream_topic(self._key))
 
     def _open(self) -> None:
         if self._state.stretch is not None:
@@ -222,7 +233,7 @@ class Emitter:
         )
         self._add(RunStartedEvent(**ids, protocol_version="1.0", input=input))
 
-    async def _close(self, values: dict[str, Any] | None, outcome: Any) -> None:
+    def _close(self, values: dict[str, Any] | None, outcome: Any) -> None:
         if self._state.stretch:
             if values is None:
                 self._cut_messages()
@@ -232,7 +243,6 @@ class Emitter:
                     self._discard_message(message_id)
                 self._add(StateSnapshotEvent(snapshot=values))
             self._add(RunFinishedEvent(thread_id=self._key.id, run_id=self._state.stretch, outcome=outcome))
-        await self.flush()
 
     def _cut_messages(self) -> None:
         for message_id in sorted(self._state.open):

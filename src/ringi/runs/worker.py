@@ -102,7 +102,8 @@ class Worker(Runner):
         advance, lease_owner = load_advance(), f"{self._owner}.{next(self._lease_numbers)}"
         try:
             store, clock, leases = self.backend.store, self.inbox.clock, self._held_leases
-            async with leased(store, clock, key, lease_owner, self._pending_releases, leases, thread) as lease:
+            pending, put = self._pending_releases, self.backend.put_fenced
+            async with leased(store, clock, key, lease_owner, pending, leases, thread, put) as lease:
                 # A thread that has changed since it was read may have other requests too.
                 is_current = lease.thread.version == thread.version + 1
                 await advance(self, inbox, lease, self._image_memory, unsettled if is_current else None)

@@ -7,6 +7,7 @@ from functools import cache, partial
 from itertools import count
 from typing import Any
 
+import asyncpg
 from pydantic_core import to_json
 
 from ringi.backends import decode
@@ -16,11 +17,14 @@ from ringi.backends.postgres.batcher import Rows, StatementBatcher
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.search import is_search, search
+from ringi.backends.postgres.stream import ADDED, values_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
 from ringi.contracts.store import R, Store
+from ringi.contracts.stream import StreamItem
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
-from ringi.errors import ConflictError, NotFoundError, UnavailableError
+from ringi.domain.thread import Thread
+from ringi.errors import ConflictError, FenceError, NotFoundError, UnavailableError
 
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
 REFILE = "UPDATE texts SET search = {2}, terms = {3} FROM saved WHERE tenant = {0} AND id = {1} AND created_at = {4}"
@@ -50,6 +54,16 @@ class PostgresStore(Store):
             await self._write(record, self._changes.result(change, alone))
         else:
             await self._write(record, alone())
+
+    async def put_with_items(self, thread: Thread, event: Event | None, items: Sequence[StreamItem]) -> None:
+        """Save a thread and append to its stream, in one statement; see `Backend.put_thread`."""
+        columns, noted = columns_of(thread), event_row(event) if event else []
+        sql = statement(thread.record, (*columns,), False, False, bool(noted), has_items=True)
+        values = [*columns.values(), *noted, thread.fence, *values_of(items)]
+        try:
+            await self._write(thread, self._database.write(sql, *values))
+        except asyncpg.DivisionByZeroError:
+            raise FenceError(thread.id, thread.fence) from None
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.tail()  # Written events are first moved to the table that is redacted.
@@ -172,7 +186,14 @@ async def bodies(database: Database, table: str, keys: Sequence[Key]) -> list[Ro
 
 @cache
 def statement(
-    record: str, columns: tuple[str, ...], is_new: bool, has_text: bool, has_event: bool, *, is_erasure: bool = False
+    record: str,
+    columns: tuple[str, ...],
+    is_new: bool,
+    has_text: bool,
+    has_event: bool,
+    *,
+    is_erasure: bool = False,
+    has_items: bool = False,
 ) -> str:
     """Return the single statement that writes a version and all its related rows, or nothing."""
     numbers = count(1)
@@ -186,6 +207,11 @@ def statement(
         parts.append(f"noted AS (INSERT INTO unsealed ({', '.join(EVENT_COLUMNS)}) SELECT {row} FROM saved)")
     if is_erasure:
         parts.append(f"emptied AS ({EMPTY.format(*(f'${next(numbers)}' for _ in range(3)))})")
+    if has_items:
+        fence, events, origins = (f"${next(numbers)}" for _ in range(3))
+        parts.append(ADDED.format("$1::text", "$2::text", f"{fence}::integer", events, origins, "FROM saved"))
+        # A refused fence must undo the whole statement.
+        return f"WITH {', '.join(parts)} SELECT 1 / (SELECT count(*) FROM head) FROM saved"
     return f"WITH {', '.join(parts)} SELECT FROM saved"
 
 

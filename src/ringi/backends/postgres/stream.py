@@ -10,18 +10,19 @@ from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import FenceError
 
-APPEND = """
-WITH head AS (
-  INSERT INTO stream_heads AS h VALUES ($1, $2, cardinality($4::text[]), $3)
-  ON CONFLICT (tenant, id) DO UPDATE SET last = h.last + cardinality($4::text[]), fence = $3 WHERE h.fence <= $3
+# Its values: tenant, id, fence, events, origins, and a condition on other parts of the statement.
+ADDED = """
+head AS (
+  INSERT INTO stream_heads AS h SELECT {0}, {1}, cardinality({3}::text[]), {2} {5}
+  ON CONFLICT (tenant, id) DO UPDATE SET last = h.last + cardinality({3}::text[]), fence = {2} WHERE h.fence <= {2}
   RETURNING last
 ), added AS (
   INSERT INTO stream_items
-  SELECT $1, $2, head.last - cardinality($4::text[]) + item.n, item.event, item.origin
-  FROM head, unnest($4::text[], $5::text[]) WITH ORDINALITY AS item (event, origin, n)
+  SELECT {0}, {1}, head.last - cardinality({3}::text[]) + item.n, item.event, item.origin
+  FROM head, unnest({3}::text[], {4}::text[]) WITH ORDINALITY AS item (event, origin, n)
 )
-SELECT last FROM head
 """
+APPEND = f"WITH {ADDED.format('$1::text', '$2::text', '$3::integer', '$4', '$5', '')} SELECT last FROM head"
 DELETE = """
 WITH head AS (
   INSERT INTO stream_heads AS h VALUES ($1, $2, 0, $3)
@@ -42,9 +43,7 @@ class PostgresStream(Stream):
         self._database = database
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        # PostgreSQL's text cannot contain NUL; as a JSON escape it can.
-        events = [json.dumps(item.event, ensure_ascii=False, separators=(",", ":")) for item in items]
-        rows = await self._database.write(APPEND, *key, fence, events, [item.origin for item in items])
+        rows = await self._database.write(APPEND, *key, fence, *values_of(items))
         if not rows:
             raise FenceError(key.id, fence)
         return int(rows[0][0])
@@ -58,3 +57,10 @@ class PostgresStream(Stream):
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
         rows = await self._database.fetch(READ, *key, after, limit)
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
+
+
+def values_of(items: Sequence[StreamItem]) -> tuple[list[str], list[str | None]]:
+    """Return the events and origins of items as two columns."""
+    # PostgreSQL's text cannot contain NUL; as a JSON escape it can.
+    events = [json.dumps(item.event, ensure_ascii=False, separators=(",", ":")) for item in items]
+    return events, [item.origin for item in items]

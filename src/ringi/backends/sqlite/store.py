@@ -14,10 +14,13 @@ from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import owe_scrub
+from ringi.backends.sqlite.stream import rows_of, save_items
 from ringi.base.failpoints import failpoint
 from ringi.contracts.store import R, Store
+from ringi.contracts.stream import StreamItem
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
 
 
@@ -30,6 +33,16 @@ class SqliteStore(Store):
     async def put(self, record: Record, event: Event | None) -> None:
         change = change_of(record, event)
         await self._database.write(lambda connection: save(connection, change))
+
+    async def put_with_items(self, thread: Thread, event: Event | None, items: Sequence[StreamItem]) -> None:
+        """Save a thread and append to its stream, atomically; see `Backend.put_thread`."""
+        change, rows = change_of(thread, event), rows_of(items)
+
+        def save_both(connection: sqlite3.Connection) -> None:
+            save(connection, change)
+            save_items(connection, thread.key, rows, thread.fence)
+
+        await self._database.write(save_both)
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         change = change_of(record, event)

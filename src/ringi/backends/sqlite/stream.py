@@ -26,15 +26,8 @@ class SqliteStream(Stream):
         self._database = database
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        rows = [(json.dumps(item.event, ensure_ascii=False, separators=(",", ":")), item.origin) for item in items]
-
-        def save(connection: sqlite3.Connection) -> int:
-            last = take_fence(connection, key, fence, len(rows))
-            numbered = [(*key, n, *row) for n, row in enumerate(rows, last - len(rows) + 1)]
-            connection.executemany(INSERT_ITEM, numbered)
-            return last
-
-        return await self._database.write(save)
+        rows = rows_of(items)
+        return await self._database.write(lambda connection: save_items(connection, key, rows, fence))
 
     async def delete(self, key: Key, *, fence: int) -> int:
         def forget(connection: sqlite3.Connection) -> int:
@@ -52,6 +45,18 @@ class SqliteStream(Stream):
         sql = f"SELECT event, origin, number FROM stream_items WHERE {where} ORDER BY number LIMIT ?"
         rows = await self._database.read(lambda c: c.execute(sql, [*key, after, limit]).fetchall())
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
+
+
+def rows_of(items: Sequence[StreamItem]) -> list[tuple[str, str | None]]:
+    """Return the data of items, ready for any connection."""
+    return [(json.dumps(item.event, ensure_ascii=False, separators=(",", ":")), item.origin) for item in items]
+
+
+def save_items(connection: sqlite3.Connection, key: Key, rows: Sequence[tuple[str, str | None]], fence: int) -> int:
+    """Append items, and return the number of the last one; raise `FenceError` for an old fence."""
+    last = take_fence(connection, key, fence, len(rows))
+    connection.executemany(INSERT_ITEM, [(*key, n, *row) for n, row in enumerate(rows, last - len(rows) + 1)])
+    return last
 
 
 def take_fence(connection: sqlite3.Connection, key: Key, fence: int, more: int = 0) -> int:
