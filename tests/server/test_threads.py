@@ -197,11 +197,15 @@ async def test_the_description_covers_every_route_and_fits_what_is_sent(world: W
     text = str(document)
     missing = [name for name in references(document) if name not in document["components"]["schemas"]]
     assert (missing, "continuation" in text) == ([], False)
-    request = await world.asked(form={"fields": [{"name": "a", "type": "text", "label": "A"}]}, expires_in=60)
-    sent = (await world.client().get(f"/v1/requests/{request.id}")).json()
+    described = document["components"]["schemas"]["Request"]
     schema = {"$ref": "#/components/schemas/Request", "components": document["components"]}
-    jsonschema_rs.validate(schema, sent)
-    assert set(sent) == set(document["components"]["schemas"]["Request"]["properties"])
+    form = {"fields": [{"name": "a", "type": "text", "label": "A"}]}
+    # `wording` is absent, and not required, without sentences of Ringi.
+    for wording, names in ((None, described["required"]), ({"title": [{"code": "new_task"}]}, described["properties"])):
+        request = await world.asked(form=form, expires_in=60, wording=wording)
+        sent = (await world.client().get(f"/v1/requests/{request.id}")).json()
+        jsonschema_rs.validate(schema, sent)
+        assert set(sent) == set(names)
 
 
 def references(node: Any) -> set[str]:

@@ -15,6 +15,8 @@ from ringi.errors import FieldError, InvalidError
 
 MAX_ERRORS = 50
 MAX_WHOLE_NUMBER = 2**53 - 1
+ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$"
+NOT_BLANK = r"\S"
 
 _ROUNDING = 1e-9
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})", re.ASCII)
@@ -45,7 +47,7 @@ _NOUNS = {
 
 _RULES: dict[str, str] = {
     **{"missing": "required", "extra_forbidden": "unexpected", "string_unicode": "invalid_unicode"},
-    **{"string_too_short": "too_short", "string_too_long": "too_long", "string_pattern_mismatch": "pattern_mismatch"},
+    **{"string_too_short": "too_short", "string_too_long": "too_long"},
     **{"too_short": "too_few_items", "too_long": "too_many_items", "literal_error": "not_an_option"},
     **{"enum": "not_an_option", "greater_than": "not_above", "greater_than_equal": "below_minimum"},
     **{"less_than": "not_below", "less_than_equal": "above_maximum", "multiple_of": "off_step"},
@@ -58,8 +60,12 @@ _JSON_TYPES = {
 }
 _PARAMS = {
     **{"min_length": "min", "max_length": "max", "ge": "min", "gt": "min", "le": "max", "lt": "max"},
-    **{"multiple_of": "step", "pattern": "pattern"},
+    "multiple_of": "step",
 }
+
+
+_PATTERN_RULES = {ID_PATTERN: "invalid_id", NOT_BLANK: "required"}
+"""The codes of patterns that a person would not understand."""
 
 
 class FieldValidationError(ValueError):
@@ -231,9 +237,17 @@ def rule_of(detail: Any) -> tuple[str, dict[str, Any]]:
     first, last = kind.partition("_")[0], kind.rpartition("_")[2]
     if last in ("type", "parsing", "float", "required") and first in _JSON_TYPES:
         return ("wrong_type", {"types": [_JSON_TYPES[first]]}) if value is not None else ("required", {})
+    if kind == "string_pattern_mismatch":
+        return pattern_rule(context["pattern"])
     params = {_PARAMS[name]: plain_limit(each) for name, each in context.items() if name in _PARAMS}
     length = {"length": len(value)} if kind.startswith("string_too") and isinstance(value, str) else {}
     return _RULES.get(kind) or _RULES.get(first, "invalid"), params | length
+
+
+def pattern_rule(pattern: str) -> tuple[str, dict[str, Any]]:
+    """Return the code and the parameters of a pattern that a text does not match."""
+    code = _PATTERN_RULES.get(pattern)
+    return (code, {}) if code else ("pattern_mismatch", {"pattern": pattern})
 
 
 def plain_limit(value: object) -> object:

@@ -14,7 +14,7 @@ from ringi.base.canonical_json import digest, jsonable, non_finite_paths
 from ringi.base.model import StrictModel, without_nulls
 from ringi.base.plain_json import plain_fields
 from ringi.base.texts import Sentence
-from ringi.base.validation import FieldValidationError, rule_of
+from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, rule_of
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.webhook import MOST, Webhook
 from ringi.errors import FieldError, InvalidError
@@ -35,7 +35,6 @@ ANSWER = "answer"
 RESERVED = ("counts",)
 """Reserved path segments, which cannot be request ids."""
 
-ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,199}$"
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 """An id that a caller may choose: 1 to 200 letters, digits and `._~:@-` in ASCII; the first is a letter or a digit."""
 DERIVED = re.compile(r"[pq]-[0-9a-f]{32}")
@@ -174,7 +173,7 @@ class AskOptions(TypedDict, total=False):
 class Ask(StrictModel):
     """A question of an agent; all fields except the title have defaults."""
 
-    title: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"\S")]
+    title: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=NOT_BLANK)]
     id: Id | None = None
     kind: Kind | None = None
     description: str | None = Field(default=None, max_length=20_000)

@@ -19,6 +19,7 @@ from ringi.base.validation import (
     check_text,
     check_whole,
     path_of,
+    pattern_rule,
     plain_limit,
     safe_name,
     safe_repr,
@@ -398,7 +399,7 @@ def _rule_of(error: jsonschema_rs.ValidationError) -> tuple[str, dict[str, Any]]
         case Kind.Constant(value):
             return "only_value", {"value": _clipped(json.dumps(value, ensure_ascii=False))}
         case Kind.Pattern(pattern):
-            return "pattern_mismatch", {"pattern": pattern}
+            return pattern_rule(pattern)
         case Kind.Format(format):
             day_or_time = {"date": "invalid_day", "date-time": "invalid_time"}
             return (day_or_time[format], {}) if format in day_or_time else ("wrong_format", {"format": format})

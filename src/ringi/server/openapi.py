@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 
-from ringi.domain.ask import ID_PATTERN
+from ringi.base.validation import ID_PATTERN
 from ringi.server import schemas
 from ringi.server.extension import Extension
 from ringi.server.sse.chat_parts import NEWEST, Sdk
