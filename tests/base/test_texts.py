@@ -21,12 +21,23 @@ from ringi.base.texts import (
     error_text,
     field_text,
     problem_text,
+    reason_of,
+    reason_text,
     sentences_text,
     size_text,
     translated,
 )
-from ringi.errors import ClaimedError, FieldError, InvalidError, LimitError, RingiError
+from ringi.errors import (
+    ClaimedError,
+    FieldError,
+    InvalidError,
+    LimitError,
+    NotFinishedError,
+    RingiError,
+    UndecidedError,
+)
 from ringi.forms import json_schema
+from ringi.runs.executor import failure_of
 from ringi.server.problems import INTERNAL, STATUSES
 
 SOURCES = Path(ringi.__file__).parent
@@ -34,7 +45,9 @@ FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 
 """The calls that name the code of a field's error, and the position of the code."""
 CODE_CALLS = {"RefusalError": 1, "PlaybookError": 0}
 """The calls that name the code of a problem, and its position."""
-LATIN = re.compile(r"NUL|JSON|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update|\b[yu]\b|\bID\b")
+LATIN = re.compile(
+    r"NUL|GraphBubbleUp|JSON|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update|\b[yu]\b|\bID\b"
+)
 """Names, formats and answers that are the same in every language."""
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -148,15 +161,46 @@ def test_every_sentence_has_a_text() -> None:
     assert sentence_codes() == section("sentences").keys()
 
 
+STORED = [UndecidedError("r1", status) for status in ("expired", "cancelled")] + [
+    NotFinishedError("a haiku", f"rejected after 3 rounds: {reason_of('no_reason')}"),
+    ValueError(),
+]
+"""The errors whose messages a run stores as its reason."""
+
+
+def test_every_reason_that_is_stored_has_a_text() -> None:
+    used = {code for _, call in calls() if name_of(call) == "reason_of" for code in texts_in(argument(call, 0, "code"))}
+
+    assert used | {"undecided_expired", "undecided_cancelled", "not_finished"} == section("reasons").keys()
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+@pytest.mark.parametrize("stored", [failure_of(each).message for each in STORED])
+def test_the_reason_of_a_failed_run_is_translated(stored: str, language: Language) -> None:
+    read = reason_text(reason_of("answer_failed", why=stored), language)
+
+    assert not re.search("[A-Za-z]{2}", re.sub("r1|a haiku|ValueError", "", read))
+    assert reason_text(stored, "en") == stored
+
+
+@pytest.mark.parametrize("code", section("reasons"))
+def test_a_stored_reason_is_recognized_with_its_values(code: str) -> None:
+    values = {name: f"<{name} 1>" for name in placeholders(section("reasons")[code])}
+    expected = re.sub(r"\{(\w+)\}", r"<\1 1>", section("reasons", "ja")[code])
+
+    assert reason_text(reason_of(code, **values), "ja") == expected
+    assert reason_text(reason_of(code, **values), "en") == reason_of(code, **values)
+
+
 @pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
-@pytest.mark.parametrize("name", ["problems", "decision", "fields", "types", "sentences"])
+@pytest.mark.parametrize("name", ["problems", "decision", "fields", "types", "sentences", "reasons"])
 def test_the_languages_have_the_same_texts_with_the_same_placeholders(name: str, language: Language) -> None:
     english, other = section(name), section(name, language)
 
     assert english.keys() == other.keys()
-    assert {code: placeholders(text) for code, text in english.items()} == {
-        code: placeholders(text) for code, text in other.items()
-    }
+    # The `details` of a reason are in English.
+    for code, text in english.items():
+        assert placeholders(other[code]) == placeholders(text) - {"details"}, code
     assert [text for text in other.values() if re.search("[A-Za-z]", LATIN.sub("", PLACEHOLDER.sub("", text)))] == []
 
 

@@ -14,7 +14,7 @@ from tests.cli.test_commands import output_of, ringi
 from tests.cli.test_watch_answers import TEN, fill_ten
 
 from ringi import Action, Form, errors
-from ringi.base.texts import LANGUAGES, Sentence, sentences_text
+from ringi.base.texts import LANGUAGES, Sentence, reason_of, sentences_text
 from ringi.cli import texts as texts_package
 from ringi.cli.errors import error_text
 from ringi.cli.texts import VARIABLES, catalogue, language
@@ -240,17 +240,28 @@ def test_ringis_own_sentences_are_translated_and_an_agents_sentences_are_not(
 
 
 @pytest.mark.parametrize(
-    ("reason", "sentences"),
+    ("reason", "text"),
     [
-        ("the run failed", [Sentence(code="run_failed")]),
-        ("the thread was cancelled", [Sentence(code="thread_cancelled")]),
-        ("the thread was cancelled: 不要", [Sentence(code="thread_cancelled_because", params={"reason": "不要"})]),
+        ("the run failed", "実行に失敗しました"),
+        ("the thread was cancelled: 不要", "実行が停止されました：不要"),
+        ("superseded", "新しい質問に置き換わりました"),
+        ("no longer needed", "no longer needed"),
     ],
 )
 def test_why_a_run_cancelled_its_question_is_translated(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, reason: str, sentences: list[Sentence]
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, reason: str, text: str
 ) -> None:
     asked = desk.ask("返金")
     desk.work(lambda inbox: inbox.cancel(asked.id, "ringi", reason))
     monkeypatch.setenv("LC_ALL", LOCALES["ja"])
-    assert sentences_text(sentences, "ja") in output_of(desk, "show", asked.id)
+    assert text in output_of(desk, "show", asked.id)
+
+
+def test_an_expiry_and_what_a_run_needs_are_told_in_japanese(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    expired = desk.ask("返金", expires_in=0.001)
+    stuck = desk.ask("発送")
+    desk.work(lambda inbox: inbox.mark_attention(stuck.id, reason_of("steps_missing", steps="'pay'")))
+    desk.work(lambda inbox: inbox.expire_due())
+    monkeypatch.setenv("LC_ALL", LOCALES["ja"])
+    assert "期限までに回答がありませんでした" in output_of(desk, "show", expired.id)
+    assert "確認が必要：  配備中のエージェントにはステップ 'pay' がもうありません" in output_of(desk, "show", stuck.id)

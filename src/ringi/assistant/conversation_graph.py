@@ -36,7 +36,7 @@ from ringi.assistant.sentences import LANGUAGES, detect_language, render_sentenc
 from ringi.assistant.settings import AssistantSettings
 from ringi.assistant.text_approval import approve, find_approved_plan
 from ringi.backends import report_outages
-from ringi.base import jsonable, utc_now
+from ringi.base import jsonable, reason_of, utc_now
 from ringi.domain import Key, Thread
 from ringi.errors import InvalidError, NotFoundError, OutageError
 from ringi.runs import RunContext, abandon, run_context
@@ -350,8 +350,8 @@ async def find_lost_runs(memory: ContextMemory, host: RunContext) -> list[dict[s
 def end_reason(thread: Thread | None) -> str:
     """Return the reason why a background thread ended."""
     if thread is None:
-        return "it was not started"
-    return (thread.error.message if thread.error else None) or thread.reason or "it was stopped"
+        return reason_of("not_started")
+    return (thread.error.message if thread.error else None) or thread.reason or reason_of("stopped")
 
 
 def is_background_sender(host: RunContext) -> bool:

@@ -8,6 +8,8 @@ from ringi.assistant.availability import Fix, Reason
 from ringi.assistant.declarations import Info, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory_ops import RejectedOp
+from ringi.base import fields_text
+from ringi.base import reason_text as own_reason_text
 
 REASONS: dict[str, Mapping[str, str]] = {
     "MISSING_INFO": {
@@ -187,7 +189,8 @@ def fix_label(fix: Fix, definitions: Definitions, language: str) -> str:
 def rejection_text(rejection: RejectedOp, definitions: Definitions, language: str) -> str:
     """Return the reason why an operation was rejected, in a language."""
     name = display_name(rejection.op.key, definitions, language)
-    return in_language(REFUSALS[rejection.code], language).format(name=name, why=rejection.reason)
+    why = fields_text(rejection.errors, language) if rejection.errors else own_reason_text(rejection.reason, language)
+    return in_language(REFUSALS[rejection.code], language).format(name=name, why=why)
 
 
 def next_step_text(kind: str, names: Sequence[str], definitions: Definitions, language: str) -> str:

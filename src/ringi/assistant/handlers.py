@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ringi.assistant.declarations import Choices, InfoHandler, in_language
 from ringi.assistant.definitions import Definitions
-from ringi.base import Clock, canonical, digest, jsonable
+from ringi.base import Clock, canonical, digest, jsonable, reason_of
 from ringi.errors import InvalidError, RingiError, without_password
 from ringi.forms import MAX_LABEL, MAX_OPTIONS, Option
 
@@ -47,13 +47,14 @@ class HandlerError(RingiError):
     @classmethod
     def of_failure(cls, handler: InfoHandler, why: str, attempts: int) -> HandlerError:
         """Return the error of the last attempt."""
-        times = "once" if attempts == 1 else f"{attempts} times"
-        return cls(f"handler {handler.name} failed {times} ({why}): try again, or check the system that it calls")
+        if attempts == 1:
+            return cls(reason_of("handler_failed_once", handler=handler.name, why=why))
+        return cls(reason_of("handler_failed", handler=handler.name, times=attempts, why=why))
 
     @classmethod
     def of_invalid_options(cls, choices: Choices, why: str) -> HandlerError:
         """Return the error of a result that is not a list of options."""
-        return cls(f"handler {choices.handler} returns no options: {why}")
+        return cls(reason_of("handler_no_options", handler=choices.handler, details=why))
 
 
 Key = tuple[str, str, Scope]
@@ -179,7 +180,8 @@ async def _call_with_retries(handler: InfoHandler, params: Mapping[str, Any], cl
                 raise asyncio.CancelledError from error
             if attempts >= handler.max_attempts:
                 log.warning("handler %s failed", handler.name, exc_info=error)
-                why = f"no answer in {handler.timeout:g} s" if limit.expired() else _describe_error(error)
+                no_answer = reason_of("handler_no_answer", seconds=f"{handler.timeout:g}")
+                why = no_answer if limit.expired() else _describe_error(error)
                 raise HandlerError.of_failure(handler, why, attempts) from error
         await asyncio.sleep(RETRY_PAUSE * 2 ** (attempts - 1) * random.uniform(0.5, 1.5))
 

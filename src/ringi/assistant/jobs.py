@@ -10,6 +10,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
 from ringi.assistant.declarations import in_language
+from ringi.base import fields_text, reason_text
+from ringi.errors import InvalidError
 from ringi.runs import clean_text
 
 MAX_ERROR_TEXT = 2_000
@@ -64,7 +66,12 @@ def error_text(error: Exception, language: str = "en") -> str:
     If the error has an attribute `text` with texts by language, the text in this language is used.
     """
     text = getattr(error, "text", None)
-    words = in_language(text, language) if isinstance(text, Mapping) else str(error)
+    if isinstance(text, Mapping):
+        words = in_language(text, language)
+    elif isinstance(error, InvalidError):
+        words = fields_text(error.errors, language)
+    else:
+        words = reason_text(str(error), language)
     return clean_text(words or type(error).__name__)[:MAX_ERROR_TEXT]
 
 

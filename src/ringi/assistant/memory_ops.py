@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 from ringi.assistant.declarations import Info
 from ringi.assistant.definitions import Definitions
 from ringi.base import StrictModel
-from ringi.errors import InvalidError
+from ringi.errors import FieldError, InvalidError
 
 Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED", "NOT_OFFERED"]
 MAX_QUOTE, MAX_FEEDBACK = 500, 5_000
@@ -36,6 +36,8 @@ class RejectedOp(NamedTuple):
     reason: str
     offered: tuple[str, ...] = ()
     """The labels of the choices, if the value is not one of them."""
+    errors: tuple[FieldError, ...] = ()
+    """What is wrong with the value, if its code is `INVALID`."""
 
 
 def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) -> RejectedOp | None:
@@ -53,14 +55,14 @@ def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) 
         try:
             check_value(info, op.value)
         except InvalidError as error:
-            return RejectedOp(op, "INVALID", str(error))
+            return RejectedOp(op, "INVALID", str(error), errors=error.errors)
     return None
 
 
 def check_value(info: Info, value: Any) -> None:
     """Raise InvalidError unless a value is valid for an info: JSON within the size limit that fits its schema."""
     if value is None:
-        raise InvalidError.of(info.key, "must not be null: give a value, or clear it")
+        raise InvalidError.of(info.key, "must not be null: give a value, or clear it", "required")
     info.check(value, field=info.key)
 
 

@@ -11,9 +11,10 @@ from ringi.assistant import plans
 from ringi.assistant.availability import Fix
 from ringi.assistant.declarations import Action
 from ringi.assistant.event_context import PENDING_STATUSES, BackgroundStart, EventContext, TurnResult, to_json_list
+from ringi.assistant.jobs import error_text
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.plans import Feedback, Plan, PlanError, PreviousVersion
-from ringi.assistant.sentences import Sentence, plan_text, sentence
+from ringi.assistant.sentences import LANGUAGES, Sentence, plan_text, sentence
 from ringi.errors import InvalidError
 
 
@@ -239,7 +240,8 @@ class PlanReducer(EventContext):
         if now.status == "obsolete":
             return self.withdraw_obsolete(memory.with_plan(now), now)
         todo = self.next_steps(memory, Fix("reapprove", plan.action_id))
-        message = sentence("not_applied", version=plan.version, why=str(error), todo=todo)
+        why = {language: error_text(error, language) for language in LANGUAGES}
+        message = sentence("not_applied", version=plan.version, why=why, todo=todo)
         return TurnResult(self._mark_not_requested(memory, now), (message,))
 
     def _too_late(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ringi.base import StrictModel, digest, jsonable
+from ringi.base import StrictModel, digest, jsonable, reason_of
 from ringi.errors import ConflictError, InvalidError
 
 if TYPE_CHECKING:
@@ -115,11 +115,32 @@ class Plan(StrictModel):
         return self.status in ("planned", "obsolete") or (self.status == "failed" and self.approval is not None)
 
 
+PLAN_TEXTS: dict[PlanReason, dict[str, str]] = {
+    "OBSOLETE": {
+        "ja": "計画の元になった情報が変わっています。計画し直してください",
+        "zh": "计划所依据的信息已更改，请重新计划",
+    },
+    "HASH": {
+        "ja": "計画の内容が承認されたものと異なります。現在の内容を読み直して承認してください",
+        "zh": "计划内容与获批准的内容不同，请重新阅读并批准当前内容",
+    },
+    "VERSION": {
+        "ja": "計画の版が変わっています。現在の版を承認してください",
+        "zh": "计划的版本已变更，请批准当前版本",
+    },
+    "STATUS": {
+        "ja": "計画の現在の状態ではできません。状態を確認してください",
+        "zh": "计划目前的状态不允许此操作，请查看其状态",
+    },
+}
+
+
 class PlanError(ConflictError):
     """A plan cannot be changed or applied for a `reason`; `changed` names the inputs that differ."""
 
     def __init__(self, reason: PlanReason, what: str, changed: tuple[str, ...] = ()) -> None:
         self.reason, self.changed = reason, changed
+        self.text = {"en": what, **PLAN_TEXTS[reason]}
         super().__init__(what)
 
     @classmethod
@@ -159,7 +180,7 @@ def add_draft(plan: Plan, version: int, draft: Mapping[str, Any], inputs_now: In
     try:
         content = _parse_content(plan, draft)
     except InvalidError as error:
-        return fail(plan, version, str(error), now)
+        return fail(plan, version, reason_of("draft_invalid", details=str(error)), now)
     before = plan.versions[-1] if plan.versions else None
     done = _steps_still_done(before, content["steps"])
     return check_inputs(

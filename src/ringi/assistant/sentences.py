@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from ringi.assistant.declarations import in_language
 from ringi.assistant.plans import Step
-from ringi.base import StrictModel
+from ringi.base import StrictModel, reason_text
 
 LANGUAGES = ("en", "ja", "zh")
 MAX_FOREIGN_WORDS = 2
@@ -193,6 +193,8 @@ class Sentence(StrictModel):
     def in_language(self, language: str) -> str:
         """Return the text in a language."""
         words = {name: _render_value(value, language) for name, value in self.about.items()}
+        if "why" in words:
+            words["why"] = reason_text(words["why"], language)
         return in_language(SENTENCES[self.code], language).format(**words).strip()
 
 

@@ -4,7 +4,7 @@ from ringi.base.canonical_json import canonical, digest, jsonable
 from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
-from ringi.base.texts import Sentence, sentences_text
+from ringi.base.texts import Sentence, fields_text, reason_of, reason_text, sentences_text
 
 __all__ = [
     "Clock",
@@ -13,7 +13,10 @@ __all__ = [
     "canonical",
     "digest",
     "failpoint",
+    "fields_text",
     "jsonable",
+    "reason_of",
+    "reason_text",
     "sentences_text",
     "utc_now",
 ]

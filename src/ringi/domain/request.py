@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from ringi.base.canonical_json import digest
+from ringi.base.texts import reason_of
 from ringi.domain.ask import (
     Action,
     Answer,
@@ -388,7 +389,7 @@ class Request(Record):
             RequestEndedError: The request has ended.
         """
         self._refuse_final()
-        why = "nobody answered in time"
+        why = reason_of("expired")
         return self.changed("expired", SYSTEM, now, status="expired", reason=why, ended_at=now)
 
     def acknowledged(self, by: str, now: datetime) -> tuple[Self, Event]:

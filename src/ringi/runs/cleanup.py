@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ringi.base.failpoints import failpoint
-from ringi.base.texts import Sentence, sentences_text
+from ringi.base.texts import reason_of
 from ringi.connect import Backend
 from ringi.domain.record import SYSTEM, Query
 from ringi.domain.request import Request
@@ -20,8 +20,8 @@ from ringi.runs.stream_writer import Emitter, stream_topic
 
 log = logging.getLogger(__name__)
 PAGE = 200
-CANCELLED = sentences_text([Sentence(code="thread_cancelled")])
-FAILED = sentences_text([Sentence(code="run_failed")])
+CANCELLED = reason_of("thread_cancelled")
+FAILED = reason_of("run_failed")
 
 
 async def open_requests(backend: Backend, thread: Thread) -> list[Request]:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from ringi.base.canonical_json import canonical
 from ringi.base.failpoints import failpoint
+from ringi.base.texts import reason_of
 from ringi.domain.ask import Continuation, digest_of
 from ringi.domain.record import SYSTEM, Key
 from ringi.domain.request import Request
@@ -54,19 +55,10 @@ MAX_ATTEMPTS = 5
 MAX_OUTAGES = 50
 """The number of store outages allowed in one stretch: the run itself may cause them."""
 AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
-SWALLOWED = (
-    "the agent's own code caught the pause of {titles}: nobody was asked, and the gated call did not run. "
-    "Let GraphBubbleUp through where it catches exceptions"
-)
 MAX_SWALLOWED = 10
 MAX_TRACEBACK = 16_000
 """The number of characters stored of a traceback: its beginning and its end."""
-NO_MESSAGE = "no message; its traceback is in the log and, for admins, on the page of the thread"
-ANSWER_FAILED = "the agent failed on an answer ({why}). Ask again, or correct its code and retry with the same answer"
-ANSWER_REFUSED = (
-    "the agent refused this answer, or its own code caught an earlier pause: it asks again. "
-    "Let GraphBubbleUp through where it catches exceptions"
-)
+ANSWER_REFUSED = reason_of("answer_refused")
 
 
 class RunExecutor:
@@ -125,9 +117,9 @@ class RunExecutor:
         answers = [request for requests in refused or [each for _, each in last_answers] for request in requests]
         for requests in refused:
             for request in requests:
-                await self._mark_request(request, ANSWER_FAILED.format(why=failure.message))
+                await self._mark_request(request, reason_of("answer_failed", why=failure.message))
         if refused:
-            await self._leased_run.mark(ANSWER_FAILED.format(why=failure.message))
+            await self._leased_run.mark(reason_of("answer_failed", why=failure.message))
         details = {"answers": tuple(request.id for request in answers), "asked_at": None if refused else asked_at}
         await self._leased_run.fail(failure.model_copy(update=details))
 
@@ -250,7 +242,7 @@ class RunExecutor:
         """Cancel the open requests of the thread and acknowledge all, except those that its run still asks."""
         unsettled = await self._unsettled_requests()
         others = [request for request in unsettled.values() if request.id not in asked]
-        await close_requests(self._inbox, others, "superseded")
+        await close_requests(self._inbox, others, reason_of("superseded"))
         for request in others:
             del unsettled[request.id]
 
@@ -287,7 +279,7 @@ class RunExecutor:
 
     async def _mark_stuck(self, position: GraphPosition, missing: set[str]) -> bool:
         # Resuming would commit a state in which the lost step never asked, and would silently drop its request.
-        why = f"the deployed agent has no step {', '.join(map(repr, sorted(missing)))} any more"
+        why = reason_of("steps_missing", steps=", ".join(map(repr, sorted(missing))))
         pending = await open_requests(self._backend, self._lease.thread)
         stuck = [r for r in pending if r.continuation and r.continuation.args.get("node") in missing]
         ended = [request for request in (await self._unsettled_requests()).values() if request.is_unacknowledged]
@@ -339,13 +331,11 @@ async def advance(
     leased_run, thread = LeasedRun(runner.backend, inbox, lease), lease.thread
     try:
         if thread.agent not in runner.agents:
-            await leased_run.give_up(f"no agent {thread.agent!r} is deployed")
+            await leased_run.give_up(reason_of("agent_missing", agent=repr(thread.agent)))
         elif thread.attempts > MAX_ATTEMPTS:
-            await leased_run.give_up(f"its worker died {MAX_ATTEMPTS} times")
+            await leased_run.give_up(reason_of("worker_died", times=MAX_ATTEMPTS))
         elif (thread.outages or 0) > MAX_OUTAGES:
-            await leased_run.give_up(
-                f"its store was unavailable {MAX_OUTAGES} times while it ran; see the logs of its workers"
-            )
+            await leased_run.give_up(reason_of("store_outages", times=MAX_OUTAGES))
         else:
             inbox.metrics.retried.inc(thread.attempts > 1)
             with tracing.within(leased_run.run.traceparent):
@@ -366,12 +356,13 @@ def failure_of(error: Exception) -> Failure:
     text = "".join(traceback.format_exception(error))
     if len(text) > MAX_TRACEBACK:
         text = f"{text[: MAX_TRACEBACK // 4]}\n…\n{text[-MAX_TRACEBACK * 3 // 4 :]}"
-    return Failure(message=f"{name}: {str(error) or NO_MESSAGE}"[:2000], code=name, traceback=clean_text(text))
+    message = f"{name}: {error}" if str(error) else reason_of("no_message", error=name)
+    return Failure(message=message[:2000], code=name, traceback=clean_text(text))
 
 
 def swallowed_message(titles: Sequence[str]) -> str:
     """Return the message to an operator about questions that were swallowed."""
-    return SWALLOWED.format(titles=", ".join(f"“{title}”" for title in titles))
+    return reason_of("swallowed", titles=", ".join(f"“{title}”" for title in titles))
 
 
 def by_id(requests: Iterable[Request]) -> dict[str, Request]:

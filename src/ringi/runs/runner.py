@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ringi.base.texts import Sentence, sentences_text
+from ringi.base.texts import reason_of
 from ringi.connect import Backend
 from ringi.contracts.store import change_record
 from ringi.domain.record import Event, Key, Query
@@ -160,8 +160,7 @@ class Runner:
             return thread.cancelled(by, self.inbox.clock(), reason) if thread.is_live else (thread, None)
 
         _, thread = await change_record(self.backend.store, Thread, Key(tenant, id), stop)
-        because = [Sentence(code="thread_cancelled_because", params={"reason": reason})] if reason else []
-        why = sentences_text(because) or CANCELLED
+        why = reason_of("thread_cancelled_because", reason=reason) if reason else CANCELLED
         await close_run(self.backend, self.inbox.for_tenant(tenant), thread, by, why)
         return thread
 

@@ -1,4 +1,5 @@
 import type { DynamicToolUIPart, TextUIPart, ToolUIPart, UIMessage } from "ai";
+import { noResult } from "../strings/catalogue";
 import type { Item, ItemOf } from "../thread/stream";
 
 /** A run's question, by the id of its request. The page reads the request's content and status itself. */
@@ -51,14 +52,18 @@ function isSuperseded({ providerMetadata }: TextUIPart, parts: readonly Part[]):
 
 const toText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? {}));
 
+/** Return whether a call ended without a result; the server says so in English. */
+const hasNoResult = (part: ToolUIPart | DynamicToolUIPart) =>
+  part.state === "output-denied" || (part.state === "output-error" && part.errorText === noResult);
+
 function resultOf(part: ToolUIPart | DynamicToolUIPart): string | null {
   if (part.state === "output-available") return toText(part.output);
-  return part.state === "output-error" ? part.errorText : null;
+  return part.state === "output-error" && !hasNoResult(part) ? part.errorText : null;
 }
 
 function toolItem(part: ToolUIPart | DynamicToolUIPart, key: number): ItemOf<"tool"> {
   const name = part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length);
-  const until = part.state === "output-denied" ? 0 : null;
+  const until = hasNoResult(part) ? 0 : null;
   return {
     key, at: null, kind: "tool", id: part.toolCallId, name, args: toText(part.input), result: resultOf(part),
     open: part.state === "input-streaming", until,

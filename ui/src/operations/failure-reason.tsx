@@ -1,11 +1,12 @@
 import { useStrings } from "../strings";
+import { reasonText } from "../strings/catalogue";
 import { visible } from "../widgets/visible";
 import "./operations.css";
 
 /** The reason of a failed run; details for developers can be opened. */
 export function FailureReason({ why }: { why: string }) {
   const strings = useStrings();
-  const [message = "", ...rest] = why.trim().split("\n");
+  const [message = "", ...rest] = reasonText(why.trim(), strings).split("\n");
   const details = rest.join("\n").trim();
   return (
     <div className="failure-reason" data-testid="failure-reason">

@@ -9,6 +9,7 @@ import { Loading } from "../widgets/loading";
 import { explain } from "../widgets/problem";
 import { clock, Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
+import { reasonText } from "../strings/catalogue";
 import { actorName, namesOf } from "./assignment";
 import { RefusalAlert } from "./notices";
 import { decisionLabel, reasonOf } from "./outcome";
@@ -38,7 +39,7 @@ function describeEvent({ type, changed }: HistoryEvent, kind: Request["kind"], s
     case "request.memory_deleted": return eventLabels.memoryDeleted;
     case "request.erased": return eventLabels.erased;
     case "request.retried": return eventLabels.retried;
-    case "request.attention": return eventLabels.attention(visible(changed.attention ?? ""));
+    case "request.attention": return eventLabels.attention(visible(reasonText(changed.attention ?? "", strings)));
     default: return unknownEvent(name);
   }
 }

@@ -4,7 +4,7 @@ import type { Strings } from "../strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName } from "./assignment";
-import { cancelReason, translated } from "../strings/catalogue";
+import { reasonText, translated } from "../strings/catalogue";
 
 /** Return the label of a decision that was made; decisions at the finish gate have their own labels. */
 export const decisionLabel = (kind: Request["kind"], decision: Decision, strings: Strings) =>
@@ -29,7 +29,7 @@ export function outcomeOf(request: Request, winner: Winner | null, strings: Stri
 /** Return why a request was cancelled: known reasons translated, a person's reason as written. */
 export function reasonOf(reason: string, strings: Strings): string {
   if (reason === "superseded") return strings.superseded;
-  return visible(cancelReason(reason, strings));
+  return visible(reasonText(reason, strings));
 }
 
 /** Return whether the whole request was erased, and not only one person's part of it. */

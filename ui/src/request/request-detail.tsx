@@ -16,6 +16,7 @@ import { dropDraft, useOwner } from "./draft-store";
 import { CollapsibleFacts, Facts } from "./facts";
 import { RequestHeader } from "./heading";
 import { Deliveries, History } from "./history";
+import { reasonText } from "../strings/catalogue";
 import { RequestErasureNote, UnsentDrafts } from "./notices";
 import { isFullyErased } from "./outcome";
 import "./request.css";
@@ -97,7 +98,7 @@ function Panel({ request, onDecided, onReassigned, initialDecision, collapsesFac
       />
       <RequestErasureNote request={request} />
       {request.attention && (
-        <Alert type="warning" showIcon title={strings.attention} description={visible(request.attention)} />
+        <Alert type="warning" showIcon title={strings.attention} description={visible(reasonText(request.attention, strings))} />
       )}
       {open && !isFullyErased(request)
         ? (

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ProblemError, type FieldFault } from "../api/call";
 import { explain } from "../widgets/problem";
 import type { Strings } from ".";
-import { cancelReason, fieldText, problemText, translated } from "./catalogue";
+import { fieldText, problemText, reasonText, translated } from "./catalogue";
 import { en } from "./en";
 import { ja } from "./ja";
 import { zh } from "./zh";
@@ -65,10 +65,18 @@ test("a text is translated only if its wording says exactly the same", () => {
   expect(translated("Is this finished: 俳句", undefined, "title", ja)).toBe("Is this finished: 俳句");
 });
 
-test("the reason why a run cancelled its question is translated, and a person's reason stays", () => {
-  const reasons = ["the run failed", "the thread was cancelled", "the thread was cancelled: {reason} $&", "not needed"];
-  expect(reasons.map((reason) => cancelReason(reason, ja))).toEqual(["実行に失敗しました", "実行が停止されました", "実行が停止されました：{reason} $&", "not needed"]);
-  expect(reasons.map((reason) => cancelReason(reason, en))).toEqual(reasons);
+test("a reason of Ringi is translated, and a person's or an agent's reason stays", () => {
+  const reasons = ["the run failed", "the thread was cancelled", "the thread was cancelled: {reason} $&", "not needed", "the run failed again"];
+  expect(reasons.map((reason) => reasonText(reason, ja))).toEqual(["実行に失敗しました", "実行が停止されました", "実行が停止されました：{reason} $&", "not needed", "the run failed again"]);
+  expect(reasons.map((reason) => reasonText(reason, en))).toEqual(reasons);
+});
+
+test.each(Object.entries(en.texts.reasons))("the reason %s is recognized in its stored English text, with the values in it", (code, english) => {
+  const stored = english.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === "why" ? "the run failed" : `<${name} 1>`));
+  for (const strings of [ja, zh]) {
+    const expected = (strings.texts.reasons as { [code: string]: string })[code]?.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === "why" ? strings.texts.reasons.run_failed : `<${name} 1>`));
+    expect(reasonText(stored, strings)).toBe(expected);
+  }
 });
 
 test("the page recognizes no sentence of the server", () => {

@@ -59,11 +59,23 @@ export function translated(text: string, wording: Request["wording"], place: Pla
   return own && sentences(own, english, "en") === text ? sentences(own, texts, language) : text;
 }
 
-/** Return the reason why a run cancelled its question; a person's own reason stays as written. */
-export function cancelReason(reason: string, { texts, language }: Strings): string {
-  const { run_failed, thread_cancelled, thread_cancelled_because: because } = english.sentences;
-  if (reason === run_failed) return texts.sentences.run_failed;
-  if (reason === thread_cancelled) return texts.sentences.thread_cancelled;
-  const start = fill(because, { reason: "" }, english, "en");
-  return reason.startsWith(start) ? fill(texts.sentences.thread_cancelled_because, { reason: reason.slice(start.length) }, texts, language) : reason;
+/** The error of a tool call without a result. */
+export const noResult = english.reasons.no_result;
+
+/** A pattern for each reason, which finds the values in its English text. */
+const reasonPatterns = Object.entries(english.reasons).map(([code, text]) => {
+  const parts = text.split(/\{(\w+)\}/).map((part, at) => (at % 2 ? `(?<${part}>.*?)` : part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")));
+  return [code, new RegExp(`^${parts.join("")}$`, "s")] as const;
+});
+
+/** Return a stored reason in the reader's language if Ringi wrote it; a person's or an agent's own stays as written. */
+export function reasonText(reason: string, strings: Strings): string {
+  const { texts, language } = strings;
+  if (language === "en") return reason;
+  for (const [code, pattern] of reasonPatterns) {
+    const found = pattern.exec(reason);
+    const params = Object.entries(found?.groups ?? {}).map(([name, value]) => [name, reasonText(value, strings)]);
+    if (found) return fill(lookup(texts.reasons, code) ?? reason, Object.fromEntries(params) as Params, texts, language);
+  }
+  return reason;
 }

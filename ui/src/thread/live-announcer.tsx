@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { useStrings, type Strings } from "../strings";
+import { reasonText } from "../strings/catalogue";
 import { visible } from "../widgets/visible";
 import type { Item } from "./stream";
 
@@ -17,7 +18,7 @@ function announcementFor(items: Item[], strings: Strings): string {
     case "pause":
       return strings.threadStatuses.interrupted;
     case "error":
-      return `${strings.runFailed}: ${visible(last.message.slice(0, maxLength))}`;
+      return `${strings.runFailed}: ${visible(reasonText(last.message, strings).slice(0, maxLength))}`;
     case "end":
       return last.cancelled ? strings.runCancelled : strings.runEnded;
     default:

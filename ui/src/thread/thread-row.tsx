@@ -2,6 +2,7 @@ import type { Request, ThreadSummary } from "../api/types";
 import { titleOf } from "../request/outcome";
 import { useStrings } from "../strings";
 import { Link, threadPagePath } from "../widgets/router";
+import { reasonText } from "../strings/catalogue";
 import { visible } from "../widgets/visible";
 import { ThreadStatusTag } from "./status-tag";
 import { shortTime } from "./time-format";
@@ -19,7 +20,8 @@ function TimeCell({ label, at, className }: { label: string; at: string; classNa
 /** The most useful line about a thread: its problem, its open question or its title. */
 function ThreadSummaryLine({ thread, requests }: { thread: ThreadSummary; requests: Request[] | undefined }) {
   const strings = useStrings();
-  const trouble = thread.status === "error" ? thread.error?.split("\n")[0] : thread.attention;
+  const why = thread.status === "error" ? thread.error?.split("\n")[0] : thread.attention;
+  const trouble = why && reasonText(why, strings);
   if (trouble) return <span className="thread-summary error-text" title={visible(trouble)}>{visible(trouble)}</span>;
   const [first, ...more] = thread.status === "interrupted" ? (requests ?? []) : [];
   if (!first) return thread.title && <span className="thread-summary" title={visible(thread.title)}>{visible(thread.title)}</span>;

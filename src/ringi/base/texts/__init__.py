@@ -75,6 +75,13 @@ def field_text(error: FieldError, language: Language) -> str:
     return _filled(texts.get(error.code, texts["invalid"]), error.params, language)
 
 
+def fields_text(found: Sequence[FieldError], language: str) -> str:
+    """Return the texts for errors of fields as one line; English names each value and its correction."""
+    reader = _reader(language)
+    lines = [f"{each.field}: {each.message if reader == 'en' else field_text(each, reader)}" for each in found]
+    return "; ".join(line.removeprefix(": ") for line in lines)
+
+
 def sentence_text(sentence: Sentence, language: Language) -> str:
     """Return one of Ringi's own sentences; empty for an unknown code."""
     return _filled(catalogue(language)["sentences"].get(sentence.code, ""), sentence.params, language)
@@ -83,6 +90,44 @@ def sentence_text(sentence: Sentence, language: Language) -> str:
 def sentences_text(sentences: Sequence[Sentence], language: Language = "en") -> str:
     """Return several sentences as paragraphs."""
     return "\n\n".join(sentence_text(each, language) for each in sentences)
+
+
+def reason_of(code: str, **params: object) -> str:
+    """Return one of Ringi's own reasons as it is stored, in English; `reason_text` translates it."""
+    return _filled(catalogue("en")["reasons"][code], params, "en")
+
+
+def reason_text(text: str, language: str) -> str:
+    """Return a stored reason in the language of a reader if Ringi wrote it; any other text is returned unchanged.
+
+    Reasons are stored without codes, because older servers wrote them so; they authorize nothing.
+    """
+    reader = _reader(language)
+    for code, pattern in _reason_patterns():
+        if reader != "en" and (found := pattern.fullmatch(text)):
+            params = {name: reason_text(value, reader) for name, value in found.groupdict().items()}
+            return _filled(catalogue(reader)["reasons"][code], params, reader)
+    return text
+
+
+def _reader(language: str) -> Language:
+    return next((each for each in LANGUAGES if each == language), "en")
+
+
+@cache
+def _reason_patterns() -> list[tuple[str, re.Pattern[str]]]:
+    """Return the code of each reason, and a pattern that finds the values in its English text."""
+    texts: dict[str, str] = catalogue("en")["reasons"]
+    parts = {code: _PLACEHOLDER.split(text) for code, text in texts.items()}
+    return [
+        (
+            code,
+            re.compile(
+                "".join(f"(?P<{each}>.*?)" if at % 2 else re.escape(each) for at, each in enumerate(found)), re.S
+            ),
+        )
+        for code, found in parts.items()
+    ]
 
 
 def translated(text: str, sentences: Sequence[Sentence], language: Language) -> str:

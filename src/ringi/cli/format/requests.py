@@ -9,7 +9,7 @@ from difflib import unified_diff
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from ringi.base.texts import Sentence, sentences_text, translated
+from ringi.base.texts import reason_text, translated
 from ringi.cli.format.visible import visible, visible_lines, visible_value
 from ringi.cli.texts import language, text_of, text_or
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
@@ -63,7 +63,7 @@ def outcome(request: Request, events: Sequence[Event] = ()) -> str:
     if response := request.response:
         by, at = actor(response.responder), clock(response.at)
         return text_of("ended.decided", what=decision_name(request), name=by, at=at)
-    reason = visible(_reason(request.reason or ""))
+    reason = visible(reason_text(request.reason or "", language()))
     last = next((event for event in reversed(events) if event.type == f"request.{request.status}"), None)
     if last is None or not request.is_final:
         return f"{decision_name(request)}: {reason}" if reason else decision_name(request)
@@ -212,15 +212,6 @@ def values_text(values: Mapping[str, Any]) -> list[str]:
     return [line for name, value in values.items() for line in _value(name, *visible_value(value).split("\n"))]
 
 
-def _reason(text: str) -> str:
-    """Return the reason of an end; one of Ringi's own in the language of the reader, a person's as it was written."""
-    for code in ("run_failed", "thread_cancelled"):
-        text = translated(text, [Sentence(code=code)], language())
-    head = sentences_text([Sentence(code="thread_cancelled_because", params={"reason": ""})])
-    own = Sentence(code="thread_cancelled_because", params={"reason": text.removeprefix(head)})
-    return sentences_text([own], language()) if text.startswith(head) else text
-
-
 def _own_words(request: Request, part: Literal["title", "description", "reason"], text: str) -> str:
     return translated(text, getattr(request.wording, part, ()), language())
 
@@ -246,7 +237,7 @@ def _standing(request: Request, events: Sequence[Event]) -> Iterator[str]:
         rows |= {name: f"{at.astimezone():%Y-%m-%d %H:%M:%S %Z}" for name, at in dates.items() if at}
     if request.erased:
         rows["erased"] = text_of("step", what=clock(request.erased.at), name=actor(request.erased.by))
-    rows["attention"] = request.attention
+    rows["attention"] = request.attention and reason_text(request.attention, language())
     if not request.is_final:
         rows["answer"] = ", ".join(request.allowed)
     yield from (f"{text_of(f'label.{name}')}  {visible(value)}" for name, value in rows.items() if value)

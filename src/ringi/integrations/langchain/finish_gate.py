@@ -16,7 +16,7 @@ from langgraph.managed.is_last_step import RemainingStepsManager
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from ringi.base.texts import Sentence, sentences_text
+from ringi.base.texts import Sentence, reason_of, sentences_text
 from ringi.domain.ask import Ask, Decision, Kind, Wording, parse_body
 from ringi.domain.response import Response
 from ringi.errors import NotFinishedError, SettingError
@@ -209,7 +209,7 @@ class GateQuestion:
         return self._updated(answer.task or self._new_task(), response.responder)
 
     def _rejected(self, response: Response) -> Verdict:
-        why = response.message or "no reason was given"
+        why = response.message or reason_of("no_reason")
         if self._is_last:
             raise NotFinishedError(self._context["task"], f"rejected after {self._max_rounds} rounds: {why}")
         return Verdict("reject", response.responder, message=why)

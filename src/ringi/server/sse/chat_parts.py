@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ringi.base.texts import reason_of
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.runs.replay_state import superseded_by
@@ -14,7 +15,7 @@ from ringi.server.serialize import dump_json, request_json
 Part = dict[str, Any]
 Event = dict[str, Any]
 CONSENTS = ("approve", "edit")
-NO_RESULT = "the run ended without a result of this call"
+NO_RESULT = reason_of("no_result")
 STOPPED = "the run was cancelled"
 
 

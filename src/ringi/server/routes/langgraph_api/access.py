@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request as HttpRequest
 
+from ringi.base.texts import reason_of
 from ringi.domain.ask import Answer
 from ringi.domain.record import Query, cursor_of
 from ringi.domain.request import Request
@@ -47,7 +48,7 @@ PAGE = 200
 SCANNED = 1_000
 """Maximum number of threads or requests that one search scans."""
 CHANNEL = "langgraph"
-RESOLVED = "marked as resolved"
+RESOLVED = reason_of("resolved")
 STATUSES_OF: dict[str, tuple[ThreadStatus, ...]] = {
     "interrupted": ("running", "interrupted"),
     "busy": ("running", "interrupted"),
