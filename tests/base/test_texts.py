@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, get_args
 
@@ -49,6 +50,8 @@ LATIN = re.compile(
     r"NUL|GraphBubbleUp|JSON|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update|\b[yu]\b|\bID\b"
 )
 """Names, formats and answers that are the same in every language."""
+FRAMEWORK = (404, 405)
+"""The errors of the web framework itself."""
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -80,7 +83,7 @@ def argument(call: ast.Call, position: int, keyword: str) -> ast.AST | None:
 
 def problem_codes() -> set[str]:
     """Return all codes: those of classes, and those with which a refusal is raised."""
-    found = {INTERNAL[1], *STATUSES}
+    found = {INTERNAL[1], *STATUSES, *map(code_of_status, FRAMEWORK)}
     for path in sorted(SOURCES.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
@@ -90,7 +93,14 @@ def problem_codes() -> set[str]:
             match node:
                 case ast.Call(ast.Attribute(attr="__init__"), [ast.Constant(int()), ast.Constant(str(code)), *_]):
                     found.add(code)
+                case ast.Call(ast.Name("HTTPException"), [ast.Constant(int(status)), *_]):
+                    found.add(code_of_status(status))
     return found
+
+
+def code_of_status(status: int) -> str:
+    """Return the code of an error that the web framework raises."""
+    return HTTPStatus(status).name.lower()
 
 
 def codes_of_class(node: ast.ClassDef) -> Iterator[str]:

@@ -227,6 +227,69 @@ def test_a_refused_command_says_why_in_japanese(desk: Desk, monkeypatch: pytest.
     assert {*WORDS.findall(done.stderr)} <= {"data", "who"}
 
 
+WRONG_USES = {
+    "list --foo": "usage.NoSuchOption",
+    "respond": "usage.MissingParameter",
+    "list --limit x": "usage.BadParameter",
+    "list --status x": "usage.BadParameter_choices",
+    "list --limit": "usage.BadOptionUsage",
+    "lst": "usage.UsageError",
+    "list x": "usage.UsageError",
+}
+
+
+@pytest.mark.parametrize("name", LOCALES)
+@pytest.mark.parametrize("arguments", WRONG_USES)
+def test_a_wrong_use_is_told_in_the_language_of_the_terminal(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, arguments: str, name: str
+) -> None:
+    monkeypatch.setenv("LC_ALL", LOCALES[name])
+    done = ringi(desk, *arguments.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert catalogue(name)[WRONG_USES[arguments]].split("{name}")[-1].split("{choices}")[0] in done.stderr
+    data = r"`[^`]*`|--\w+|pending|completed|cancelled|expired|all|id"
+    assert WORDS.findall(re.sub(data, "", done.stderr)) == []
+
+
+def test_in_english_a_wrong_use_is_told_by_typer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    done = ringi(desk, "list", "--limit", "x")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Invalid value for '--limit'" in done.stderr
+
+
+@pytest.mark.parametrize("name", LOCALES)
+def test_what_people_pass_wrongly_is_told_without_english(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    asked = desk.ask("返金")
+    monkeypatch.setenv("LC_ALL", LOCALES[name])
+    wrong: list[tuple[str, ...]] = [
+        ("respond", asked.id, "approve", "--data", "{"),
+        ("respond", asked.id, "agree"),
+        ("reassign", asked.id),
+        ("ask", "返金", "--form", "/none"),
+        ("ask", "返金", "--args", "{}"),
+        ("ask", " "),
+        ("ask", "返金", "--id", "-x"),
+        ("show", "none"),
+        ("watch",),
+    ]
+    for arguments in wrong:
+        done = ringi(desk, *arguments)
+        words = re.sub(r"`[^`]*`|--\w+|terminal='none'", "", done.stderr)
+        assert {*WORDS.findall(words)} <= {"JSON", "data", "decision", "form", "action", "title"}, arguments
+        assert done.returncode in (1, 2)
+
+
+def test_the_runs_that_need_attention_are_listed_in_japanese(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = desk.ask("発送", thread_id="t1")
+    monkeypatch.setenv("LC_ALL", LOCALES["ja"])
+    assert output_of(desk, "runs") == "確認が必要な実行はありません\n"
+    desk.work(lambda inbox: inbox.mark_attention(stuck.id, reason_of("agent_missing", agent="'bot'")))
+    assert "エージェント 'bot' が配備されていません" in output_of(desk, "show", stuck.id)
+
+
 def test_ringis_own_sentences_are_translated_and_an_agents_sentences_are_not(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from ringi.cli.commands.runs import abandon, ask_again, retry, runs
 from ringi.cli.commands.serve import demo, serve, worker
 from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
 from ringi.cli.commands.watch import watch
-from ringi.cli.errors import error_text, is_explained
+from ringi.cli.errors import error_text, is_explained, usage_text
 from ringi.cli.format.visible import visible
 from ringi.cli.texts import text_of, text_or
 from ringi.cli.version import options
@@ -81,14 +81,22 @@ def main() -> None:
         _fail(f"{file}{error.strerror or error}; Ringi stores its own files in RINGI_HOME={str(home())!r}", 1)
     except Exception as error:
         log.debug("unexpected", exc_info=True)
-        _fail(f"unexpected {type(error).__name__}: {error}; run with RINGI_LOG=DEBUG for details", 1)
+        _fail(text_of("unexpected", type=f"{type(error).__name__}: {error}"), 1)
 
 
 def _call() -> None:
     try:
-        app()
+        code = app(standalone_mode=False)
     except ModuleNotFoundError as error:
         missing(f"`ringi {sys.argv[1]}`" if len(sys.argv) > 1 else "the command", error)
+    except typer.Abort:
+        _fail(text_of("aborted"), 1)
+    except Exception as error:
+        if message := usage_text(error):
+            _fail(message, 2)
+        raise
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 def _refuse_broken_text(arguments: list[str]) -> None:

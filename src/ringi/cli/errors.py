@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 from ringi.base import texts
 from ringi.cli.format.visible import visible
-from ringi.cli.texts import language, text_of
+from ringi.cli.texts import language, text_of, text_or
 from ringi.errors import FieldError, InvalidError, MissingExtraError, RingiError
 
 
@@ -29,6 +31,25 @@ def field_text(error: FieldError) -> str:
     """Return what is wrong with one field; English names the value and the remedy."""
     reader = language()
     return visible(error.message if reader == "en" else texts.field_text(error, reader))
+
+
+def usage_text(error: Exception) -> str | None:
+    """Return what is wrong with the arguments of a command; None if the error says something else.
+
+    In English Typer prints its own text, and the process ends.
+    """
+    if not hasattr(error, "format_message"):
+        return None
+    if language() == "en" or type(error).__name__ == "NoArgsIsHelpError":
+        error.show()  # type: ignore[attr-defined]
+        sys.exit(error.exit_code)  # type: ignore[attr-defined]
+    param, context = getattr(error, "param", None), getattr(error, "ctx", None)
+    name = getattr(error, "option_name", None) or (param.opts[0] if param else "")
+    choices = "、".join(getattr(param and param.type, "choices", ()))
+    kinds = [f"usage.{each.__name__}" for each in type(error).__mro__]
+    kind = next((each for each in kinds if text_or(each, "")), "usage.UsageError")
+    text = text_of(f"{kind}_choices" if choices and kind == "usage.BadParameter" else kind, name=name, choices=choices)
+    return text_of("usage_help", text=text, command=context.command_path if context else "ringi")
 
 
 def is_explained(error: RingiError) -> bool:

@@ -14,7 +14,7 @@ def parsed_json(name: str, text: str | None) -> Any:
     try:
         return None if text is None else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidError.of(name, f"not JSON: {error}") from error
+        raise InvalidError.of(name, f"not JSON: {error}", "not_json") from error
 
 
 def read_json(name: str, path: Path) -> Any:
@@ -22,9 +22,9 @@ def read_json(name: str, path: Path) -> Any:
     try:
         return parsed_json(name, path.read_text("utf-8"))
     except OSError as error:
-        raise InvalidError.of(name, f"cannot read {path}: {error.strerror}") from error
+        raise InvalidError.of(name, f"cannot read {path}: {error.strerror}", "unreadable_file") from error
     except UnicodeDecodeError as error:
-        raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8") from error
+        raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
 
 
 def read_file(option: str) -> tuple[str, Path, bytes]:
@@ -35,4 +35,4 @@ def read_file(option: str) -> tuple[str, Path, bytes]:
     try:
         return field, Path(name), Path(name).read_bytes()
     except OSError as error:
-        raise InvalidError.of("file", f"cannot read {name}: {error.strerror}") from error
+        raise InvalidError.of("file", f"cannot read {name}: {error.strerror}", "unreadable_file") from error

@@ -79,7 +79,7 @@ def reassign(
     """Assign a request to another person or to groups."""
     names = tuple(group.strip() for group in groups.split(",") if group.strip())
     if not to and not names:
-        raise InvalidError.of("to", "pass --to NAME or --groups A,B")
+        raise InvalidError.of("to", "pass --to NAME or --groups A,B", "assignee_required")
     by = name or person_name()
     change_request(url, tenant, json_, lambda inbox: inbox.reassign(id, by, assignee=to, groups=names))
 

@@ -126,7 +126,7 @@ def _is_approved(request: Request) -> bool:
 
 def _action(name: str | None, args: str | None) -> dict[str, Any] | None:
     if name is None and args is not None:
-        raise InvalidError.of("args", "name the action with --action")
+        raise InvalidError.of("action", "name the action with --action", "required")
     return None if name is None else {"name": name, "args": {} if args is None else parsed_json("args", args)}
 
 

@@ -7,11 +7,13 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from ringi.base.texts import reason_text
 from ringi.cli.format.output import progress, say
 from ringi.cli.format.requests import clock
 from ringi.cli.format.table import table
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import existing_store, person_name, run
+from ringi.cli.texts import language, text_of
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.domain.record import DEFAULT_TENANT, Query
 from ringi.domain.thread import Thread
@@ -32,13 +34,17 @@ def runs(
 ) -> None:
     """List runs that need attention: they cannot continue on their own."""
     visible = Query(tenant=tenant)
-    with progress("reading the list"):
+    with progress(text_of("reading")):
         found, next = run(
             _on(url, tenant, lambda backend, _: operations.troubles(backend.store, visible, limit=limit, cursor=cursor))
         )
-    rows = [(trouble.thread_id, trouble.agent or "", clock(trouble.since), trouble.why) for trouble in found]
-    more = f"\nmore: --cursor '{next}'" if next else ""
-    text = table(("thread", "agent", "since", "why"), rows) + more if rows else "no run needs attention"
+    rows = [
+        (trouble.thread_id, trouble.agent or "", clock(trouble.since), reason_text(trouble.why, language()))
+        for trouble in found
+    ]
+    more = "\n" + text_of("more", cursor=next) if next else ""
+    columns = [text_of(f"column.{each}") for each in ("thread", "agent", "since", "why")]
+    text = table(columns, rows) + more if rows else text_of("no_runs")
     say({"items": [trouble.model_dump(mode="json") for trouble in found], "next": next}, text, json_)
 
 
@@ -100,4 +106,4 @@ def _end(thread: Thread, as_json: bool) -> None:
     from ringi.server.serialize import thread_view
 
     data = thread_view(thread).model_dump(mode="json", exclude={"pending"})
-    say(data, f"{thread.id}  {thread.status}", as_json)
+    say(data, f"{thread.id}  {text_of(f'thread.{thread.status}')}", as_json)

@@ -16,6 +16,7 @@ import typer
 from ringi.cli.format.output import say
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import existing_store, person_name, run
+from ringi.cli.texts import text_of
 from ringi.connect import open, resolved_url
 from ringi.domain.record import DEFAULT_TENANT, Event
 from ringi.domain.request import Request
@@ -30,11 +31,7 @@ def watch(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, jso
     if json_:
         return run(_print_events(tenant, url))
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        raise SettingError(
-            "terminal",
-            "none",
-            "`ringi watch` needs a terminal: use `ringi watch --json`, or `ringi list` and `ringi respond`",
-        )
+        raise SettingError("terminal", "none", text_of("needs_terminal"))
     from ringi.cli.terminal.guard import guarded_terminal
 
     with guarded_terminal():
