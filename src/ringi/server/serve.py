@@ -82,6 +82,7 @@ async def serve(
             sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)
             server = UvicornServer(config, app, sealer)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
+            await asyncio.sleep(0)  # The worker and the deliveries begin, and import their libraries.
             announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
             gc.freeze()  # Imported objects stay: a full collection over them would stop everything for 0.2 s.
             sealing = asyncio.create_task(repeat(sealer.seal, SEAL_SECONDS))
