@@ -10,7 +10,7 @@ import pytest
 from ringi.backends.claimed_jobs import ClaimedJobs
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.contracts.jobs import Job
-from ringi.contracts.notifier import Wakeup
+from ringi.contracts.notifier import JOBS, Wakeup
 from ringi.errors import SettingError, UnavailableError
 
 RECHECK = 8.0
@@ -26,7 +26,7 @@ class NoJobs(ClaimedJobs):
     async def _renew(self, jobs: Sequence[Job]) -> None:
         raise NotImplementedError
 
-    async def _finish(self, job: Job) -> None:
+    async def _finish(self, job: Job) -> bool:
         raise NotImplementedError
 
     async def _free(self, job: Job, seconds: float) -> None:
@@ -66,8 +66,8 @@ class FailingJobs(NoJobs):
         jobs, self.jobs = self.jobs, []
         return jobs
 
-    async def _finish(self, job: Job) -> None:
-        return None
+    async def _finish(self, job: Job) -> bool:
+        return False
 
 
 async def test_claims_go_on_after_an_error(caplog: pytest.LogCaptureFixture) -> None:
@@ -134,3 +134,57 @@ async def test_work_raises_the_error_that_ended_its_claims(monkeypatch: pytest.M
     monkeypatch.setattr(ClaimedJobs, "_fill", fail)
     with pytest.raises(RuntimeError, match="a defect"):
         await NoJobs(MemoryNotifier(RECHECK)).work(handle, kinds=("test",), concurrency=1, stop=asyncio.Event())
+
+
+class QueuedJobs(NoJobs):
+    """Claims only when it is notified; the end of a job tells that its partition has a second one, or not."""
+
+    def __init__(self, *keys: str, has_more: bool = False) -> None:
+        super().__init__(MemoryNotifier(recheck_after=60))
+        self.jobs = [Job(key=key, kind="test", partition_key=key) for key in keys]
+        self.claims, self.finished, self.has_more = 0, 0, has_more
+        self.finishing: asyncio.Event | None = None
+
+    async def _claim(self, kinds: Collection[str], limit: int) -> list[Job]:
+        self.claims += 1
+        jobs, self.jobs = self.jobs[:limit], self.jobs[limit:]
+        return jobs
+
+    async def _finish(self, job: Job) -> bool:
+        if self.finishing:
+            self._notifier.wake(JOBS)
+            await self.finishing.wait()
+        self.finished += 1
+        return self.has_more
+
+
+async def claims_of(jobs: QueuedJobs, concurrency: int = 2) -> int:
+    """Return the claims until all jobs are done and the worker waits again."""
+    stop, expected = asyncio.Event(), len(jobs.jobs)
+
+    async def handle(job: Job) -> None:
+        await Wakeup().wait(0.001)
+
+    async with asyncio.timeout(10):
+        working = asyncio.create_task(jobs.work(handle, kinds=("test",), concurrency=concurrency, stop=stop))
+        while jobs.finished < expected:
+            await Wakeup().wait(0.01)
+        await Wakeup().wait(0.05)
+        claims = jobs.claims
+        stop.set()
+        await working
+    return claims
+
+
+async def test_the_end_of_a_job_claims_only_if_another_one_may_be_free() -> None:
+    beginning = await claims_of(QueuedJobs())
+    assert await claims_of(QueuedJobs("a")) == beginning
+    assert await claims_of(QueuedJobs("a", has_more=True)) == beginning + 1
+    assert await claims_of(QueuedJobs("a", "b", "c"), concurrency=1) > beginning, "a full pool leaves jobs"
+
+
+async def test_a_claim_during_the_end_of_a_job_is_repeated() -> None:
+    jobs = QueuedJobs("a")
+    jobs.finishing = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.05, jobs.finishing.set)
+    assert await claims_of(jobs) == await claims_of(QueuedJobs("b")) + 2, "one during the end, and one after it"

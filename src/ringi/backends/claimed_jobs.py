@@ -10,6 +10,7 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ringi.base.clock import delay_after
@@ -38,7 +39,7 @@ class Pool:
     handle: Handler
     kinds: Collection[str]
     concurrency: int
-    running: dict[asyncio.Task[None], Job] = field(default_factory=dict)
+    running: dict[asyncio.Task[bool], Job] = field(default_factory=dict)
 
     @property
     def free(self) -> int:
@@ -53,6 +54,7 @@ class ClaimedJobs(Jobs):
         self._notifier, self._me = notifier, uuid.uuid4().hex
         self._pools: list[Pool] = []
         self._claiming: asyncio.Task[None] | None = None
+        self._begun_claims = self._ended_claims = 0
 
     @abstractmethod
     async def _claim(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
@@ -63,8 +65,8 @@ class ClaimedJobs(Jobs):
         """Extend the claims that no other worker holds by now; the next two methods check this too."""
 
     @abstractmethod
-    async def _finish(self, job: Job) -> None:
-        """Delete a finished job."""
+    async def _finish(self, job: Job) -> bool:
+        """Delete a finished job, and return whether its partition may have another one that is due."""
 
     @abstractmethod
     async def _free(self, job: Job, seconds: float) -> None:
@@ -132,10 +134,17 @@ class ClaimedJobs(Jobs):
         self._pools.append(pool)
         task = asyncio.create_task(self._do(job, pool.handle))
         pool.running[task] = job
-        task.add_done_callback(pool.running.pop)
-        task.add_done_callback(lambda _: self._notifier.wake(TOPIC))
+        task.add_done_callback(partial(self._end, pool))
+
+    def _end(self, pool: Pool, task: asyncio.Task[bool]) -> None:
+        was_full = pool.free <= 0
+        del pool.running[task]
+        # Otherwise no job has become free: a claim after each job would cost as much as its deletion.
+        if was_full or task.cancelled() or task.result():
+            self._notifier.wake(TOPIC)
 
     async def _next(self, kinds: Collection[str], limit: int) -> Sequence[Job]:
+        self._begun_claims += 1
         try:
             jobs = await self._claim(kinds, limit)
         except RingiError as error:  # A worker that stopped here would abandon its jobs.
@@ -144,11 +153,14 @@ class ClaimedJobs(Jobs):
         except Exception:
             log.exception("looking for jobs failed, trying again")
             return ()
+        finally:
+            self._ended_claims += 1
         if jobs:
             failpoint("job.after_claim")
         return jobs
 
-    async def _do(self, job: Job, handle: Handler) -> None:
+    async def _do(self, job: Job, handle: Handler) -> bool:
+        """Do a job, and return whether other jobs may have become free."""
         try:
             await handle(job)
         except JobNotDueError as error:
@@ -163,10 +175,18 @@ class ClaimedJobs(Jobs):
             await self._defer(job, 0)
             raise
         else:
-            try:
-                await self._finish(job)
-            except RingiError as error:
-                log.warning("job %s will run again when its claim expires: %s", job.key, error)
+            return await self._delete(job)
+        return True
+
+    async def _delete(self, job: Job) -> bool:
+        ended_claims = self._ended_claims
+        try:
+            has_more = await self._finish(job)
+        except RingiError as error:
+            log.warning("job %s will run again when its claim expires: %s", job.key, error)
+            return True
+        # A claim at the same time may have found a newer job whose partition was still taken.
+        return has_more or self._begun_claims > ended_claims
 
     async def _keep_renewing(self, pool: Pool) -> None:
         while True:

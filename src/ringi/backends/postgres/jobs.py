@@ -27,7 +27,11 @@ CLAIM = "SELECT key, kind, lane, payload, tries FROM claim_jobs($1, $2, $3, $4)"
 OWN = "SELECT key FROM jobs WHERE key = ANY ($1::text[]) AND claimed_by = $2 ORDER BY key FOR UPDATE"
 """In the order of keys, as all statements that lock several jobs: otherwise two of them could wait for each other."""
 RENEW = f"UPDATE jobs SET claimed_until = clock_timestamp() + $3::interval WHERE key IN ({OWN})"
-FINISH = f"DELETE FROM jobs WHERE key IN ({OWN})"
+FINISH = f"""
+DELETE FROM jobs WHERE key IN ({OWN}) RETURNING key, EXISTS (
+  SELECT FROM jobs AS other WHERE other.lane = jobs.lane AND other.key <> jobs.key AND other.run_at <= clock_timestamp()
+)
+"""
 FREE = """
 UPDATE jobs SET claimed_by = NULL, claimed_until = NULL, run_at = clock_timestamp() + $3::interval
 WHERE key = $1 AND claimed_by = $2
@@ -117,12 +121,17 @@ class PostgresJobs(ClaimedJobs):
         seconds = timedelta(seconds=claimed_jobs.CLAIM_SECONDS)
         await self._database.write(RENEW, [job.key for job in jobs], self._me, seconds)
 
-    async def _finish(self, job: Job) -> None:
-        await self._finishing.result(job, lambda: self._finish_all([job]))
+    async def _finish(self, job: Job) -> bool:
+        async def alone() -> Rows:
+            return (await self._finish_all([job]))[0]
+
+        (has_more,) = await self._finishing.result(job, alone)
+        return bool(has_more)
 
     async def _finish_all(self, jobs: Sequence[Job]) -> Sequence[Rows]:
-        await self._database.write(FINISH, [job.key for job in jobs], self._me)
-        return [()] * len(jobs)
+        rows = await self._database.write(FINISH, [job.key for job in jobs], self._me)
+        has_more = {row[0]: row[1] for row in rows}
+        return [(has_more.get(job.key, True),) for job in jobs]
 
     async def _free(self, job: Job, seconds: float) -> None:
         await self._database.write(FREE, job.key, self._me, timedelta(seconds=seconds))

@@ -54,8 +54,9 @@ class RedisJobs(ClaimedJobs):
         for job in jobs:
             await self._change(job, "renew", claimed_jobs.CLAIM_SECONDS)
 
-    async def _finish(self, job: Job) -> None:
+    async def _finish(self, job: Job) -> bool:
         await self._change(job, "finish", 0)
+        return True  # Jobs are not indexed by partition.
 
     async def _free(self, job: Job, seconds: float) -> None:
         await self._change(job, "free", seconds)

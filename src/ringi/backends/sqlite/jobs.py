@@ -27,6 +27,7 @@ UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHER
 RETURNING key, kind, lane, payload, tries
 """
 
+OTHERS = "SELECT 1 FROM jobs WHERE lane = ? AND key <> ? AND run_at <= ? LIMIT 1"
 FORGET = """
 DELETE FROM workers WHERE until <= :now AND name <> :worker AND (until <= :oldest OR offers = :offers)
 """
@@ -82,8 +83,13 @@ class SqliteJobs(ClaimedJobs):
         keys = json.dumps([job.key for job in jobs])
         await self._execute(sql, (now_us() + int(claimed_jobs.CLAIM_SECONDS * 1e6), keys, self._me))
 
-    async def _finish(self, job: Job) -> None:
-        await self._execute("DELETE FROM jobs WHERE key = ? AND claimed_by = ?", (job.key, self._me))
+    async def _finish(self, job: Job) -> bool:
+        def change(connection: sqlite3.Connection) -> bool:
+            connection.execute("DELETE FROM jobs WHERE key = ? AND claimed_by = ?", (job.key, self._me))
+            others = connection.execute(OTHERS, (job.partition_key, job.key, now_us()))
+            return others.fetchone() is not None
+
+        return await self._database.write(change)
 
     async def _free(self, job: Job, seconds: float) -> None:
         sql = "UPDATE jobs SET claimed_by = NULL, claimed_until = NULL, run_at = ? WHERE key = ? AND claimed_by = ?"
