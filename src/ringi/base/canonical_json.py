@@ -18,6 +18,8 @@ PLAIN = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
 )
 """Python's own encoder. It is many times faster than `rfc8785`, and its output is canonical for all plain values."""
+COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)
+"""Keys in their order. `json.dumps` would build an encoder for each call, and take five times as long."""
 ATOMS = frozenset((str, bool, type(None)))
 SAFE = 2**53 - 1
 

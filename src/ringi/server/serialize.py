@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
+from ringi.base.canonical_json import COMPACT
 from ringi.domain import memories, thread
 from ringi.domain.record import Event
 from ringi.domain.request import PRIVATE, Request
@@ -102,7 +103,7 @@ def dump_json(value: Any) -> bytes:
         value: The data.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return COMPACT.encode(value).encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
 
