@@ -13,7 +13,7 @@ import pytest
 from tests.proxy import Proxy
 
 from ringi.audit.verify import verify
-from ringi.backends.postgres.batcher import StatementBatcher
+from ringi.backends.batcher import StatementBatcher
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.store import PostgresStore, columns_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ringi.backends.postgres.batcher import LANES, MOST, StatementBatcher
+from ringi.backends.batcher import LANES, MOST, StatementBatcher
 from ringi.backends.postgres.database import WAIT_SECONDS
 from ringi.contracts.notifier import Wakeup
 from ringi.errors import UnavailableError

@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 from pydantic_core import to_json
 
-from ringi.backends.postgres.batcher import Rows
+from ringi.backends.batcher import Rows
 from ringi.backends.postgres.database import Database
 
 TYPES = {

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 from ringi.backends import claimed_jobs
+from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
-from ringi.backends.postgres.batcher import Rows, StatementBatcher
 from ringi.backends.postgres.database import Database
 from ringi.base.log_limit import limited
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job

@@ -12,8 +12,8 @@ from pydantic_core import to_json
 
 from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
+from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.postgres import lists
-from ringi.backends.postgres.batcher import Rows, StatementBatcher
 from ringi.backends.postgres.changes import change_all
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.search import is_search, search

@@ -35,6 +35,7 @@ NEWEST = b":"
 """Sorts after all digits."""
 EXPIRING = named("expires", "")[:-2]
 """The prefix of the names of the tenants' lists by deadline."""
+COMPACT = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 Marks = dict[str, str]
 
 
@@ -89,7 +90,7 @@ def place_before(query: Query) -> bytes:
 def filed(record: Record) -> str:
     """Return the lists and marks of a record in the format of the scripts."""
     lists, marks = on_lists(record)
-    return json.dumps({"lists": lists, "marks": marks}, separators=(",", ":"))
+    return COMPACT.encode({"lists": lists, "marks": marks})
 
 
 def on_lists(record: Record) -> tuple[list[str], Marks]:

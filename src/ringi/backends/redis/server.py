@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
+from json.encoder import encode_basestring_ascii
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -106,7 +106,8 @@ class Server:
 
 def named(*parts: str) -> str:
     """Return a unique name for several parts."""
-    return json.dumps(parts, separators=(",", ":"))
+    # As `json.dumps` does, which takes ten times as long: a change names two dozen lists.
+    return f"[{','.join(map(encode_basestring_ascii, parts))}]"
 
 
 def new_token() -> str:

@@ -8,7 +8,10 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+from redis.exceptions import RedisError
+
 from ringi.backends import decode
+from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.redis.inspection import inspected
 from ringi.backends.redis.lists import (
     DIGITS,
@@ -23,10 +26,13 @@ from ringi.backends.redis.lists import (
 )
 from ringi.backends.redis.server import Server, named, new_token
 from ringi.contracts.store import Finding, R, Store
+from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number
 from ringi.domain.request import Request
+from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError, UnreadableError
 
+KINDS = (Request.record, Thread.record, Journal.record)
 LITTLE = 1_000
 """Maximum positions read from a list by time; with more, matches are close together in the other lists."""
 AT_ONCE = 500
@@ -44,6 +50,8 @@ class RedisStore(Store):
         self._events = server.key("events")
         self._by_place = [server.key("event-lists"), server.key("events-emptied")]
         self._cursors = server.key("cursors")
+        self._changes = {kind: StatementBatcher(partial(self._put_all, kind)) for kind in KINDS}
+        self._reads = {kind: StatementBatcher(partial(self._rows, kind)) for kind in KINDS}
 
     async def put(self, record: Record, event: Event | None) -> None:
         text = record.search_text if isinstance(record, Request) and record.version == 1 else ""
@@ -54,24 +62,19 @@ class RedisStore(Store):
         await self._save(record, event, text, [row async for row in self._redaction_rows(record, left)])
 
     async def _save(self, record: Record, event: Event | None, text: str, redactions: Sequence[str]) -> None:
-        keys = [*self._keys(record.record), self._events, self._server.key("event-number"), *self._by_place]
-        content = [event.model_dump_json(exclude={"position"}), *lists_of(event)] if event else [""]
-        body = record.model_dump_json()
-        place, field = place_of(record), field_of(*record.key)
-        row = [
-            field,
-            place,
-            record.version,
-            new_token(),
-            body,
-            filed(record),
-            text,
-            len(redactions),
-            *redactions,
-            *content,
-        ]
-        if not await self._put(keys, row):
+        row = f"{record.version} {new_token()} {record.model_dump_json()}"
+        content = [event.model_dump_json(exclude={"position"}), *lists_of(event)] if event else []
+        change = [place_of(record), row, filed(record), text, "\0".join(content), len(redactions), *redactions]
+        (saved,) = await self._changes[record.record].result(change)
+        if isinstance(saved, RedisError):
+            with self._server.refusing():
+                raise saved
+        if not saved:
             raise ConflictError()
+
+    async def _put_all(self, kind: str, changes: Sequence[Sequence[Any]]) -> list[Rows]:
+        keys = [*self._keys(kind), self._events, self._server.key("event-number"), *self._by_place]
+        return [[saved] for saved in await self._put(keys, [part for change in changes for part in change])]
 
     async def _redaction_rows(self, record: Record, left: Mapping[int, dict[str, Any]]) -> AsyncIterator[str]:
         """Yield number and content of each event of a record to redact."""
@@ -85,17 +88,21 @@ class RedisStore(Store):
             after = page[-1].position
 
     async def get(self, kind: type[R], tenant: str, id: str) -> R:
-        found = await self.get_many(kind, [Key(tenant, id)])
-        if not found:
+        (row,) = await self._reads[kind.record].result(field_of(tenant, id))
+        if row is None:
             raise NotFoundError(kind.record, id)
-        return found[0]
+        return decode.record_of(kind, body_of(row))
 
     async def get_many(self, kind: type[R], keys: Sequence[Key]) -> list[R]:
         if not keys:
             return []
+        found = await self._rows(kind.record, [field_of(*key) for key in keys])
+        return [decode.record_of(kind, body_of(row)) for (row,) in found if row is not None]
+
+    async def _rows(self, kind: str, fields: Sequence[bytes]) -> list[Rows]:
         async with self._server.answering():
-            found = await self._server.redis.hmget(self._keys(kind.record)[0], [field_of(*key) for key in keys])
-        return [decode.record_of(kind, body_of(row)) for row in found if row is not None]
+            found = await self._server.redis.hmget(self._keys(kind)[0], fields)
+        return [[row] for row in found]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         return await decode.page(kind, query, partial(self._bodies, kind))

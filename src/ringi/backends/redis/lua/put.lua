@@ -1,37 +1,79 @@
--- Save the next version of a record and its event, or neither.
+-- Save the next versions of some records, each with its event or not at all.
 -- KEYS: bodies, filed, texts, lists, events, number, lists of events, emptied events.
--- ARGV: field, place, version, token, body, filed, text, how many of these: number, emptied event …; event, its list …
-local version, token = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '0 - ', '^(%d+) (%S+) ')
--- The first try was done and its reply was lost.
-if version == ARGV[3] and token == ARGV[4] then return 1 end
-if tonumber(version) + 1 ~= tonumber(ARGV[3]) then return 0 end
+-- ARGV, for each: place, row, filed, text, event and its lists or nothing, how many of these: number, emptied event …
+-- Returns for each: 1, 0 if another version is stored, or the error.
+local number_at = '0*(%d+)$'
 
--- First the command that is refused when memory is short: after it none is.
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. ARGV[5])
-local before, new, old = redis.call('HGET', KEYS[2], ARGV[1]), {}, {}
--- Damaged marks name no lists; they are replaced below.
-pcall(function() for _, head in ipairs(cjson.decode(before).lists) do old[#old + 1] = head .. '' end end)
-for _, head in ipairs(cjson.decode(ARGV[6]).lists) do new[head] = true end
-for _, head in ipairs(old) do
-  if not new[head] then redis.call('ZREM', KEYS[4], head .. ARGV[2]) end
-  new[head] = nil
+-- Calls a command with all members; more than some thousands do not fit on the stack.
+local function call(command, key, members)
+  for n = 1, #members, 1000 do redis.call(command, key, unpack(members, n, math.min(n + 999, #members))) end
 end
-for head in pairs(new) do redis.call('ZADD', KEYS[4], 0, head .. ARGV[2]) end
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[6])
-if ARGV[7] ~= '' then redis.call('HSET', KEYS[3], ARGV[1], ARGV[7]) end
+
+local function lists_in(filed)
+  local lists = {}
+  -- Damaged marks name no lists; they are replaced.
+  pcall(function() for _, head in ipairs(cjson.decode(filed).lists) do lists[#lists + 1] = head .. '' end end)
+  return lists
+end
+
+local function file(field, place, filed)
+  local before = redis.call('HGET', KEYS[2], field)
+  if before == filed then return end
+  local new, added, removed = {}, {}, {}
+  for _, head in ipairs(lists_in(filed)) do new[head] = true end
+  for _, head in ipairs(lists_in(before)) do
+    if not new[head] then removed[#removed + 1] = head .. place end
+    new[head] = nil
+  end
+  for head in pairs(new) do added[#added + 1], added[#added + 2] = 0, head .. place end
+  call('ZREM', KEYS[4], removed)
+  call('ZADD', KEYS[4], added)
+  redis.call('HSET', KEYS[2], field, filed)
+end
+
+local function note(content)
+  local number, event, members = string.format('%.0f', redis.call('INCR', KEYS[6])), nil, {}
+  local padded = string.rep('0', 18 - #number) .. number
+  for part in string.gmatch(content, '%Z+') do
+    if event then
+      members[#members + 1], members[#members + 2] = 0, part .. '\0' .. padded
+    else
+      event = part
+    end
+  end
+  redis.call('XADD', KEYS[5], number .. '-0', 'event', event)
+  call('ZADD', KEYS[7], members)
+end
 
 -- An entry of a stream cannot be changed: it is taken out, and what is left of it stands beside the stream.
-local last = 8 + tonumber(ARGV[8])
-for n = 9, last, 2 do
-  redis.call('XDEL', KEYS[5], string.match(ARGV[n], '0*(%d+)$') .. '-0')
-  redis.call('ZREMRANGEBYLEX', KEYS[8], '(' .. ARGV[n] .. '\0', '(' .. ARGV[n] .. '\1')
-  redis.call('ZADD', KEYS[8], 0, ARGV[n] .. '\0' .. ARGV[n + 1])
+local function empty(number, event)
+  redis.call('XDEL', KEYS[5], string.match(number, number_at) .. '-0')
+  redis.call('ZREMRANGEBYLEX', KEYS[8], '(' .. number .. '\0', '(' .. number .. '\1')
+  redis.call('ZADD', KEYS[8], 0, number .. '\0' .. event)
 end
-if ARGV[last + 1] == '' then return 1 end
 
-local number = string.format('%.0f', redis.call('INCR', KEYS[6]))
-redis.call('XADD', KEYS[5], number .. '-0', 'event', ARGV[last + 1])
-for n = last + 2, #ARGV do
-  redis.call('ZADD', KEYS[7], 0, ARGV[n] .. '\0' .. string.rep('0', 18 - #number) .. number)
+local function save(place, row, filed, text, content, first, last)
+  local field = string.sub(place, 19)
+  local version, token = string.match(row, '^(%d+) (%S+) ')
+  local stored, by = string.match(redis.call('HGET', KEYS[1], field) or '0 - ', '^(%d+) (%S+) ')
+  -- The first try was done and its reply was lost.
+  if stored == version and by == token then return 1 end
+  if tonumber(stored) + 1 ~= tonumber(version) then return 0 end
+
+  -- First the command that is refused when memory is short: after it none is.
+  redis.call('HSET', KEYS[1], field, row)
+  file(field, place, filed)
+  if text ~= '' then redis.call('HSET', KEYS[3], field, text) end
+  for n = first, last, 2 do empty(ARGV[n], ARGV[n + 1]) end
+  if content ~= '' then note(content) end
+  return 1
 end
-return 1
+
+local results, n = {}, 1
+while ARGV[n] do
+  local last = n + 5 + tonumber(ARGV[n + 5])
+  local is_done, result = pcall(save, ARGV[n], ARGV[n + 1], ARGV[n + 2], ARGV[n + 3], ARGV[n + 4], n + 6, last)
+  results[#results + 1] = (is_done or type(result) == 'table') and result or {err = result}
+  n = last + 1
+end
+return results

@@ -7,9 +7,10 @@ import contextvars
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from ringi.backends.postgres.database import WAIT_SECONDS, refusing
 from ringi.errors import UnavailableError
 
+WAIT_SECONDS = 10.0
+"""Seconds for a statement, including the wait for its batch, before it is refused."""
 LANES = 2
 """Maximum batches in flight: one that waits, or was lost on the network, does not block the others."""
 MOST = 32
@@ -22,7 +23,7 @@ class Waiting(NamedTuple, Generic[I]):
     """A caller that waits for a result."""
 
     item: I
-    alone: Callable[[], Awaitable[Rows]]
+    alone: Callable[[], Awaitable[Rows]] | None
     future: asyncio.Future[Rows | None]
 
 
@@ -38,19 +39,22 @@ class StatementBatcher(Generic[I]):
         self._waiting: list[Waiting[I]] = []
         self._serving = set[asyncio.Task[None]]()
 
-    async def result(self, item: I, alone: Callable[[], Awaitable[Rows]]) -> Rows:
-        """Return the rows of `alone`, executed individually or in a batch."""
+    async def result(self, item: I, alone: Callable[[], Awaitable[Rows]] | None = None) -> Rows:
+        """Return the rows of an item, executed in a batch, or individually by `alone` (by default, a batch of one)."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Rows | None] = loop.create_future()
         self._waiting.append(Waiting(item, alone, future))
         if len(self._waiting) == 1:
             self._begin()
-        late = loop.call_later(WAIT_SECONDS, refuse, future)
+        deadline = loop.call_later(WAIT_SECONDS, refuse, future)
         try:
             rows = await future
         finally:
-            late.cancel()
-        return await alone() if rows is None else rows
+            deadline.cancel()
+        if rows is None:
+            rows = await alone() if alone else (await self._together([item]))[0]
+        assert rows is not None
+        return rows
 
     def _begin(self) -> None:
         if not self._waiting or self._under_way >= LANES:
@@ -77,9 +81,10 @@ class StatementBatcher(Generic[I]):
 
     async def _settle(self, batch: Sequence[Waiting[I]]) -> None:
         try:
-            with refusing():
-                async with asyncio.timeout(WAIT_SECONDS):
-                    tell(batch, await self._found(batch))
+            async with asyncio.timeout(WAIT_SECONDS):
+                tell(batch, await self._found(batch))
+        except TimeoutError:
+            tell(batch, [late()] * len(batch))
         except Exception as error:
             # The error may name values of other callers.
             is_of_all = len(batch) > 1 and not isinstance(error, UnavailableError)
@@ -89,8 +94,9 @@ class StatementBatcher(Generic[I]):
             raise
 
     async def _found(self, batch: Sequence[Waiting[I]]) -> Sequence[Rows | None]:
-        if len(batch) == 1 and self._under_way == 1:  # It may wait for a row lock: one slot is left to the others.
-            return [await batch[0].alone()]
+        alone = batch[0].alone
+        if alone and len(batch) == 1 and self._under_way == 1:
+            return [await alone()]  # It may wait for a row lock: one slot is left to the others.
         return await self._together([each.item for each in batch])
 
 
@@ -108,4 +114,9 @@ def tell(batch: Sequence[Waiting[Any]], outcomes: Sequence[Rows | Exception | No
 def refuse(future: asyncio.Future[Rows | None]) -> None:
     """Cancel a statement after its deadline, unless its result has just arrived."""
     if not future.done():
-        future.set_exception(UnavailableError(f"no answer in {WAIT_SECONDS:g} s"))
+        future.set_exception(late())
+
+
+def late() -> UnavailableError:
+    """Return the error of a statement after its deadline."""
+    return UnavailableError(f"no answer in {WAIT_SECONDS:g} s")
