@@ -44,7 +44,7 @@ from ringi.server.settings import ServerSettings
 from ringi.server.sse.event_hub import EventHub
 from ringi.server.sse.sse import Streams
 from ringi.server.sse.thread_hub import ThreadHub
-from ringi.server.strict_route import StrictRoute
+from ringi.server.strict_route import Shortcut, StrictRoute
 
 
 class App:
@@ -99,7 +99,8 @@ class App:
         self.api.router.routes += pages.routes()
         self.api.add_exception_handler(404, pages.not_found)
         self.api.state.auth = auth
-        self._guard, self._proxy = with_cors(SecurityMiddleware(self.api, settings), settings), settings.proxy
+        shortcut = Shortcut(requests.hottest, self.api)
+        self._guard, self._proxy = with_cors(SecurityMiddleware(shortcut, settings), settings), settings.proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI call.
