@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.base.canonical_json import canonical, digest
+from ringi.base.canonical_json import canonical, digest, jsonable
 from ringi.domain.record import (
     MAX_SEARCH,
     MAX_TERMS,
     START,
     Key,
     cursor_of,
+    hash_of,
     index_terms,
     lookup_terms,
     microseconds,
@@ -24,6 +25,7 @@ from ringi.errors import InvalidError
 from ringi.testing import a_request
 from ringi.testing.clock import NOON
 
+HASHED_TEXTS = ("tenant", "record", "record_id", "type", "payload_digest", "previous")
 TIMES = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-7.5))]))
 
 
@@ -43,6 +45,13 @@ def test_a_cursor_says_where_its_record_stands(at: datetime, id: str, tenant: st
     placed = request.model_copy(update={"id": id, "tenant": tenant, "created_at": at})
 
     assert parsed_cursor(cursor_of(placed)) == (microseconds(at), id, tenant)
+
+
+@given(TIMES, st.integers(1, 2**53 - 1), st.fixed_dictionaries(dict.fromkeys(HASHED_TEXTS, st.text())))
+def test_the_hash_of_an_event_is_the_digest_of_its_fields(at: datetime, version: int, texts: dict[str, str]) -> None:
+    fields = {**texts, "version": version, "at": at, "payload": {"not": "hashed"}}
+
+    assert hash_of(fields) == digest({**texts, "version": version, "at": jsonable(at.astimezone(UTC))})
 
 
 @pytest.mark.parametrize("cursor", ["", "x", ":", "1", "1:2", "²:a:b", "--1:a:b", "1" * 19 + ":a:b", " 1:a:b"])

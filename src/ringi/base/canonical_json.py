@@ -95,4 +95,9 @@ def digest(value: Any) -> str:
     Raises:
         InvalidError: The value is not portable JSON.
     """
-    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
+    return sha256_of(canonical(value))
+
+
+def sha256_of(text: bytes) -> str:
+    """Return `sha256:` and the hex digest of a text."""
+    return "sha256:" + hashlib.sha256(text).hexdigest()

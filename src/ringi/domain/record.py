@@ -10,7 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 from urllib.parse import quote, unquote
 
-from ringi.base.canonical_json import digest, jsonable
+from pydantic_core import to_json
+
+from ringi.base.canonical_json import digest, jsonable, sha256_of
 from ringi.base.clock import EPOCH
 from ringi.base.model import StrictModel
 from ringi.errors import InvalidError
@@ -104,11 +106,14 @@ class Event(StrictModel):
 
 
 HASHED = {"tenant", "record", "record_id", "version", "type", "at", "payload_digest", "previous"}
+IN_ORDER = sorted(HASHED)
 
 
 def hash_of(fields: Mapping[str, Any]) -> str:
     """Return the hash of an event with these fields; the payload is represented by its digest."""
-    return digest({**fields, "at": jsonable(fields["at"].astimezone(UTC))})
+    # Texts and a number under sorted names: in this order any encoder writes canonical JSON.
+    ordered = {name: fields[name] for name in IN_ORDER} | {"at": fields["at"].astimezone(UTC)}
+    return sha256_of(to_json(ordered))
 
 
 class Erased(StrictModel):
