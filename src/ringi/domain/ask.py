@@ -369,6 +369,8 @@ class Answer(StrictModel):
             InvalidError: A field is unknown or invalid; there is one error for each.
         """
         answer = parse_body(cls, body)
+        if answer.data is None and answer.args is None:
+            return answer
         return answer.model_copy(update=plain_fields({"data": answer.data, "args": answer.args}))
 
     def check_value(self, schema: dict[str, Any]) -> dict[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import logging
 import random
 import time
@@ -93,8 +92,8 @@ class Inbox(Closable, InboxAPI):
             tenant: The other tenant.
             check: Called with each version that is read or replaced; it raises to deny access.
         """
-        other = copy.copy(self)
-        other.tenant, other._check = tenant, check
+        other = Inbox.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"tenant": tenant, "_check": check}
         return other
 
     async def submit(

@@ -69,8 +69,9 @@ class Closable:
     @property
     def lifetime(self) -> Lifetime:
         """The lifetime of the inbox."""
-        lifetime: Lifetime = self.__dict__.setdefault("_lifetime", Lifetime("inbox"))
-        return lifetime
+        if "_lifetime" not in self.__dict__:
+            self._lifetime = Lifetime("inbox")
+        return self._lifetime
 
     @property
     def store(self) -> Store:

@@ -33,9 +33,7 @@ async def json_body(http: HttpRequest, *, max_depth: int) -> Any:
 def parse_json(raw: bytes, *, max_depth: int) -> Any:
     """Return strict JSON: no duplicate names, no NaN, limited depth, and only text that can be encoded again."""
     try:
-        value = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite
-        )
+        value = STRICT.decode(raw.decode("utf-8"))
     except RecursionError:
         raise _too_deep(max_depth) from None
     except ValueError as error:
@@ -64,6 +62,9 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         _refuse_constant(text)
     return number
+
+
+STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def _refuse_depth(value: Any, max_depth: int) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from http import HTTPStatus
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringi.errors import RingiError
@@ -72,12 +72,12 @@ class SecurityMiddleware:
                 await response_of(error)(scope, receive, sender)
 
     def _check_call(self, scope: Scope, receive: Receive) -> Receive:
-        headers = Headers(scope=scope)
-        self._check_host(headers)
+        self._check_host([value for name, value in scope["headers"] if name == b"host"])
         if scope["method"] not in WRITES:
             return receive
+        headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))  # The first of several counts.
         check_media_type(headers)
-        length = headers.get("content-length", "0")
+        length = headers.get(b"content-length", b"0")
         limit = self._limit(scope["path"].removeprefix(base_of(scope)))
         if not length.isdigit() or int(length[:20]) > limit:
             raise too_large(limit)
@@ -91,13 +91,12 @@ class SecurityMiddleware:
             return self._settings.max_history + 2 * MAX_ENCODED_IMAGES
         return self._settings.max_body + (MAX_ENCODED_IMAGES if RUNS.fullmatch(path) else 0)
 
-    def _check_host(self, headers: Headers) -> None:
-        hosts = headers.getlist("host")
+    def _check_host(self, hosts: list[bytes]) -> None:
         if len(hosts) != 1:
             raise MalformedError(f"the call has {len(hosts)} Host headers: send exactly one")
-        name = host_name(hosts[0])
-        if name not in self._hosts:
-            what = f"host {hosts[0]!r} is not allowed: use a host name with which the server was started"
+        host = hosts[0].decode("latin-1")
+        if host_name(host) not in self._hosts:
+            what = f"host {host!r} is not allowed: use a host name with which the server was started"
             raise RefusalError(421, "host", what)
 
 
@@ -112,14 +111,15 @@ def too_large(limit: int) -> RefusalError:
     return RefusalError(413, "too_large", f"the body is larger than {limit} bytes: send less data, or a link to it")
 
 
-def check_media_type(headers: Headers) -> None:
+def check_media_type(headers: Mapping[bytes, bytes]) -> None:
     """Raise `RefusalError` for a body that is not JSON: forms of other sites cannot send JSON."""
-    media_type = headers.get("content-type")
-    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    media_type = headers.get(b"content-type")
+    has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
     if media_type is None and not has_body:
         return
-    if (media_type or "").partition(";")[0].strip().lower() != "application/json":
-        what = f"content type {media_type or ''!r} is not supported: send application/json"
+    text = (media_type or b"").decode("latin-1")
+    if text.partition(";")[0].strip().lower() != "application/json":
+        what = f"content type {text!r} is not supported: send application/json"
         raise RefusalError(415, "media_type", what)
 
 

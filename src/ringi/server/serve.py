@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
 """Seconds for which requests and runs may continue after the stop signal."""
 SEAL_SECONDS = 5.0
+GC_THRESHOLD = 10_000
+"""New objects between two collections. With Python's 700, each would visit all calls in progress every few calls."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -84,6 +86,7 @@ async def serve(
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             await asyncio.sleep(0)  # The worker and the deliveries begin, and import their libraries.
             announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
+            gc.set_threshold(GC_THRESHOLD)
             gc.freeze()  # Imported objects stay: a full collection over them would stop everything for 0.2 s.
             sealing = asyncio.create_task(repeat(sealer.seal, SEAL_SECONDS))
             try:

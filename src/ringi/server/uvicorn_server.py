@@ -21,7 +21,9 @@ def uvicorn_config(app: App, settings: ServerSettings, **more: Any) -> uvicorn.C
     """Return the uvicorn configuration for the app."""
     # uvicorn would replace the peer by any address in the headers, and a trusted proxy is known by its own address.
     proxied = settings.proxy is None
-    return uvicorn.Config(app, http=protocol_for(settings), ws="none", lifespan="off", proxy_headers=proxied, **more)
+    # No level of ours shows the access log, but its lines would be composed.
+    parts: dict[str, Any] = {"http": protocol_for(settings), "ws": "none", "lifespan": "off", "access_log": False}
+    return uvicorn.Config(app, proxy_headers=proxied, **parts, **more)
 
 
 class UvicornServer(uvicorn.Server):
