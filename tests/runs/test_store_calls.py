@@ -22,7 +22,7 @@ ASK = {**RUN, "SqliteStore.put": 2, "get Thread": 1}
 """The new thread and its question."""
 ANSWER = {**RUN, "SqliteStore.put": 2, "get Request": 1, "get Thread": 1, "find Request": 1}
 """The answer and its acknowledgment."""
-BESIDE = ("FencedSqliteSaver", "SqliteStream.append", "SqliteJobs._execute")
+BESIDE = ("FencedSqliteSaver", "SqliteStream.append", "SqliteJobs._execute", "SqliteJobs._finish")
 """Checkpoints, output before them and at intervals, and the end of the job, which follows the end of the run."""
 
 
