@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -164,7 +165,8 @@ def checked(items: Sequence[StreamItem]) -> dict[str, str]:
     is_open, started, ended = None, set[str](), set[str]()
     for item in items:
         event = item.event
-        AGUI.validate_python(event)
+        # Exactly what AG-UI's own model writes, the order of the fields included.
+        assert json.dumps(AGUI.validate_python(event).model_dump(mode="json", by_alias=True)) == json.dumps(event)
         match event["type"]:
             case "RUN_STARTED":
                 assert is_open is None

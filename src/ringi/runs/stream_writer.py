@@ -15,7 +15,6 @@ from typing import Any
 
 from ag_ui.core import (
     BaseEvent,
-    CustomEvent,
     Interrupt,
     RunAgentInput,
     RunErrorEvent,
@@ -25,13 +24,6 @@ from ag_ui.core import (
     RunFinishedSuccessOutcome,
     RunStartedEvent,
     StateSnapshotEvent,
-    TextMessageContentEvent,
-    TextMessageEndEvent,
-    TextMessageStartEvent,
-    ToolCallArgsEvent,
-    ToolCallEndEvent,
-    ToolCallResultEvent,
-    ToolCallStartEvent,
     UserMessage,
 )
 
@@ -159,18 +151,18 @@ class Emitter:
         """Add a custom event of the agent, once per place in the run."""
         # A custom event of the agent must not hide messages.
         name = "custom" if name == SUPERSEDED else name
-        self._once(f"custom:{origin}", CustomEvent(name=name, value=value))
+        self._once(f"custom:{origin}", {"type": "CUSTOM", "name": name, "value": value})
 
     def tool_call(self, call_id: str, name: str, args: str) -> None:
         """Add a complete tool call."""
-        self._once(f"call:{call_id}", ToolCallStartEvent(tool_call_id=call_id, tool_call_name=name))
-        self._once(f"args:{call_id}", ToolCallArgsEvent(tool_call_id=call_id, delta=args))
-        self._once(f"called:{call_id}", ToolCallEndEvent(tool_call_id=call_id))
+        self._once(f"call:{call_id}", {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name})
+        self._once(f"args:{call_id}", {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": args})
+        self._once(f"called:{call_id}", {"type": "TOOL_CALL_END", "toolCallId": call_id})
 
     def tool_result(self, call_id: str, content: str) -> None:
         """Add the result of a tool."""
-        event = ToolCallResultEvent(message_id=f"result-{call_id}", tool_call_id=call_id, content=content)
-        self._once(f"result:{call_id}", event)
+        place = {"messageId": f"result-{call_id}", "toolCallId": call_id}
+        self._once(f"result:{call_id}", {"type": "TOOL_CALL_RESULT", **place, "content": content})
 
     def pause(self, values: dict[str, Any], interrupts: list[Interrupt]) -> None:
         """Close the stretch at a pause for people; interrupts shown by an earlier pause are marked."""
@@ -190,7 +182,7 @@ class Emitter:
         """Close the stretch with an error; open one first if needed, so that clients receive the error."""
         self._open()
         self._cut_messages()
-        self._add(RunErrorEvent(message=message, code=code))
+        self._add_model(RunErrorEvent(message=message, code=code))
 
     def stop(self) -> None:
         """Discard output that is not stored yet: the next worker repeats it."""
@@ -231,7 +223,7 @@ class Emitter:
             if self._user_messages and not n
             else None
         )
-        self._add(RunStartedEvent(**ids, protocol_version="1.0", input=input))
+        self._add_model(RunStartedEvent(**ids, protocol_version="1.0", input=input))
 
     def _close(self, values: dict[str, Any] | None, outcome: Any) -> None:
         if self._state.stretch:
@@ -241,12 +233,12 @@ class Emitter:
                 # An ended step has ended its messages: open ones belong to a worker that died.
                 for message_id in sorted(self._state.open):
                     self._discard_message(message_id)
-                self._add(StateSnapshotEvent(snapshot=values))
-            self._add(RunFinishedEvent(thread_id=self._key.id, run_id=self._state.stretch, outcome=outcome))
+                self._add_model(StateSnapshotEvent(snapshot=values))
+            self._add_model(RunFinishedEvent(thread_id=self._key.id, run_id=self._state.stretch, outcome=outcome))
 
     def _cut_messages(self) -> None:
         for message_id in sorted(self._state.open):
-            self._add(TextMessageEndEvent(message_id=message_id), f"{CUT}{message_id}")
+            self._add({"type": "TEXT_MESSAGE_END", "messageId": message_id}, f"{CUT}{message_id}")
 
     def _discard_message(self, message_id: str) -> None:
         if message_id in self._state.open:
@@ -255,11 +247,11 @@ class Emitter:
             self._end_message(message_id)
 
     def _supersede(self, message_id: str) -> None:
-        self._add(CustomEvent(name=SUPERSEDED, value={"messageId": message_id}))
+        self._add({"type": "CUSTOM", "name": SUPERSEDED, "value": {"messageId": message_id}})
 
     def _end_message(self, message_id: str) -> None:
         if message_id in self._state.open:
-            self._add(TextMessageEndEvent(message_id=message_id))
+            self._add({"type": "TEXT_MESSAGE_END", "messageId": message_id})
 
     def _unused_id(self, message_id: str, is_this: Callable[[str], bool]) -> str:
         # A nondeterministic model produces different text the second time: that is another message.
@@ -274,24 +266,28 @@ class Emitter:
         if not delta:
             return
         if message_id not in self._state.open:
-            self._add(TextMessageStartEvent(message_id=message_id, role="assistant"))
+            self._add({"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": "assistant"})
         last = self._pending[-1].event if self._pending else {}
         if last.get("type") == "TEXT_MESSAGE_CONTENT" and last["messageId"] == message_id:
             last["delta"] += delta
             self._state.texts[message_id] += delta
         else:
-            self._add(TextMessageContentEvent(message_id=message_id, delta=delta))
+            self._add({"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": delta})
         self._pending_characters += len(delta)
         if self._pending_characters > FLUSH_CHARACTERS:
             self._flush_soon()
 
-    def _once(self, origin: str, event: BaseEvent) -> None:
+    def _once(self, origin: str, event: dict[str, Any]) -> None:
         if origin not in self._state.origins:
             self._add(event, origin)
 
-    def _add(self, event: BaseEvent, origin: str | None = None) -> None:
-        event.timestamp = int(self._clock().timestamp() * 1000)
-        item = StreamItem(event.model_dump(mode="json", by_alias=True), origin)
+    def _add_model(self, event: BaseEvent) -> None:
+        self._add(event.model_dump(mode="json", by_alias=True))
+
+    def _add(self, event: dict[str, Any], origin: str | None = None) -> None:
+        # A dict from the start: a model of each event would take most of the time of a token.
+        timestamp = int(self._clock().timestamp() * 1000)
+        item = StreamItem({"type": event["type"], "timestamp": timestamp, **event}, origin)
         self._state.add(item)
         self._pending.append(item)
         if not self._flush_timer:
