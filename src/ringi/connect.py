@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import datetime
 from functools import partial
@@ -28,7 +28,7 @@ from ringi.contracts.backend import AgentStores
 from ringi.contracts.backend import Backend as Backend
 from ringi.contracts.notifier import EXPIRY, Notifier, Wakeup
 from ringi.contracts.store import Store
-from ringi.contracts.stream import Stream
+from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.thread import Savers, Thread
 from ringi.errors import RingiError, SettingError
@@ -47,7 +47,7 @@ NOTIFY = get_args(Notify)
 class PollingNotifier(MemoryNotifier):
     """Sends no notifications: listeners wake only by reading the store again."""
 
-    async def publish(self, topic: str) -> None:
+    async def publish(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
         """Do nothing."""
 
 

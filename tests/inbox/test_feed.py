@@ -17,6 +17,7 @@ from ringi.backends.sqlite.store import SqliteStore
 from ringi.connect import PollingNotifier
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import R
+from ringi.contracts.stream import StreamItem
 from ringi.domain.record import START, Event, Key, Position
 from ringi.errors import UnavailableError
 from ringi.inbox.feed import MAX_WRITTEN, Feed
@@ -77,7 +78,7 @@ class BrokenStore(MemoryStore):
 class BrokenNotifier(MemoryNotifier):
     """Has lost its server."""
 
-    async def publish(self, topic: str) -> None:
+    async def publish(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
         raise ConnectionError(topic)
 
 

@@ -193,15 +193,19 @@ async def until_status(world: World, status: str) -> None:
     await until(holds)
 
 
-async def test_all_readers_of_a_busy_thread_read_the_same(live: World) -> None:
+@pytest.mark.parametrize("is_here", [True, False, None], ids=["this process", "another one", "both"])
+async def test_all_readers_of_a_busy_thread_read_the_same(live: World, is_here: bool | None) -> None:
     await live.client().post("/v1/threads/t1/runs", json={"agent": "two_questions"})
     await until_status(live, "interrupted")
     key, total = Key("default", "t1"), 400
 
     async def append() -> None:
         for n in range(total):
-            await live.backend.stream.append(key, [StreamItem({"type": "CUSTOM", "n": n})], fence=99)
-            await live.backend.notifier.publish(stream_topic(key))
+            item = StreamItem({"type": "CUSTOM", "n": n})
+            number = await live.backend.stream.append(key, [item], fence=99)
+            is_known = n % 3 > 0 if is_here is None else is_here
+            items = [item._replace(number=number)] if is_known else []
+            await live.backend.notifier.publish(stream_topic(key), items)
 
     async def numbers() -> list[int]:
         async with listening(live.client(), "/v1/threads/t1/stream") as listener:
@@ -214,6 +218,31 @@ async def test_all_readers_of_a_busy_thread_read_the_same(live: World) -> None:
     read = await asyncio.gather(*(numbers() for _ in range(10)))
     await appending
     assert all(each == list(range(1, len(each) + 1)) for each in read)
+
+
+async def test_output_of_this_process_is_sent_without_reading_the_store(
+    live: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await live.client().post("/v1/threads/t1/runs", json={"agent": "two_questions"})
+    await until_status(live, "interrupted")
+    key, stream = Key("default", "t1"), live.backend.stream
+    async with listening(live.client(), "/v1/threads/t1/stream") as listener:
+        while (await listener.next()).data.get("outcome", {}).get("type") != "interrupt":
+            pass
+        reads: list[Key] = []
+
+        async def read(key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
+            reads.append(key)
+            return await real(key, after, limit)
+
+        real = stream.read
+        monkeypatch.setattr(stream, "read", read)
+        item = StreamItem({"type": "CUSTOM", "n": 1})
+        for _ in range(20):
+            number = await stream.append(key, [item], fence=99)
+            await live.backend.notifier.publish(stream_topic(key), [item._replace(number=number)])
+            assert int((await listener.next()).id) == number
+    assert len(reads) <= 2, "one when it begins to follow, and one by the clock"
 
 
 async def test_a_stream_is_never_kept_or_delayed_by_what_lies_between(live: World) -> None:

@@ -13,6 +13,7 @@ from typing import Self
 
 from ringi.base.clock import delay_after
 from ringi.contracts.notifier import Notifier
+from ringi.contracts.stream import StreamItem
 from ringi.errors import RingiError
 
 log = logging.getLogger(__name__)
@@ -62,9 +63,9 @@ class BroadcastNotifier(Notifier):
         await self._end()
         await self._send_batches()
 
-    async def publish(self, topic: str) -> None:
+    async def publish(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
         """Notify the local listeners now, and remote ones as soon as possible; return without waiting for them."""
-        self.wake(topic)
+        self.wake(topic, items)
         self._topics[topic] = None
         self._has_topics.set()
 

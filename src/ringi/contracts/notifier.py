@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Self
+
+from ringi.contracts.stream import StreamItem
 
 EVENTS, JOBS, EXPIRY, REVOCATIONS, STRANDED = "events", "jobs", "expiry", "revoked", "stranded"
 """The topics of new events, due jobs, overdue requests, revoked tokens, and runs that should continue."""
@@ -20,8 +23,12 @@ class Wakeup:
         self._is_set = False
         self._waiter: asyncio.Future[None] | None = None
 
-    def set(self) -> None:
-        """Wake the waiter, or else the next one."""
+    def set(self, items: Sequence[StreamItem] = ()) -> None:
+        """Wake the waiter, or else the next one.
+
+        Args:
+            items: The items that the topic's stream has gained, if known; a listener that uses them need not wake.
+        """
         self._is_set = True
         self._release()
 
@@ -61,12 +68,13 @@ class Subscription:
     Args:
         listeners: The listeners by topic; the block adds its own, and removes it at its end.
         topic: The topic.
+        wakeup: The listener.
     """
 
     __slots__ = ("_listeners", "_topic", "_wakeup")
 
-    def __init__(self, listeners: dict[str, set[Wakeup]], topic: str) -> None:
-        self._listeners, self._topic, self._wakeup = listeners, topic, Wakeup()
+    def __init__(self, listeners: dict[str, set[Wakeup]], topic: str, wakeup: Wakeup | None = None) -> None:
+        self._listeners, self._topic, self._wakeup = listeners, topic, wakeup or Wakeup()
 
     async def __aenter__(self) -> Wakeup:
         self._listeners[self._topic].add(self._wakeup)
@@ -98,29 +106,32 @@ class Notifier(ABC):
         self._listeners: dict[str, set[Wakeup]] = defaultdict(set)
 
     @abstractmethod
-    async def publish(self, topic: str) -> None:
+    async def publish(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
         """Notify all processes. A notification may be lost; a topic without listeners is no error.
 
         Args:
             topic: The topic that changed.
+            items: The stored items that the topic's stream has gained. Only listeners in this process receive them.
         """
 
-    def subscribe(self, topic: str) -> Subscription:
+    def subscribe(self, topic: str, wakeup: Wakeup | None = None) -> Subscription:
         """Return an `async with` block that yields the topic's `Wakeup`.
 
         Args:
             topic: The topic to listen to.
+            wakeup: The listener; by default a new one.
         """
-        return Subscription(self._listeners, topic)
+        return Subscription(self._listeners, topic, wakeup)
 
-    def wake(self, topic: str) -> None:
+    def wake(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
         """Wake the listeners of a topic in this process.
 
         Args:
             topic: The topic that changed.
+            items: The items that the topic's stream has gained, if known.
         """
         for wakeup in self._listeners.get(topic, ()):
-            wakeup.set()
+            wakeup.set(items)
 
     def wake_all(self, except_prefixes: tuple[str, ...] = ()) -> None:
         """Wake the listeners in this process if the changed topic is unknown.

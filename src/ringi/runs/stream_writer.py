@@ -207,8 +207,9 @@ class Emitter:
     async def append(self, items: Sequence[StreamItem]) -> None:
         """Store events that `store` has passed on."""
         if items:
-            await self._stream.append(self._key, items, fence=self._fence)
-            await self._notifier.publish(stream_topic(self._key))
+            last = await self._stream.append(self._key, items, fence=self._fence)
+            numbered = [item._replace(number=n) for n, item in enumerate(items, last - len(items) + 1)]
+            await self._notifier.publish(stream_topic(self._key), numbered)
 
     def _open(self) -> None:
         if self._state.stretch is not None:

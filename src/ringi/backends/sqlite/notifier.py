@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Self
 
 from ringi.backends.sqlite.database import Database
 from ringi.contracts.notifier import EXPIRY, STRANDED, Notifier
+from ringi.contracts.stream import StreamItem
 from ringi.errors import UnavailableError
 
 log = logging.getLogger(__name__)
@@ -29,8 +31,8 @@ class SqliteNotifier(Notifier):
         super().__init__(recheck_after)
         self._database = database
 
-    async def publish(self, topic: str) -> None:
-        self.wake(topic)
+    async def publish(self, topic: str, items: Sequence[StreamItem] = ()) -> None:
+        self.wake(topic, items)
 
     async def __aenter__(self) -> Self:
         self._watch = asyncio.create_task(self._watch_file(await self._database.data_version()))

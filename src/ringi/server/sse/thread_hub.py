@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ringi.base.log_limit import limited
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.notifier import Notifier, Wakeup
 from ringi.contracts.store import Store
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key, parsed_number
@@ -119,10 +119,14 @@ class ThreadHub:
         return reader
 
 
-class ThreadReader:
-    """Reads one thread's output as it arrives, once for all followers."""
+class ThreadReader(Wakeup):
+    """Passes on one thread's output as it arrives, once for all followers.
+
+    Output of this process arrives with its notification, and is not read from the store.
+    """
 
     def __init__(self, stream: Stream, notifier: Notifier, store: Store, key: Key, at: int) -> None:
+        super().__init__()
         self._stream, self._notifier, self._store, self._key, self._at = stream, notifier, store, key, at
         self._subscribers: dict[Connection, int] = {}
         self.task = asyncio.create_task(self._run())
@@ -143,11 +147,18 @@ class ThreadReader:
         """Stop reading."""
         self.task.cancel()
 
+    def set(self, items: Sequence[StreamItem] = ()) -> None:
+        """Deliver items that continue the output; read the store if there are none, or if they ask people."""
+        if items and items[0].number == self._at + 1 and not any(open_interrupts(item.event) for item in items):
+            self._deliver(ThreadOutput(items, {}))
+        else:
+            super().set()
+
     async def _run(self) -> None:
-        async with self._notifier.subscribe(stream_topic(self._key)) as wakeup:
+        async with self._notifier.subscribe(stream_topic(self._key), self):
             while True:
                 if not await self._read():
-                    await wakeup.wait(self._notifier.recheck_after)
+                    await self.wait(self._notifier.recheck_after)
 
     async def _read(self) -> bool:
         try:
@@ -164,7 +175,7 @@ class ThreadReader:
         return len(items) == PAGE
 
     def _deliver(self, output: ThreadOutput) -> None:
-        before, self._at = self._at, output.items[-1].number
+        before, self._at = self._at, max(self._at, output.items[-1].number)
         for connection, position in self._subscribers.items():
             if position < self._at:
                 connection.push(output.chunk(connection.caller, max(position, before)))

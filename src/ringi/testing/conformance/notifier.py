@@ -4,13 +4,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from ringi.contracts.notifier import Notifier, Wakeup
+from ringi.contracts.stream import StreamItem
 
 LIMIT = 5.0
 """Seconds after which a published hint counts as lost."""
+
+
+class ItemWakeup(Wakeup):
+    """Uses items instead of waking."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.items: list[StreamItem] = []
+
+    def set(self, items: Sequence[StreamItem] = ()) -> None:
+        """Keep the items; wake if there are none."""
+        self.items += items
+        if not items:
+            super().set()
 
 
 async def silent(wakeup: Wakeup) -> bool:
@@ -85,6 +101,19 @@ class NotifierConformance:
             assert await witness.wait(LIMIT)
 
         assert await silent(left)
+
+    async def test_items_reach_the_listeners_of_the_same_process(self, notifier: Notifier) -> None:
+        item = StreamItem({"n": 1}, number=1)
+        async with (
+            notifier.subscribe("topic", ItemWakeup()) as listener,
+            notifier.subscribe("topic") as witness,
+        ):
+            await notifier.publish("topic", [item])
+            assert await witness.wait(LIMIT)
+
+        assert isinstance(listener, ItemWakeup)
+        assert listener.items == [item]
+        assert await silent(listener)
 
     async def test_publishing_to_nobody_is_no_error(self, notifier: Notifier) -> None:
         await notifier.publish("nobody")
