@@ -1,13 +1,14 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
 import { aRequest, completedRequest } from "../testing/fake-server";
+import { known, type Known } from "../testing/known";
 import { matchesFilters, isBefore, listPath, withRequest, withoutRequest, type Filters, type Pages } from "./lists";
 import { dropRequest, cacheRequest, reapplyFeedUpdates } from "./requests";
 import type { Request } from "./types";
 
-const at = (number: number, changes: Partial<Request> = {}) =>
+const at = (number: number, changes: Known<Request> = {}) =>
   aRequest({ id: `r${number}`, created_at: `2026-01-02T10:00:${String(number).padStart(2, "0")}Z`, ...changes });
-const page = (numbers: number[], next: string | null = null) => ({ items: numbers.map((number) => at(number)), next, asOf: 0 });
+const page = (numbers: number[], next: string | null = null) => known<Pages["pages"][number]>({ items: numbers.map((number) => at(number)), next, asOf: 0 });
 const pages = (...all: Pages["pages"]): Pages => ({ pages: all, pageParams: all.map(() => null) });
 const ids = (found: Pages | undefined) => found?.pages.map(({ items }) => items.map(({ id }) => id));
 

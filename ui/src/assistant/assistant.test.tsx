@@ -5,11 +5,12 @@ import { cacheRequest } from "../api/requests";
 import ChatPage from "../chat/chat-page";
 import { aPlan, anAction, anApproval, anItem, FakeAssistant } from "../testing/fake-assistant";
 import { aRequest, completedRequest, show } from "../testing/fake-server";
-import type { Reason } from "./types";
+import { known } from "../testing/known";
+import type { Change, Reason, Run } from "./types";
 
 beforeEach(() => window.history.replaceState(null, "", "/chat/t1"));
 
-const missing = (key: string, text: string): Reason => ({ code: "MISSING_INFO", key, text, fix: { kind: "ask", ref: key, label: "Answer" } });
+const missing = (key: string, text: string) => known<Reason>({ code: "MISSING_INFO", key, text, fix: { kind: "ask", ref: key, label: "Answer" } });
 
 const action = async (id: string) => {
   await screen.findAllByTestId("action");
@@ -107,7 +108,7 @@ test("two clicks at once press once", async () => {
 test("where the way on is not possible itself, its own way on is offered", async () => {
   const { server } = opened((one) => {
     const plan = anAction({ enabled: false, reasons: [missing("goal", "waiting for: goal")] });
-    const reason: Reason = { code: "NO_PLAN", key: "plan", text: "there is no plan yet", fix: { kind: "run_action", ref: "plan", label: "Make a plan" } };
+    const reason = known<Reason>({ code: "NO_PLAN", key: "plan", text: "there is no plan yet", fix: { kind: "run_action", ref: "plan", label: "Make a plan" } });
     one.actions = [plan, anAction({ id: "apply", type: "apply", label: "Carry it out", enabled: false, reasons: [reason] })];
   });
   const apply = await action("apply");
@@ -131,7 +132,7 @@ test("a plan shows what each step calls before what the agent says of it, and th
   const plan = aPlan({ steps, plan: { text: "All is **safe**", weeks: 2 } });
   const request = anApproval(plan);
   const { client } = opened((one) => {
-    one.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    one.plans = [aPlan({ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } })];
     one.requests.set(request.id, request);
   });
   const content = await screen.findByTestId("plan-content");
@@ -142,7 +143,7 @@ test("a plan shows what each step calls before what the agent says of it, and th
   expect(within(content).getByTestId("plan-step").compareDocumentPosition(planText) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
   const facts = await screen.findByTestId("facts");
   expect(facts.closest("details")).not.toBeNull();
-  cacheRequest(client, { ...request, version: request.version + 1, digest: "sha256:other", action: { ...request.action, name: "executeWorkflow", args: { ...request.action?.args, notify: "all" } } });
+  cacheRequest(client, aRequest({ ...request, version: request.version + 1, digest: "sha256:other", action: { ...request.action, name: "executeWorkflow", args: { ...request.action?.args, notify: "all" } } }));
   await waitFor(() => expect(screen.getByTestId("facts").closest("details")).toBeNull());
 });
 
@@ -184,7 +185,7 @@ test("a plan is read, compared with the version before and approved where it sta
   });
   const request = anApproval(plan);
   const { server } = opened((one) => {
-    one.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    one.plans = [aPlan({ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } })];
     one.requests.set(request.id, request);
   });
   const card = await screen.findByTestId("plan-card");
@@ -211,7 +212,7 @@ test("pressing what a plan's request asks for leads to the request, and approves
   const plan = aPlan({});
   const request = anApproval(plan);
   const { server } = opened((one) => {
-    one.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    one.plans = [aPlan({ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } })];
     one.actions = [anAction({}), anAction({ id: "apply", type: "apply", label: "Carry it out", workflowName: "executeWorkflow" })];
     one.requests.set(request.id, request);
   });
@@ -241,7 +242,7 @@ test("to edit an obsolete plan asks for approval once more, with the editor open
     const plan = aPlan({ version: 2 });
     const request = anApproval(plan);
     server.requests.set(request.id, request);
-    server.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    server.plans = [aPlan({ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } })];
     return undefined;
   };
   await userEvent.click(await screen.findByTestId("edit-plan"));
@@ -263,7 +264,7 @@ test("steps show how far they have come, and of a plan that is over nothing stay
   server.move();
   await waitFor(() => expect(states()).toEqual(["done", "now"]));
   server.plans = [];
-  server.runs = [{ workflow: "executeWorkflow", status: "completed", at: "2026-01-02T10:05:00Z", error: null }];
+  server.runs = [known<Run>({ workflow: "executeWorkflow", status: "completed", at: "2026-01-02T10:05:00Z", error: null })];
   server.move();
   await waitFor(() => expect(screen.queryByTestId("plan-card")).toBeNull());
 });
@@ -317,7 +318,7 @@ test("a version that was kept over a change still says what had changed, and its
   const plan = aPlan({ pinned: [{ key: "goal", title: "Business goal" }], status: "obsolete", changed: [{ key: "budget", title: "Budget" }] });
   const request = anApproval(plan);
   const { server } = opened((one) => {
-    one.plans = [{ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } }];
+    one.plans = [aPlan({ ...plan, request: { id: request.id, digest: request.digest, status: "pending" } })];
     one.requests.set(request.id, request);
   });
   expect((await screen.findByTestId("plan-pinned")).textContent).toContain("Business goal");
@@ -356,8 +357,8 @@ test("the inspector shows each info with its source, and why it is so", async ()
       anItem({ key: "prefs", title: "Preferences", status: "pending", value: null, source: null, observedAt: null }),
     ];
     one.changes = [
-      { number: 2, at: "2026-01-02T10:00:00Z", op: "correct", key: "goal", title: "Business goal", source: { kind: "user", actor: "ann", ref: null, quote: null }, before: "10 %", after: "20 % more" },
-      { number: 1, at: "2026-01-02T09:00:00Z", op: "observed", key: "projects", title: "Projects", source: { kind: "handler", actor: "fetch_projects", ref: null, quote: null }, before: null, after: "Site" },
+      known<Change>({ number: 2, at: "2026-01-02T10:00:00Z", op: "correct", key: "goal", title: "Business goal", source: { kind: "user", actor: "ann", ref: null, quote: null }, before: "10 %", after: "20 % more" }),
+      known<Change>({ number: 1, at: "2026-01-02T09:00:00Z", op: "observed", key: "projects", title: "Projects", source: { kind: "handler", actor: "fetch_projects", ref: null, quote: null }, before: null, after: "Site" }),
     ];
   });
   await action("plan");

@@ -1,18 +1,19 @@
 import { expect, test } from "vitest";
-import type { Request, Session } from "../api/types";
+import type { BulkOutcome, Request, Session } from "../api/types";
 import { en } from "../strings/en";
 import { aRequest, completedRequest } from "../testing/fake-server";
+import { known, type Known } from "../testing/known";
 import { toBulkStatus, toBulkItem, toBatches, bulkRefusal } from "./bulk";
 import { idsBetween, extend, toggle } from "./selection";
 
-const ann = { name: "ann", role: "person", tenant: "default", groups: ["sales"] } satisfies Session;
-const form = (required: boolean): Partial<Request> => ({
+const ann = known<Session>({ name: "ann", role: "person", tenant: "default", groups: ["sales"] });
+const form = (required: boolean): Known<Request> => ({
   kind: "form", form: { fields: [{ name: "note", type: "text", required, default: "ok" }] },
 });
 const soon = new Date(Date.now() + 60_000).toISOString();
 const past = new Date(Date.now() - 60_000).toISOString();
 
-test.each<[string, Partial<Request>, string | null]>([
+test.each<[string, Known<Request>, string | null]>([
   ["a routine approval may be one of many", {}, null],
   ["one with a form that needs nothing too", form(false), null],
   ["a required field needs an answer of its own", form(true), en.bulkRefusals.form],
@@ -50,14 +51,14 @@ test("what is sent is cut by number and by size", () => {
 });
 
 test("each refusal is said in words", () => {
-  const problem = (code: string, more = {}) => ({ id: "r1", status: 409, problem: { code, detail: "it is so", ...more } as never });
+  const problem = (code: string, more = {}) => known<BulkOutcome>({ id: "r1", status: 409, problem: { code, detail: "it is so", ...more } });
   const winner = { decision: "reject", responder: "bob", at: "2026-01-02T10:00:00Z" };
   const why = (code: string, more = {}) => toBulkStatus(aRequest({}), problem(code, more), en).why;
   expect(why("final", { winner })).toContain("rejected by bob");
   expect(why("final")).toBe(`${en.texts.problems.final} (it is so)`);
   expect(why("digest_mismatch")).toBe(en.bulk.changed);
   expect(why("invalid", { errors: [{ field: "note", message: "too short" }] })).toBe("note: too short");
-  expect(toBulkStatus(aRequest({}), { id: "r1", status: 200 }, en)).toEqual({ state: "decided" });
+  expect(toBulkStatus(aRequest({}), known<BulkOutcome>({ id: "r1", status: 200 }), en)).toEqual({ state: "decided" });
 });
 
 const row = (id: string, can = true) => ({ id, can });

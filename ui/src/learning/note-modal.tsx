@@ -10,7 +10,7 @@ import type { Reference } from "./types";
 import { labelOf, useLearningStrings } from "./strings";
 
 /** The current version of a note in a dialog; a missing note is named. */
-export default function NoteModal({ note, onClose }: { note: Reference; onClose: () => void }) {
+export default function NoteModal({ note, onClose }: { note: Pick<Reference, "source" | "noteId">; onClose: () => void }) {
   const strings = useLearningStrings();
   const { source, noteId } = note;
   const { data, error, refetch } = useNote(note);

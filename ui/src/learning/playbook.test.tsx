@@ -2,32 +2,33 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { serve, show, type Reply } from "../testing/fake-server";
+import { known, type Known } from "../testing/known";
 import { PlaybookView } from "./playbook";
 import type { Bullet, Entry, Playbook } from "./types";
 
 const at = "2026-01-02T10:00:00Z";
 
-function aBullet(changes: Partial<Bullet>): Bullet {
-  return {
+function aBullet(changes: Known<Bullet>): Bullet {
+  return known<Bullet>({
     id: "b-00001", section: "strategies", text: "Clamp the cheeks first.", isActive: true, mergedInto: null, helpful: 2, harmful: 0, used: 3, created: 2,
     changed: 2, type: "new_strategy", hash: "h1", ...changes,
-  };
+  });
 }
 
-function anEntry(changes: Partial<Entry>): Entry {
-  return {
+function anEntry(changes: Known<Entry>): Entry {
+  return known<Entry>({
     version: 2, at, op: "add", by: "thread:learn-1", approvedBy: "ann", rejectedBy: null, requestId: "r1", threadId: "learn-1", runId: "run-1", reason: null,
     undoes: null, changes: [{ bullet: "b-00001", before: null, after: { section: "strategies", text: "Clamp the cheeks first.", isActive: true, mergedInto: null } }],
     tags: [], evidence: [], text: null, refused: null, bullets: [], ...changes,
-  };
+  });
 }
 
-const playbook: Playbook = {
+const playbook = known<Playbook>({
   id: "engrammer", agent: "engrammer", version: 4, head: 4, tokens: 400, budget: 8000, text: "",
   bullets: [aBullet({}), aBullet({ id: "b-00002", section: "mistakes", text: "Glue ends.", hash: "h2", harmful: 1 }), aBullet({ id: "b-00003", isActive: false })],
   rejected: [{ text: "Never clamp.", at, op: "add", requestId: "r9", reason: "wrong", bullet: null }],
   measures: { proposed: 5, approved: 2, edited: 1, rejected: 1, reverted: 0, precision: 0.75 },
-};
+});
 
 function open(onChange: Reply = [200, anEntry({ version: 5 })]) {
   const sent = serve((path, { method }) => {

@@ -8,7 +8,7 @@ import { labelOf, useLearningStrings } from "./strings";
 const NoteModal = lazyWithRetry(() => import("./note-modal"));
 
 interface NoteRefProps {
-  note: Reference;
+  note: Pick<Reference, "source" | "noteId">;
   /** The text of the button; by default the source and id of the note. */
   label?: string;
 }

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import type { Trouble } from "../api/operations";
+import { known, type Known } from "../testing/known";
 import { canRetry, idOf, rowsOf, type Outcome, type Outcomes } from "./outcomes";
 
-const trouble = (changes: Partial<Trouble> = {}): Trouble => ({
+const trouble = (changes: Known<Trouble> = {}) => known<Trouble>({
   kind: "thread", thread_id: "t", run_id: "r", request_id: null, agent: "a", title: null, status: "error",
   since: "2026-01-02T10:00:00Z", why: "no", can_retry: true, ...changes,
 });

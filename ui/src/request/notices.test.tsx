@@ -20,7 +20,7 @@ function open(request: Request) {
   show(<RequestDetail id={request.id} />, client);
 }
 
-const gone = { ...completedRequest(question, "erased:person"), title: "erased", erased: { at, by: "root", rule: "request" } } as const;
+const gone = aRequest({ ...completedRequest(question, "erased:person"), title: "erased", erased: { at, by: "root", rule: "request" } });
 
 test("an erased request says who erased it and how it had ended, in place of what was asked", async () => {
   open(gone);
@@ -31,7 +31,7 @@ test("an erased request says who erased it and how it had ended, in place of wha
 });
 
 test("where one person's part was erased the question stays", async () => {
-  open({ ...completedRequest(question, "erased:person"), erased: { at, by: "root", rule: "person" } });
+  open(aRequest({ ...completedRequest(question, "erased:person"), erased: { at, by: "root", rule: "person" } }));
   expect((await screen.findByTestId("erased")).textContent).toContain("One person's name and answer");
   expect(screen.getByRole("heading", { level: 2 }).textContent).toBe(question.title);
 });

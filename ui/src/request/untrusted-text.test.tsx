@@ -31,7 +31,7 @@ function edited(): Request {
   const request = aLearning();
   const args = { ...request.action?.args, text: learned, section: "mistakes" };
   const response = { decision: "edit", responder: "ann", channel: "page", at: "2026-01-02T11:00:00Z", args } as const;
-  return { ...request, status: "completed", response };
+  return aRequest({ ...request, status: "completed", response });
 }
 
 test("a proposal that a person edited shows what was learned, and what had been proposed beside it", async () => {

@@ -3,9 +3,10 @@ import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
 import type { Session } from "../api/types";
 import { serve, show, type RecordedWrite } from "../testing/fake-server";
+import { known } from "../testing/known";
 import Menu from "./menu";
 
-const session: Session = { name: "ann", role: "person", tenant: "default", groups: [] };
+const session = known<Session>({ name: "ann", role: "person", tenant: "default", groups: [] });
 const nothing = () => undefined;
 
 let sent: RecordedWrite[];

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ProblemError, type FieldFault } from "../api/call";
 import { explain } from "../widgets/problem";
+import type { FieldProblem, Wording } from "../api/schema";
+import { known } from "../testing/known";
 import type { Strings } from ".";
 import { fieldText, problemText, reasonText, translated } from "./catalogue";
 import { en } from "./en";
@@ -53,12 +55,12 @@ test("the server's detail is shown in English only", () => {
   expect(explain(problem, en)).toContain("version 3 came later");
   expect(explain(problem, ja)).toBe(ja.texts.problems.conflict);
   expect(explain(new TypeError("Failed to fetch"), zh)).toBe(zh.texts.problems.failed);
-  const invalid = new ProblemError(422, { code: "invalid", errors: [{ field: "name", message: "is missing", code: "required", params: {} }] });
+  const invalid = new ProblemError(422, { code: "invalid", errors: [known<FieldProblem>({ field: "name", message: "is missing", code: "required", params: {} })] });
   expect(explain(invalid, ja)).toBe("name: 入力してください。");
 });
 
 test("a text is translated only if its wording says exactly the same", () => {
-  const wording = { title: [{ code: "finished", params: { task: "俳句" } }] };
+  const wording = known<Wording>({ title: [{ code: "finished", params: { task: "俳句" } }] });
   expect(translated("Is this finished: 俳句", wording, "title", ja)).toBe("完了してよいですか：俳句");
   expect(translated("Delete everything?", wording, "title", ja)).toBe("Delete everything?");
   expect(translated("Is this finished: 俳句", wording, "description", ja)).toBe("Is this finished: 俳句");

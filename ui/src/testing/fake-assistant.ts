@@ -2,29 +2,30 @@ import type { Json, Request } from "../api/types";
 import type { AssistantAction, Change, Memory, MemoryItem, Plan, Run } from "../assistant/types";
 import { FakeChat } from "./fake-chat";
 import { aRequest } from "./fake-server";
+import { known, type Known } from "./known";
 
 const at = "2026-01-02T10:00:00Z";
 
-export function anItem(changes: Partial<MemoryItem>): MemoryItem {
-  return {
+export function anItem(changes: Known<MemoryItem>): MemoryItem {
+  return known<MemoryItem>({
     key: "goal", title: "Business goal", description: "", status: "collected", value: "20 % more", version: 1, observedAt: at, freshUntil: null,
     isFresh: true, how: "ask", scope: "thread", source: { kind: "user", actor: "ann", ref: null, quote: null }, error: null, ...changes,
-  };
+  });
 }
 
-export function aPlan(changes: Partial<Plan>): Plan {
-  return {
+export function aPlan(changes: Known<Plan>): Plan {
+  return known<Plan>({
     id: "p1", workflow: "planWorkflow", actionId: "plan", version: 1, status: "planned", plan: "**First** the site",
     steps: [{ id: "s1", title: "Design", action: "", args: {}, isDone: false }, { id: "s2", title: "Build", action: "", args: {}, isDone: false }],
     hash: "h", changed: [], feedback: [], versions: [], diff: { added: [], removed: [], changed: [] }, approval: null, threadId: null,
     request: null, error: null, updatedAt: at, pinned: [], ...changes,
-  };
+  });
 }
 
-export function anAction(changes: Partial<AssistantAction>): AssistantAction {
-  return {
+export function anAction(changes: Known<AssistantAction>): AssistantAction {
+  return known<AssistantAction>({
     description: "", requiredInfo: [], handler: null, immediate: false, id: "plan", type: "plan", label: "Make a plan", enabled: true, reasons: [], have: 1, need: 1, workflowName: "planWorkflow", ...changes,
-  };
+  });
 }
 
 const agent = { name: "chat", title: "", description: "", input_schema: { properties: { messages: {}, event: {} } } };
@@ -45,7 +46,7 @@ export class FakeAssistant extends FakeChat {
   changes: Change[] = [];
   /** The ids of the requests that the conversation asks. */
   asks: string[] = [];
-  runs: Run[] = [{ workflow: "planWorkflow", status: "completed", at, error: null }];
+  runs: Run[] = [known<Run>({ workflow: "planWorkflow", status: "completed", at, error: null })];
   /** Returns the reply to an action. */
   onAction: (verb: string) => [status: number, body: unknown] | undefined = () => undefined;
 
@@ -82,16 +83,16 @@ export class FakeAssistant extends FakeChat {
 
   private askOf(id: string): Memory["asks"][number] {
     const request = this.requests.get(id);
-    return {
+    return known<Memory["asks"][number]>({
       key: "goal", title: "Business goal", threadId: request?.thread_id ?? "",
       request: request?.status === "pending" ? { id, digest: request.digest, status: "pending" } : null,
-    };
+    });
   }
 
   private get memory(): Memory {
-    return {
+    return known<Memory>({
       items: this.items, plans: this.plans,
       runs: this.runs, asks: this.asks.map((id) => this.askOf(id)),
-    };
+    });
   }
 }

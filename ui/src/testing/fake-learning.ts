@@ -1,33 +1,34 @@
 import type { JsonObject, Request } from "../api/types";
 import type { Conversation, Insight, Turn } from "../learning/types";
 import { aRequest } from "./fake-server";
+import { known, type Known } from "./known";
 
 const at = "2026-01-02T10:00:00Z";
 
-export function anInsight(changes: Partial<Insight>): Insight {
-  return {
+export function anInsight(changes: Known<Insight>): Insight {
+  return known<Insight>({
     id: "i1", type: "new_strategy", text: "Clamp the cheeks of a tenon before the shoulders.", section: "strategies", why: "The joint opened.",
     sourceBulletId: null, op: "add", sources: [], evidence: [], feedback: null, status: "pending", request: null, version: null, reason: null, ...changes,
-  };
+  });
 }
 
-export function aTurn(changes: Partial<Turn>): Turn {
-  return {
+export function aTurn(changes: Known<Turn>): Turn {
+  return known<Turn>({
     runId: "run-1", threadId: "learn-1", query: "How do I clamp a tenon?", response: "**First** the cheeks, see [b-00001].",
     references: [{ source: "woodworking_db", noteId: "joint-012" }], bullets: ["b-00001"], at, phase: "done",
     feedback: { source: "self", verdict: "unknown", text: "", by: null }, reflected: null, insights: [], suppressed: [], droppedQuotes: 0,
     usage: { answer: null, reflect: null }, parent: null, error: null, ...changes,
-  };
+  });
 }
 
-export function aConversation(changes: Partial<Conversation>): Conversation {
-  return { id: "learn-1", agent: "engrammer", status: "done", turns: [aTurn({})], pending: [], error: null, ...changes };
+export function aConversation(changes: Known<Conversation>): Conversation {
+  return known<Conversation>({ id: "learn-1", agent: "engrammer", status: "done", turns: [aTurn({})], pending: [], error: null, ...changes, });
 }
 
 const operation = { op: "add", section: "strategies", text: "Clamp the cheeks of a tenon before the shoulders.", bullet: null, sources: [], base: {} };
 
 /** The request that asks whether something shall be learned. */
-export function aLearning(learning: JsonObject = {}, changed: JsonObject = {}, changes: Partial<Request> = {}): Request {
+export function aLearning(learning: JsonObject = {}, changed: JsonObject = {}, changes: Known<Request> = {}): Request {
   const args = { ...operation, ...changed };
   const fixed = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, { const: value }]));
   const properties = { ...fixed, text: { type: "string", minLength: 1, maxLength: 2000 }, section: { enum: ["strategies", "mistakes"] } };

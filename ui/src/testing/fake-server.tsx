@@ -6,6 +6,7 @@ import { vi } from "vitest";
 import type { Json, Request } from "../api/types";
 import { createClient } from "../app";
 import { MessagesProvider } from "../widgets/messages";
+import { known, type Known } from "./known";
 
 export interface RecordedWrite {
   method: string;
@@ -38,22 +39,22 @@ export function show(page: ReactNode, client: QueryClient = createClient()): Que
   return client;
 }
 
-export function aRequest(changes: Partial<Request>): Request {
-  return {
+export function aRequest(changes: Known<Request>): Request {
+  return known<Request>({
     tenant: "default", id: "r1", version: 1, kind: "approval", title: "Refund order 1182?", description: null,
     action: null, form: null, schema: null, answer_schema: null, allowed: ["approve", "edit", "reject"], actions: {}, context: {},
     thread_id: null, run_id: null, status: "pending", response: null, assignee: null, candidate_groups: [],
     claimed_by: null, claimed_until: null, priority: null, created_at: "2026-01-02T10:00:00Z", due_at: null, expires_at: null,
     fallback: null, reason: null, attention: null, acknowledged_at: null, ended_at: null, asked_by: null, erased: null,
     display: null, digest: "sha256:abc", ...changes,
-  };
+  });
 }
 
 export function completedRequest(request: Request, responder = "ann"): Request {
-  return {
+  return known<Request>({
     ...request, version: request.version + 1, status: "completed",
     response: { decision: "approve", responder, channel: "page", at: new Date().toISOString() },
-  };
+  });
 }
 
 /** A fake EventSource that a test controls. */
