@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { en, type Strings } from "./en";
+import { assistant as enAssistant } from "./en/assistant";
+import { chat as enChat } from "./en/chat";
+import { detail as enDetail } from "./en/detail";
+import { learning as enLearning } from "./en/learning";
+import { memory as enMemory } from "./en/memory";
+import { ja } from "./ja";
+import { zh } from "./zh";
+
+const english: Strings = { ...en, assistant: enAssistant, chat: enChat, detail: enDetail, learning: enLearning, memory: enMemory };
+
+/** Code, names, formats and keys that are the same in every language, and the values of samples. */
+const data = /`[^`]*`|Ringi|Engrammer|JSON|URL|CSV|PNG|JPEG|GIF|WebP|Markdown|Ctrl|Enter|Esc|Tab|Shift|NaN|undefined|^Ref$/g;
+
+/** Return a string for any place: of an argument, or of a member of it. */
+const argument: unknown = new Proxy(() => "x", {
+  get: (_, name) => (name === Symbol.toPrimitive || name === "toString" ? () => "x" : name === Symbol.iterator ? function* none() { yield "x"; } : argument),
+});
+
+/** Yield each text with its path; a function is called with samples. */
+function* texts(value: unknown, path: string): Generator<[string, string]> {
+  if (typeof value === "string") yield [path, value];
+  else if (typeof value === "function") yield* texts(sample(value as (...all: unknown[]) => unknown), `${path}()`);
+  else if (typeof value === "object" && value !== null) for (const [name, each] of Object.entries(value)) yield* texts(each, `${path}.${name}`);
+}
+
+function sample(made: (...all: unknown[]) => unknown): unknown {
+  for (const each of ["x", 2, ["x"]]) {
+    try {
+      return made(each, each, each, each);
+    } catch {
+      // Another kind of argument is expected.
+    }
+  }
+  return made(argument, argument, argument, argument);
+}
+
+/** The strings of a language, without the catalogue, which the server's tests check. */
+const all = (strings: Strings) => new Map([...texts(strings, "")].filter(([path]) => !path.startsWith(".texts.")));
+
+test.each([["ja", ja], ["zh", zh]] as const)("every string of the page has its own text in %s", (_, strings) => {
+  const own = all(strings);
+  expect(own.size).toBeGreaterThan(500);
+  expect([...own.keys()].sort()).toEqual([...all(english).keys()].sort());
+  expect([...own].filter(([, text]) => /[A-Za-z]{3,}/.test(text.replaceAll(data, "")))).toEqual([]);
+});
+
+test("no component has a text of its own", () => {
+  const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => /(?<!\.test)\.tsx$/.test(file) && !file.startsWith("testing"));
+  const literals = /\b(?:aria-label|title|placeholder|alt|label)="([^"]*)"|<(\w+)[^<>]*>([^<>{}=;]*)<\/\2>/g;
+  const found = files.flatMap((file) => [...readFileSync(`src/${file}`, "utf8").matchAll(literals)].map(([, attribute, , content]) => attribute ?? content ?? ""));
+  expect(files.length).toBeGreaterThan(80);
+  expect(found.filter((text) => /[A-Za-z]{3,}/.test(text.replaceAll(data, "")))).toEqual([]);
+});
