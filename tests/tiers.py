@@ -58,6 +58,7 @@ PLACES = {
     "tests/cli/test_watch_live.py": "stores",
     "tests/cli/test_watch_terminal.py": "stores",
     "tests/delivery/test_mail.py": "quick",
+    "tests/delivery/test_mail_languages.py": "quick",
     "tests/delivery/test_webhooks.py": "quick",
     "tests/engrammer/test_conversation_routes.py": "quick",
     "tests/engrammer/test_learning_bench.py": "stores",

@@ -212,9 +212,8 @@ class _Many(_Options):
 
     def accept(self, value: object) -> list[str | int]:
         if not isinstance(value, list):
-            raise FieldValidationError(
-                "", f"must be a list, not {safe_repr(value)}: send [{safe_repr(self.options[0].value)}, …]"
-            )
+            why = f"must be a list, not {safe_repr(value)}: send [{safe_repr(self.options[0].value)}, …]"
+            raise FieldValidationError("", why, "wrong_type", types=["array"])
         seen: set[str | int] = set()
         for item in value:
             if (member := self.member(item)) in seen:
