@@ -229,6 +229,24 @@ async def test_followers_read_a_request_unless_this_process_wrote_it_at_least_as
         assert feed.written(claimed) is None
 
 
+async def test_a_kept_request_is_dropped_once_the_feed_reads_a_newer_change_of_another_process() -> None:
+    store, heard = MemoryStore(), asyncio.Event()
+    first, created = a_request("request-1")
+    second, claimed = first.claimed("ann", first.created_at, timedelta(minutes=1))
+    another = created.model_copy(update={"hash": "sha256:another"})
+    async with Feed(store, MemoryNotifier(0.02)) as feed, feed.follow(lambda _: heard.set()), asyncio.timeout(10):
+        feed.keep(first)
+        assert (feed.written(created), feed.written(another)) == (first, None)
+        await store.put(first, created)
+        await store.put(second, claimed)
+        while feed.written(created):
+            heard.clear()
+            await heard.wait()
+        feed.keep(second)
+        feed.forget()
+        assert feed.written(claimed) is None
+
+
 async def test_nothing_is_kept_without_followers() -> None:
     request, created = a_request("request-1")
     async with Feed(MemoryStore(), MemoryNotifier(20)) as feed:

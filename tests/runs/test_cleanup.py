@@ -135,3 +135,14 @@ async def end_halfway(world: World, is_failed: bool = True) -> Request:
     end = lambda t: t.failed(t, utc_now(), failure) if is_failed else t.finished(t, utc_now(), {})  # noqa: E731
     await change_record(world.backend.store, Thread, KEY, end)
     return b
+
+
+async def test_a_question_of_an_earlier_run_is_withdrawn_from_a_thread_that_is_done(url: str) -> None:
+    async with at_work(url, [other()]) as world:
+        thread = await world.run("other", {"order": 1182, "amount": 40})
+        await world.answer(await world.one(), "approve")
+        waits = Continuation(runner="langgraph", target="other", key=thread.id, args={})
+        question = Ask(title="Late?", thread_id=thread.id, run_id="earlier")
+        late = await world.inbox.submit(question, by="a worker that woke up late", continuation=waits)
+        await cleanup.close_orphans(world.backend, world.inbox, await world.thread())
+        assert (await ended_as(world, late))[::2] == ("cancelled", True)

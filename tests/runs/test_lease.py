@@ -110,6 +110,31 @@ async def test_a_holder_that_has_released_the_thread_may_clean_up() -> None:
     assert (await store.get(Thread, *KEY)).status == "done"
 
 
+class SlowRenewals(MemoryStore):
+    """A store whose renewals wait for the holder's own change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_renewing, self.changed = asyncio.Event(), asyncio.Event()
+
+    async def put(self, record: Any, event: Event | None) -> None:
+        if event is None:
+            self.is_renewing.set()
+            await self.changed.wait()
+        await super().put(record, event)
+
+
+async def test_a_renewal_on_its_way_does_not_end_a_holder_that_releases_the_thread() -> None:
+    store = SlowRenewals()
+    await begun(store)
+    async with leased(store, utc_now, KEY, "one", PendingReleases(store, utc_now)) as lease:
+        await asyncio.wait_for(store.is_renewing.wait(), 20)
+        await lease.change(lambda thread: thread.finished(lease.thread, utc_now(), {}))
+        store.changed.set()
+        await pause(0.2)
+    assert (await store.get(Thread, *KEY)).status == "done"
+
+
 async def is_later(store: MemoryStore, at: Any) -> bool:
     until = (await store.get(Thread, *KEY)).lease_until
     return until is not None and until > at

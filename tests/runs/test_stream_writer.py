@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -10,8 +11,9 @@ from tests.runs.world import checked
 
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.stream import MemoryStream
+from ringi.contracts.stream import StreamItem
 from ringi.domain.record import Key
-from ringi.errors import FenceError
+from ringi.errors import FenceError, UnavailableError
 from ringi.runs.stream_writer import Emitter
 
 KEY = Key("default", "t1")
@@ -107,3 +109,34 @@ async def test_every_event_says_when_it_was_said() -> None:
     await worker.flush()
     stamps = {item.event["timestamp"] for item in await stream.read(KEY, 0, 1000)}
     assert stamps == {int(NOON.timestamp() * 1000)}
+
+
+class AwayStream(MemoryStream):
+    """A stream that is away once, as late as the test likes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.comes, self.goes = asyncio.Event(), asyncio.Event()
+
+    async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
+        if items and not self.goes.is_set():
+            self.comes.set()
+            await self.goes.wait()
+            raise UnavailableError("away")
+        return await super().append(key, items, fence=fence)
+
+
+async def test_no_output_follows_output_that_was_lost() -> None:
+    stream = AwayStream()
+    worker = Emitter(stream, MemoryNotifier(1.0), KEY, "r1", 1, clock=lambda: NOON)
+    await worker.take_over()
+    worker.open()  # Stored in the background.
+    await stream.comes.wait()
+    worker.finish({})
+    waiting = asyncio.create_task(worker.flush())
+    stream.goes.set()
+    with pytest.raises(UnavailableError):
+        await waiting
+    with pytest.raises(UnavailableError):
+        await worker.flush()
+    assert await stream.read(KEY) == []

@@ -299,3 +299,20 @@ def test_an_odd_value_that_was_stored_is_written_all_the_same(odd: dict[str, Any
     written = json.loads(request_json(request.model_copy(update=odd)))
     assert written["id"] == "odd"
     assert written["title"] == odd.get("title", "Go?")
+
+
+async def test_history_shows_what_the_store_has_now() -> None:
+    store = OddStore()
+    async with MemoryNotifier(0.05) as notifier:
+        inbox = Inbox(store, notifier)
+        async with inbox.feed:
+            hub, early, late = EventHub(store, notifier, inbox.feed), Reader(), Reader()
+            try:
+                await hub.feed(early.connection, ALL, START)
+                await ask(inbox, "a")
+                await handed_out(inbox, hub)
+                store.unreadable = "a"  # Such as the content that another process has erased.
+                await hub.feed(late.connection, ALL, START)
+            finally:
+                await hub.close()
+    assert (early.ids, late.ids) == (["a"], [])

@@ -244,6 +244,7 @@ class Inbox(Closable, InboxAPI):
         rule = sweep.checked(by).rule
         done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=by, rule=rule), self.tenant)
         if done.requests and not sweep.dry_run:
+            self.feed.forget()
             await self._publish(TOPIC)
         return done
 
@@ -262,6 +263,8 @@ class Inbox(Closable, InboxAPI):
             sweep = Sweep(before=before, after=after)
             done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=SYSTEM, rule="age"), None)
             number += len(done.requests)
+            if done.requests:
+                self.feed.forget()
             if done.upto != after:
                 await self.store.move_cursor(RETENTION, after, done.upto)
             if done.next is None:

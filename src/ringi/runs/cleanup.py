@@ -88,12 +88,10 @@ async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: 
 
 
 async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
-    """Cancel or acknowledge all remaining requests of an ended run."""
+    """Cancel or acknowledge all remaining requests of an ended run, and of earlier ones."""
     unsettled = await unsettled_requests(backend, thread)
     has_failed = thread.status == "error"
-    remaining = [
-        request for request in unsettled if request.is_final or (has_failed and request.run_id == thread.run_id)
-    ]
+    remaining = [request for request in unsettled if request.is_final or has_failed or request.run_id != thread.run_id]
     current = await backend.store.get(Thread, *thread.key)
     if not remaining or current.run != thread.run or current.is_live:
         # The requests may belong to a newer run, or to this run after an operator retried it.

@@ -154,6 +154,8 @@ class RunExecutor:
 
     async def _run_graph(self, input: Any) -> bool:
         self._emitter.open()
+        # A step that blocks the event loop must hide neither this nor, on SQLite, the end of this transaction.
+        await self._emitter.flush()
         failpoint("run.before_go")
         context = self._graph.runtime_context(self._images.resolve_input(self._run.input), self._by)
         with tracing.running(self._lease.thread, self._run):
@@ -292,12 +294,12 @@ class RunExecutor:
         return False
 
     async def _park(self, values: dict[str, Any], requests: Sequence[Request]) -> bool:
-        self._emitter.pause(values, [interrupt_of(request) for request in requests if not request.is_final])
         for request in requests:
             if request.is_unacknowledged:
                 # Its interrupt also waits for other requests; unacknowledged, it would be delivered repeatedly until
                 # then.
                 await self._inbox.acknowledge(request.id, SYSTEM, request)
+        self._emitter.pause(values, [interrupt_of(request) for request in requests if not request.is_final])
         failpoint("run.before_park")
         await self._leased_run.settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values))
         return False

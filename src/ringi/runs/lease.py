@@ -29,6 +29,8 @@ class Lease:
         self.thread = thread
         self.valid_until = valid_until
         """The time by `time.monotonic` until which no other worker may take the thread."""
+        self.changing = asyncio.Lock()
+        """Held while the holder changes the thread."""
         self.is_cut_off = False
         """True if the store was unavailable at the last renewal or release of the lease."""
 
@@ -57,7 +59,8 @@ class Lease:
             thread.refuse_old(self.thread)
             return step(thread)
 
-        _, self.thread = await change_record(self._store, Thread, self.key, fenced_step, self.thread, put)
+        async with self.changing:
+            _, self.thread = await change_record(self._store, Thread, self.key, fenced_step, self.thread, put)
         return self.thread
 
     async def renew(self, store: Store | None = None) -> None:
@@ -163,4 +166,6 @@ async def _renew_until_lost(lease: Lease) -> None:
             lease.is_cut_off = True
             log.warning("cannot renew the lease of thread %s: %s", lease.key.id, str(error) or "no answer")
         except (FenceError, NotFoundError):
-            return
+            async with lease.changing:  # The holder may be releasing it.
+                if not lease.is_ended:
+                    return

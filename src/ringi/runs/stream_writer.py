@@ -31,6 +31,7 @@ from ringi.base.clock import Clock
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
+from ringi.errors import UnavailableError
 from ringi.runs.replay_state import CUT, SUPERSEDED, ReplayState, read_replay_state
 
 FLUSH_SECONDS = 0.05
@@ -191,13 +192,13 @@ class Emitter:
 
     async def flush(self) -> None:
         """Store the collected events; raises any error of background storage."""
-        await self.store(self.append)
+        await self.store(self._append_or_fail)
 
     async def store(self, save: Callable[[Sequence[StreamItem]], Awaitable[None]]) -> None:
         """Let `save` store the collected events; raises any error of background storage."""
-        if self._failure:
-            raise self._failure
         async with self._writing:
+            if self._failure:
+                raise self._failure
             items, self._pending, self._pending_characters = self._pending, [], 0
             if self._flush_timer:
                 self._flush_timer.cancel()
@@ -210,6 +211,13 @@ class Emitter:
             last = await self._stream.append(self._key, items, fence=self._fence)
             numbered = [item._replace(number=n) for n, item in enumerate(items, last - len(items) + 1)]
             await self._notifier.publish(stream_topic(self._key), numbered)
+
+    async def _append_or_fail(self, items: Sequence[StreamItem]) -> None:
+        try:
+            await self.append(items)
+        except UnavailableError as error:  # Output must not follow output that was lost.
+            self._failure = error
+            raise
 
     def _open(self) -> None:
         if self._state.stretch is not None:

@@ -169,6 +169,15 @@ async def test_a_change_of_the_thread_that_commits_first_decides(
     assert bool(await saver.aget_tuple(config_of("x"))) != bool(update)
 
 
+async def test_a_thread_whose_values_contain_nul_can_be_saved(
+    checkpoints: Checkpoints, held: Thread, other: asyncpg.Connection
+) -> None:
+    body = held.model_copy(update={"values": {"text": "a\0b", "owner": "two"}}).model_dump_json()
+    await other.execute("UPDATE threads SET body = $3 WHERE tenant = $1 AND id = $2", *held.key, body)
+    await FencedPostgresSaver(checkpoints, held).aput(config_of("x"), empty_checkpoint(), {}, {})
+    assert await other.fetchval("SELECT count(*) FROM checkpoints") == 1
+
+
 async def blocked(connection: asyncpg.Connection) -> None:
     """Return once a statement waits for a lock."""
     async with asyncio.timeout(10):

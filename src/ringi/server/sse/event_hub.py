@@ -157,7 +157,7 @@ class EventHub:
     async def _page(self, key: Key, after: Position | None, number: int, last: Position) -> HistoryPage:
         start = last if after is None else after
         events = await self._store.events(start, PAGE, tenant=key.tenant, record_id=key.id or None)
-        return HistoryPage(number, start, await self._items(events))
+        return HistoryPage(number, start, await self._items(events, is_live=False))
 
     def _subscribe(self, connection: Connection, key: Key, number: int, sent: set[Position]) -> bool:
         """Subscribe a connection that has received all up to `number`, and the positions in `sent`."""
@@ -217,7 +217,7 @@ class EventHub:
             self._forget(batch)
             return
         try:
-            items = await self._items(batch)
+            items = await self._items(batch, is_live=True)
         except Exception:
             log.exception("events cannot be read: disconnecting all readers, which will resume")
             self._forget(batch)
@@ -228,9 +228,9 @@ class EventHub:
             self._remember(item)
             self._deliver(item)
 
-    async def _items(self, events: Sequence[Event]) -> list[FeedItem]:
+    async def _items(self, events: Sequence[Event], *, is_live: bool) -> list[FeedItem]:
         newest = {Key(event.tenant, event.record_id): event for event in events if event.type in NAMES}
-        found = [request for event in newest.values() if (request := self._feed.written(event))]
+        found = [request for event in newest.values() if is_live and (request := self._feed.written(event))]
         if missing := newest.keys() - {request.key for request in found}:
             found += await self._load(list(missing))
         bodies = ((request, _body(request)) for request in found)
