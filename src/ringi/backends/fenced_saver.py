@@ -60,6 +60,10 @@ class FencedSaver(Saver):
         self.next_read: CheckpointTuple | None = None
         """The result of the next read of the newest checkpoint, unless something is written before."""
 
+    def forget(self) -> None:
+        """Read the newest checkpoint from the store again, because another saver has changed it."""
+        self.next_read = None
+
     def _refuse_other(self, now: Thread | None) -> None:
         """Raise `FenceError` unless the thread is unchanged since its worker took it."""
         if not now or not now.is_held_as(self._held):

@@ -136,6 +136,7 @@ class RunExecutor:
             if position.has_earlier and not self._graph.agent.history:
                 # Left by a run that failed or was cancelled, or by an earlier setting.
                 await prune_checkpoints(self._backend, self._lease.thread)
+                self._graph.forget_checkpoint()
             return await self._run_graph(self._graph.graph_input(self._images.resolve_input(self._run.input)))
         missing = await self._missing_steps(position)
         if missing:

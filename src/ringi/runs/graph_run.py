@@ -183,6 +183,10 @@ class GraphRun:
                 translator.translate(mode, part, is_inner=any(graphs))
         translator.end()
 
+    def forget_checkpoint(self) -> None:
+        """Read the newest checkpoint again before the run begins, because another saver has pruned its ancestors."""
+        self._saver.forget()
+
     async def rewind(self, checkpoint_id: str) -> None:
         """Return the graph to its position at a checkpoint, with all steps of that position pending."""
         place = {**self._config["configurable"], "checkpoint_ns": "", "checkpoint_id": checkpoint_id}

@@ -69,7 +69,7 @@ def writes_of(saver: Any) -> list[tuple[str, tuple[Any, ...]]]:
         "snapshot": _DeltaSnapshot([1, 2]),
     }
     versions = {channel: f"{n:032}.0" for n, channel in enumerate(values)}
-    first = {**empty_checkpoint(), "id": "1", "channel_values": values, "channel_versions": versions}
+    first = {**empty_checkpoint(), "v": 4, "id": "1", "channel_values": values, "channel_versions": versions}
     new = {channel: version for channel, version in versions.items() if channel != "untouched"}
     place = {"checkpoint_id": "1"}
     changed = {**first, "channel_values": {**values, "text": "two"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any, NamedTuple, Self
@@ -21,8 +21,8 @@ from ringi.domain.thread import Thread
 MAX_PARAMETERS = 30_000
 """Parameters of one statement: PostgreSQL refuses more than 65,535."""
 INSERT = re.compile(
-    r"\s*(?P<head>INSERT INTO \w+ \((?P<columns>[^)]*)\)\s*VALUES)\s*(?P<row>\([^)]*\))"
-    r"\s*(?P<tail>ON CONFLICT \((?P<key>[^)]*)\)\s*DO (?P<action>\w+).*?);?\s*",
+    r"\s*(?P<head>INSERT INTO (?P<table>\w+) \((?P<columns>[^)]*)\)\s*VALUES)\s*(?P<row>\([^)]*\))"
+    r"\s*(?P<tail>ON CONFLICT \((?P<key>[^)]*)\).*?);?\s*",
     re.DOTALL,
 )
 # A share lock: a takeover of the thread waits until this write is committed. The rows are written first: held during a
@@ -44,6 +44,7 @@ class Statement(NamedTuple):
 
     sql: str
     parameters: Sequence[Any]
+    insert: Insert | None = None
 
 
 class Insert(NamedTuple):
@@ -52,19 +53,30 @@ class Insert(NamedTuple):
     head: str
     row: str
     tail: str
+    table: str
     columns: tuple[str, ...]
     key: tuple[int, ...]
     """The positions of the columns of the primary key."""
-    replaces: bool
+    changes: tuple[str, ...]
+    """The columns that are replaced in an existing row."""
 
     def statement(self, rows: Iterable[Sequence[Any]]) -> Statement:
         """Return one statement for all rows; PostgreSQL refuses to write a row twice in a statement."""
         unique = dict[tuple[Any, ...], Sequence[Any]]()
         for row in rows:
-            key = tuple(row[position] for position in self.key)
-            unique[key] = row if self.replaces else unique.get(key, row)
+            key = self.key_of(row)
+            unique[key] = row if self.changes else unique.get(key, row)
         sql = f"{self.head} {', '.join([self.row] * len(unique))} {self.tail}"
-        return Statement(sql, [value for row in unique.values() for value in row])
+        return Statement(sql, [value for row in unique.values() for value in row], self)
+
+    def key_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the primary key of a row."""
+        return tuple(row[position] for position in self.key)
+
+    def rows_of(self, parameters: Sequence[Any]) -> Iterator[Sequence[Any]]:
+        """Yield the rows of a statement."""
+        for start in range(0, len(parameters), len(self.columns)):
+            yield parameters[start : start + len(self.columns)]
 
 
 class Recorder(psycopg.Connection[DictRow]):
@@ -105,9 +117,8 @@ def parse_insert(sql: str) -> Insert | None:
     if not found:
         return None
     columns, key = (tuple(name.strip() for name in found[part].split(",")) for part in ("columns", "key"))
-    return Insert(
-        found["head"], found["row"], found["tail"], columns, tuple(map(columns.index, key)), found["action"] == "UPDATE"
-    )
+    positions, changes = tuple(map(columns.index, key)), tuple(re.findall(r"(\w+) = EXCLUDED\.\1", found["tail"]))
+    return Insert(found["head"], found["row"], found["tail"], found["table"], columns, positions, changes)
 
 
 def json_text(value: Any) -> Any:
@@ -141,7 +152,7 @@ def under_fence(statements: Sequence[Statement], held: Thread) -> list[Statement
 def fenced(statements: Sequence[Statement], held: Thread) -> Statement:
     """Return one statement for all, which raises `LostFence` if another worker holds the thread."""
     written = " AND ".join(WRITTEN.format(number) for number in range(len(statements))) or "true"
-    sql, parameters = combined(statements, FENCED.format(written=written))
+    sql, parameters, _ = combined(statements, FENCED.format(written=written))
     # Compared as text: as JSON, PostgreSQL would refuse a body with a NUL anywhere. In a string, quotes are escaped.
     return Statement(sql, [*parameters, *held.key, held.fence, f'"owner":{to_json(held.owner).decode()}'])
 

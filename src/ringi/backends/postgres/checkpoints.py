@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from itertools import count
 from typing import Any, Self
 
 import psycopg
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from psycopg import AsyncConnection
+from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
 from ringi.backends.postgres.checkpoint_statements import LostFence, recorded, under_fence
 from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
+from ringi.backends.postgres.newest_checkpoint import (
+    SELECT_NEWEST,
+    NewestCheckpoint,
+    UnknownCheckpointError,
+    load_row,
+)
 from ringi.base.failpoints import failpoint
-from ringi.domain.thread import Thread
+from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import FenceError, UnavailableError
 
 Connection = AsyncConnection[Any]
@@ -145,22 +154,40 @@ class FencedPostgresSaver(FencedSaver):
 
     def __init__(self, checkpoints: Checkpoints, held: Thread) -> None:
         super().__init__(held)
-        self._checkpoints = checkpoints
+        self._checkpoints, self._newest = checkpoints, NewestCheckpoint(checkpoint_thread(held.key))
+
+    def forget(self) -> None:
+        """Read the newest checkpoint from the store again, because another saver has changed it."""
+        super().forget()
+        self._newest.forget()
 
     async def _read(self, method: str, *args: Any, **options: Any) -> Any:
+        if method == "get_tuple" and self._newest.is_read_by(args[0]):
+            with suppress(UnknownCheckpointError):
+                return self._newest.load(args[0], self.serde)
+            with suppress(UnknownCheckpointError):
+                return await self._read_newest(args[0])
         async with self._checkpoints.connection() as connection:
             return await awaited(connection, self.serde, method, *args, **options)
+
+    async def _read_newest(self, config: RunnableConfig) -> CheckpointTuple | None:
+        with self._newest.reading() as found:
+            async with self._checkpoints.connection() as connection:
+                cursor = connection.cursor(binary=True, row_factory=dict_row)
+                await cursor.execute(SELECT_NEWEST.encode(), (config["configurable"]["thread_id"], ""))
+                found.append(await cursor.fetchone())
+        return load_row(found[0], config, self.serde)
 
     async def _write(self, method: str, *args: Any) -> Any:
         result, statements = await asyncio.to_thread(recorded, self.serde, method, *args)
         fenced = under_fence(statements, self._held)
         failpoint("saver.before_commit")
-        with refusing_lost(self._held):
+        with refusing_lost(self._held), self._newest.writing(method, args, statements):
             async with (
                 self._checkpoints.connection() as connection,
                 connection.transaction() if len(fenced) > 1 else nullcontext(),
             ):
-                for sql, parameters in fenced:
+                for sql, parameters, _ in fenced:
                     await connection.execute(sql.encode(), parameters)
         failpoint("saver.after_commit")
         return result
@@ -178,10 +205,11 @@ class FencedPostgresSaver(FencedSaver):
             return call_method(PostgresSaver(connection, serde=self.serde), method, *args, **options)
 
     def _write_now(self, method: str, *args: Any) -> Any:
+        self._newest.skip(method, args)
         result, statements = recorded(self.serde, method, *args)
         fenced = under_fence(statements, self._held)
         with refusing_lost(self._held), self._checkpoints.transaction_now() as connection:
-            for sql, parameters in fenced:
+            for sql, parameters, _ in fenced:
                 connection.execute(sql.encode(), parameters)
         return result
 

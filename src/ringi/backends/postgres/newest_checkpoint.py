@@ -1,0 +1,216 @@
+"""The newest checkpoint of a run's graph, as its worker last read and wrote it."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, CheckpointTuple, get_checkpoint_id
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from psycopg.rows import DictRow
+
+from ringi.backends.postgres.checkpoint_statements import Recorder, Statement
+
+Row = dict[str, Any]
+Values = dict[tuple[str, Any], tuple[str, bytes] | None]
+VALUES = "checkpoint_blobs"
+WRITE = ("task_id", "channel", "type", "blob", "task_path", "idx")
+"""The columns of a pending write in the order in which LangGraph reads them."""
+SELECT_NEWEST = (
+    PostgresSaver.SELECT_SQL + "WHERE thread_id = %s AND checkpoint_ns = %s ORDER BY checkpoint_id DESC LIMIT 1"
+)
+"""LangGraph's own statement for the newest checkpoint."""
+
+
+class UnknownCheckpointError(Exception):
+    """The checkpoint has to be read from the store."""
+
+
+class NewestCheckpoint:
+    """The newest checkpoint of the outermost graph of one thread, serialized, with its pending writes.
+
+    The worker that holds a thread is the only writer of its checkpoints, so one read and its own writes tell it what
+    the store returns. Each `load` deserializes anew, because graphs change the values that they load.
+    """
+
+    def __init__(self, thread_id: str) -> None:
+        self._thread_id = thread_id
+        self._is_known = self._has_stopped = False
+        self._head: Row | None = None
+        """The row of the checkpoint, with JSON as text."""
+        self._values: Values = {}
+        """The serialized values by channel and version; None for those outside of the table of values."""
+        self._writes = defaultdict[str, dict[tuple[str, int], Row]](dict)
+        """The rows of pending writes by checkpoint: those of the next one may be written before it."""
+        self._incomplete = set[str]()
+        """The checkpoints of which some writes are not in `_writes`."""
+        self._begun = self._open = 0
+
+    def is_read_by(self, config: RunnableConfig) -> bool:
+        """Return whether a read with this configuration returns this checkpoint."""
+        return self._is_place(config) and not get_checkpoint_id(config)
+
+    def load(self, config: RunnableConfig, serde: SerializerProtocol) -> CheckpointTuple | None:
+        """Return what LangGraph reads from the store; raise `UnknownCheckpointError` if only the store knows it."""
+        if not self._is_known:
+            raise UnknownCheckpointError
+        return load_row(self._head and self._stored_row(self._head), config, serde)
+
+    @contextmanager
+    def reading(self) -> Iterator[list[DictRow | None]]:
+        """Keep the row that the block reads and appends, unless a write overlaps with it."""
+        found, begun, is_alone = list[DictRow | None](), self._begun, not self._open
+        yield found
+        if is_alone and begun == self._begun and not self._has_stopped:
+            self._replace(found[0])
+
+    @contextmanager
+    def writing(self, method: str, args: Sequence[Any], statements: Sequence[Statement]) -> Iterator[None]:
+        """Apply a write after the block has committed it; after a failure nobody knows what is stored."""
+        self._begun += 1
+        self._open += 1
+        try:
+            yield
+            self._apply(method, args, statements)
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            self._open -= 1
+
+    def skip(self, method: str, args: Sequence[Any]) -> None:
+        """Note a write from another thread of this process."""
+        if not method.startswith("put") or self._is_place(args[0]):
+            self.stop()
+
+    def forget(self) -> None:
+        """Leave the next read to the store."""
+        self._begun += 1
+        self._is_known = False
+
+    def stop(self) -> None:
+        """Leave all further reads to the store."""
+        self._has_stopped, self._is_known = True, False
+
+    def _is_place(self, config: RunnableConfig) -> bool:
+        place = config["configurable"]
+        return not place.get("checkpoint_ns") and place["thread_id"] == self._thread_id
+
+    def _apply(self, method: str, args: Sequence[Any], statements: Sequence[Statement]) -> None:
+        if not method.startswith("put") or not all(statement.insert for statement in statements):
+            return self.stop()
+        if not self._is_place(args[0]):
+            return None
+        records = defaultdict[str, list[tuple[Row, Sequence[str]]]](list)
+        for statement in statements:
+            if insert := statement.insert:
+                for row in insert.rows_of(statement.parameters):
+                    records[insert.table].append((dict(zip(insert.columns, row, strict=True)), insert.changes))
+        for record, changes in records["checkpoint_writes"]:
+            self._put_write(record, changes)
+        for record, changes in records["checkpoints"]:
+            _, checkpoint, _, new_versions = args
+            values: Values = {
+                (each["channel"], each["version"]): (each["type"], each["blob"]) for each, _ in records[VALUES]
+            }
+            self._put(record, changes, checkpoint["channel_versions"], new_versions, values)
+
+    def _put_write(self, record: Row, changes: Sequence[str]) -> None:
+        if not self._is_known:
+            self._incomplete.add(record["checkpoint_id"])
+            return
+        known = self._writes[record["checkpoint_id"]].setdefault((record["task_id"], record["idx"]), record)
+        known.update((name, record[name]) for name in changes)
+
+    def _put(
+        self, record: Row, changes: Sequence[str], versions: ChannelVersions, new: ChannelVersions, values: Values
+    ) -> None:
+        id, head = record["checkpoint_id"], self._head
+        if not self._is_known or (head and id < head["checkpoint_id"]):
+            return
+        if head and id == head["checkpoint_id"]:
+            self._head = {**head, **{name: record[name] for name in changes}}
+        else:
+            self._head = record
+        stored = {place: value for place, value in self._values.items() if value}
+        known = {**dict.fromkeys(new.items()), **self._values, **values, **stored}
+        self._values = {place: known[place] for place in versions.items() if place in known}
+        self._writes = defaultdict(dict, {each: rows for each, rows in self._writes.items() if each >= id})
+        # A graph that returns to an earlier checkpoint has values that were not read.
+        self._is_known = len(self._values) == len(versions) and id not in self._incomplete
+
+    def _replace(self, row: DictRow | None) -> None:
+        self._is_known, self._head, self._values = True, None, {}
+        self._writes.clear()
+        if not row:
+            return
+        versions = row["checkpoint"]["channel_versions"]
+        self._head = {**row, **{name: json.dumps(row[name]) for name in ("checkpoint", "metadata")}}
+        self._values = dict.fromkeys(versions.items())
+        for channel, kind, value in row["channel_values"] or ():
+            name = channel.decode()
+            self._values[name, versions[name]] = kind.decode(), value
+        for task, channel, kind, value, path, number in row["pending_writes"] or ():
+            key = task.decode(), int(number)
+            self._writes[row["checkpoint_id"]][key] = {
+                "task_id": key[0],
+                "idx": key[1],
+                "channel": channel.decode(),
+                "type": kind.decode(),
+                "blob": value,
+                "task_path": path.decode(),
+            }
+
+    def _stored_row(self, head: Row) -> DictRow:
+        checkpoint = EXACT.decode(head["checkpoint"])
+        values = (
+            (channel, self._values[channel, version]) for channel, version in checkpoint["channel_versions"].items()
+        )
+        return {
+            **head,
+            "checkpoint": checkpoint,
+            "metadata": EXACT.decode(head["metadata"]),
+            "channel_values": [(channel.encode(), value[0].encode(), value[1]) for channel, value in values if value],
+            "pending_writes": [
+                tuple(write[name] if name == "blob" else str(write[name]).encode() for name in WRITE)
+                for write in self._writes[head["checkpoint_id"]].values()
+            ],
+        }
+
+
+class StoredRow(Recorder):
+    """A connection without a server that returns the row of the newest checkpoint."""
+
+    def __init__(self, row: DictRow | None) -> None:
+        super().__init__()
+        self._row = row
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), **_: Any) -> None:  # type: ignore[override]
+        """Raise `UnknownCheckpointError` for a statement that needs more than the row."""
+        if sql != SELECT_NEWEST:
+            raise UnknownCheckpointError
+
+    def fetchone(self) -> DictRow | None:
+        """Return the row."""
+        return self._row
+
+
+def load_row(row: DictRow | None, config: RunnableConfig, serde: SerializerProtocol) -> CheckpointTuple | None:
+    """Return what LangGraph makes of a row; raise `UnknownCheckpointError` if it reads more than the row."""
+    return PostgresSaver(StoredRow(row), serde=serde).get_tuple(config)
+
+
+def exact_float(text: str) -> float:
+    """Return a number of JSON text; raise `UnknownCheckpointError` if PostgreSQL returns another number."""
+    # PostgreSQL writes 1e+22 with all its digits, which is an int, and has no negative zero.
+    if "e+" in text or (text[0] == "-" and not float(text)):
+        raise UnknownCheckpointError
+    return float(text)
+
+
+EXACT = json.JSONDecoder(parse_float=exact_float)

@@ -1,0 +1,185 @@
+"""What a worker knows of its newest checkpoint is what the store returns."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import asyncpg
+import psycopg
+import pytest
+from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
+from tests.backends.postgres.test_postgres_checkpoints import checkpoints, config_of, held, other, writes_of
+from tests.runs.world import at_work, demo
+
+from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver, awaited
+from ringi.domain.thread import Thread, checkpoint_thread
+
+__all__ = ["checkpoints", "held", "other"]
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The threads whose newest checkpoints are read from the store."""
+    found = list[str]()
+    read_newest = FencedPostgresSaver._read_newest
+
+    async def counted(saver: FencedPostgresSaver, config: Any) -> Any:
+        found.append(config["configurable"]["thread_id"])
+        return await read_newest(saver, config)
+
+    monkeypatch.setattr(FencedPostgresSaver, "_read_newest", counted)
+    return found
+
+
+async def newest(saver: FencedPostgresSaver) -> CheckpointTuple:
+    """Return the newest checkpoint of the saver's thread, which must exist."""
+    found = await same_read(saver, checkpoint_thread(saver._held.key))
+    assert found
+    return found
+
+
+async def same_read(saver: FencedPostgresSaver, thread_id: str) -> CheckpointTuple | None:
+    """Return the newest checkpoint that a saver reads; the store returns the same."""
+    found = await saver.aget_tuple(config_of(thread_id))
+    async with saver._checkpoints.connection() as connection:
+        stored = await awaited(connection, saver.serde, "get_tuple", config_of(thread_id))
+    assert comparable(found) == comparable(stored)
+    return found
+
+
+def comparable(found: CheckpointTuple | None) -> str:
+    """Return a checkpoint as text: some of its values equal only themselves."""
+    return repr(found and [sorted_items(part) for part in found])
+
+
+def sorted_items(value: Any) -> Any:
+    """Return a value without the order of its keys, which PostgreSQL changes."""
+    return sorted((name, sorted_items(each)) for name, each in value.items()) if isinstance(value, dict) else value
+
+
+async def test_a_worker_knows_what_the_store_returns_after_each_of_its_writes(
+    checkpoints: Checkpoints, held: Thread, reads: list[str]
+) -> None:
+    saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
+    assert await same_read(saver, own) is None
+    for method, (place, *args) in writes_of(saver):
+        # Twice: a graph changes the values that it loads.
+        await getattr(saver, f"a{method}")(config_of(own, **place), *args)
+        for _ in range(2):
+            if found := await same_read(saver, own):
+                found.checkpoint["channel_values"].clear()
+                found.checkpoint["channel_versions"]["text"] = "changed"
+                found.metadata["step"] = -5
+    assert reads == [own, own], "at first, and for the value of a version that it did not write"
+
+
+async def test_a_worker_knows_the_checkpoint_that_it_took_over_with_its_pending_writes(
+    checkpoints: Checkpoints, held: Thread, reads: list[str]
+) -> None:
+    earlier, saver = (FencedPostgresSaver(checkpoints, held) for _ in range(2))
+    own = checkpoint_thread(held.key)
+    *before, (method, (place, *args)) = writes_of(saver)[:6]
+    for name, (where, *values) in before:
+        await getattr(earlier, f"a{name}")(config_of(own, **where), *values)
+    await same_read(saver, own)
+    await getattr(saver, f"a{method}")(config_of(own, **place), *args)
+    found = await same_read(saver, own)
+    await saver.aput_writes(found.config if found else {}, [("text", "new")], "other task")
+    assert len((await newest(saver)).pending_writes or ()) == 1
+    assert reads == [own]
+
+
+async def test_writes_that_precede_their_checkpoint_belong_to_it(
+    checkpoints: Checkpoints, held: Thread, reads: list[str]
+) -> None:
+    saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
+    for id, is_known in (("1", False), ("2", True)):
+        if is_known:
+            await same_read(saver, own)
+        await saver.aput_writes(config_of(own, checkpoint_id=id), [("text", "x")], "task")
+        await saver.aput(config_of(own), {**empty_checkpoint(), "id": id}, {}, {})
+        assert len((await newest(saver)).pending_writes or ()) == 1
+    assert reads == [own]
+
+
+@pytest.mark.parametrize("value", [1e22, -0.0])
+async def test_a_number_that_postgresql_changes_is_read_from_the_store(
+    checkpoints: Checkpoints, held: Thread, reads: list[str], value: float
+) -> None:
+    saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
+    await same_read(saver, own)
+    checkpoint: Any = {**empty_checkpoint(), "channel_values": {"x": value}, "channel_versions": {"x": "1.0"}}
+    await saver.aput(config_of(own), checkpoint, {}, {"x": "1.0"})
+    await same_read(saver, own)
+    assert reads == [own, own]
+
+
+async def test_a_return_to_an_earlier_checkpoint_is_read_from_the_store(
+    checkpoints: Checkpoints, held: Thread, reads: list[str]
+) -> None:
+    earlier, saver = (FencedPostgresSaver(checkpoints, held) for _ in range(2))
+    own = checkpoint_thread(held.key)
+    for id in "12":
+        values, versions = {"list": [id]}, dict[str, Any](list=f"{id}.0")
+        checkpoint: Any = {**empty_checkpoint(), "id": id, "channel_values": values, "channel_versions": versions}
+        await earlier.aput(config_of(own), checkpoint, {}, versions)
+    await same_read(saver, own)
+    first = await saver.aget_tuple(config_of(own, checkpoint_id="1"))
+    assert first
+    await saver.aput(first.config, {**first.checkpoint, "id": "3"}, {}, {})
+    found = await newest(saver)
+    assert found.checkpoint["channel_values"] == {"list": ["1"]}
+    assert reads == [own, own]
+
+
+async def test_after_a_failed_write_the_store_is_read(
+    checkpoints: Checkpoints, held: Thread, other: asyncpg.Connection, reads: list[str]
+) -> None:
+    saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
+    await same_read(saver, own)
+    await other.execute("ALTER TABLE checkpoints RENAME TO elsewhere")
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        await saver.aput(config_of(own), empty_checkpoint(), {}, {})
+    await other.execute("ALTER TABLE elsewhere RENAME TO checkpoints")
+    await saver.aput(config_of(own), empty_checkpoint(), {}, {})
+    assert await same_read(saver, own)
+    assert await same_read(saver, own)
+    assert reads == [own] * 3
+
+
+async def test_a_write_of_another_thread_of_the_process_is_read_from_the_store(
+    checkpoints: Checkpoints, held: Thread, reads: list[str]
+) -> None:
+    saver, own = FencedPostgresSaver(checkpoints, held), checkpoint_thread(held.key)
+    await same_read(saver, own)
+    await asyncio.to_thread(saver.put, config_of(own, checkpoint_ns="inner:1"), empty_checkpoint(), {}, {})
+    assert await same_read(saver, own) is None
+    assert reads == [own]
+    await asyncio.to_thread(saver.put, config_of(own), empty_checkpoint(), {}, {})
+    assert await same_read(saver, own)
+    assert reads == [own] * 2
+
+
+async def test_a_run_reads_its_newest_checkpoint_once_at_its_start_and_after_each_answer(
+    schema_url: str, reads: list[str]
+) -> None:
+    async with at_work(schema_url, demo()) as world:
+        await world.run("two_questions", {})
+        assert len(reads) == 1
+        while pending := await world.pending():
+            reads.clear()
+            thread = await world.answer(pending[0], "respond", message="Rome")
+            assert len(reads) == 1
+        assert thread.status == "done"
+
+
+async def test_a_run_reads_again_after_it_has_removed_the_checkpoints_of_a_cancelled_one(
+    schema_url: str, reads: list[str]
+) -> None:
+    async with at_work(schema_url, demo()) as world:
+        await world.run("two_questions", {})
+        await world.runner.cancel("default", "t1", by="ann")
+        reads.clear()
+        await world.run("two_questions", {})
+        assert len(reads) == 2
