@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,12 +13,12 @@ from ringi.audit.verify import verify
 from ringi.backends.redis.lists import on_lists
 from ringi.backends.redis.server import Server, named
 from ringi.backends.redis.store import RedisStore
-from ringi.domain.record import Event, Key, Query, Viewer
+from ringi.domain.record import Erased, Event, Key, Query, Viewer
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError, UnavailableError
 from ringi.testing import store_request
 from ringi.testing.clock import NOON
-from ringi.testing.factories import a_request, answer_to
+from ringi.testing.factories import a_request, a_thread, answer_to
 
 MANY = 40
 
@@ -118,3 +119,26 @@ async def test_names_and_marks_are_stored_as_before(store: RedisStore, server: S
     lists, marks = on_lists(request)
     assert stored.decode() == json.dumps({"lists": lists, "marks": marks}, separators=(",", ":"))
     assert named("a\0", '"田') == json.dumps(["a\0", '"田'], separators=(",", ":"))
+
+
+async def test_an_answer_sends_few_arguments(store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = list[Any]()
+    put = store._put
+
+    async def recorded(keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+        sent.extend(arguments)
+        return await put(keys, arguments)
+
+    request = await store_request(store)
+    monkeypatch.setattr(store, "_put", recorded)
+    await store.put(*answered(request))
+
+    assert len(sent) == 4
+
+
+async def test_an_erased_thread_has_no_text_to_search(store: RedisStore, server: Server) -> None:
+    thread, event = a_thread("thread-1")
+    await store.put(thread, event)
+    await store.erase(*thread.redacted(Erased(at=NOON, by="ann", rule="person"), {}), {})
+
+    assert await server.redis.exists(server.key("thread", "texts")) == 0

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from importlib.resources import files
 from json.encoder import encode_basestring_ascii
 from typing import Any, Self
@@ -104,6 +105,7 @@ class Server:
             raise UnavailableError(str(error) or f"no answer in {WAIT_SECONDS:g} s", part=self._part) from error
 
 
+@lru_cache(4096)
 def named(*parts: str) -> str:
     """Return a unique name for several parts."""
     # As `json.dumps` does, which takes ten times as long: a change names two dozen lists.

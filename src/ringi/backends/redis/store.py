@@ -54,17 +54,19 @@ class RedisStore(Store):
         self._reads = {kind: StatementBatcher(partial(self._rows, kind)) for kind in KINDS}
 
     async def put(self, record: Record, event: Event | None) -> None:
-        text = record.search_text if isinstance(record, Request) and record.version == 1 else ""
-        await self._save(record, event, text, [])
+        text = [record.search_text] if isinstance(record, Request) and record.version == 1 else []
+        await self._save(record, event, text)
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         text = record.search_text if isinstance(record, Request) else ""
-        await self._save(record, event, text, [row async for row in self._redaction_rows(record, left)])
+        await self._save(record, event, [text, *[row async for row in self._redaction_rows(record, left)]])
 
-    async def _save(self, record: Record, event: Event | None, text: str, redactions: Sequence[str]) -> None:
+    async def _save(self, record: Record, event: Event | None, text_and_redactions: Sequence[str]) -> None:
         row = f"{record.version} {new_token()} {record.model_dump_json()}"
-        content = [event.model_dump_json(exclude={"position"}), *lists_of(event)] if event else []
-        change = [place_of(record), row, filed(record), text, "\0".join(content), len(redactions), *redactions]
+        content = [filed(record)]
+        if event:
+            content += [event.model_dump_json(exclude={"position"}), *lists_of(event)]
+        change = [place_of(record), row, "\0".join(content), len(text_and_redactions), *text_and_redactions]
         (saved,) = await self._changes[record.record].result(change)
         if isinstance(saved, RedisError):
             with self._server.refusing():

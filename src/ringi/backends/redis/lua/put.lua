@@ -1,18 +1,23 @@
 -- Save the next versions of some records, each with its event or not at all.
 -- KEYS: bodies, filed, texts, lists, events, number, lists of events, emptied events.
--- ARGV, for each: place, row, filed, text, event and its lists or nothing, how many of these: number, emptied event …
+-- ARGV, for each: place, row, content, how many of these: text, number, emptied event, number …
+-- The content is divided by NUL: what is filed; the event and its lists, unless there is none.
 -- Returns for each: 1, 0 if another version is stored, or the error.
-local number_at = '0*(%d+)$'
 
 -- Calls a command with all members; more than some thousands do not fit on the stack.
 local function call(command, key, members)
   for n = 1, #members, 1000 do redis.call(command, key, unpack(members, n, math.min(n + 999, #members))) end
 end
 
+-- Returns the lists in what is filed. Damaged marks name no lists; they are replaced.
 local function lists_in(filed)
   local lists = {}
-  -- Damaged marks name no lists; they are replaced.
-  pcall(function() for _, head in ipairs(cjson.decode(filed).lists) do lists[#lists + 1] = head .. '' end end)
+  pcall(function()
+    -- The marks behind the lists are not decoded. Quotes inside a name are escaped, so no name ends the lists.
+    local last = string.find(filed, '],"marks":', 1, true)
+    local decoded = cjson.decode(last and string.sub(filed, 1, last) .. '}' or filed)
+    for _, head in ipairs(decoded.lists) do lists[#lists + 1] = head .. '' end
+  end)
   return lists
 end
 
@@ -31,28 +36,22 @@ local function file(field, place, filed)
   redis.call('HSET', KEYS[2], field, filed)
 end
 
-local function note(content)
-  local number, event, members = string.format('%.0f', redis.call('INCR', KEYS[6])), nil, {}
+local function note(event, names)
+  local number, members = string.format('%.0f', redis.call('INCR', KEYS[6])), {}
   local padded = string.rep('0', 18 - #number) .. number
-  for part in string.gmatch(content, '%Z+') do
-    if event then
-      members[#members + 1], members[#members + 2] = 0, part .. '\0' .. padded
-    else
-      event = part
-    end
-  end
+  for name in string.gmatch(names, '%Z+') do members[#members + 1], members[#members + 2] = 0, name .. '\0' .. padded end
   redis.call('XADD', KEYS[5], number .. '-0', 'event', event)
   call('ZADD', KEYS[7], members)
 end
 
 -- An entry of a stream cannot be changed: it is taken out, and what is left of it stands beside the stream.
 local function empty(number, event)
-  redis.call('XDEL', KEYS[5], string.match(number, number_at) .. '-0')
+  redis.call('XDEL', KEYS[5], string.match(number, '0*(%d+)$') .. '-0')
   redis.call('ZREMRANGEBYLEX', KEYS[8], '(' .. number .. '\0', '(' .. number .. '\1')
   redis.call('ZADD', KEYS[8], 0, number .. '\0' .. event)
 end
 
-local function save(place, row, filed, text, content, first, last)
+local function save(place, row, content, first, last)
   local field = string.sub(place, 19)
   local version, token = string.match(row, '^(%d+) (%S+) ')
   local stored, by = string.match(redis.call('HGET', KEYS[1], field) or '0 - ', '^(%d+) (%S+) ')
@@ -62,17 +61,21 @@ local function save(place, row, filed, text, content, first, last)
 
   -- First the command that is refused when memory is short: after it none is.
   redis.call('HSET', KEYS[1], field, row)
-  file(field, place, filed)
-  if text ~= '' then redis.call('HSET', KEYS[3], field, text) end
-  for n = first, last, 2 do empty(ARGV[n], ARGV[n + 1]) end
-  if content ~= '' then note(content) end
+  local event_at = string.find(content, '\0', 1, true)
+  file(field, place, event_at and string.sub(content, 1, event_at - 1) or content)
+  if first <= last and ARGV[first] ~= '' then redis.call('HSET', KEYS[3], field, ARGV[first]) end
+  for n = first + 1, last, 2 do empty(ARGV[n], ARGV[n + 1]) end
+  if event_at then
+    local names_at = string.find(content, '\0', event_at + 1, true)
+    note(string.sub(content, event_at + 1, names_at - 1), string.sub(content, names_at))
+  end
   return 1
 end
 
 local results, n = {}, 1
 while ARGV[n] do
-  local last = n + 5 + tonumber(ARGV[n + 5])
-  local is_done, result = pcall(save, ARGV[n], ARGV[n + 1], ARGV[n + 2], ARGV[n + 3], ARGV[n + 4], n + 6, last)
+  local last = n + 3 + tonumber(ARGV[n + 3])
+  local is_done, result = pcall(save, ARGV[n], ARGV[n + 1], ARGV[n + 2], n + 4, last)
   results[#results + 1] = (is_done or type(result) == 'table') and result or {err = result}
   n = last + 1
 end
