@@ -14,7 +14,9 @@ from tests.servers import mortal_postgres
 from benchmarks.inboxes import POLL, approve, ask, ask_many, spread
 from benchmarks.measure import Row, percentile
 from benchmarks.wakes import BURST, WAITS, answered, listeners, until
+from ringi.base.canonical_json import digest
 from ringi.connect import inbox_on, open_backend
+from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
 
@@ -24,6 +26,7 @@ ANSWERS = 1_000
 WAKES = 300
 MANY = 10_000
 WATCHED_SECONDS = 10.0
+READ_FIRST = "after a read, and with the same canonical JSON and SHA-256"
 Connection = Any
 Pool = Any
 Lend = Callable[[Pool], AbstractAsyncContextManager[Connection]]
@@ -85,12 +88,14 @@ async def published(one: Inbox, other: Inbox) -> float:
 
 async def answers(url: str) -> list[Row]:
     dedicated, pooled, ours, followed = list[float](), list[float](), list[float](), list[float]()
+    least = list[float]()
     async with postgres_inbox(url) as inbox, postgres_inbox(url) as follower:
         request = await approve(inbox, await ask(inbox))
-        record, event = request.model_dump_json(), (await inbox.events(request_id=request.id))[-1].model_dump_json()
+        event = (await inbox.events(request_id=request.id))[-1]
         for _ in range(ROUNDS):
-            dedicated.append(await transactions_a_second(url, record, event, own))
-            pooled.append(await transactions_a_second(url, record, event, asyncpg.Pool.acquire))
+            dedicated.append(await transactions_a_second(url, request, event, own))
+            pooled.append(await transactions_a_second(url, request, event, asyncpg.Pool.acquire))
+            least.append(await transactions_a_second(url, request, event, own, is_read=True))
             ours.append(await answers_a_second(inbox))
             async with follower.feed.follow():
                 followed.append(await answers_a_second(inbox))
@@ -98,6 +103,7 @@ async def answers(url: str) -> list[Row]:
     return [
         Row(f"{what}, each caller with a connection of its own", "1/s", ours, dedicated, at_least=0.6),
         Row(f"{what}, with asyncpg's pool", "1/s", ours, pooled),
+        Row(f"{what}, {READ_FIRST}", "1/s", ours, least),
         Row(f"{what}, while another process numbers and reads the events", "1/s", followed, dedicated),
     ]
 
@@ -110,8 +116,18 @@ async def own(pool: Pool) -> AsyncIterator[Connection]:
     CONNECTION_CACHE.append(connection)
 
 
-async def transactions_a_second(url: str, record: str, event: str, lend: Lend) -> float:
-    """Update a row and insert one, with as many bytes as an answer stores."""
+def rewritten(stored: str, event: Event) -> tuple[str, str]:
+    """Return a record and an event decoded, digested and encoded again: the least that an answer computes."""
+    digest(event.payload)
+    event.computed_hash()
+    return Request.model_validate_json(stored).model_dump_json(), event.model_dump_json()
+
+
+async def transactions_a_second(
+    url: str, request: Request, event: Event, lend: Lend, *, is_read: bool = False
+) -> float:
+    """Update a row and insert one, with as many bytes as an answer stores; optionally read and compute it first."""
+    record, note = request.model_dump_json(), event.model_dump_json()
     async with asyncpg.create_pool(url, min_size=CONNECTIONS, max_size=CONNECTIONS) as pool:
         await pool.execute("DROP TABLE IF EXISTS bare_records, bare_events")
         await pool.execute("CREATE TABLE bare_records (id int PRIMARY KEY, version int, body text)")
@@ -120,10 +136,14 @@ async def transactions_a_second(url: str, record: str, event: str, lend: Lend) -
         await pool.executemany("INSERT INTO bare_records VALUES ($1, 1, $2)", rows)
 
         async def one(n: int) -> None:
-            async with lend(pool) as connection, connection.transaction():
-                changed = "UPDATE bare_records SET version = 2, body = $2 WHERE id = $1 AND version = 1"
-                await connection.execute(changed, n, record)
-                await connection.execute("INSERT INTO bare_events (body) VALUES ($1)", event)
+            async with lend(pool) as connection:
+                new = (record, note)
+                if is_read:
+                    new = rewritten(await connection.fetchval("SELECT body FROM bare_records WHERE id = $1", n), event)
+                async with connection.transaction():
+                    changed = "UPDATE bare_records SET version = 2, body = $2 WHERE id = $1 AND version = 1"
+                    await connection.execute(changed, n, new[0])
+                    await connection.execute("INSERT INTO bare_events (body) VALUES ($1)", new[1])
 
         began = time.perf_counter()
         await spread(range(ANSWERS), one, callers=CONNECTIONS)

@@ -14,9 +14,11 @@ from tests.servers import redis_program
 
 from benchmarks.inboxes import POLL, approve, ask, ask_many, spread
 from benchmarks.measure import Row, percentile
-from benchmarks.postgres import answers_a_second, published
+from benchmarks.postgres import READ_FIRST, answers_a_second, published, rewritten
 from benchmarks.wakes import BURST, WAITS, answered, listeners, until
 from ringi.connect import inbox_on, open_backend
+from ringi.domain.record import Event
+from ringi.domain.request import Request
 from ringi.inbox.inbox import Inbox
 
 CONNECTIONS = 16
@@ -73,24 +75,27 @@ async def bare_pubsub(url: str) -> float:
 
 
 async def answers(url: str) -> list[Row]:
-    floors, ours = list[float](), list[float]()
+    floors, least, ours = list[float](), list[float](), list[float]()
     async with redis_inbox(url) as inbox:
         request = await approve(inbox, await ask(inbox))
-        record, event = request.model_dump_json(), (await inbox.events(request_id=request.id))[-1].model_dump_json()
+        event = (await inbox.events(request_id=request.id))[-1]
         for _ in range(ROUNDS):
-            floors.append(await bare_writes(url, record, event))
+            floors.append(await bare_writes(url, request, event))
+            least.append(await bare_writes(url, request, event, is_read=True))
             ours.append(await answers_a_second(inbox))
     what = f"Redis, each write on disk first: respond, {CONNECTIONS} callers, against a script of one HSET and one XADD"
-    return [Row(what, "1/s", ours, floors)]
+    return [Row(what, "1/s", ours, floors), Row(f"{what}, {READ_FIRST}", "1/s", ours, least)]
 
 
-async def bare_writes(url: str, record: str, event: str) -> float:
-    """Store as many bytes as an answer, by one script."""
+async def bare_writes(url: str, request: Request, event: Event, *, is_read: bool = False) -> float:
+    """Store as many bytes as an answer, by one script; optionally read and compute them first."""
+    record, note = request.model_dump_json(), event.model_dump_json()
     async with bare(url) as redis:
         script = redis.register_script(WRITE)
 
         async def one(n: int) -> None:
-            await script(keys=["bare:records", "bare:events"], args=[n, record, event])
+            new = rewritten(await redis.hget("bare:records", n), event) if is_read else (record, note)
+            await script(keys=["bare:records", "bare:events"], args=[n, *new])
 
         began = time.perf_counter()
         await spread(range(ANSWERS), one, callers=CONNECTIONS)
