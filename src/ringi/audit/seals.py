@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.base.model import StrictModel
 from ringi.contracts.store import Store
-from ringi.domain.record import START, Event, Position
+from ringi.domain.record import START, Position
 
 BATCH = 100
 """The number of events in a batch. It is small, because reading a batch blocks everything else."""
@@ -53,18 +53,18 @@ class DigestChain:
     async def read_new(self, store: Store, each: Callable[[], None] = lambda: None) -> bool:
         """Read to the present end and return whether there were new events; `each` is called after each event."""
         before, end = self.count, await store.tail()
-        while self.position != end and (events := await store.events(self.position, BATCH)):
-            for event in events:
-                self._take(event)
+        while self.position != end and (hashes := await store.hashes(self.position, BATCH)):
+            for position, hash in hashes:
+                self._take(position, hash)
                 each()
-                if event.position == end:
+                if position == end:
                     break
         return self.count > before
 
-    def _take(self, event: Event) -> None:
+    def _take(self, position: Position, hash: str) -> None:
         # The position is excluded: a copy in another cluster may number events differently, but not reorder them.
-        linked = hashlib.sha256(f"{self.head}\n{event.hash}".encode()).hexdigest()
-        self.count, self.head, self.position = self.count + 1, linked, event.position
+        linked = hashlib.sha256(f"{self.head}\n{hash}".encode()).hexdigest()
+        self.count, self.head, self.position = self.count + 1, linked, position
 
 
 class Sealer:

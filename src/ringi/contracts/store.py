@@ -118,6 +118,15 @@ class Store(ABC):
             InvalidError: `after` is not a position of this store.
         """
 
+    async def hashes(self, after: Position = START, limit: int = 100) -> list[tuple[Position, str]]:
+        """Return position and hash of the events after a position; a store may override it to read only these.
+
+        Args:
+            after: The position to read from, exclusive.
+            limit: The maximum number of events.
+        """
+        return [(event.position, event.hash) for event in await self.events(after, limit)]
+
     @abstractmethod
     async def tail(self) -> Position:
         """Return the position of the newest event, from which a follower of new events starts."""

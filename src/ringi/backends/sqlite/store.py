@@ -89,6 +89,12 @@ class SqliteStore(Store):
         sql = f"{SELECT_EVENT} WHERE position > ? {' '.join(extra)} ORDER BY position LIMIT ?"
         return [event_of(row) for row in await self._database.read(lambda c: c.execute(sql, values).fetchall())]
 
+    async def hashes(self, after: Position = START, limit: int = 100) -> list[tuple[Position, str]]:
+        sql = "SELECT position, hash FROM events WHERE position > ? ORDER BY position LIMIT ?"
+        values = parsed_number(after), limit
+        rows = await self._database.read(lambda c: c.execute(sql, values).fetchall())
+        return [(str(position), str(hash)) for position, hash in rows]
+
     async def tail(self) -> Position:
         await self._database.check()
         sql = "SELECT max(position) FROM events"

@@ -46,6 +46,16 @@ class EventsConformance:
         for n, event in enumerate(whole):
             assert await store.events(event.position) == whole[n + 1 :]
 
+    async def test_the_hashes_of_events_are_read_like_the_events(self, store: Store) -> None:
+        for n in range(3):
+            await store_request(store, f"request-{n}")
+        first, *others = await store.events()
+
+        assert await store.hashes(first.position) == [(event.position, event.hash) for event in others]
+        assert await store.hashes(limit=1) == [(first.position, first.hash)]
+        with pytest.raises(InvalidError):
+            await store.hashes("not a position")
+
     async def test_a_batch_holds_no_more_than_the_limit(self, store: Store) -> None:
         for n in range(5):
             await store_request(store, f"request-{n}")
