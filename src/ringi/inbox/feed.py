@@ -59,10 +59,11 @@ class Feed:
         Args:
             request: The written version.
         """
-        earlier = self._written.pop(request.key, None)
+        key = request.key
+        earlier = self._written.pop(key, None)
         if self._listeners:
             # A change that was saved first may arrive here last.
-            self._written[request.key] = max(earlier or request, request, key=lambda each: each.version)
+            self._written[key] = earlier if earlier and earlier.version > request.version else request
             if len(self._written) > MAX_WRITTEN:
                 del self._written[next(iter(self._written))]
 

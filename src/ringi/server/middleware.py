@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -63,7 +64,8 @@ class SecurityMiddleware:
             scope[SEND] = send
             if sender.is_head:
                 scope = {**scope, "method": "GET", HEAD: True}
-            with tracing.within(tracing.incoming(scope["headers"])):
+            parent = tracing.incoming(scope["headers"])
+            with tracing.within(parent) if parent else nullcontext():
                 await self._app(scope, receive, sender)
         except Exception as error:
             if not isinstance(error, RingiError):
@@ -161,7 +163,8 @@ class ResponseSender:
 def with_security(start: Message, cookies: list[bytes]) -> list[tuple[bytes, bytes]]:
     """Return the headers of a reply, with the common headers and new cookies."""
     headers = list(start.get("headers", ()))
-    if not any(name == SET_COOKIE for name, _ in headers):
+    names = [name for name, _ in headers]
+    if SET_COOKIE not in names:
         headers += [(SET_COOKIE, cookie) for cookie in cookies]
-    is_cached = any(name == NO_STORE[0] for name, _ in headers) or start["status"] == HTTPStatus.NOT_MODIFIED
+    is_cached = NO_STORE[0] in names or start["status"] == HTTPStatus.NOT_MODIFIED
     return headers + SECURITY + ([] if is_cached else [NO_STORE])

@@ -9,6 +9,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -32,6 +33,7 @@ BEARER = "ringi.bearer"
 """Scope key of a provider token's result: the person that it names, or the error that refuses it."""
 NEW_COOKIES = "ringi.cookies"
 """Scope key of cookies for the reply, unless the reply itself sets or clears the session."""
+AUTHORIZATION = b"authorization"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 MIN_SECRET_BYTES = 32
 CACHE_SIZE = 4_096
@@ -55,11 +57,17 @@ class Principal(NamedTuple):
     @property
     def viewer(self) -> Viewer:
         """The caller as a viewer of requests."""
-        return Viewer(name=self.name, groups=self.groups)
+        return viewer_of(self.name, self.groups)
 
 
 LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
 """The principal of every caller on a server without tokens."""
+
+
+@lru_cache(CACHE_SIZE)
+def viewer_of(name: str, groups: tuple[str, ...]) -> Viewer:
+    """Return the viewer, validated once."""
+    return Viewer(name=name, groups=groups)
 
 
 class VerifiedToken(NamedTuple):
@@ -275,12 +283,12 @@ class Authenticator:
         Args:
             scope: The ASGI scope of the call.
         """
-        headers = Headers(scope=scope)
         if self._is_open:
-            self.refuse_foreign(scope, headers, is_origin_needed=False)
+            self.refuse_foreign(scope, Headers(scope=scope), is_origin_needed=False)
             return VerifiedToken(LOCAL, None)
-        if token := bearer_token(headers):
+        if token := bearer_token(scope):
             return self._provider_token(scope[BEARER]) if BEARER in scope else self.verify(token)
+        headers = Headers(scope=scope)
         if self._proxy and (person := self._proxy.person(scope, headers)):
             self.refuse_foreign(scope, headers, is_origin_needed=True)
             scope[PROXIED] = True
@@ -383,12 +391,12 @@ class Authenticator:
             raise RefusalError(403, "foreign_origin", f"{what}: only the page may write with its cookie; use a token")
 
 
-def bearer_token(headers: Headers) -> str | None:
+def bearer_token(scope: Scope) -> str | None:
     """Return the token of the Authorization header, if there is one."""
-    values = headers.getlist("authorization")
+    values: list[bytes] = [value for name, value in scope["headers"] if name == AUTHORIZATION]
     if not values:
         return None
-    scheme, _, token = values[0].partition(" ")
+    scheme, _, token = values[0].decode("latin-1").partition(" ")
     if len(values) > 1 or scheme.lower() != "bearer" or not token.strip():
         raise UnauthenticatedError("the Authorization header contains no bearer token")
     return token.strip()
@@ -422,5 +430,6 @@ def channel_of(scope: Scope) -> str:
     Args:
         scope: The ASGI scope of the call.
     """
-    headers = Headers(scope=scope)
-    return "page" if "authorization" not in headers and (PROXIED in scope or cookie_token(headers)) else "http"
+    if any(name == AUTHORIZATION for name, _ in scope["headers"]):
+        return "http"
+    return "page" if PROXIED in scope or cookie_token(Headers(scope=scope)) else "http"

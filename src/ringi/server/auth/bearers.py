@@ -6,7 +6,6 @@ import time
 from collections import OrderedDict
 
 import jwt
-from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from ringi.errors import RingiError
@@ -27,7 +26,7 @@ class BearerTokens:
     async def authenticate(self, scope: Scope) -> None:
         """Record in the scope the person that a provider token names, or the error that refuses it."""
         try:
-            token = bearer_token(Headers(scope=scope))
+            token = bearer_token(scope)
             if token and self._is_from_provider(token):
                 scope[BEARER] = await self._read(token)
         except RingiError as error:

@@ -94,6 +94,8 @@ class Revocations:
         """Return whether a token is revoked; raises `UnavailableError` before the revocations are loaded."""
         if not self._is_loaded:
             raise UnavailableError("the revoked tokens have not been loaded yet")
+        if not self._marks and not self._revoked_until:
+            return False
         holder: tuple[Holder, ...] = ((tenant, name, role), (tenant, name, None), (tenant, None, None), ALL_HOLDERS)
         ends = (self._revoked_until.get(each, 0.0) for each in holder)
         return metadata.at <= max(ends) or not self._marks.isdisjoint((metadata.mark, metadata.parent))
