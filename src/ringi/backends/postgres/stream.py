@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from ringi.backends.postgres.database import Database
+from ringi.base.canonical_json import COMPACT
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import FenceError
@@ -62,5 +63,5 @@ class PostgresStream(Stream):
 def values_of(items: Sequence[StreamItem]) -> tuple[list[str], list[str | None]]:
     """Return the events and origins of items as two columns."""
     # PostgreSQL's text cannot contain NUL; as a JSON escape it can.
-    events = [json.dumps(item.event, ensure_ascii=False, separators=(",", ":")) for item in items]
+    events = [COMPACT.encode(item.event) for item in items]
     return events, [item.origin for item in items]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from ringi.backends.redis.server import Server, new_token
+from ringi.base.canonical_json import COMPACT
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import FenceError
@@ -19,7 +20,7 @@ class RedisStream(Stream):
         self._append, self._delete, self._read = (server.script(name) for name in ("append", "delete", "read"))
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        texts = [json.dumps([item.event, item.origin], ensure_ascii=False, separators=(",", ":")) for item in items]
+        texts = [COMPACT.encode([item.event, item.origin]) for item in items]
         last = int(await self._append(self._keys(key), [fence, new_token(), *texts]))
         if last < 0:
             raise FenceError(key.id, fence)

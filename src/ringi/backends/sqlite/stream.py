@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ringi.backends.sqlite.database import Database
+from ringi.base.canonical_json import COMPACT
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.errors import FenceError
@@ -49,7 +50,7 @@ class SqliteStream(Stream):
 
 def rows_of(items: Sequence[StreamItem]) -> list[tuple[str, str | None]]:
     """Return the data of items, ready for any connection."""
-    return [(json.dumps(item.event, ensure_ascii=False, separators=(",", ":")), item.origin) for item in items]
+    return [(COMPACT.encode(item.event), item.origin) for item in items]
 
 
 def save_items(connection: sqlite3.Connection, key: Key, rows: Sequence[tuple[str, str | None]], fence: int) -> int:
