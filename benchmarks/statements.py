@@ -6,24 +6,29 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import asyncpg
+from langgraph.types import Command
 from tests.servers import mortal_postgres
 
 from benchmarks.client import Caller
 from benchmarks.measure import Row, folder
+from benchmarks.park import graph
 from benchmarks.serving import Served, served
+from benchmarks.wave import postgres_saver
 
 CYCLES = 20
 SERVERS = 4
 CYCLE_SECONDS = 0.5
 """Seconds until a question is stored, or its answer has ended the run: asking the server would add statements."""
 IDLE_SECONDS = 20.0
-LINE = re.compile(r"^(\d+) LOG:  (?:statement|execute [^:]*): (\w+)")
+RELOAD_SECONDS = 1.0
+"""Seconds until the server has its new settings."""
+STATEMENT = re.compile(r"^(\d+) LOG:  (?:statement|execute [^:]*):\s*(\w+)", re.MULTILINE)
 LOGGING = ("log_line_prefix = '%p '", "log_statement = 'all'")
 
 
@@ -50,6 +55,8 @@ async def on_postgres() -> list[Row]:
             await connection.execute(f"ALTER SYSTEM SET {setting}")
         await connection.execute("SELECT pg_reload_conf()")
         await connection.close()
+        await asyncio.sleep(RELOAD_SECONDS)
+        bare_asks, bare_answers = await bare_counts(server.url, server.log)
         first = stack.enter_context(served("ringi", stack.enter_context(folder()), server.url))
         asks, answers = await one_after_another(first, server.log, "alone")
         idle = await idle_count(server.log)
@@ -58,8 +65,8 @@ async def on_postgres() -> list[Row]:
         all_idle = await idle_count(server.log)
         of_four = [count.statements / SERVERS for count in await one_after_another(first, server.log, "four")]
     return [
-        *rows("a question", asks, (30, 12)),
-        *rows("an answer, and the end of its run", answers, (30, 12)),
+        *rows("a question", asks, bare_asks, (30, 12)),
+        *rows("an answer, and the end of its run", answers, bare_answers, (30, 12)),
         Row(
             "PostgreSQL: a question: statements of each of four servers, beside one",
             "",
@@ -84,11 +91,27 @@ async def on_postgres() -> list[Row]:
     ]
 
 
-def rows(what: str, count: Count, goals: tuple[float, float]) -> list[Row]:
+def rows(what: str, count: Count, bare: Count, goals: tuple[float, float]) -> list[Row]:
+    """Return the rows of a count beside LangGraph with its own saver, which keeps no question and no answer."""
     return [
-        Row(f"PostgreSQL: {what}: {name}", "", [value], at_most=goal)
-        for name, value, goal in zip(Count._fields, count, goals, strict=True)
+        Row(f"PostgreSQL: {what}: {name}", "", [value], [floor], at_most=goal, of_ratio=False)
+        for name, value, floor, goal in zip(Count._fields, count, bare, goals, strict=True)
     ]
+
+
+async def bare_counts(url: str, log: Path) -> tuple[Count, Count]:
+    """Return the counts of a question and of an answer with LangGraph and its own saver."""
+    async with postgres_saver(url) as saver:
+        compiled = graph().compile(checkpointer=saver)
+        configs: list[Any] = [{"configurable": {"thread_id": f"bare-{n}"}} for n in range(CYCLES)]
+
+        async def invoke(input: Any) -> None:
+            for config in configs:
+                await compiled.ainvoke(input, config, durability="sync")
+
+        asked = await counted(log, lambda: invoke({"run": "bare"}))
+        answered = await counted(log, lambda: invoke(Command(resume="yes")))
+    return asked.per(CYCLES), answered.per(CYCLES)
 
 
 async def one_after_another(server: Served, log: Path, prefix: str) -> tuple[Count, Count]:
@@ -138,20 +161,21 @@ async def idle_count(log: Path) -> Count:
 
 
 async def counted(log: Path, act: Callable[[], Awaitable[None]]) -> Count:
-    since = len(lines_of(log))
+    since = len(text_of(log))
     await act()
-    return count(lines_of(log)[since:])
+    return count(text_of(log)[since:])
 
 
-def lines_of(log: Path) -> list[str]:
-    return log.read_text().splitlines()
+def text_of(log: Path) -> str:
+    return log.read_text()
 
 
-def count(lines: Sequence[str]) -> Count:
+def count(text: str) -> Count:
     """Count what was logged; a statement outside of a transaction is one of its own."""
     statements = transactions = 0
     inside = set[str]()
-    for process, verb in logged(lines):
+    for process, verb in STATEMENT.findall(text):
+        verb = verb.upper()
         if verb == "BEGIN":
             inside.add(process)
         elif verb in ("COMMIT", "ROLLBACK"):
@@ -159,9 +183,3 @@ def count(lines: Sequence[str]) -> Count:
         transactions += process not in inside
         statements += 1
     return Count(statements, transactions)
-
-
-def logged(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for line in lines:
-        if found := LINE.match(line):
-            yield found[1], found[2].upper()
