@@ -60,6 +60,9 @@ class FencedSaver(Saver):
         self.next_read: CheckpointTuple | None = None
         """The result of the next read of the newest checkpoint, unless something is written before."""
 
+    def expect_no_checkpoint(self) -> None:
+        """Note that no worker has held the thread before, so that reads of the store may be omitted."""
+
     def forget(self) -> None:
         """Read the newest checkpoint from the store again, because another saver has changed it."""
         self.next_read = None

@@ -54,6 +54,8 @@ MAX_ATTEMPTS = 5
 """The number of workers that may die in one stretch before the run is given up."""
 MAX_OUTAGES = 50
 """The number of store outages allowed in one stretch: the run itself may cause them."""
+FIRST_FENCE = 1
+"""The fence of the first worker that holds a thread; an erasure keeps the thread and its fence."""
 AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
 MAX_SWALLOWED = 10
 MAX_TRACEBACK = 16_000
@@ -72,6 +74,8 @@ class RunExecutor:
         self._by = leased_run.run.by or leased_run.lease.thread.started_by
         self._host = RunContext(runner, leased_run.inbox, leased_run.thread, leased_run.run.id, self._by)
         saver, max_fields = leased_run.backend.savers(leased_run.thread), leased_run.inbox.limits.max_fields
+        if leased_run.thread.fence == FIRST_FENCE:
+            saver.expect_no_checkpoint()
         agent = runner.agents[leased_run.thread.agent]
         self._graph = GraphRun(
             agent, saver, leased_run.lease.key, leased_run.run.id, host=self._host, max_fields=max_fields

@@ -156,6 +156,10 @@ class FencedPostgresSaver(FencedSaver):
         super().__init__(held)
         self._checkpoints, self._newest = checkpoints, NewestCheckpoint(checkpoint_thread(held.key))
 
+    def expect_no_checkpoint(self) -> None:
+        """Note that no worker has held the thread before, so that reads of the store are omitted."""
+        self._newest.expect_none()
+
     def forget(self) -> None:
         """Read the newest checkpoint from the store again, because another saver has changed it."""
         super().forget()

@@ -61,6 +61,10 @@ class NewestCheckpoint:
             raise UnknownCheckpointError
         return load_row(self._head and self._stored_row(self._head), config, serde)
 
+    def expect_none(self) -> None:
+        """Note that the store has no checkpoint; only before any read or write."""
+        self._replace(None)
+
     @contextmanager
     def reading(self) -> Iterator[list[DictRow | None]]:
         """Keep the row that the block reads and appends, unless a write overlaps with it."""
