@@ -173,6 +173,7 @@ def test_every_sentence_has_a_text() -> None:
 
 STORED = [UndecidedError("r1", status) for status in ("expired", "cancelled")] + [
     NotFinishedError("a haiku", f"rejected after 3 rounds: {reason_of('no_reason')}"),
+    RingiError(reason_of("model_silent", calls=3)),
     ValueError(),
 ]
 """The errors whose messages a run stores as its reason."""
@@ -181,7 +182,9 @@ STORED = [UndecidedError("r1", status) for status in ("expired", "cancelled")] +
 def test_every_reason_that_is_stored_has_a_text() -> None:
     used = {code for _, call in calls() if name_of(call) == "reason_of" for code in texts_in(argument(call, 0, "code"))}
 
-    assert used | {"undecided_expired", "undecided_cancelled", "not_finished"} == section("reasons").keys()
+    assert (
+        used | {"undecided_expired", "undecided_cancelled", "not_finished", "plain_error"} == section("reasons").keys()
+    )
 
 
 @pytest.mark.parametrize("language", ["ja", "zh"])

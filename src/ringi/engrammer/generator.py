@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, Tool
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
+from ringi.base import reason_of
 from ringi.engrammer.notes import NOTE_ERRORS, Note, Notes
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import GET_NOTE_TOOL, MAX_TEXT_LENGTH, SEARCH_NOTES_TOOL, generator_tools
@@ -56,8 +57,10 @@ class AnswerGenerator:
         """Return the error of a model that gave no answer, with the reason that its provider gives."""
         last = self.responses[-1].response_metadata
         end = next((str(last[name]) for name in STOP_REASON_KEYS if name in last), None)
-        what = f"the model returned no answer after {len(self.responses)} calls"
-        return RingiError(f"{what}{f', and ended with {end!r}' if end else ''}: ask again or rephrase the question")
+        calls = len(self.responses)
+        return RingiError(
+            reason_of("model_ended", calls=calls, end=repr(end)) if end else reason_of("model_silent", calls=calls)
+        )
 
     async def _run_tools(self, answer: AIMessage, *, is_last: bool) -> list[AnyMessage]:
         """Return the next messages: the model's tool calls and their results."""

@@ -1,5 +1,6 @@
 import { Button, Drawer, Segmented } from "antd";
 import { useState } from "react";
+import { reasonText } from "../strings/catalogue";
 import { useNarrow } from "../widgets/media";
 import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
@@ -27,7 +28,7 @@ function Runs({ runs, actions }: RunsProps) {
       {runs.map(({ workflow, status, at, error }) => (
         <li key={workflow} data-testid="memory-run" data-status={status}>
           <div><strong>{visible(nameOf(workflow))}</strong> <span className="quiet">{labelOf(strings.planStatuses, status)}{at && <> · <Timestamp at={at} /></>}</span></div>
-          {error && <p className="error-text">{visible(error)}</p>}
+          {error && <p className="error-text">{visible(reasonText(error, strings))}</p>}
         </li>
       ))}
     </ul>

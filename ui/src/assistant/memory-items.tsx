@@ -1,4 +1,5 @@
 import { Button, Flex, Tag } from "antd";
+import { reasonText } from "../strings/catalogue";
 import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { Provenance } from "./provenance";
@@ -32,7 +33,7 @@ function Item({ item, assistant, onWhy }: ItemProps) {
       <div className="item-head"><strong>{name}</strong> <Status item={item} /></div>
       {description && <p className="quiet">{visible(description)}</p>}
       <div className="item-value" data-testid="item-value">{isKnown || value !== null ? <Value value={value} /> : <span className="quiet">{strings.unknownValue} · {labelOf(strings.valueOrigins, how)}</span>}</div>
-      {error && <p className="error-text">{visible(error)}</p>}
+      {error && <p className="error-text">{visible(reasonText(error, strings))}</p>}
       <div className="item-facts quiet">
         {source && isKnown && <Provenance source={source} />}
         {observedAt && <Timestamp at={observedAt} />}

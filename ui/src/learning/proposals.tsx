@@ -2,6 +2,7 @@ import { Tag } from "antd";
 import { useId } from "react";
 import type { Request } from "../api/types";
 import { RequestDetail } from "../request/request-detail";
+import { reasonText } from "../strings/catalogue";
 import { Disclosure } from "../thread/disclosure";
 import { AgentText } from "../widgets/agent-text";
 import { Link, playbookPath } from "../widgets/router";
@@ -19,6 +20,9 @@ function DecidedProposal({ insight, playbook }: { insight: Insight; playbook: st
   const strings = useLearningStrings();
   const { id, text, type, status, version, reason, request } = insight;
   const [colour, sign] = looks[status];
+  const { problems }: { problems: { readonly [code: string]: string } } = strings.texts;
+  // The reason of an obsolete proposal is the code of what its playbook refused.
+  const why = reason && ((status === "obsolete" && Object.hasOwn(problems, reason) && problems[reason]) || reasonText(reason, strings));
   return (
     <div className="insight settled" data-testid="insight" data-id={id} data-status={status}>
       <div className="learn-what">
@@ -27,7 +31,7 @@ function DecidedProposal({ insight, playbook }: { insight: Insight; playbook: st
         {version !== null && playbook !== undefined && <Link to={playbookPath(playbook)} testId="to-playbook">{strings.playbookVersion(version)}</Link>}
       </div>
       <div className={status === "learned" || status === "edited" ? "" : "quiet"}><AgentText text={text} /></div>
-      {reason && <div className="quiet" data-testid="insight-reason">“{visible(reason)}”</div>}
+      {why && <div className="quiet" data-testid="insight-reason">“{visible(why)}”</div>}
       {request && <Disclosure id={`insight-${id}`} summary={<span className="quiet">{strings.decisionLabel}</span>}><RequestDetail id={request.id} isInThread /></Disclosure>}
     </div>
   );
