@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+import typer
 from tests.cli.desk import OFFERED, Desk, assert_answered, into
 from tests.cli.terminal import Terminal, terminal
 from tests.cli.test_commands import output_of, ringi
@@ -16,8 +18,9 @@ from tests.cli.test_watch_answers import TEN, fill_ten
 from ringi import Action, Form, errors
 from ringi.base.texts import LANGUAGES, Sentence, reason_of, sentences_text
 from ringi.cli import texts as texts_package
+from ringi.cli.app import app
 from ringi.cli.errors import error_text
-from ringi.cli.texts import VARIABLES, catalogue, language
+from ringi.cli.texts import VARIABLES, catalogue, help_texts, language
 from ringi.domain.ask import Decision, Kind, Priority, Wording
 from ringi.errors import FieldError, RingiError
 from ringi.forms.fields import Number, Text
@@ -225,6 +228,38 @@ def test_a_refused_command_says_why_in_japanese(desk: Desk, monkeypatch: pytest.
     done = ringi(desk, "respond", asked.id, "approve", "--name", "bob")
     assert done.stderr.startswith("エラー：")
     assert {*WORDS.findall(done.stderr)} <= {"data", "who"}
+
+
+def helps(command: Any) -> Iterator[str]:
+    """Yield the help of a command, of its options and of the commands below it."""
+    for each in (command, *command.params, command.get_help_option(typer.Context(command))):
+        if text := getattr(each, "help", None):
+            yield text
+    for below in getattr(command, "commands", {}).values():
+        yield from helps(below)
+
+
+def test_every_command_and_every_option_has_help_in_each_language() -> None:
+    names = re.compile(
+        r"`[^`]*`|--[\w-]+|\{.*\}|\[.*\]|ringi/[\w.]+|openai:gpt-5|notes/ann|digest|approve|edit|reject|respond"
+        r"|Ringi|PostgreSQL|SQLite|Redis|Webhook|Markdown|[A-Z_]{3,}"
+    )
+    english = {*helps(typer.main.get_command(app))}
+    assert help_texts().keys() == english
+    for text, others in help_texts().items():
+        assert others.keys() == {*LOCALES}
+        for other in others.values():
+            assert re.findall(r"`[^`]*`|--[\w-]+|RINGI_\w+", other) == re.findall(r"`[^`]*`|--[\w-]+|RINGI_\w+", text)
+            assert WORDS.findall(names.sub("", other)) == [], other
+
+
+@pytest.mark.parametrize("name", LOCALES)
+def test_the_help_is_in_the_language_of_the_terminal(desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("LC_ALL", LOCALES[name])
+    for arguments in (("--help",), ("respond", "--help"), ("token",)):
+        done = ringi(desk, *arguments)
+        assert sum(each[name][:12] in done.stdout + done.stderr for each in help_texts().values()) > 3
+        assert "Show this message" not in done.stdout + done.stderr
 
 
 WRONG_USES = {

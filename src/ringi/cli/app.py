@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from io import TextIOWrapper
+from typing import Any
 
 import typer
 
@@ -21,7 +22,7 @@ from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create
 from ringi.cli.commands.watch import watch
 from ringi.cli.errors import error_text, is_explained, usage_text
 from ringi.cli.format.visible import visible
-from ringi.cli.texts import text_of, text_or
+from ringi.cli.texts import help_texts, language, text_of, text_or
 from ringi.cli.version import options
 from ringi.connect import home
 from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
@@ -86,7 +87,9 @@ def main() -> None:
 
 def _call() -> None:
     try:
-        code = app(standalone_mode=False)
+        command = typer.main.get_command(app)
+        translate_help(command)
+        code = command(standalone_mode=False)
     except ModuleNotFoundError as error:
         missing(f"`ringi {sys.argv[1]}`" if len(sys.argv) > 1 else "the command", error)
     except typer.Abort:
@@ -97,6 +100,19 @@ def _call() -> None:
         raise
     else:
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def translate_help(command: Any) -> None:
+    """Set the help of a command, of its options and of the commands below it in the language of the environment."""
+    if (reader := language()) == "en":
+        return
+    option = command.get_help_option(typer.Context(command))
+    for each in (command, *command.params, *([option] if option else [])):
+        # Arguments without a description have no help.
+        if text := getattr(each, "help", None):
+            each.help = help_texts().get(text, {}).get(reader, text)
+    for below in getattr(command, "commands", {}).values():
+        translate_help(below)
 
 
 def _refuse_broken_text(arguments: list[str]) -> None:

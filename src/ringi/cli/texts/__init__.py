@@ -30,6 +30,13 @@ def catalogue(language: str) -> Mapping[str, str]:
     return texts
 
 
+@cache
+def help_texts() -> Mapping[str, Mapping[str, str]]:
+    """Return the help of the commands in the other languages, by the English text."""
+    texts: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath("help.json").read_text("utf-8"))
+    return texts
+
+
 def text_of(key: str, /, **values: object) -> str:
     """Return a text in the language of the environment."""
     return catalogue(language())[key].format(**values)
