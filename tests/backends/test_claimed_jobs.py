@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import pytest
 
 from ringi.backends.claimed_jobs import ClaimedJobs
 from ringi.backends.memory.notifier import MemoryNotifier
+from ringi.connect import open_backend
 from ringi.contracts.jobs import Job
 from ringi.contracts.notifier import JOBS, Wakeup
 from ringi.errors import SettingError, UnavailableError
@@ -188,3 +191,28 @@ async def test_a_claim_during_the_end_of_a_job_is_repeated() -> None:
     jobs.finishing = asyncio.Event()
     asyncio.get_running_loop().call_later(0.05, jobs.finishing.set)
     assert await claims_of(jobs) == await claims_of(QueuedJobs("b")) + 2, "one during the end, and one after it"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_a_deletion_tells_whether_the_partition_has_another_job_that_is_due(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'ringi.db'}"
+    if kind == "postgres":
+        url = f"{request.getfixturevalue('postgres_url')}?schema=t{uuid.uuid4().hex}"
+    async with open_backend(url) as backend:
+        jobs = backend.jobs
+        assert isinstance(jobs, ClaimedJobs)
+        for key, partition in [("a", "one"), ("b", "one"), ("c", "two"), ("d", "three")]:
+            await jobs.submit(Job(key=key, kind="test", partition_key=partition))
+        claimed = {job.key: job for job in await jobs._claim(["test"], 10)}
+        assert sorted(claimed) == ["a", "c", "d"]
+        assert await asyncio.gather(*(jobs._finish(job) for job in claimed.values())) == [
+            job.key == "a" for job in claimed.values()
+        ]
+        (second,) = await jobs._claim(["test"], 10)
+        await jobs.submit(Job(key="e", kind="test", partition_key="one"))
+        await jobs._free(second, 60)
+        (third,) = await jobs._claim(["test"], 10)
+        assert (second.key, third.key) == ("b", "e")
+        assert not await jobs._finish(third), "the other one waits for its next try"
