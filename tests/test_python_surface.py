@@ -21,6 +21,7 @@ INTERNAL = {
     "UnreadableReflectionError",
     # Those of `ringi.testing` fail a test even where the tested code catches RingiError.
     *("RunFailedError", "UnansweredError", "UnusedRuleError"),
+    "UnknownCheckpointError",
 }
 
 
