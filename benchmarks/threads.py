@@ -16,6 +16,7 @@ from benchmarks.wakes import parts_on
 from ringi.backends.sqlite.checkpoints import FencedSqliteSaver
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.notifier import SqliteNotifier
+from ringi.backends.sqlite.store import SqliteStore
 from ringi.connect import Backend, inbox_on, open_backend
 from ringi.domain.ask import Action, Ask, Continuation
 from ringi.domain.request import Request
@@ -76,8 +77,8 @@ class CommitsDatabase(Database):
         super().__init__(path)
         self.noted: list[float] = []
 
-    def connect(self) -> sqlite3.Connection:
-        connection = super().connect()
+    def _connect(self) -> sqlite3.Connection:
+        connection = super()._connect()
         connection.set_trace_callback(noting(self.noted))
         return connection
 
@@ -90,6 +91,12 @@ def noting(times: list[float]) -> Any:
 async def counting_desk(path: Path, agents: Iterable[Agent]) -> AsyncIterator[tuple[Desk, list[float]]]:
     """Run a worker on a new SQLite file, and record the time of each commit."""
     async with CommitsDatabase(path) as database, SqliteNotifier(database, POLL) as notifier:
-        parts = replace(parts_on(database, notifier), savers=lambda held: FencedSqliteSaver(database, held))
+        store = SqliteStore(database)
+        parts = replace(
+            parts_on(database, notifier),
+            savers=lambda held: FencedSqliteSaver(database, held),
+            store=store,
+            put_with_items=store.put_with_items,
+        )
         async with desk_on(parts, agents) as desk:
             yield desk, database.noted
