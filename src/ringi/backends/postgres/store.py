@@ -56,7 +56,7 @@ class PostgresStore(Store):
             await self._write(record, alone())
 
     async def put_with_items(self, thread: Thread, event: Event | None, items: Sequence[StreamItem]) -> None:
-        """Save a thread and append to its stream, in one statement; see `Backend.put_thread`."""
+        """Save a thread and append to its stream, in one statement; see `Backend.put_with_items`."""
         columns, noted = columns_of(thread), event_row(event) if event else []
         sql = statement(thread.record, (*columns,), False, False, bool(noted), has_items=True)
         values = [*columns.values(), *noted, thread.fence, *values_of(items)]

@@ -35,7 +35,7 @@ class SqliteStore(Store):
         await self._database.write(lambda connection: save(connection, change))
 
     async def put_with_items(self, thread: Thread, event: Event | None, items: Sequence[StreamItem]) -> None:
-        """Save a thread and append to its stream, atomically; see `Backend.put_thread`."""
+        """Save a thread and append to its stream, atomically; see `Backend.put_with_items`."""
         change, rows = change_of(thread, event), rows_of(items)
 
         def save_both(connection: sqlite3.Connection) -> None:
