@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from langchain_core.tools import BaseTool
-from langgraph.prebuilt import ToolNode
-from langgraph.prebuilt.tool_node import _get_all_injected_args
+from langchain_core.tools import BaseTool, InjectedToolArg
+from langchain_core.tools.base import get_all_basemodel_annotations
+from langgraph.prebuilt import InjectedState, InjectedStore, ToolNode, ToolRuntime
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
@@ -18,15 +18,29 @@ from ringi.errors import FieldError, InvalidError
 from ringi.forms.arguments import UNKNOWN, check_call, property_names, refuse_unknown
 
 Args = dict[str, Any]
+Kinds = tuple[type, ...]
+LANGGRAPH_KINDS: Kinds = (InjectedState, InjectedStore, ToolRuntime)
 ADDITIONAL = "additionalProperties"
 REFUSED_CALL = "the call does not match the schema of its tool ({error}). Nobody was asked; correct it and call again"
 
 
 def injected(tool: BaseTool) -> frozenset[str]:
     """Return the arguments that the agent's code injects: the model neither sees nor may set them."""
-    found = _get_all_injected_args(tool)
-    names = {*found.all_injected_keys, *found.state, found.store, found.runtime}
-    return frozenset(name for name in names if name)
+    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
+    hints = get_type_hints(function, include_extras=True) if function else {}
+    hints |= get_all_basemodel_annotations(tool.get_input_schema())
+    # LangGraph injects its runtime by the name alone.
+    return frozenset(name for name, hint in hints.items() if name == "runtime" or is_injected(hint))
+
+
+def is_injected(hint: Any, kinds: Kinds = (InjectedToolArg, ToolRuntime)) -> bool:
+    """Return whether an annotation marks an argument that the agent's code injects."""
+    kind = get_origin(hint) or hint
+    if isinstance(hint, kinds) or (isinstance(kind, type) and issubclass(kind, kinds)):
+        return True
+    # LangChain reads `Annotated` alone, and LangGraph also the parts of other types.
+    inner = kinds if kind is Annotated else LANGGRAPH_KINDS
+    return any(is_injected(each, inner) for each in get_args(hint))
 
 
 def call_schema(tool: BaseTool | None) -> dict[str, Any] | None:
