@@ -18,14 +18,15 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
 )
+from langgraph.checkpoint.serde.types import ERROR, RESUME
 
 from ringi.backends.compact_serde import CompactSerializer
 from ringi.domain.thread import Thread
 from ringi.errors import FenceError, OutageError, UnavailableError
 
 Saver = BaseCheckpointSaver[Any]
-# LangGraph's own names for entries that a step writes besides its results.
-ERROR, ERROR_SOURCE_NODE, RESUME = "__error__", "__error_source_node__", "__resume__"
+ERROR_SOURCE_NODE = "__error_source_node__"
+"""LangGraph's own name for the entry of a failed step that an error handler takes over."""
 DELTA = "counters_since_delta_snapshot"
 """Metadata key of a checkpoint whose `DeltaChannel` is readable only together with earlier checkpoints."""
 

@@ -29,14 +29,16 @@ class StrictModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow", serialize_by_alias=True, validate_by_name=True)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        # Without this mark pydantic also calls __init__ for nested stored values, and __init__ rejects unknown fields.
+        cls.__init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+        super().__init_subclass__(**options)
+
     def __init__(self, /, **data: Any) -> None:
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self, extra="forbid")
         except ValidationError as error:
             raise invalid_error(error, self._error_root(data)) from None
-
-    # Without this mark pydantic also calls __init__ for nested stored values, and __init__ rejects unknown fields.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
     def _error_root(cls, data: dict[str, Any]) -> str:

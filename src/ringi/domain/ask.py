@@ -111,9 +111,6 @@ class Action(StrictModel):
         """
         super().__init__(**{"name": name, "args": {} if args is None else args, **rest})
 
-    # Without this mark pydantic also calls __init__ for stored actions: slower, and a missing name is a TypeError.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
 
 class Button(StrictModel):
     """The label, style and value of one decision on the page."""

@@ -60,9 +60,6 @@ class _Field(StrictModel):
     def __init__(self, name: str | None = None, /, **arguments: Any) -> None:
         super().__init__(**(arguments if name is None else {**arguments, "name": name}))
 
-    # Without this mark pydantic also calls __init__ for a field inside a form, and its errors lose their path.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
     @classmethod
     def _error_root(cls, arguments: dict[str, Any]) -> str:
         return path_of("", [arguments.get("name") or cls.__name__])

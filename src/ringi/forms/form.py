@@ -78,9 +78,6 @@ class Form(StrictModel):
         """
         super().__init__(**(arguments if fields is None else {**arguments, "fields": fields}))
 
-    # Without this mark pydantic also calls __init__ for a form inside a request, and its errors lose their path.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
     def __repr_args__(self) -> Iterator[tuple[str, str]]:
         return ((field.name, field.type) for field in self.fields)
 
