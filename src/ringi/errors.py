@@ -349,10 +349,10 @@ class UnsupportedError(RingiError):
 
 
 class SettingError(RingiError):
-    """A setting, an option or a URL is invalid: `name` and `value`."""
+    """A setting, an option or a URL is invalid: its `name`, `value` and `remedy`."""
 
     def __init__(self, name: str, value: object, remedy: str) -> None:
-        self.name, self.value = name, value
+        self.name, self.value, self.remedy = name, value, remedy
         super().__init__(f"{name}={without_password(value)!r}: {remedy}")
 
 

@@ -20,7 +20,7 @@ from ringi.base.texts import LANGUAGES, Sentence, reason_of, sentences_text
 from ringi.cli import texts as texts_package
 from ringi.cli.app import app
 from ringi.cli.errors import error_text
-from ringi.cli.texts import VARIABLES, catalogue, help_texts, language
+from ringi.cli.texts import VARIABLES, catalogue, language, translations
 from ringi.domain.ask import Decision, Kind, Priority, Wording
 from ringi.errors import FieldError, RingiError
 from ringi.forms.fields import Number, Text
@@ -180,11 +180,13 @@ def every_error() -> list[type[RingiError]]:
 @pytest.mark.parametrize("name", LOCALES)
 def test_no_error_is_told_in_english(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", LOCALES[name])
-    allowed = {"bob", "who", "pip", "install", "ringi", "terminal"}
+    allowed = {"bob", "who", "pip", "install", "ringi", "terminal", "RINGI", "LOG", "DEBUG"}
     for kind in every_error():
+        allowed.add(kind.__name__)
         error = kind.__new__(kind)
         Exception.__init__(error, "English details")
         vars(error).update(errors=(FieldError("who", "is required"),), claimed_by="bob", extra="terminal")
+        vars(error).update(name="who", value="", remedy="no such file")
         for is_deciding in (False, True):
             assert {*WORDS.findall(error_text(error, is_deciding=is_deciding))} <= allowed, kind
 
@@ -245,8 +247,8 @@ def test_every_command_and_every_option_has_help_in_each_language() -> None:
         r"|Ringi|PostgreSQL|SQLite|Redis|Webhook|Markdown|[A-Z_]{3,}"
     )
     english = {*helps(typer.main.get_command(app))}
-    assert help_texts().keys() == english
-    for text, others in help_texts().items():
+    assert translations("help").keys() == english
+    for text, others in translations("help").items():
         assert others.keys() == {*LOCALES}
         for other in others.values():
             assert re.findall(r"`[^`]*`|--[\w-]+|RINGI_\w+", other) == re.findall(r"`[^`]*`|--[\w-]+|RINGI_\w+", text)
@@ -258,7 +260,7 @@ def test_the_help_is_in_the_language_of_the_terminal(desk: Desk, monkeypatch: py
     monkeypatch.setenv("LC_ALL", LOCALES[name])
     for arguments in (("--help",), ("respond", "--help"), ("token",)):
         done = ringi(desk, *arguments)
-        assert sum(each[name][:12] in done.stdout + done.stderr for each in help_texts().values()) > 3
+        assert sum(each[name][:12] in done.stdout + done.stderr for each in translations("help").values()) > 3
         assert "Show this message" not in done.stdout + done.stderr
 
 

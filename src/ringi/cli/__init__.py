@@ -23,5 +23,8 @@ def exit_for_missing_extra(failed: ModuleNotFoundError) -> None:
     try:
         missing("the command", failed)
     except MissingExtraError as error:
-        sys.stderr.write(f"error: {error}\n")
+        from ringi.cli.errors import error_text
+        from ringi.cli.texts import text_of
+
+        sys.stderr.write(f"{text_of('error', message=error_text(error))}\n")
         sys.exit(1)

@@ -6,7 +6,6 @@ import logging
 import os
 import sys
 from io import TextIOWrapper
-from typing import Any
 
 import typer
 
@@ -20,9 +19,10 @@ from ringi.cli.commands.runs import abandon, ask_again, retry, runs
 from ringi.cli.commands.serve import demo, serve, worker
 from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
 from ringi.cli.commands.watch import watch
-from ringi.cli.errors import error_text, is_explained, usage_text
+from ringi.cli.errors import error_text, usage_text
 from ringi.cli.format.visible import visible
-from ringi.cli.texts import help_texts, language, text_of, text_or
+from ringi.cli.help import translate_help
+from ringi.cli.texts import text_of, text_or, translated
 from ringi.cli.version import options
 from ringi.connect import home
 from ringi.errors import InvalidError, NotFoundError, RingiError, SettingError
@@ -65,11 +65,12 @@ def main() -> None:
         _refuse_broken_text(sys.argv[1:])
         _call()
     except (SettingError, InvalidError) as error:
-        _fail(_text(error), 2)
+        _fail(error_text(error), 2)
     except NotFoundError as error:
-        _fail(f"{_text(error)}{text_or(f'hint.{error.kind}', text_of('hint.other'))}", 1)
+        _fail(f"{error_text(error)}{text_or(f'hint.{error.kind}', text_of('hint.other'))}", 1)
     except RingiError as error:
-        _fail(_text(error), 1)
+        log.debug("failed", exc_info=True)
+        _fail(error_text(error), 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
@@ -79,7 +80,8 @@ def main() -> None:
     except OSError as error:
         log.debug("stopped by the system", exc_info=True)
         file = f"{error.filename}: " if error.filename else ""
-        _fail(f"{file}{error.strerror or error}; Ringi stores its own files in RINGI_HOME={str(home())!r}", 1)
+        why = translated(error.strerror or str(error))
+        _fail(text_of("system_error", why=f"{file}{why}", home=repr(str(home()))), 1)
     except Exception as error:
         log.debug("unexpected", exc_info=True)
         _fail(text_of("unexpected", type=f"{type(error).__name__}: {error}"), 1)
@@ -102,19 +104,6 @@ def _call() -> None:
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def translate_help(command: Any) -> None:
-    """Set the help of a command, of its options and of the commands below it in the language of the environment."""
-    if (reader := language()) == "en":
-        return
-    option = command.get_help_option(typer.Context(command))
-    for each in (command, *command.params, *([option] if option else [])):
-        # Arguments without a description have no help.
-        if text := getattr(each, "help", None):
-            each.help = help_texts().get(text, {}).get(reader, text)
-    for below in getattr(command, "commands", {}).values():
-        translate_help(below)
-
-
 def _refuse_broken_text(arguments: list[str]) -> None:
     for text in arguments:
         try:
@@ -127,10 +116,6 @@ def _log_to_stderr(level: str) -> None:
     if level.upper() not in logging.getLevelNamesMapping():
         raise SettingError("RINGI_LOG", level, "choose DEBUG, INFO, WARNING or ERROR")
     logging.basicConfig(level=level.upper(), format="%(levelname)s %(name)s: %(message)s")
-
-
-def _text(error: RingiError) -> str:
-    return error_text(error) if is_explained(error) else str(error)
 
 
 def _fail(message: str, code: int) -> None:

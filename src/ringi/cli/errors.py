@@ -6,8 +6,8 @@ import sys
 
 from ringi.base import texts
 from ringi.cli.format.visible import visible
-from ringi.cli.texts import language, text_of, text_or
-from ringi.errors import FieldError, InvalidError, MissingExtraError, RingiError
+from ringi.cli.texts import language, text_of, text_or, translated
+from ringi.errors import FieldError, InvalidError, MissingExtraError, RingiError, SettingError, without_password
 
 
 def error_text(error: RingiError, *, is_deciding: bool = False) -> str:
@@ -21,16 +21,26 @@ def error_text(error: RingiError, *, is_deciding: bool = False) -> str:
     if reader == "en":
         return visible(str(error))
     if isinstance(error, InvalidError):
-        return "; ".join(f"{visible(each.field)}: {field_text(each)}".removeprefix(": ") for each in error.errors)
+        found = (f"{texts.field_name(each.field, reader)}: {field_text(each)}" for each in error.errors)
+        return visible("; ".join(each.removeprefix(": ") for each in found))
     if isinstance(error, MissingExtraError):
         return text_of("missing_extra", extra=error.extra)
+    if isinstance(error, SettingError):
+        value = repr(without_password(error.value))
+        return visible(text_of("setting", name=error.name, value=value, remedy=translated(error.remedy)))
+    own = translated(str(error))
+    if own != str(error) and not is_deciding:
+        return visible(own)
+    if not is_explained(error):
+        return text_of("unexpected", type=type(error).__name__)
     return visible(texts.error_text(error, reader, is_deciding=is_deciding))
 
 
 def field_text(error: FieldError) -> str:
     """Return what is wrong with one field; English names the value and the remedy."""
     reader = language()
-    return visible(error.message if reader == "en" else texts.field_text(error, reader))
+    own = translated(error.message) if error.code == "invalid" else error.message
+    return visible(own if reader == "en" or own != error.message else texts.field_text(error, reader))
 
 
 def usage_text(error: Exception) -> str | None:

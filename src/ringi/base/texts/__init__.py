@@ -57,34 +57,45 @@ def problem_text(
     texts = catalogue(language)
     sections = (texts["decision"], texts["problems"]) if is_deciding else (texts["problems"],)
     found = next(each[name] for name in (code, "failed") for each in sections if name in each)
-    return _filled(found, params, language)
+    return filled(found, params, language)
 
 
 def error_text(error: Exception, language: Language, *, is_deciding: bool = False) -> str:
-    """Return the text for an error, without its details: those are in English."""
+    """Return the text for an error; in another language its details are those that the catalogue has a text for."""
     if isinstance(error, errors.ClaimedError):
         return problem_text("claimed_by", language, {"name": error.claimed_by})
-    return problem_text(code_of(error), language, is_deciding=is_deciding)
+    own = _recognized("details", str(error), language)
+    return own if own != str(error) else problem_text(code_of(error), language, is_deciding=is_deciding)
 
 
 def field_text(error: FieldError, language: Language) -> str:
-    """Return the text for an error of one field; one without a specific text has only its message in English."""
+    """Return the text for an error of one field; English has the message of one without a specific text."""
     texts = catalogue(language)["fields"]
-    if language == "en" and (error.code == "invalid" or error.code not in texts):
-        return error.message
-    return _filled(texts.get(error.code, texts["invalid"]), error.params, language)
+    if error.code not in texts or error.code == "invalid":
+        own = _recognized("details", error.message, language)
+        if language == "en" or own != error.message:
+            return own
+    return filled(texts.get(error.code, texts["invalid"]), error.params, language)
 
 
 def fields_text(found: Sequence[FieldError], language: str) -> str:
     """Return the texts for errors of fields as one line; English names each value and its correction."""
     reader = _reader(language)
-    lines = [f"{each.field}: {each.message if reader == 'en' else field_text(each, reader)}" for each in found]
+    lines = [
+        f"{field_name(each.field, reader)}: {each.message if reader == 'en' else field_text(each, reader)}"
+        for each in found
+    ]
     return "; ".join(line.removeprefix(": ") for line in lines)
+
+
+def field_name(path: str, language: Language) -> str:
+    """Return the name of a field for people; a path without one in the catalogue is returned without `data`."""
+    return str(catalogue(language)["names"].get(path, path.removeprefix("data.")))
 
 
 def sentence_text(sentence: Sentence, language: Language) -> str:
     """Return one of Ringi's own sentences; empty for an unknown code."""
-    return _filled(catalogue(language)["sentences"].get(sentence.code, ""), sentence.params, language)
+    return filled(catalogue(language)["sentences"].get(sentence.code, ""), sentence.params, language)
 
 
 def sentences_text(sentences: Sequence[Sentence], language: Language = "en") -> str:
@@ -94,7 +105,7 @@ def sentences_text(sentences: Sequence[Sentence], language: Language = "en") -> 
 
 def reason_of(code: str, **params: object) -> str:
     """Return one of Ringi's own reasons as it is stored, in English; `reason_text` translates it."""
-    return _filled(catalogue("en")["reasons"][code], params, "en")
+    return filled(catalogue("en")["reasons"][code], params, "en")
 
 
 def reason_text(text: str, language: str) -> str:
@@ -102,11 +113,15 @@ def reason_text(text: str, language: str) -> str:
 
     Reasons are stored without codes, because older servers wrote them so; they authorize nothing.
     """
-    reader = _reader(language)
-    for code, pattern in _reason_patterns():
-        if reader != "en" and (found := pattern.fullmatch(text)):
-            params = {name: reason_text(value, reader) for name, value in found.groupdict().items()}
-            return _filled(catalogue(reader)["reasons"][code], params, reader)
+    return _recognized("reasons", text, _reader(language))
+
+
+def _recognized(section: str, text: str, reader: Language) -> str:
+    """Return a text of a section in the reader's language, recognized by its English; any other text unchanged."""
+    for code, pattern in () if reader == "en" else _patterns(section):
+        if found := pattern.fullmatch(text):
+            params = {name: _recognized(section, value, reader) for name, value in found.groupdict().items()}
+            return filled(catalogue(reader)[section][code], params, reader)
     return text
 
 
@@ -115,19 +130,15 @@ def _reader(language: str) -> Language:
 
 
 @cache
-def _reason_patterns() -> list[tuple[str, re.Pattern[str]]]:
-    """Return the code of each reason, and a pattern that finds the values in its English text."""
-    texts: dict[str, str] = catalogue("en")["reasons"]
-    parts = {code: _PLACEHOLDER.split(text) for code, text in texts.items()}
-    return [
-        (
-            code,
-            re.compile(
-                "".join(f"(?P<{each}>.*?)" if at % 2 else re.escape(each) for at, each in enumerate(found)), re.S
-            ),
-        )
-        for code, found in parts.items()
-    ]
+def _patterns(section: str) -> list[tuple[str, re.Pattern[str]]]:
+    """Return the code of each text of a section, and a pattern that finds the values in its English."""
+    return [(code, pattern_of(text)) for code, text in catalogue("en")[section].items()]
+
+
+def pattern_of(text: str) -> re.Pattern[str]:
+    """Return a pattern that recognizes a text with placeholders, and finds the values in it."""
+    parts = enumerate(_PLACEHOLDER.split(text))
+    return re.compile("".join(f"(?P<{each}>.*?)" if at % 2 else re.escape(each) for at, each in parts), re.S)
 
 
 def translated(text: str, sentences: Sequence[Sentence], language: Language) -> str:
@@ -138,7 +149,8 @@ def translated(text: str, sentences: Sequence[Sentence], language: Language) -> 
     return sentences_text(sentences, language) if sentences and sentences_text(sentences) == text else text
 
 
-def _filled(text: str, params: Mapping[str, Any], language: Language) -> str:
+def filled(text: str, params: Mapping[str, Any], language: Language) -> str:
+    """Return a text with the values of its placeholders."""
     return _PLACEHOLDER.sub(lambda found: _value(found[1], params.get(found[1], "…"), language), text)
 
 

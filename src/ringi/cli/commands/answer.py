@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -10,10 +11,11 @@ from ringi.cli.errors import error_text
 from ringi.cli.inputs import parsed_json, read_file
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import change_request, person_name
+from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, RingiError
+from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
 
 Id = Annotated[str, typer.Argument(help="The id of the request, from `ringi list`.")]
@@ -52,7 +54,8 @@ def respond(
             return await inbox.answer(id, sent, by=by, channel="cli")
         except InvalidError as error:
             # The command itself is correct: it fails with 1, not with 2.
-            raise RingiError(error_text(error)) from error
+            sys.stderr.write(f"{text_of('error', message=error_text(error))}\n")
+            raise typer.Exit(1) from error
 
     change_request(url, tenant, json_, answer)
 

@@ -15,6 +15,7 @@ from ringi.cli.commands.upkeep import finding_line
 from ringi.cli.format.output import progress, say
 from ringi.cli.options import Json, Url
 from ringi.cli.session import run
+from ringi.cli.texts import text_of, translated
 from ringi.connect import open_to_verify, sqlite_file
 from ringi.errors import SettingError
 
@@ -40,11 +41,11 @@ def backup(
         raise SettingError("FILE", str(file), "the file exists: choose another name, or pass --force")
     if target.resolve() == source.resolve():
         raise SettingError("FILE", str(file), "this file is the store itself: choose another name")
-    with progress("copying") as report, copies.draft_of(target) as draft:
+    with progress(text_of("copying")) as report, copies.draft_of(target) as draft:
         copies.copy(source, draft, page_progress(report))
         count = verify_copy(file, draft, report)
         copies.put(draft, target)
-    say({"file": str(target), "events": count}, f"{file}: {count} events, verified", json_)
+    say({"file": str(target), "events": count}, text_of("backed_up", file=file, count=count), json_)
 
 
 def restore(
@@ -66,7 +67,7 @@ def restore(
     if not is_empty and not force:
         raise copies.refusal(target, NOT_EMPTY)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with progress("copying") as report, copies.draft_of(target) as draft:
+    with progress(text_of("copying")) as report, copies.draft_of(target) as draft:
         copies.copy(file.absolute(), draft, page_progress(report))
         count = verify_copy(file, draft, report)
         with copies.set_aside(target, datetime.now(UTC)) as old_store:
@@ -74,13 +75,13 @@ def restore(
         if old_store and is_empty:
             old_store.unlink()
             old_store = None
-    text = f"{target}: {count} events, verified" + (f"\nthe old store is kept as {old_store}" if old_store else "")
+    text = text_of("backed_up", file=target, count=count) + (text_of("old_store", file=old_store) if old_store else "")
     say({"file": str(target), "events": count, "kept": str(old_store) if old_store else None}, text, json_)
 
 
 def page_progress(report: Report) -> copies.Progress:
     """Return a callback that shows the progress of a copy."""
-    return lambda copied, total: report(f"{copied:,} of {total:,} pages copied")
+    return lambda copied, total: report(text_of("copied", copied=f"{copied:,}", total=f"{total:,}"))
 
 
 def verify_copy(file: Path, draft: Path, report: Report) -> int:
@@ -88,7 +89,7 @@ def verify_copy(file: Path, draft: Path, report: Report) -> int:
 
     async def work() -> tuple[int, list[Finding]]:
         async with open_to_verify(f"sqlite:///{draft}") as (store, stream):
-            return await verify(store, report, stream)
+            return await verify(store, lambda done: report(translated(done)), stream)
 
     count, findings = run(work())
     problems = "; ".join(map(finding_line, findings[:MAX_FINDINGS])) or ("" if count else "it has no events")

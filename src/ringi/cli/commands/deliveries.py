@@ -16,6 +16,7 @@ from ringi.cli.format.table import table
 from ringi.cli.format.visible import visible, visible_lines
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import existing_store, person_name, run
+from ringi.cli.texts import counted, text_of, translated
 from ringi.connect import inbox_on, open_backend
 from ringi.delivery.attempts import Delivery
 from ringi.domain.record import DEFAULT_TENANT, Query
@@ -45,10 +46,11 @@ def deliveries(
         requests = [await inbox.get(id)] if id else await inbox.find(Query(limit=limit))
         return [each for request in requests for each in await sent.of_request(tenant, request.id)]
 
-    with progress("reading the deliveries"):
+    with progress(text_of("reading_deliveries")):
         found = run(_on(url, tenant, read))
     rows = [(each.id, each.type, each.host, _status(each)) for each in found]
-    text = table(("delivery", "event", "to", "status"), rows) if rows else "no deliveries"
+    columns = [text_of(f"column.{name}") for name in ("delivery", "event", "to", "status")]
+    text = table(columns, rows) if rows else text_of("no_deliveries")
     say({"items": [each.model_dump(mode="json") for each in found], "next": None}, text, json_)
 
 
@@ -62,7 +64,7 @@ def redeliver(
     """Send a delivery again. A running server or worker sends it at once."""
     by = name or person_name()
     done = run(_on(url, tenant, lambda _, sent: sent.redeliver(tenant, delivery, by=by)))
-    say(done.model_dump(mode="json"), f"{done.id}  {done.status}", json_)
+    say(done.model_dump(mode="json"), f"{done.id}  {text_of(f'delivery.{done.status}')}", json_)
 
 
 def webhooks_test(
@@ -70,7 +72,7 @@ def webhooks_test(
     json_: Json = False,
 ) -> None:
     """Send a signed test event to the endpoints in RINGI_WEBHOOKS, and print their replies."""
-    with progress("waiting for the endpoints"):
+    with progress(text_of("waiting_for_endpoints")):
         tests = run(_test_endpoints(endpoint))
     say({"items": [each.data for each in tests], "next": None}, "\n".join(each.text for each in tests), json_)
     if not all(each.outcome.is_delivered for each in tests):
@@ -99,8 +101,10 @@ class EndpointTest(NamedTuple):
     @property
     def text(self) -> str:
         """The test as lines of text."""
-        result = f"{self.outcome.code} delivered" if self.outcome.is_delivered else f"failed: {self.outcome.error}"
-        first = f"{self.endpoint}  {self.host}  {visible(result)} in {self.outcome.seconds:g} s"
+        why, seconds = visible(translated(self.outcome.error or "")), f"{self.outcome.seconds:g}"
+        key = "tested" if self.outcome.is_delivered else "tested.failed"
+        values = {"endpoint": self.endpoint, "host": self.host, "code": self.outcome.code}
+        first = text_of(key, why=why, seconds=seconds, **values)
         return "\n".join([first, *(f"  {line}" for line in visible_lines(self.reply).splitlines())])
 
 
@@ -131,7 +135,7 @@ async def _on(url: str | None, tenant: str, work: Callable[[Inbox, Deliveries], 
 
 def _status(delivery: Delivery) -> str:
     count = sum(each.status != "queued" for each in delivery.tries)
-    tries = "1 try" if count == 1 else f"{count} tries"
-    next = f", next {clock(delivery.next_at)}" if delivery.next_at else ""
-    why = delivery.tries[-1].error
-    return f"{delivery.status} after {tries}{next}" + (f": {why}" if why else "")
+    status = text_of(f"delivery.{delivery.status}")
+    next = text_of("delivery_next", at=clock(delivery.next_at)) if delivery.next_at else ""
+    why = translated(delivery.tries[-1].error or "")
+    return counted("delivery_status", count, status=status) + next + (text_of("delivery_why", why=why) if why else "")

@@ -12,13 +12,12 @@ from ringi.cli.format.output import progress, say
 from ringi.cli.format.visible import visible
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.texts import counted, text_of, translated
 from ringi.connect import open_backend
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import ConflictError, InvalidError
 from ringi.inbox.inbox import Inbox
 from ringi.privacy.erasure import Erasure
-
-NOT_ERASED = "nothing was erased; pass --yes to erase, which cannot be undone"
 
 
 def erase(
@@ -55,7 +54,7 @@ def erase(
         return _erase_store((tenant, *([agent] if agent else [])), namespace, url, yes, json_)
     by, day = name or person_name(), parsed_day(before) if before else None
     is_dry = not ids and not yes
-    with progress("erasing" if yes else "counting") as report:
+    with progress(text_of("erasing" if yes else "counting")) as report:
 
         async def work(inbox: Inbox) -> Erasure:
             if ids:
@@ -65,9 +64,10 @@ def erase(
             )
 
         done = run(with_inbox(url, tenant, work))
-    lines = [summary(done, is_dry), *(f"not erased: {visible(id)}: {visible(why)}" for id, why in done.left.items())]
+    left = (text_of("not_erased", id=visible(id), why=visible(translated(why))) for id, why in done.left.items())
+    lines = [summary(done, is_dry), *left]
     if is_dry:
-        lines.append(NOT_ERASED)
+        lines.append(text_of("dry_run"))
     say({"erased": not is_dry, **_erasure_data(done)}, "\n".join(lines), json_)
     if done.left:
         raise typer.Exit(1)
@@ -86,9 +86,9 @@ def _erase_store(scope: Sequence[str], namespace: str | None, url: str | None, y
             return int(await (store.erase(below) if yes else store.count(below)))
 
     count = run(work())
-    lines = [f"{'erased' if yes else 'would erase'} {count:,} item{'' if count == 1 else 's'}"]
+    lines = [text_of("erased" if yes else "would_erase", counted=counted("counted.item", count))]
     if not yes:
-        lines.append(NOT_ERASED)
+        lines.append(text_of("dry_run"))
     say({"erased": yes, "items": count}, "\n".join(lines), json_)
 
 
@@ -116,8 +116,8 @@ def summary(done: Erasure, is_dry: bool) -> str:
     """Return a line with the numbers of erased records, or of those to erase."""
     others = {"thread": len(done.threads), "journal": len(done.journals)}
     counts = [("request", len(done.requests)), *((name, number) for name, number in others.items() if number)]
-    counted = " and ".join(f"{number:,} {name}{'' if number == 1 else 's'}" for name, number in counts)
-    return f"{'would erase' if is_dry else 'erased'} {counted}"
+    texts = text_of("and").join(counted(f"counted.{name}", number) for name, number in counts)
+    return text_of("would_erase" if is_dry else "erased", counted=texts)
 
 
 def _erasure_data(done: Erasure) -> dict[str, Any]:

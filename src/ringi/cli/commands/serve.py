@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ringi.cli.agents import demo_agents, load_agents, need_langgraph
+from ringi.cli.errors import error_text
 from ringi.cli.format.output import say
 from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
 from ringi.cli.samples import ask_samples
 from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.texts import text_of
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import MissingExtraError
 from ringi.inbox.inbox import Limits
@@ -49,7 +51,7 @@ def demo(
         if model is not None:
             raise
         run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
-        sys.stderr.write(f"No agents: the inbox has three sample requests. {error}\n")
+        sys.stderr.write(f"{text_of('no_agents', why=error_text(error))}\n")
         agents = []
     settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
@@ -99,12 +101,10 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
         if settings.no_auth:
             opened = address
         elif sys.stdout.isatty():
-            opened = (
-                f"{link}\n\nThis link signs you in once, within {MINUTES:g} minutes. For another one, run `ringi link`."
-            )
+            opened = text_of("running.link", link=link, minutes=f"{MINUTES:g}")
         else:  # Others may read the log, so it must not contain a link.
-            opened = f"{address}\n\nTo sign in, run `ringi link` and open the link."
-        say({"url": address}, f"\nRingi is running:  {opened}\n\nStop it with Ctrl-C.", json_)
+            opened = text_of("running.sign_in", address=address)
+        say({"url": address}, text_of("running", opened=opened), json_)
 
     options = {"settings": settings, "person": person_name(), "announce": announce}
     run(serve_until_signal(agents, extensions=_extensions(agents), **options, **place))
@@ -141,5 +141,5 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
     with suppress(asyncio.CancelledError):
         async with opening as (parts, work), delivering(parts["backend"], parts["inbox"]):
             is_ready = True
-            say({"working": [agent.name for agent in agents]}, f"working on {len(agents)} agents", json_)
+            say({"working": [agent.name for agent in agents]}, text_of("working", count=len(agents)), json_)
             await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)

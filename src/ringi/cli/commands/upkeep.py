@@ -16,6 +16,7 @@ from ringi.cli.format.output import progress, say
 from ringi.cli.format.visible import visible
 from ringi.cli.options import Json, Tenant, Url
 from ringi.cli.session import person_name, run
+from ringi.cli.texts import text_of, translated
 from ringi.connect import home, open_backend, open_to_verify
 from ringi.delivery import signing
 from ringi.domain.record import DEFAULT_TENANT
@@ -38,9 +39,9 @@ def migrate(url: Url = None, json_: Json = False) -> None:
         async with open_backend(url) as backend:
             return str(without_password(backend.url))
 
-    with progress("migrating the store"):
+    with progress(text_of("migrating")):
         done = run(work())
-    say({"url": done}, f"{done} is up to date", json_)
+    say({"url": done}, text_of("migrated", url=done), json_)
 
 
 def verify(
@@ -59,15 +60,16 @@ def verify(
     found = [{**finding._asdict(), "key": list(finding.key)} for finding in findings]
     wrong = len(findings) + len(verdict.findings)
     data: dict[str, Any] = {"events": count, "findings": found} | ({"unchecked": unchecked} if unchecked else {})
-    text = [*map(finding_line, findings), *verdict.findings, f"{count} events, {wrong} findings"]
+    text = [*map(finding_line, findings), *map(translated, verdict.findings)]
+    text.append(text_of("verified", count=count, wrong=wrong))
     if expect:
         data |= {"seals": verdict._asdict()}
-        text.append(f"{verdict.sealed} events match the seals; {verdict.later} are newer than the last seal")
+        text.append(text_of("verified.seals", sealed=verdict.sealed, later=verdict.later))
     say(data, "\n".join(text), json_)
     if unchecked and not json_:
-        sys.stderr.write(f"note: {unchecked}\n")
+        sys.stderr.write(f"{text_of('note', text=translated(unchecked))}\n")
     if not count and not allow_empty:
-        sys.stderr.write("error: the store is empty: check --url and RINGI_URL, or pass --allow-empty\n")
+        sys.stderr.write(f"{text_of('error', message=text_of('empty_store'))}\n")
     if wrong or not (count or allow_empty):
         raise typer.Exit(1)
 
@@ -76,7 +78,8 @@ def finding_line(finding: Finding) -> str:
     """Return a finding as a line of text."""
     tenant, id = finding.key
     name = f"{finding.record} {tenant}/{id}" if id else finding.record
-    return visible(f"{name}: {finding.what}" + (f" (event {finding.position})" if finding.position else ""))
+    line = f"{name}: {translated(finding.what)}"
+    return visible(text_of("finding_at", finding=line, position=finding.position) if finding.position else line)
 
 
 def token_create(
@@ -182,8 +185,8 @@ def token_revoke(
             return revocation
 
     revocation = run(work())
-    what = "this token" if token else "all tokens and sessions until now"
-    say(revocation.model_dump(mode="json"), f"{visible(revocation.name)}: {what} revoked", json_)
+    text = text_of("revoked.token" if token else "revoked.all", name=visible(revocation.name))
+    say(revocation.model_dump(mode="json"), text, json_)
 
 
 def secret_create(json_: Json = False) -> None:
@@ -197,9 +200,9 @@ async def _verify(url: str | None, expect: list[Path] | None) -> tuple[int, list
 
     expected = [each for path in expect or () for each in seals.read_seals(path)]
     key = seal_key(home()) if expect else ""
-    with progress("reading the audit trail") as report:
+    with progress(text_of("reading_trail")) as report:
         async with open_to_verify(url) as (store, stream):
-            count, findings = await verify_store(store, report, stream)
+            count, findings = await verify_store(store, lambda done: report(translated(done)), stream)
             try:
                 verdict = await seals.compare(store, expected, key)
             except UnavailableError as error:  # The audit has reported the unreadable part; the seals cannot add to it.

@@ -42,8 +42,11 @@ def public(request: Request) -> Any:
 def line(request: Request) -> str:
     """Return the id, the status and the decision of a request in one line for scripts."""
     response = request.response
-    decided = f"  {response.decision} by {visible(response.responder)}" if response else ""
-    return f"{request.id}  {request.status}{decided}"
+    status = text_of(f"status.{request.status}")
+    if not response:
+        return f"{request.id}  {status}"
+    decision, name = text_of(f"decision.{response.decision}"), visible(response.responder)
+    return f"{request.id}  {status}{text_of('line.decided', decision=decision, name=name)}"
 
 
 def title_of(request: Request) -> str:

@@ -1,17 +1,19 @@
 """The texts of the commands that people read, in the language of the environment.
 
-A text has the same key in each language file; its placeholders are in braces.
+A text has the same key in each language file; its placeholders are in braces. `help.json` and `errors.json` have the
+translations of the help and of errors, by the English text.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from ringi.base.texts import LANGUAGES, Language
+from ringi.base.texts import LANGUAGES, Language, filled, pattern_of
 
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The environment variables that name the language; the first one that is set counts."""
@@ -31,15 +33,36 @@ def catalogue(language: str) -> Mapping[str, str]:
 
 
 @cache
-def help_texts() -> Mapping[str, Mapping[str, str]]:
-    """Return the help of the commands in the other languages, by the English text."""
-    texts: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath("help.json").read_text("utf-8"))
+def translations(name: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the texts of `help` or `errors` in the other languages, by the English text."""
+    texts: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath(f"{name}.json").read_text("utf-8"))
     return texts
+
+
+@cache
+def _errors() -> list[tuple[re.Pattern[str], Mapping[str, str]]]:
+    return [(pattern_of(text), others) for text, others in translations("errors").items()]
+
+
+def translated(text: str) -> str:
+    """Return an English error in the language of the environment; one without a translation is returned unchanged."""
+    reader = language()
+    for pattern, others in _errors() if reader != "en" else ():
+        if found := pattern.fullmatch(text):
+            return filled(
+                others[reader], {name: translated(value) for name, value in found.groupdict().items()}, reader
+            )
+    return text
 
 
 def text_of(key: str, /, **values: object) -> str:
     """Return a text in the language of the environment."""
     return catalogue(language())[key].format(**values)
+
+
+def counted(key: str, number: int, **values: object) -> str:
+    """Return the text for a number of things."""
+    return text_of(f"{key}.one" if number == 1 else key, count=f"{number:,}", **values)
 
 
 def text_or(key: str, default: str) -> str:
