@@ -49,7 +49,7 @@ def without(extras: tuple[str, ...], script: str, folder: Path) -> subprocess.Co
 @pytest.mark.parametrize(
     ("other", "what", "extra"),
     [
-        ("ringi.Approval", "Approval", "langgraph"),
+        ("ringi.Approval", "ringi.Approval", "langgraph"),
         ("from ringi.server import create_app", "ringi.server.create_app", "server"),
         ("from ringi.delivery.signing import _webhook; _webhook('whsec_aaaa')", "signing deliveries", "server"),
         ("asyncio.run(ringi.open('redis://x').__aenter__())", "Redis", "redis"),

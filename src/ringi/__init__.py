@@ -1,8 +1,9 @@
 """Ringi: an agent stops, asks a person, and continues minutes or months later, on any machine."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ringi import sync
+from ringi.base.extras import lazy_exports
 from ringi.client.client import Client
 from ringi.client.errors import HttpError
 from ringi.connect import open
@@ -149,15 +150,5 @@ __all__ = [
     "sync",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # The gate for LangChain's agents needs LangChain; everything else works without it.
-    if name != "Approval":
-        raise AttributeError(name)
-    from ringi.base.extras import missing
-
-    try:
-        from ringi.integrations.langchain.approval import Approval
-    except ModuleNotFoundError as error:
-        missing("Approval", error)
-    return Approval
+# The gate for LangChain's agents needs LangChain; everything else works without it.
+__getattr__ = lazy_exports(__name__, {"integrations.langchain.approval": "Approval"})

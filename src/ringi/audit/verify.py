@@ -69,10 +69,6 @@ class Trail:
         if self.is_whole:
             self.findings += self._differences(record)
 
-    def leave_out(self) -> None:
-        """Continue after an unreadable event: its changes are unknown."""
-        self.is_whole = False
-
     def unexplained_redactions(self) -> list[Finding]:
         """Return the empty payloads that no later erasure of the record accounts for."""
         unexplained = [event for n, event in self._redacted.items() if (n, event.actor) not in self._explained]
@@ -268,7 +264,7 @@ async def _follow(store: Store, trail: Trail, record: Record | None, after: Posi
     async for page in pages(store, trail.name[1], after=after):
         after = page.after
         if page.unreadable:
-            trail.leave_out()
+            trail.is_whole = False  # The changes of the unreadable event are unknown.
         for event in page.events:
             if name_of(event) == trail.name:
                 trail.take(event, record)

@@ -30,30 +30,26 @@ def record_columns(record: Record) -> Columns:
     Lasting columns are written with the first version only: the indexes over them are not updated. `audiences` and the
     end of a request are stored in a form of each database.
     """
-    columns = {"tenant": record.tenant, "id": record.id, "version": record.version, "body": record.model_dump_json()}
+    columns: Columns = {"tenant": record.tenant, "id": record.id, "version": record.version}
+    columns["body"] = record.model_dump_json()
     if record.version == 1:
         columns["created_at"] = microseconds(record.created_at)
     if isinstance(record, Request):
-        return columns | _changing_columns(record) | (_lasting_columns(record) if record.version == 1 else {})
+        columns |= {
+            "status": record.status,
+            "ended_at": microseconds(record.ended_at) if record.ended_at else None,
+            "unacknowledged": record.is_unacknowledged,
+            "attention": record.needs_attention,
+        }
+        if record.version == 1:
+            columns |= {"kind": record.kind, "priority": record.priority or "normal", "thread_id": record.thread_id}
+        return columns
     if isinstance(record, Thread):
         lease = microseconds(record.lease_until) if record.lease_until else None
         return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
     if isinstance(record, Journal):
         return columns
     raise TypeError(type(record))
-
-
-def _changing_columns(request: Request) -> Columns:
-    return {
-        "status": request.status,
-        "ended_at": microseconds(request.ended_at) if request.ended_at else None,
-        "unacknowledged": request.is_unacknowledged,
-        "attention": request.needs_attention,
-    }
-
-
-def _lasting_columns(request: Request) -> Columns:
-    return {"kind": request.kind, "priority": request.priority or "normal", "thread_id": request.thread_id}
 
 
 def event_row(event: Event) -> tuple[Any, ...]:

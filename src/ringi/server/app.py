@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -145,7 +146,7 @@ def bare_api(extensions: Sequence[Extension] = ()) -> FastAPI:
     api.add_exception_handler(HTTPException, problems.on_http_error)
     api.add_exception_handler(RequestValidationError, problems.on_invalid_parameter)
     api.add_exception_handler(Exception, problems.on_error)
-    api.openapi = lambda: api.openapi_schema or cached_openapi(api, extensions)  # type: ignore[method-assign]
+    api.openapi = cache(partial(openapi_document, api, extensions))  # type: ignore[method-assign]
     return api
 
 
@@ -164,9 +165,3 @@ def with_cors(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
         # LangGraph's clients read the id of a run from the last two.
         expose_headers=["retry-after", "x-vercel-ai-ui-message-stream", "content-location", "location"],
     )
-
-
-def cached_openapi(api: FastAPI, extensions: Sequence[Extension]) -> dict[str, object]:
-    """Return the OpenAPI description, built once."""
-    api.openapi_schema = openapi_document(api, extensions)
-    return api.openapi_schema

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -116,11 +116,6 @@ def decode_image(text: str) -> bytes:
     except ValueError as error:
         why = f"an image is not valid base64 ({error}): encode it again"
         raise InvalidError.of(FIELD, why, "image_missing") from None
-
-
-async def load_images(images: Images, thread: Thread | None, sent: Sequence[NewImage | str]) -> list[NewImage]:
-    """Return the sent images, with the bytes of those already in the conversation."""
-    return [each if isinstance(each, NewImage) else await stored_image(images, thread, each) for each in sent]
 
 
 async def stored_image(images: Images, thread: Thread | None, url: str) -> NewImage:

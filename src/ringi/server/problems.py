@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -68,7 +67,7 @@ def document_of(error: Exception) -> dict[str, Any]:
         return document(500, code, "an internal error occurred and was logged; retrying may help")
     more: dict[str, Any] = dict(error.more) if isinstance(error, RefusalError) else {}
     if isinstance(error, InvalidError):
-        more["errors"] = field_errors(error.errors)
+        more["errors"] = [{**each._asdict(), "params": dict(each.params)} for each in error.errors]
     if isinstance(error, RequestEndedError):
         more["state"] = error.status
     if isinstance(error, RequestEndedError) and error.winner:
@@ -76,11 +75,6 @@ def document_of(error: Exception) -> dict[str, Any]:
     if isinstance(error, ClaimedError):
         more["claimed_by"] = error.claimed_by
     return document(status, code, str(error), **more)
-
-
-def field_errors(found: Iterable[FieldError]) -> list[dict[str, Any]]:
-    """Return field errors as JSON."""
-    return [{**error._asdict(), "params": dict(error.params)} for error in found]
 
 
 def response_of(error: Exception) -> HttpResponse:

@@ -37,7 +37,7 @@ def public_request(request: Request) -> BaseModel:
     return view(schemas.Request, request)
 
 
-def thread_summary(thread: thread.Thread, **more: Any) -> schemas.ThreadSummary:
+def thread_summary(thread: thread.Thread) -> schemas.ThreadSummary:
     """Return a thread in a list."""
     return view(schemas.ThreadSummary, thread, **_failure(thread))
 

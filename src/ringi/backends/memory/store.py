@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from ringi.base.clock import EPOCH
@@ -119,17 +118,11 @@ def matches(record: Record, query: Query) -> bool:
         return False
     if isinstance(record, Request):
         return request_matches(record, query)
-    return isinstance(record, Journal) or (isinstance(record, Thread) and thread_matches(record, query))
-
-
-def thread_matches(thread: Thread, query: Query) -> bool:
-    """Return whether a thread has the requested status, and no worker if that is requested."""
-    free = query.unleased_at is None or (thread.status == "running" and not _leased(thread, query))
-    return free and (not query.statuses or thread.status in query.statuses)
-
-
-def _leased(thread: Thread, query: Query) -> bool:
-    return bool(thread.lease_until and query.unleased_at and thread.lease_until > query.unleased_at)
+    if isinstance(record, Thread):
+        lease, at = record.lease_until, query.unleased_at
+        is_free = at is None or (record.status == "running" and (lease is None or lease <= at))
+        return is_free and (not query.statuses or record.status in query.statuses)
+    return isinstance(record, Journal)
 
 
 def request_matches(request: Request, query: Query) -> bool:
@@ -150,7 +143,7 @@ def request_matches(request: Request, query: Query) -> bool:
             query.assigned_or_claimed_by is None
             or query.assigned_or_claimed_by in (request.assignee, request.claimed_by)
         )
-        and (query.ended_since is None or has_ended_since(request, query.ended_since))
+        and (query.ended_since is None or (request.ended_at is not None and request.ended_at >= query.ended_since))
         and (query.expired_at is None or request.is_overdue(query.expired_at))
         and (not query.unacknowledged or request.is_unacknowledged)
         and (not query.attention or request.needs_attention)
@@ -162,8 +155,3 @@ def mentions(record: Record, sought: Sequence[str]) -> bool:
     """Return whether a request contains each piece of text; no other kind is searched."""
     text = record.search_text if sought and isinstance(record, Request) else ""
     return not text or all(piece in text for piece in sought)
-
-
-def has_ended_since(request: Request, at: datetime) -> bool:
-    """Return whether a request ended at this time or later."""
-    return request.ended_at is not None and request.ended_at >= at

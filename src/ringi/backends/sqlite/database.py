@@ -70,7 +70,7 @@ class DatabaseTask(Generic[T]):
         try:
             self.result, self.error = self.work(connection), None
         except Exception as error:
-            self.error = as_ours(error)
+            self.error = UnavailableError(str(error)) if isinstance(error, sqlite3.Error) else error
 
     def settle(self) -> None:
         """Deliver the result, on the loop's own thread."""
@@ -86,11 +86,6 @@ def settle_all(batch: Sequence[DatabaseTask[Any]]) -> None:
     """Deliver all results, on the loop's own thread."""
     for task in batch:
         task.settle()
-
-
-def as_ours(error: Exception) -> Exception:
-    """Return SQLite's failures as `UnavailableError`, and any other error unchanged."""
-    return UnavailableError(str(error)) if isinstance(error, sqlite3.Error) else error
 
 
 class TaskThread:

@@ -88,11 +88,6 @@ class Scrubber:
             return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
 
 
-def owe_scrub(connection: sqlite3.Connection) -> None:
-    """Record with an erasure that the file must be scrubbed, in case the process is killed in between."""
-    connection.execute(MARK_PENDING)
-
-
 def owed(connection: sqlite3.Connection) -> str | None:
     """Return the position of the newest erasure that has not been scrubbed."""
     row = connection.execute("SELECT position FROM cursors WHERE name = 'scrub'").fetchone()

@@ -13,7 +13,7 @@ from ringi.backends.audiences import audiences_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
-from ringi.backends.sqlite.scrubber import owe_scrub
+from ringi.backends.sqlite.scrubber import MARK_PENDING
 from ringi.backends.sqlite.stream import rows_of, save_items
 from ringi.base.failpoints import failpoint
 from ringi.contracts.store import R, Store
@@ -55,7 +55,8 @@ class SqliteStore(Store):
                 reindex_search(connection, record)
             save(connection, change)
             connection.executemany(EMPTY_EVENT, payloads)
-            owe_scrub(connection)
+            # In case the process is killed before the scrub.
+            connection.execute(MARK_PENDING)
 
         await self._database.write(replace)
         failpoint("erase.after_commit")

@@ -157,7 +157,7 @@ class FieldBox(Vertical):
     ) -> None:
         super().__init__()
         self.path, self.label, self.note = path, label, note
-        self.make, self.untouched, self.before, self._read = make, untouched, before, read or _same
+        self.make, self.untouched, self.before, self._read = make, untouched, before, read or (lambda content: content)
         self.control, self.error = make(untouched), ""
 
     def compose(self) -> ComposeResult:
@@ -314,10 +314,6 @@ def _drop_down(options: Options, hint: str, value: Any) -> Select[Any]:
     labels = [(Content(visible(label)), own) for label, own in options]
     chosen = Select.NULL if value is None else value
     return Select(labels, prompt=visible(hint) or text_of("not_set"), value=chosen, compact=True)
-
-
-def _same(content: Any) -> Any:
-    return content
 
 
 def _labeled(field: types.Select | types.Radio | types.MultiSelect | types.Checkbox) -> Options:

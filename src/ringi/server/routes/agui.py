@@ -135,7 +135,8 @@ class AguiRoutes:
         except ForbiddenError:
             raise
         except RingiError as error:
-            return AguiContext(caller, turn.run_id, error=error_event(error))
+            event = RunErrorEvent(message=str(error), code=status_of(error)[1])
+            return AguiContext(caller, turn.run_id, error=event_json(event))
 
     async def _resume(
         self, caller: Principal, turn: AguiTurn, resume: list[Resume], thread: Thread | None, channel: str
@@ -339,11 +340,6 @@ def with_run_id(event: Event, run_id: str) -> Event:
         return event
     input = {"input": {**event["input"], "runId": run_id}} if event.get("input") else {}
     return {**event, "runId": run_id, **input}
-
-
-def error_event(error: RingiError) -> Event:
-    """Return the event for an error before the run."""
-    return event_json(RunErrorEvent(message=str(error), code=status_of(error)[1]))
 
 
 def cancellation_events(thread_id: str, run_id: str, has_begun: bool) -> list[Event]:

@@ -13,10 +13,9 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from ringi.domain.ask import parse_body
-from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotFoundError
-from ringi.files.attachments import Attachments, Stored, numbers_in
-from ringi.server.auth.authenticator import Authenticator, Principal
+from ringi.files.attachments import Attachments, numbers_in
+from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
@@ -63,14 +62,9 @@ class AttachmentRoutes:
         inbox = inbox_for(self._components.inbox, caller)
         request = await inbox.get(id)
         stored = await self._attachments.find(request.key, number)
-        if not stored or not may_download(caller, request, stored):
+        is_own = caller.role != "agent" and stored is not None and stored.by == caller.name
+        if not stored or not (is_own or number in numbers_in(request)):
             raise NotFoundError("attachment", f"{id}/{number}")
         name = quote(stored.file["name"], safe="")
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
         return HttpResponse(await inbox.attachment(id, number), 200, headers, stored.file["media_type"])
-
-
-def may_download(caller: Principal, request: Request, stored: Stored) -> bool:
-    """Return whether a caller who may read a request may read this file of it."""
-    is_own = caller.role != "agent" and stored.by == caller.name
-    return is_own or stored.file["number"] in numbers_in(request)

@@ -25,7 +25,7 @@ from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import inbox_for, require_answerable, require_person, require_readable_thread
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
-from ringi.server.message_parts import load_images
+from ringi.server.message_parts import stored_image
 
 BUSY_WAIT_SECONDS = 5.0
 """Seconds for which a user message waits for a run that answers no user message."""
@@ -70,7 +70,9 @@ class Conversations:
         runner = self.runner(agent)
         if not await runner.is_available(agent):
             raise NotFoundError("agent", agent)
-        images = await load_images(self._images, thread, sent)
+        images = [
+            each if isinstance(each, NewImage) else await stored_image(self._images, thread, each) for each in sent
+        ]
         until = time.monotonic() + BUSY_WAIT_SECONDS
         async with runner.backend.notifier.subscribe(topic_of(Thread.record, Key(caller.tenant, id))) as wakeup:
             while True:

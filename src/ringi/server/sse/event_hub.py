@@ -52,7 +52,10 @@ class FeedItem(NamedTuple):
             return None
         if may_read(caller, self.request):
             return self.chunk
-        return gone_chunk(self.event) if self.before and may_read(caller, self.before) else None
+        if not self.before or not may_read(caller, self.before):
+            return None
+        # A reassign event for readers who may no longer read the request.
+        return encode_sse(gone_json(self.event), id=self.event.position, name=self.event.type)
 
 
 class HistoryPage(NamedTuple):
@@ -302,11 +305,6 @@ def assigned_before(request: Request, event: Event, history: Sequence[Event]) ->
         return None
     groups = tuple(assignment.get("candidate_groups", ()))
     return request.model_copy(update={"assignee": assignment["assignee"], "candidate_groups": groups})
-
-
-def gone_chunk(event: Event) -> bytes:
-    """Return a reassign event for readers who may no longer read the request."""
-    return encode_sse(gone_json(event), id=event.position, name=event.type)
 
 
 def _body(request: Request) -> bytes:
