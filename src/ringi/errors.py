@@ -74,7 +74,7 @@ class InvalidError(RingiError):
         super().__init__("; ".join(f"{e.field or 'body'}: {e.message}" for e in self.errors))
 
     @classmethod
-    def of(cls, field: str, message: str, code: str = "invalid", **params: Any) -> InvalidError:
+    def of(cls, field: str, message: str, code: str = "invalid", **params: object) -> InvalidError:
         """Return the error for one field."""
         return cls([FieldError(field, message, code, params)])
 

@@ -51,7 +51,7 @@ class ActionCommands:
         reasons = self._actions[id].reasons
         return action if reasons and all(map(is_fetchable, reasons)) else self.require_possible(id)
 
-    def build_event(self, command: str, args: Mapping[str, Any]) -> Event:
+    def build_event(self, command: str, args: Mapping[str, object]) -> Event:
         """Return the event of a command: an action id, or `ask:`, `refresh:`, `again:` or `unchanged:` and a name.
 
         Raises `NotFoundError` for an unknown name, `RefusalError` for a command that is not possible now, and

@@ -84,7 +84,7 @@ class Assistant(AssistantSettings):
         builders = {"plan": build_plan_graph, "ask": build_ask_graph, "execute": build_execute_graph}
         return [front, *(self._background_agent(kind, build(self)) for kind, build in builders.items())]
 
-    def _background_agent(self, kind: str, graph: Any) -> Agent:
+    def _background_agent(self, kind: str, graph: object) -> Agent:
         return Agent(
             f"{self.name}.{kind}",
             graph,

@@ -196,7 +196,7 @@ class Action:
         """The required infos, each as `Needs`."""
         return tuple(Needs(each) if isinstance(each, str) else each for each in self.requires)
 
-    def check_args(self, args: Mapping[str, Any]) -> None:
+    def check_args(self, args: Mapping[str, object]) -> None:
         """Check the arguments of a call.
 
         Args:

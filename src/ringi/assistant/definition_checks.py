@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
 from ringi.assistant.catalog import Catalog, sorted_by_source
 from ringi.assistant.declarations import Action, Info
@@ -88,7 +87,7 @@ def _reference_faults(definitions: Catalog, info: Info) -> Iterator[str]:
         yield from _handler_call_faults(definitions, info.choices.handler, info.choices.params)
 
 
-def _handler_call_faults(definitions: Catalog, name: str, params: Mapping[str, Any]) -> Iterator[str]:
+def _handler_call_faults(definitions: Catalog, name: str, params: Mapping[str, object]) -> Iterator[str]:
     handler = definitions.handlers_by_name.get(name)
     if handler is None:
         yield f"calls handler {name!r}, which is not defined: {_suggestion(definitions.handlers_by_name)}"
@@ -108,7 +107,7 @@ def _info_schema_faults(info: Info, where: str) -> Iterator[FieldError]:
             yield from error.errors
 
 
-def _schema_faults(schema: Mapping[str, Any], where: str) -> Iterator[FieldError]:
+def _schema_faults(schema: Mapping[str, object], where: str) -> Iterator[FieldError]:
     if schema:
         try:
             check_schema(dict(schema), field=where)

@@ -128,7 +128,7 @@ class EventContext:
         todo = {language: next_step_after(rejected, self.definitions, language) for language in LANGUAGES}
         return sentence("refused", what=self.title(rejected.op.key), why=why, todo=todo)
 
-    def unknown_name(self, name: Any) -> Sentence:
+    def unknown_name(self, name: object) -> Sentence:
         """Return the sentence that a name is not defined."""
         return sentence("unknown", what=name, todo=self._possible_actions())
 

@@ -144,7 +144,7 @@ def normalize(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def parse_valid(kind: type[ModelT], candidates: Any) -> list[ModelT]:
+def parse_valid(kind: type[ModelT], candidates: object) -> list[ModelT]:
     """Return the valid declarations. A model's mistake loses that declaration, not the turn."""
     parsed = []
     for each in candidates if isinstance(candidates, list) else []:
@@ -155,7 +155,7 @@ def parse_valid(kind: type[ModelT], candidates: Any) -> list[ModelT]:
     return parsed
 
 
-def render_result(value: Any) -> str:
+def render_result(value: object) -> str:
     """Return a result as Markdown: text unchanged, rows as a table, other JSON as a code block."""
     if isinstance(value, str):
         return value
@@ -175,6 +175,6 @@ def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines) + (f"\n\n… + {more}" if more > 0 else "")
 
 
-def table_row(cells: Iterable[Any]) -> str:
+def table_row(cells: Iterable[object]) -> str:
     """Return one row of a table, with the cells escaped."""
     return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

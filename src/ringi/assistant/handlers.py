@@ -103,7 +103,7 @@ class Handlers:
                 break
         return tuple(found.values())
 
-    async def is_choice(self, choices: Choices, value: Any, scope: Scope) -> bool:
+    async def is_choice(self, choices: Choices, value: object, scope: Scope) -> bool:
         """Tell whether a value, or each value of a list, is a current option, including those beyond the maximum."""
         items = await self._items(choices, scope)
         offered = {(type(option.value), option.value) for option in _options(choices, items, "en")}
@@ -136,7 +136,7 @@ class Handlers:
             del self._cache[next(iter(self._cache))]
         self._cache[key] = fetched, fetched.observed_at + timedelta(seconds=seconds)
 
-    async def _join_call(self, key: Key, handler: InfoHandler, params: Mapping[str, Any]) -> Fetched:
+    async def _join_call(self, key: Key, handler: InfoHandler, params: Mapping[str, object]) -> Fetched:
         call = self._pending.get(key)
         if call is None or call.task.done():
             call = self._pending[key] = _PendingCall(asyncio.create_task(self._run_and_cache(key, handler, params)))
@@ -157,14 +157,14 @@ class Handlers:
         if self._pending.get(key) is call:
             del self._pending[key]
 
-    async def _run_and_cache(self, key: Key, handler: InfoHandler, params: Mapping[str, Any]) -> Fetched:
+    async def _run_and_cache(self, key: Key, handler: InfoHandler, params: Mapping[str, object]) -> Fetched:
         fetched = await _call_with_retries(handler, params, self._clock)
         if handler.cache_duration:
             self._store(key, fetched, handler.cache_duration)
         return fetched
 
 
-async def _call_with_retries(handler: InfoHandler, params: Mapping[str, Any], clock: Clock) -> Fetched:
+async def _call_with_retries(handler: InfoHandler, params: Mapping[str, object], clock: Clock) -> Fetched:
     attempts = 0
     while True:
         attempts += 1
@@ -197,11 +197,11 @@ def _options(choices: Choices, items: Iterable[Any], language: str) -> Iterator[
             yield _option(choices, fields, language)
 
 
-def _passes(value: Any, values: Any) -> bool:
+def _passes(value: object, values: object) -> bool:
     return value in values if isinstance(values, list | tuple | set | frozenset) else bool(value == values)
 
 
-def _option(choices: Choices, fields: Mapping[str, Any], language: str) -> Option:
+def _option(choices: Choices, fields: Mapping[str, object], language: str) -> Option:
     try:
         value = fields[choices.value]
         label = fields.get(choices.label) or value

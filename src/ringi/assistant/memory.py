@@ -119,11 +119,18 @@ class ContextMemory(StrictModel):
             return self
         return self._with_update(asks={name: thread for name, thread in self.asks.items() if name != key})
 
-    def _with_update(self, **changes: Any) -> ContextMemory:
+    def _with_update(self, **changes: object) -> ContextMemory:
         return self.model_copy(update={**changes, "version": self.version + 1})
 
     def _with_change(
-        self, at: datetime, op: str, key: str, source: Provenance, before: Any = None, after: Any = None, **changes: Any
+        self,
+        at: datetime,
+        op: str,
+        key: str,
+        source: Provenance,
+        before: object = None,
+        after: object = None,
+        **changes: object,
     ) -> ContextMemory:
         short = {"before": shorten(before), "after": shorten(after)}
         change = HistoryEntry(number=self.changes + 1, at=at, op=op, key=key, source=source, **short)
@@ -155,7 +162,7 @@ def apply_ops(
 def record_value(
     memory: ContextMemory,
     key: str,
-    value: Any,
+    value: object,
     source: Provenance,
     now: datetime,
     definitions: Definitions,
@@ -289,7 +296,7 @@ def memory_to_json(memory: ContextMemory) -> Json:
     return memory.model_dump(mode="json", exclude={"log"}) | {"history": list(memory.log)}
 
 
-def shorten(value: Any, most: int = MAX_VALUE_BYTES) -> Any:
+def shorten(value: object, most: int = MAX_VALUE_BYTES) -> Any:
     """Return the value, or the beginning of its JSON if that is longer than the maximum."""
     text = canonical(value)
     return value if len(text) <= most else f"{text[:most].decode(errors='ignore')}…"
@@ -309,7 +316,7 @@ def _apply_op(memory: ContextMemory, op: MemoryOp, info: Info, source: Provenanc
 def _store_value(
     memory: ContextMemory,
     info: Info,
-    value: Any,
+    value: object,
     source: Provenance,
     now: datetime,
     op: str,

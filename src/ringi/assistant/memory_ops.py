@@ -59,7 +59,7 @@ def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) 
     return None
 
 
-def check_value(info: Info, value: Any) -> None:
+def check_value(info: Info, value: object) -> None:
     """Raise InvalidError unless a value is valid for an info: JSON within the size limit that fits its schema."""
     if value is None:
         raise InvalidError.of(info.key, "must not be null: give a value, or clear it", "required")

@@ -65,7 +65,7 @@ class PlanReducer(EventContext):
             return outcome.then(lambda memory: TurnResult(memory, (self.unavailable(memory, action),)))
         return outcome.then(lambda memory: self.start_plan(memory, action))
 
-    def on_unchanged(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def on_unchanged(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Ask to approve an obsolete plan unchanged, or ask again if there is no open request."""
         action = self.definitions.actions_by_id.get(str(event.get("action")))
         plan = memory.plans.get(str(action.workflow)) if action else None
@@ -91,7 +91,7 @@ class PlanReducer(EventContext):
             return self.withdraw_obsolete(after, now)
         return self._request_approval(after, now)
 
-    def on_plan_failed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def on_plan_failed(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Mark the plan as failed."""
         plan = self._sender_plan(memory, event, "planning")
         if plan is None:
@@ -128,7 +128,7 @@ class PlanReducer(EventContext):
         sentences = (sentence("approved", by=by, version=now.version),)
         return TurnResult(after, sentences, (BackgroundStart(kind="execute", thread=thread, job=job),))
 
-    def on_rejected(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def on_rejected(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Cancel a plan that a person rejected. The next version takes the message into account."""
         plan = self._sender_plan(memory, event, "planned", "failed")
         if plan is None:
@@ -142,12 +142,12 @@ class PlanReducer(EventContext):
         sentences += [sentence("plan_with_it", action=action.label)] if text else []
         return TurnResult(self.without_plan_info(memory.with_plan(now), action), tuple(sentences))
 
-    def on_lapsed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def on_lapsed(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Note that the approval request was withdrawn; it can be sent again."""
         plan = self._sender_plan(memory, event, "planned", "failed")
         return self._report_not_requested(memory, plan) if plan else TurnResult(memory)
 
-    def on_step(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def on_step(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Mark a step as done."""
         plan = self._sender_plan(memory, event, "executing", "failed")
         if plan is None:
@@ -155,7 +155,7 @@ class PlanReducer(EventContext):
         now = plans.mark_step_done(plan, plan.version, str(event["step"]), self.now)
         return TurnResult(memory if now is plan else memory.with_plan(plans.resume(now, self.now)))
 
-    def on_executed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def on_executed(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Complete the plan, and clear the values that only its workflow needed."""
         plan = self._sender_plan(memory, event, "executing", "failed")
         if plan is None:
@@ -168,7 +168,7 @@ class PlanReducer(EventContext):
             after, (sentences,), stop=tuple(memory.asks[key] for key in memory.asks.keys() - after.asks.keys())
         )
 
-    def on_execution_failed(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def on_execution_failed(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Mark the plan as failed at a step. An operator can retry the step."""
         plan = self._sender_plan(memory, event, "executing")
         if plan is None:
@@ -244,7 +244,7 @@ class PlanReducer(EventContext):
         message = sentence("not_applied", version=plan.version, why=why, todo=todo)
         return TurnResult(self._mark_not_requested(memory, now), (message,))
 
-    def _too_late(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def _too_late(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Report an approval that has no effect, unless it has already been applied."""
         plan = next((plan for plan in memory.plans.values() if plan.id == event.get("plan")), None)
         if plan is None or (plan.approval and plan.approval.request_id == event.get("request")):
@@ -262,7 +262,7 @@ class PlanReducer(EventContext):
     def _mark_not_requested(self, memory: ContextMemory, plan: Plan) -> ContextMemory:
         return memory.with_plan(plan.model_copy(update={"thread_id": None, "is_unasked": True}))
 
-    def _sender_plan(self, memory: ContextMemory, event: Mapping[str, Any], *statuses: str) -> Plan | None:
+    def _sender_plan(self, memory: ContextMemory, event: Mapping[str, object], *statuses: str) -> Plan | None:
         """Return the plan of the background thread that sent the event, unless it now has another thread."""
         for plan in memory.plans.values():
             if (plan.id, plan.version, plan.thread_id) == (event.get("plan"), event.get("version"), self.sender_thread):

@@ -292,7 +292,7 @@ def format_step_key(plan_id: str, version: int, step_id: str) -> str:
     return f"{plan_id}:{version}:{step_id}"
 
 
-def content_hash(id: str, version: int, plan: Any, steps: Iterable[Step]) -> str:
+def content_hash(id: str, version: int, plan: object, steps: Iterable[Step]) -> str:
     """Return the digest of the content that a person approves."""
     return digest(
         {"id": id, "version": version, "plan": plan, "steps": [step.model_dump(mode="json") for step in steps]}
@@ -304,11 +304,13 @@ def changed_inputs(inputs: Inputs, inputs_now: Inputs) -> tuple[str, ...]:
     return tuple(sorted(key for key in inputs.keys() | inputs_now.keys() if inputs.get(key) != inputs_now.get(key)))
 
 
-def _update(plan: Plan, now: datetime, /, **changes: Any) -> Plan:
+def _update(plan: Plan, now: datetime, /, **changes: object) -> Plan:
     return plan.model_copy(update={**changes, "updated_at": now})
 
 
-def _next_version(plan: Plan, draft: Mapping[str, Any], inputs_now: Inputs, now: datetime, **changes: Any) -> Plan:
+def _next_version(
+    plan: Plan, draft: Mapping[str, object], inputs_now: Inputs, now: datetime, **changes: object
+) -> Plan:
     if not plan.is_applicable:
         raise PlanError.of_status(plan, "changed")
     following = _update(
@@ -320,7 +322,7 @@ def _next_version(plan: Plan, draft: Mapping[str, Any], inputs_now: Inputs, now:
     return following.model_copy(update={**content, **carried_over, **update})
 
 
-def _parse_content(plan: Plan, draft: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_content(plan: Plan, draft: Mapping[str, object]) -> dict[str, Any]:
     """Return the plan, steps and hash of a draft, or raise `InvalidError`. Missing parts stay."""
     try:
         plain = jsonable(dict(draft))

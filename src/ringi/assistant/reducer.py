@@ -29,7 +29,7 @@ Step = Callable[[ContextMemory, Mapping[str, Any]], TurnResult]
 class ConversationReducer(PlanReducer):
     """Handles one event of one conversation."""
 
-    def apply(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def apply(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         """Return the result of an event. An event that was applied before or is about nothing here has no effect."""
         steps: dict[str, Step] = {
             "said": self._on_said,
@@ -101,7 +101,7 @@ class ConversationReducer(PlanReducer):
             outcome = outcome.then(partial(self._on_ask, event={**choice, "info": choice["data_type"]}))
         return outcome.then(lambda memory: self._route(memory, event.get("agent")))
 
-    def _start_required(self, memory: ContextMemory, needed: Mapping[str, Any]) -> TurnResult:
+    def _start_required(self, memory: ContextMemory, needed: Mapping[str, object]) -> TurnResult:
         """Start an action that the model requires. For an action that needs approval, only name its button."""
         name = str(needed.get("type"))
         action, info = self.definitions.actions_by_id.get(name), self.definitions.infos_by_key.get(name)
@@ -166,7 +166,7 @@ class ConversationReducer(PlanReducer):
         }
         return sentence("confirm", action=action.label, **about)
 
-    def _on_ask(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def _on_ask(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         info = self.definitions.infos_by_key.get(str(event.get("info")))
         if info is None:
             return TurnResult(memory, (self.unknown_name(event.get("info")),))
@@ -183,13 +183,13 @@ class ConversationReducer(PlanReducer):
             (BackgroundStart(kind="ask", thread=thread, job=job),),
         )
 
-    def _on_refresh(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def _on_refresh(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         info = self.definitions.infos_by_key.get(str(event.get("info")))
         if info is None or info.kind != "handler":
             return TurnResult(memory, (self.unknown_name(event.get("info")),))
         return TurnResult(memory, fetch=(info.key,))
 
-    def _on_cancel(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def _on_cancel(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         running = [plan for plan in memory.plans.values() if plan.status == "executing"]
         stop = [plan.thread_id for plan in memory.plans.values() if plan.thread_id and plan not in running]
         after = memories.clear_context(memory, self.definitions, Provenance(kind="user", actor=self.by), self.now)
@@ -238,7 +238,7 @@ class ConversationReducer(PlanReducer):
             return TurnResult(after, (self.rejection(rejected[0]),))
         return TurnResult(after, (sentence("noted", what=self.title(key)),))
 
-    def _on_lost(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:
+    def _on_lost(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         thread = str(event["thread"])
         key = next((key for key, asking in memory.asks.items() if asking == thread), None)
         if key:
@@ -252,7 +252,7 @@ class ConversationReducer(PlanReducer):
     # Computed values
 
     def _record(
-        self, memory: ContextMemory, key: str, value: Any, source: Provenance, inputs: Mapping[str, str]
+        self, memory: ContextMemory, key: str, value: object, source: Provenance, inputs: Mapping[str, str]
     ) -> ContextMemory:
         return memories.record_value(memory, key, value, source, self.now, self.definitions, inputs)
 
@@ -289,7 +289,7 @@ class ConversationReducer(PlanReducer):
         return item.status == "collected" and is_old
 
 
-def declares_work(event: Mapping[str, Any]) -> bool:
+def declares_work(event: Mapping[str, object]) -> bool:
     """Tell whether the model declares any work."""
     return bool(event.get("required") or event.get("choices")) or event.get("agent") not in (None, "none")
 

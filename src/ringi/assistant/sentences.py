@@ -198,7 +198,7 @@ class Sentence(StrictModel):
         return in_language(SENTENCES[self.code], language).format(**words).strip()
 
 
-def sentence(code: str, **about: Any) -> Sentence:
+def sentence(code: str, **about: object) -> Sentence:
     """Return a sentence. Parameters are texts, texts by language, or lists of them."""
     return Sentence(code=code, about=about)
 
@@ -208,13 +208,13 @@ def render_sentences(sentences: Sequence[Sentence], language: str) -> str:
     return "\n\n".join(sentence.in_language(language) for sentence in sentences)
 
 
-def plan_text(plan: Any, steps: Sequence[Step]) -> str:
+def plan_text(plan: object, steps: Sequence[Step]) -> str:
     """Return a plan as text: its own `text` if it has one, otherwise Markdown."""
     words = plan.get("text") if isinstance(plan, Mapping) else plan
     return words if isinstance(words, str) else plan_markdown(plan, steps)
 
 
-def plan_markdown(plan: Any, steps: Sequence[Step]) -> str:
+def plan_markdown(plan: object, steps: Sequence[Step]) -> str:
     """Return a plan as Markdown: its own text or its fields, and its steps."""
     words = plan.get("text") if isinstance(plan, Mapping) else plan
     if isinstance(plan, Mapping) and not isinstance(words, str):
@@ -244,7 +244,7 @@ def detect_language(text: str, otherwise: str) -> str:
     return "en" if len(words) > (0 if otherwise == "en" else MAX_FOREIGN_WORDS) else otherwise
 
 
-def _render_value(value: Any, language: str) -> str:
+def _render_value(value: object, language: str) -> str:
     if isinstance(value, list | tuple):
         return ("、" if language in ("ja", "zh") else ", ").join(_render_value(each, language) for each in value)
     return in_language(value, language) if isinstance(value, Mapping) else str(value)

@@ -25,7 +25,7 @@ class CompactSerializer(ImageSerializer):
     is_plain = False
     """True to write values as LangGraph does, so that its own savers can read them. Both forms are always readable."""
 
-    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
         """Return a serialized value, compressed if it is large and if that pays."""
         kind, data = super().dumps_typed(obj)
         if self.is_plain or len(data) <= SMALL:

@@ -40,7 +40,7 @@ class ImageSerializer(JsonPlusSerializer):
             self._heads[text[:HEAD]].append((text, digest))
         self._begins = re.compile(b"|".join(map(re.escape, [MARK, *self._heads])))
 
-    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
         """Return a serialized value without the known images."""
         kind, data = super().dumps_typed(obj)
         shorter = b"".join(self._shortened(data)) if self._texts else data

@@ -60,7 +60,7 @@ def event_row(event: Event) -> tuple[Any, ...]:
     return (event.tenant, event.record, event.record_id, event.version, event.type, at, payload, *chain)
 
 
-def event_of(row: Sequence[Any]) -> Event:
+def event_of(row: Sequence[object]) -> Event:
     """Return the event of a row, which begins with its position; its content is not checked here.
 
     Raises:

@@ -27,7 +27,7 @@ ATOMS = frozenset((str, bool, type(None)))
 SAFE = 2**53 - 1
 
 
-def jsonable(value: Any) -> Any:
+def jsonable(value: object) -> Any:
     """Return the value as plain JSON data: models by alias, times as RFC 3339.
 
     Args:
@@ -78,7 +78,7 @@ def is_plain_number(value: Any) -> bool:
     return kind is float and bool(1e-4 <= abs(value) < 1e16 and value % 1)
 
 
-def non_finite_paths(value: Any) -> Iterator[tuple[str, ...]]:
+def non_finite_paths(value: object) -> Iterator[tuple[str, ...]]:
     """Yield the path to each number in models and JSON data that JSON cannot represent: NaN and the infinities."""
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -89,7 +89,7 @@ def non_finite_paths(value: Any) -> Iterator[tuple[str, ...]]:
             yield from ((str(name), *rest) for rest in non_finite_paths(each))
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """Return `sha256:` and the hex digest of the value's canonical JSON.
 
     Args:

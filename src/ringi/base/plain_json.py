@@ -30,7 +30,7 @@ class PlainJsonConverter:
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
 
-    def convert(self, value: Any, path: str, depth: int = 0) -> Any:
+    def convert(self, value: object, path: str, depth: int = 0) -> Any:
         """Return a value as plain JSON: text, numbers, booleans, None, lists, and objects with text keys."""
         if value is None or type(value) in (str, bool, int, float):
             return value
@@ -49,7 +49,7 @@ class PlainJsonConverter:
         kind = next(kind for kind in (str, int, float) if isinstance(value, kind))
         return kind.__str__(value) if kind is str else kind(value)
 
-    def _of_many(self, value: Any, path: str, depth: int) -> Any:
+    def _of_many(self, value: object, path: str, depth: int) -> Any:
         if isinstance(value, RootModel):
             return self.convert(value.root, path, depth + 1)
         if isinstance(value, BaseModel):
@@ -91,7 +91,7 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def plain_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+def plain_fields(values: Mapping[str, object]) -> dict[str, Any]:
     """Return fields as plain JSON; raise `InvalidError` that names each value without exactly one JSON form."""
     plain = PlainJsonConverter()
     found = {name: plain.convert(value, name) for name, value in values.items()}

@@ -320,7 +320,7 @@ def to_json(model: Ask | Answer) -> dict[str, Any]:
     return {name: value for name, value in jsonable(model).items() if value is not None}
 
 
-def request_of(body: Any) -> Request:
+def request_of(body: object) -> Request:
     """Return a request from a server's JSON, without the fields that only a newer server knows."""
     return Request.model_validate(body, extra="ignore")
 

@@ -234,7 +234,7 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
 """Maps the code of a problem document to the error that the inbox raises."""
 
 
-def error_of(url: str, call: ApiCall, reply: httpx.Response, body: Any) -> RingiError:
+def error_of(url: str, call: ApiCall, reply: httpx.Response, body: object) -> RingiError:
     """Return the error for a reply."""
     problem = body if isinstance(body, dict) else {}
     refusal = ErrorReply(call, reply.status_code, problem, seconds_of(reply.headers.get("retry-after")))

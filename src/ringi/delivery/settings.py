@@ -143,7 +143,7 @@ def _endpoints(text: str) -> tuple[Endpoint, ...]:
     return endpoints
 
 
-def _endpoint(row: Any) -> Endpoint:
+def _endpoint(row: object) -> Endpoint:
     endpoint = parse_body(Endpoint, row)
     for secret in endpoint.secrets:
         checked_secret(secret)

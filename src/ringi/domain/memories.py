@@ -68,7 +68,7 @@ def _labels(field: FormField) -> dict[Any, str]:
     return {option.value: option.label for option in getattr(field, "options", ())}
 
 
-def _named(value: Any, labels: dict[Any, str]) -> Any:
+def _named(value: object, labels: dict[Any, str]) -> Any:
     if isinstance(value, list):
         return [_named(each, labels) for each in value]
     return labels.get(value, value) if labels and isinstance(value, str | int) else value

@@ -165,7 +165,7 @@ class Record(StrictModel):
         event = self._event(1, type, actor, self.created_at, changed)
         return self.model_copy(update={"version": 1, "head": event.hash}), event
 
-    def changed(self, type: str, actor: str, at: datetime, **changes: Any) -> tuple[Self, Event]:
+    def changed(self, type: str, actor: str, at: datetime, **changes: object) -> tuple[Self, Event]:
         """Return the next version and its event.
 
         Args:
@@ -185,7 +185,7 @@ class Record(StrictModel):
         event = self._event(self.version + 1, type, actor, at, jsonable(stored))
         return self.model_copy(update={**changes, "version": event.version, "head": event.hash}), event
 
-    def redacted(self, erased: Erased, redacted_versions: Mapping[int, str], **changes: Any) -> tuple[Self, Event]:
+    def redacted(self, erased: Erased, redacted_versions: Mapping[int, str], **changes: object) -> tuple[Self, Event]:
         """Return the next version without its content, and the event of the erasure.
 
         The event states everything that remains: the redacted events before it can no longer be summed up.
@@ -210,7 +210,7 @@ class Record(StrictModel):
         return left.model_copy(update={"head": event.hash}), event
 
     def _event(
-        self, version: int, type: str, actor: str, at: datetime, changed: Any, more: Mapping[str, Any] | None = None
+        self, version: int, type: str, actor: str, at: datetime, changed: object, more: Mapping[str, Any] | None = None
     ) -> Event:
         payload = {"actor": actor, "changed": changed, **(more or {})}
         fields = {
@@ -334,7 +334,7 @@ def searchable(*texts: str | None) -> str:
     return WORD.sub(r" \g<0>", plain).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def texts_in(value: Any) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
     """Yield the texts and numbers in JSON data."""
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:

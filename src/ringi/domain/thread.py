@@ -449,11 +449,11 @@ class Thread(Record):
     def _without_attempt(self) -> dict[str, Any]:
         return {"attempts": max(0, self.attempts - 1), "outages": (self.outages or 0) + 1}
 
-    def _stopped(self, type: str, by: str, now: datetime, **changes: Any) -> tuple[Self, Event]:
+    def _stopped(self, type: str, by: str, now: datetime, **changes: object) -> tuple[Self, Event]:
         idle = {"status": "idle", "attention": None, "owner": None, "lease_until": None, **self._reset_attempts}
         return self.changed(type, by, now, **idle, fence=self.fence + 1, **changes, updated_at=now)
 
-    def _without_holder(self, type: str, held: Self, now: datetime, **changes: Any) -> tuple[Self, Event]:
+    def _without_holder(self, type: str, held: Self, now: datetime, **changes: object) -> tuple[Self, Event]:
         self.refuse_old(held)
         free = {"owner": None, "lease_until": None, "updated_at": now}
         return self.changed(type, self.owner or SYSTEM, now, **{**free, **changes})

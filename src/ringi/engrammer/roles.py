@@ -55,7 +55,7 @@ def or_default(*values: str, otherwise: str) -> BeforeValidator:
     return BeforeValidator(lambda value: value if value in values else otherwise)
 
 
-def coerce_quotes(value: Any) -> list[str]:
+def coerce_quotes(value: object) -> list[str]:
     """Return the quotes of an insight; values that are not text are dropped."""
     return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
 
@@ -138,7 +138,7 @@ class Reflection(LenientModel):
         return parse_readable(RawInsight, value) or value
 
 
-def parse_readable(model: type[LenientModel], value: Any) -> list[LenientModel]:
+def parse_readable(model: type[LenientModel], value: object) -> list[LenientModel]:
     """Return the valid parts and log the others."""
     parts, parsed = value if isinstance(value, list) else [value], list[LenientModel]()
     for part in parts:

@@ -195,7 +195,7 @@ def note_of(bullet: Bullet, created_at: datetime, source: str) -> Note:
 
 
 def playbook_view(
-    identity: Mapping[str, Any],
+    identity: Mapping[str, object],
     playbook: Playbook,
     history: list[VersionedEntry],
     pending: int,

@@ -206,13 +206,13 @@ def refuse_beyond(known: Sequence[int], sizes: Sequence[int]) -> None:
         raise InvalidError.of(FIELD, why, "conversation_images")
 
 
-def messages_in(input: Mapping[str, Any]) -> list[Any]:
+def messages_in(input: Mapping[str, object]) -> list[Any]:
     """Return the messages of a run's input, if any."""
     messages = input.get("messages")
     return messages if isinstance(messages, list) else []
 
 
-def named_by(message: Any) -> list[AttachedFile]:
+def named_by(message: object) -> list[AttachedFile]:
     """Return the images that a message names."""
     found = message.get(IMAGES) if isinstance(message, dict) else None
     files = []
@@ -222,21 +222,21 @@ def named_by(message: Any) -> list[AttachedFile]:
     return files
 
 
-def images_in(run: Any) -> Iterator[AttachedFile]:
+def images_in(run: object) -> Iterator[AttachedFile]:
     """Return the images that the messages of a run name; `run` has the form that an event contains."""
     input = run.get("input") if isinstance(run, dict) else None
     for message in messages_in(input) if isinstance(input, dict) else ():
         yield from named_by(message)
 
 
-def refuse_names(input: Mapping[str, Any]) -> None:
+def refuse_names(input: Mapping[str, object]) -> None:
     """Raise `InvalidError` for an input that names images: the sender must send the images themselves."""
     for n, message in enumerate(messages_in(input)):
         if isinstance(message, dict) and IMAGES in message:
             raise InvalidError.of(f"input.messages[{n}].{IMAGES}", "is reserved: send the images themselves")
 
 
-def check_newest(input: Mapping[str, Any]) -> None:
+def check_newest(input: Mapping[str, object]) -> None:
     """Raise `InvalidError` unless the newest message of an input can have images: a person's text message."""
     messages = messages_in(input)
     newest = messages[-1] if messages else None

@@ -20,7 +20,7 @@ CLOSED = ".closed"
 """The suffix of the names of closed definitions."""
 
 
-def check_edit(schema: Schema | None, args: Mapping[str, Any], edited: dict[str, Any]) -> None:
+def check_edit(schema: Schema | None, args: Mapping[str, object], edited: dict[str, Any]) -> None:
     """Raise `InvalidError` unless a person may change a call to the edited arguments.
 
     An edit may contain the arguments that the schema names and those that were displayed. A schema that names no
@@ -43,7 +43,7 @@ def check_edit(schema: Schema | None, args: Mapping[str, Any], edited: dict[str,
             check_instance(known, edited, field="args")
 
 
-def nested_paths(value: Any, path: str) -> Iterator[str]:
+def nested_paths(value: object, path: str) -> Iterator[str]:
     """Yield the path of every nested value."""
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, each in members:
@@ -81,7 +81,7 @@ def is_usable(schema: Schema) -> bool:
     return True
 
 
-def refuse_unknown(args: Mapping[str, Any], names: Container[str]) -> None:
+def refuse_unknown(args: Mapping[str, object], names: Container[str]) -> None:
     """Raise `InvalidError` for each argument whose name is not in `names`."""
     unknown = [FieldError(path_of("args", [name]), UNKNOWN, "unexpected") for name in args if name not in names]
     if unknown:
@@ -119,7 +119,7 @@ class _Closing:
         open_ones = self._definitions if self._has_mixed else {}
         return {**made, **{name: {**open_ones.get(name, {}), **parts} for name, parts in self._used.items()}}
 
-    def _of(self, part: Any, *, is_root: bool = False) -> Any:
+    def _of(self, part: object, *, is_root: bool = False) -> Any:
         if not isinstance(part, dict):
             return part
         made = {keyword: self._member(keyword, value) for keyword, value in part.items()}
@@ -129,7 +129,7 @@ class _Closing:
         is_mixed = "properties" in part or len(_listed(part, "allOf")) > 1
         return self._shut(part, made) if is_mixed or (is_root and not alternatives) else {**made, **alternatives}
 
-    def _member(self, keyword: str, value: Any) -> Any:
+    def _member(self, keyword: str, value: object) -> Any:
         if keyword in ("properties", "patternProperties"):
             return {name: self._of(each) for name, each in _entries(value).items()}
         if keyword in ("items", "prefixItems", "additionalProperties"):
@@ -163,7 +163,7 @@ class _Closing:
         return f"{reference}{CLOSED}" if name in parts else reference
 
 
-def _in_place(part: Any, root: Schema) -> Iterator[Schema]:
+def _in_place(part: object, root: Schema) -> Iterator[Schema]:
     """Yield a schema and its subschemas that apply to the same value."""
     stack, seen = [part], set[str]()
     while stack:
@@ -185,7 +185,7 @@ def _in_place(part: Any, root: Schema) -> Iterator[Schema]:
                 stack.append(below)
 
 
-def _entries(part: Any) -> Schema:
+def _entries(part: object) -> Schema:
     return part if isinstance(part, dict) else {}
 
 

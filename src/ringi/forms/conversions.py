@@ -126,11 +126,11 @@ def fields_of(schema: object, *, field: str, within: str = "properties") -> list
     return fields
 
 
-def _foreign(schema: Mapping[str, Any], known: set[str]) -> list[str]:
+def _foreign(schema: Mapping[str, object], known: set[str]) -> list[str]:
     return [key for key in schema if key not in known and not key.startswith("x-")]
 
 
-def _misfits(path: str, schema: Mapping[str, Any], known: set[str]) -> list[FieldError]:
+def _misfits(path: str, schema: Mapping[str, object], known: set[str]) -> list[FieldError]:
     return [
         FieldError(path_of(path, [key]), f"does not fit a form: {_REMEDIES.get(key, 'remove it')}")
         for key in _foreign(schema, known)
@@ -140,7 +140,7 @@ def _misfits(path: str, schema: Mapping[str, Any], known: set[str]) -> list[Fiel
 class _PlainSchema(GenerateJsonSchema):
     """pydantic's JSON Schema, with bounds of days and without titles derived from names."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         return False
 
     def date_schema(self, schema: core_schema.DateSchema) -> Json:

@@ -101,7 +101,7 @@ def _rename(fields: list[Any], changes: list[str]) -> dict[str, str]:
     return read
 
 
-def _text(field: Any) -> str | None:
+def _text(field: object) -> str | None:
     """Return the text that the writer used for a field; None if no name can be derived from it."""
     if not isinstance(field, dict) or not isinstance(field.get("name", ""), str):
         return None

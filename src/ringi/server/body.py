@@ -67,7 +67,7 @@ def _finite(text: str) -> float:
 STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite)
 
 
-def _refuse_depth(value: Any, max_depth: int) -> None:
+def _refuse_depth(value: object, max_depth: int) -> None:
     level = [value]
     for _ in range(max_depth + 1):
         level = [child for each in level for child in _children(each)]
@@ -79,13 +79,13 @@ def _too_deep(max_depth: int) -> MalformedError:
     return MalformedError(f"the body is nested deeper than {max_depth} levels: reduce the nesting")
 
 
-def _children(value: Any) -> list[Any]:
+def _children(value: object) -> list[Any]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
 
 
-def _refuse_lone_surrogates(value: Any) -> None:
+def _refuse_lone_surrogates(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:

@@ -72,7 +72,7 @@ SOURCE_PARSERS: dict[str, Callable[[Part], ImageSource]] = {
 }  # fmt: skip
 
 
-def parse_message(content: Any) -> UserMessage:
+def parse_message(content: object) -> UserMessage:
     """Return the content of a message, which is text or a list of parts; raise `InvalidError` for anything else."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     kinds = [part.get("type") if isinstance(part, dict) else None for part in parts]

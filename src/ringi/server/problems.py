@@ -54,7 +54,7 @@ def status_of(error: Exception) -> tuple[int, str]:
     return (STATUSES[code], code) if code else INTERNAL
 
 
-def document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
+def document(status: int, code: str, detail: str, **more: object) -> dict[str, Any]:
     """Return a problem document."""
     title = HTTPStatus(status).phrase
     return {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code, **more}

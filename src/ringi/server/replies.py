@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel
 from starlette.responses import Response as HttpResponse
 
@@ -12,7 +10,7 @@ from ringi.server.serialize import model_json
 JSON = "application/json"
 
 
-def reply(model: BaseModel, status: int = 200, **options: Any) -> HttpResponse:
+def reply(model: BaseModel, status: int = 200, **options: object) -> HttpResponse:
     """Return a model as a JSON response.
 
     Args:

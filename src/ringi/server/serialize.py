@@ -96,7 +96,7 @@ def page_json(items: Iterable[bytes], next: str | None) -> bytes:
     return b'{"items":[' + b",".join(items) + b'],"next":' + dump_json(next) + b"}"
 
 
-def dump_json(value: Any) -> bytes:
+def dump_json(value: object) -> bytes:
     """Return plain JSON data as UTF-8.
 
     Args:

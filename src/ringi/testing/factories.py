@@ -63,7 +63,7 @@ def a_journal(id: str = "journal-1", *, tenant: str = "tenant-1", at: datetime =
     return Journal.begun(id, "test", {"sum": 0}, by="ann", now=at, tenant=tenant)
 
 
-def answer_to(request: Request, decision: Decision = "approve", **fields: Any) -> Answer:
+def answer_to(request: Request, decision: Decision = "approve", **fields: object) -> Answer:
     """Return an answer to a request, with the request's digest.
 
     Args:

@@ -211,7 +211,7 @@ class TestHarness:
         return await self.resume(thread_id)
 
     async def start(
-        self, agent: Any, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1"
+        self, agent: object, input: Mapping[str, Any] | None = None, thread_id: str = "thread-1"
     ) -> AgentResult:
         """Run an agent until it ends or asks; nobody answers.
 
@@ -358,7 +358,7 @@ class TestHarness:
         )
         await self.inbox.for_tenant(request.tenant).answer(request.id, answer, by=self.person.name, channel="test")
 
-    def _agent_of(self, graph: Any) -> Agent:
+    def _agent_of(self, graph: object) -> Agent:
         # Unnamed graphs share a default name: one would continue the run of another.
         agents = [agent for agent in self._agents.values() if agent.graph is graph]
         return agents[0] if agents else Agent(f"{getattr(graph, 'name', 'agent')}-{len(self._agents) + 1}", graph)

@@ -65,7 +65,7 @@ QUERIES = st.builds(
 Operation = Callable[[Inbox], Awaitable[Any]]
 
 
-def without_positions(value: Any) -> Any:
+def without_positions(value: object) -> Any:
     """Return the comparable part of a value: positions are specific to each store."""
     if isinstance(value, list):
         return [without_positions(item) for item in value]

@@ -62,17 +62,17 @@ class FencedMemorySaver(FencedSaver):
         self._inner, self._store = copy(inner), store
         self._inner.serde = self.serde
 
-    async def _read(self, method: str, *args: Any, **options: Any) -> Any:
+    async def _read(self, method: str, *args: object, **options: object) -> Any:
         return call_method(self._inner, method, *args, **options)
 
-    async def _write(self, method: str, *args: Any) -> Any:
+    async def _write(self, method: str, *args: object) -> Any:
         self._refuse_other(await self._store.get(Thread, *self._held.key))
         return call_method(self._inner, method, *args)
 
-    def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
+    def _read_now(self, method: str, *args: object, **options: object) -> Any:
         return call_method(self._inner, method, *args, **options)
 
-    def _write_now(self, method: str, *args: Any) -> Any:
+    def _write_now(self, method: str, *args: object) -> Any:
         # The memory store never suspends, so its coroutine ends at its first step.
         self._refuse_other(run_to_end(self._store.get(Thread, *self._held.key)))
         return call_method(self._inner, method, *args)

@@ -78,7 +78,7 @@ class Server:
         """Return a script to call with its keys and arguments; a server that lost it receives it again."""
         script = self.redis.register_script((files("ringi.backends.redis") / "lua" / f"{name}.lua").read_text("utf-8"))
 
-        async def call(keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+        async def call(keys: Sequence[str], arguments: Sequence[object]) -> Any:
             async with self.answering():
                 return await script(keys=keys, args=arguments)
 

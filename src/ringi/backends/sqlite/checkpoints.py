@@ -64,17 +64,17 @@ class FencedSqliteSaver(FencedSaver):
         super().__init__(held)
         self._database = database
 
-    async def _read(self, method: str, *args: Any, **options: Any) -> Any:
+    async def _read(self, method: str, *args: object, **options: object) -> Any:
         await prepare(self._database)
         return await self._database.read(
             lambda connection: call_method(self._saver(connection), method, *args, **options)
         )
 
-    async def _write(self, method: str, *args: Any) -> Any:
+    async def _write(self, method: str, *args: object) -> Any:
         await prepare(self._database)
         return await self._database.write(lambda connection: self._fenced(connection, method, *args))
 
-    def _fenced(self, connection: sqlite3.Connection, method: str, *args: Any) -> Any:
+    def _fenced(self, connection: sqlite3.Connection, method: str, *args: object) -> Any:
         self._refuse_other(self._now(connection))
         result = call_method(self._saver(connection), method, *args)
         failpoint("saver.between_fence_and_commit")
@@ -83,11 +83,11 @@ class FencedSqliteSaver(FencedSaver):
     def _saver(self, connection: sqlite3.Connection) -> BatchedSaver:
         return BatchedSaver(connection, self.serde)
 
-    def _read_now(self, method: str, *args: Any, **options: Any) -> Any:
+    def _read_now(self, method: str, *args: object, **options: object) -> Any:
         with reading(self._database) as connection:
             return call_method(self._saver(connection), method, *args, **options)
 
-    def _write_now(self, method: str, *args: Any) -> Any:
+    def _write_now(self, method: str, *args: object) -> Any:
         with writing(self._database) as connection:
             return self._fenced(connection, method, *args)
 

@@ -140,7 +140,7 @@ def count_listed(connection: sqlite3.Connection, query: Query) -> int:
     return len(newest(connection, query))
 
 
-def number(connection: sqlite3.Connection, sql: str, values: Sequence[Any]) -> int:
+def number(connection: sqlite3.Connection, sql: str, values: Sequence[object]) -> int:
     """Return the number of rows of a statement."""
     return int(connection.execute(f"SELECT count(*) FROM ({sql})", values).fetchone()[0])
 
@@ -178,7 +178,7 @@ def first_to_finish(scans: Sequence[Iterator[list[Row]]]) -> list[Row]:
 
 
 def chosen(
-    connection: sqlite3.Connection, places: Iterator[int], where: str, values: Sequence[Any], limit: int
+    connection: sqlite3.Connection, places: Iterator[int], where: str, values: Sequence[object], limit: int
 ) -> Iterator[list[Row]]:
     """Yield the matching rows at these positions in chunks, until no later position can be on the page."""
     here = "place IN (SELECT value FROM json_each(?))"
@@ -256,7 +256,7 @@ def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
     ]  # fmt: skip
 
 
-def marks(values: Sequence[Any]) -> str:
+def marks(values: Sequence[object]) -> str:
     """Return a placeholder for each value."""
     return ", ".join("?" for _ in values)
 

@@ -44,7 +44,7 @@ def code_of(error: Exception) -> str:
 
 
 def problem_text(
-    code: str, language: Language, params: Mapping[str, Any] = _NOTHING, *, is_deciding: bool = False
+    code: str, language: Language, params: Mapping[str, object] = _NOTHING, *, is_deciding: bool = False
 ) -> str:
     """Return the text for the code of an error or of a problem document.
 
@@ -149,12 +149,12 @@ def translated(text: str, sentences: Sequence[Sentence], language: Language) -> 
     return sentences_text(sentences, language) if sentences and sentences_text(sentences) == text else text
 
 
-def filled(text: str, params: Mapping[str, Any], language: Language) -> str:
+def filled(text: str, params: Mapping[str, object], language: Language) -> str:
     """Return a text with the values of its placeholders."""
     return _PLACEHOLDER.sub(lambda found: _value(found[1], params.get(found[1], "…"), language), text)
 
 
-def _value(name: str, value: Any, language: Language) -> str:
+def _value(name: str, value: object, language: Language) -> str:
     if name.endswith("bytes") and isinstance(value, int):
         return size_text(value)
     if name == "types" and isinstance(value, list | tuple):

@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 
@@ -16,7 +15,7 @@ SLOW = 1.0
 """Seconds before progress is shown."""
 
 
-def say(data: Any, text: str, as_json: bool) -> None:
+def say(data: object, text: str, as_json: bool) -> None:
     """Print data as one line of JSON, or text."""
     sys.stdout.write((visible_json(data) if as_json else text) + "\n")
     sys.stdout.flush()

@@ -210,7 +210,7 @@ def cell_text(cell: object) -> str:
     return "" if cell is None else visible_value(cell)
 
 
-def values_text(values: Mapping[str, Any]) -> list[str]:
+def values_text(values: Mapping[str, object]) -> list[str]:
     """Return names and values; further lines of a value are indented."""
     return [line for name, value in values.items() for line in _value(name, *visible_value(value).split("\n"))]
 

@@ -6,7 +6,6 @@ import json
 import re
 import unicodedata
 from functools import cache
-from typing import Any
 
 HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Controls, format and bidi characters, half surrogates, private and unknown characters, line separators."""
@@ -42,7 +41,7 @@ def visible_lines(text: str) -> str:
     return visible(text, keep="\n\t").expandtabs(4)
 
 
-def visible_json(data: Any) -> str:
+def visible_json(data: object) -> str:
     """Return data as one line of JSON with hidden characters escaped."""
     line = json.dumps(data, ensure_ascii=False)
     if line.isascii() and line.isprintable():
@@ -50,7 +49,7 @@ def visible_json(data: Any) -> str:
     return "".join(json.dumps(c)[1:-1] if is_hidden(c) else c for c in line)
 
 
-def visible_value(value: Any) -> str:
+def visible_value(value: object) -> str:
     """Return a JSON value for people: a text has quotes, so "5" differs from 5; lines stay lines."""
     if isinstance(value, str):
         return f'"{visible_lines(value)}"'

@@ -275,7 +275,7 @@ def form_box(field: types.Field) -> FieldBox:
     return FieldBox(field.name, label, make, default, read=read, before=field.default, note=field.help or "")
 
 
-def value_box(path: str, name: str, value: Any) -> FieldBox:
+def value_box(path: str, name: str, value: object) -> FieldBox:
     """Return the box to edit a value: a text as it is, everything else as JSON."""
     if isinstance(value, str):
         return FieldBox(path, name, lines if "\n" in value or len(value) > 60 else line, value, before=value)
@@ -310,7 +310,7 @@ def parse_json(text: str) -> Any:
         raise ValueError(text_of("no_json", why=error, line=error.lineno, column=error.colno)) from error
 
 
-def _drop_down(options: Options, hint: str, value: Any) -> Select[Any]:
+def _drop_down(options: Options, hint: str, value: object) -> Select[Any]:
     labels = [(Content(visible(label)), own) for label, own in options]
     chosen = Select.NULL if value is None else value
     return Select(labels, prompt=visible(hint) or text_of("not_set"), value=chosen, compact=True)

@@ -169,7 +169,7 @@ def free(inputs: PlannerInput, team: str) -> str:
     return str(max(able, key=lambda each: each["free_hours"])["id"])
 
 
-def sentence(planner_input: PlannerInput, code: str, **values: Any) -> str:
+def sentence(planner_input: PlannerInput, code: str, **values: object) -> str:
     """Return a sentence of the plan in the language of the conversation."""
     return text_in(planner_input["language"], "drafts", code, **values)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -95,7 +94,7 @@ class PlanExecutor:
         return await self._office.do(lambda connection: write_once(connection, action, args, job.key))
 
 
-def validate(kind: type[StepArgs], args: Mapping[str, Any]) -> Row:
+def validate(kind: type[StepArgs], args: Mapping[str, object]) -> Row:
     """Validate the arguments of a step."""
     try:
         return kind.model_validate(args).model_dump(mode="json")

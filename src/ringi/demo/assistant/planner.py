@@ -139,7 +139,7 @@ def proposal_in(answer: AIMessage) -> Proposal:
         raise NoProposalError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
-def ids_in(value: Any) -> Iterator[str]:
+def ids_in(value: object) -> Iterator[str]:
     """Yield all ids in a value."""
     if isinstance(value, Mapping):
         yield from (str(value[name]) for name in ("id", "owner") if name in value)
@@ -148,7 +148,7 @@ def ids_in(value: Any) -> Iterator[str]:
         yield from ids_in(each)
 
 
-def names_in(value: Any) -> dict[str, Text]:
+def names_in(value: object) -> dict[str, Text]:
     """Return all names in a value, by id."""
     if isinstance(value, Mapping):
         names = {str(value["id"]): value["name"]} if "id" in value and "name" in value else {}

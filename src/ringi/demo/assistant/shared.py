@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
 
 from ringi.assistant import Action, Definitions, Info, in_language
 from ringi.demo.assistant.lookups import Lookups, info_handlers
@@ -26,7 +25,7 @@ def definitions(
     return Definitions(infos, actions, chosen)
 
 
-def text_in(language: str, group: str, name: str, /, **values: Any) -> str:
+def text_in(language: str, group: str, name: str, /, **values: object) -> str:
     """Return a text of `texts.toml` in a language, with its values."""
     return in_language(TEXTS[group][name], language).format(**values)
 

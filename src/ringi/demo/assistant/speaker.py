@@ -86,7 +86,7 @@ class ScriptedAssistant:
         return AIMessage(in_language(self.otherwise, language))
 
 
-def rules_of(use: str = "", each: str = "", **fields: Any) -> Iterator[ReplyRule]:
+def rules_of(use: str = "", each: str = "", **fields: object) -> Iterator[ReplyRule]:
     """Yield the rule with these fields; with `each`, one rule for each entry of that table."""
     fields = SCRIPT["shared"].get(use, {}) | fields
     for id, words in SCRIPT[each].items() if each else [("", {})]:
@@ -94,7 +94,7 @@ def rules_of(use: str = "", each: str = "", **fields: Any) -> Iterator[ReplyRule
         yield ReplyRule(**filled | {"pattern": pattern_of(filled["pattern"])})
 
 
-def filled_in(value: Any, words: Mapping[str, str]) -> Any:
+def filled_in(value: object, words: Mapping[str, str]) -> Any:
     """Return a value with each `<name>` replaced by the word of this name."""
     if isinstance(value, dict):
         return {name: filled_in(each, words) for name, each in value.items()}

@@ -131,7 +131,7 @@ class AskHuman(BaseTool):
         text = outcome_text(request, form)
         return unanswered_message(text, self.name, call) if call and request.response is None else text
 
-    async def _arun(self, /, *, config: RunnableConfig, **arguments: Any) -> str | ToolMessage:
+    async def _arun(self, /, *, config: RunnableConfig, **arguments: object) -> str | ToolMessage:
         return self._run(config=config, **arguments)
 
     def _question(self, arguments: dict[str, Any], config: RunnableConfig) -> tuple[Ask, RepairResult]:
@@ -151,7 +151,7 @@ class AskHuman(BaseTool):
         return parse_body(Ask, {**fields, **own, "form": form, "context": context}).checked(max_fields=limit), repaired
 
 
-def form_of(arguments: Any) -> Form:
+def form_of(arguments: object) -> Form:
     """Return the form that a model has built; raise `InvalidError` with paths in the model's own input."""
     try:
         return Form.parse({"fields": arguments})
@@ -190,13 +190,13 @@ def invalid_form_message(text: str, tool: str, call: str | None) -> ToolMessage:
     return ToolMessage(text, name=tool, tool_call_id=call, status="error", additional_kwargs={REFUSED: True})
 
 
-def messages_of(state: Any) -> list[AnyMessage]:
+def messages_of(state: object) -> list[AnyMessage]:
     """Return the messages in an agent's state."""
     found: list[AnyMessage] = state.get("messages", []) if isinstance(state, dict) else getattr(state, "messages", [])
     return found
 
 
-def follows_unanswered(state: Any) -> bool:
+def follows_unanswered(state: object) -> bool:
     """Return whether a model asks again right after it was told that nobody answered."""
     messages = messages_of(state)
     called = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AIMessage)), 0)

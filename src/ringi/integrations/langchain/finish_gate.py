@@ -363,7 +363,7 @@ def delegate(agent: Any, *, name: str, description: str) -> BaseTool:
     return StructuredTool.from_function(run_sync, run_async, name=name, description=description)
 
 
-def newest_state(part: tuple[str, Any], state: Any) -> Any:
+def newest_state(part: tuple[str, Any], state: object) -> Any:
     """Return the newest state of a delegate, and pass on its progress events."""
     mode, value = part
     if mode == "values":

@@ -95,12 +95,12 @@ FIELD = {
 }
 
 
-def not_asked(**arguments: Any) -> str:
+def not_asked(**arguments: object) -> str:
     """Return the message to a model that calls this tool while questions are disabled."""
     return NOBODY
 
 
-async def not_asked_async(**arguments: Any) -> str:
+async def not_asked_async(**arguments: object) -> str:
     """Return the message to a model that calls this tool while questions are disabled."""
     return NOBODY
 

@@ -54,7 +54,7 @@ def watch(middleware: AgentMiddleware[Any, Any, Any]) -> AgentMiddleware[Any, An
     return found
 
 
-def overrides(kind: Any, name: str) -> bool:
+def overrides(kind: object, name: str) -> bool:
     """Return whether a middleware implements a step."""
     return getattr(kind, name) is not getattr(AgentMiddleware, name)
 

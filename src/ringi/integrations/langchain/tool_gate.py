@@ -59,7 +59,7 @@ class Grant(NamedTuple):
     args: dict[str, Any]
     is_edited: bool = False
 
-    def with_edit_note(self, result: Any) -> Any:
+    def with_edit_note(self, result: object) -> Any:
         """Return the tool's result for the model, with a note if its call was changed."""
         if not self.is_edited or not isinstance(result, ToolMessage):
             return result
@@ -105,7 +105,7 @@ class ToolGate:
         """Record that the tool has begun."""
         self._step[BEGUN] = self._place()
 
-    def message(self, call: GatedCall, text: str, status: Any = "error") -> ToolMessage:
+    def message(self, call: GatedCall, text: str, status: object = "error") -> ToolMessage:
         """Return a message to the model in place of the tool's result."""
         return ToolMessage(text, name=call.tool, tool_call_id=self._id, status=status)
 
@@ -217,7 +217,7 @@ class GuardedTool(BaseTool):
         if not isinstance(self.inner, GuardedTool):
             self.gate.begin()
 
-    def _run(self, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, *args: object, **kwargs: object) -> Any:
         raise NotImplementedError
 
     @cached_property
@@ -255,7 +255,7 @@ class GatedRequest(ToolCallRequest):
         super().__setattr__(name, guard_tool(value, self.gate) if is_late else value)
 
 
-def gate_request(request: ToolCallRequest, gate: ToolGate, args: Mapping[str, Any]) -> GatedRequest:
+def gate_request(request: ToolCallRequest, gate: ToolGate, args: Mapping[str, object]) -> GatedRequest:
     """Return the request with these arguments, for all middleware between here and the tool."""
     call = {**request.tool_call, "args": copy.deepcopy(dict(args))}
     return GatedRequest(call, request.tool, request.state, request.runtime, gate)  # type: ignore[arg-type]

@@ -118,7 +118,7 @@ class Keys:
         groups: tuple[str, ...] = (),
         expires_in: float | None = None,
         now: float | None = None,
-        **more: Any,
+        **more: object,
     ) -> str:
         """Return a new token.
 
@@ -220,7 +220,7 @@ def invalid_claim(claim: str, expected: str) -> UnauthenticatedError:
     return UnauthenticatedError(f"the token's claim {claim} is not {expected}: issue another with `ringi token create`")
 
 
-def seconds_in(claims: Mapping[str, Any], name: str) -> float | None:
+def seconds_in(claims: Mapping[str, object], name: str) -> float | None:
     """Return a time claim in seconds since 1970, or None; refuse NaN and other types, which would never expire."""
     if name not in claims:
         return None

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import FiniteFloat, ValidationError
 
@@ -142,7 +142,7 @@ def parse_revocation(item: StreamItem) -> tuple[str | None, Holder, float]:
     return revocation.mark, (revocation.tenant, revocation.name, revocation.role), revocation.at
 
 
-def broadest_revocation(event: Any, now: float) -> tuple[str | None, Holder, float]:
+def broadest_revocation(event: object, now: float) -> tuple[str | None, Holder, float]:
     """Return the broadest revocation that these fields allow, for tokens issued until now."""
     fields = event if isinstance(event, dict) else {}
     names = (fields.get(name) for name in ("mark", "tenant", "name"))

@@ -315,7 +315,7 @@ def answer_of(request: Request, entry: Resume) -> dict[str, Any] | None:
     return {**head, "decision": "respond", "message": text}
 
 
-def plain_answer(payload: Any) -> dict[str, Any]:
+def plain_answer(payload: object) -> dict[str, Any]:
     """Return a payload as the answer to a plain interrupt: text unchanged, any other value as JSON."""
     text = payload.get("message") if isinstance(payload, dict) and set(payload) == {"message"} else payload
     if isinstance(text, str):
@@ -323,7 +323,7 @@ def plain_answer(payload: Any) -> dict[str, Any]:
     return {"decision": "respond", "data": {ANSWER: payload}}
 
 
-def decision_of(payload: Any) -> dict[str, Any]:
+def decision_of(payload: object) -> dict[str, Any]:
     """Return the decision on a call: only `approved: true` is an approval."""
     decision = payload if isinstance(payload, dict) else {}
     message = {"message": decision["reason"]} if decision.get("reason") else {}

@@ -52,7 +52,7 @@ Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
 """The cursor of a list's next page, as a query parameter; None for the first page."""
 
 
-def blank_to_none(filter: Any) -> Any:
+def blank_to_none(filter: object) -> Any:
     """Return the filter value of a form; an empty value is no filter."""
     return [each for each in filter if each] if isinstance(filter, list) else filter or None
 
@@ -260,7 +260,7 @@ def bulk_items(body: Any, limit: int) -> list[dict[str, Any]]:
     return items
 
 
-async def answer_item(inbox: Inbox, caller: Principal, item: Any, channel: str) -> BulkOutcome:
+async def answer_item(inbox: Inbox, caller: Principal, item: object, channel: str) -> BulkOutcome:
     """Answer one of several requests; return the HTTP status with the request or the problem."""
     named = item.get("id") if isinstance(item, dict) else None
     id = named if isinstance(named, str) else None

@@ -20,14 +20,14 @@ SECOND = timedelta(seconds=1)
 WITHOUT_GROUPS = Viewer(name="eve")
 
 
-async def ids(store: Store, **query: Any) -> list[str]:
+async def ids(store: Store, **query: object) -> list[str]:
     """Return the ids of the matching requests; their number equals the count."""
     found = await store.find(Request, Query(**query))
     assert await store.count(Request, Query(**query)) == len(found)
     return [request.id for request in found]
 
 
-async def paged(store: Store, size: int, **query: Any) -> list[str]:
+async def paged(store: Store, size: int, **query: object) -> list[str]:
     """Return the ids of the matching requests, read page by page."""
     seen: list[str] = []
     page = await store.find(Request, Query(limit=size, **query))

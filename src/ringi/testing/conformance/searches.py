@@ -32,7 +32,7 @@ NOT_FOUND = [
 ]
 
 
-async def finds(store: Store, texts: list[str], **query: Any) -> dict[str, str]:
+async def finds(store: Store, texts: list[str], **query: object) -> dict[str, str]:
     """Return the matches of each search."""
     return {text: " ".join(await ids(store, text=text, **query)) for text in texts}
 

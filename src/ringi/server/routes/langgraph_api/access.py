@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from starlette.requests import Request as HttpRequest
 
@@ -158,7 +158,7 @@ class Access:
         messages = langchain_messages(messages_of(runs, self.image_location(thread)))
         return {**thread.values, "messages": messages} if messages else dict(thread.values)
 
-    async def answer(self, id: str, resume: Any, checkpoint: Json | None = None) -> tuple[Thread | None, Request]:
+    async def answer(self, id: str, resume: object, checkpoint: Json | None = None) -> tuple[Thread | None, Request]:
         """Answer the request served on a thread with a tool's resume value; the first answer wins."""
         require_person(self.caller)
         request, digest = await self._served_request(id, checkpoint)

@@ -20,7 +20,7 @@ EXPECTED = (
 )
 
 
-def answer_of(request: Request, resume: Any) -> Json:
+def answer_of(request: Request, resume: object) -> Json:
     """Return decision, data, arguments and message; raises `InvalidError` for an unknown format."""
     if isinstance(resume, dict) and set(resume) == {request.id}:
         resume = resume[request.id]
@@ -31,7 +31,7 @@ def answer_of(request: Request, resume: Any) -> Json:
     return agent_inbox_answer(request, single_answer(resume if isinstance(resume, list) else [resume]))
 
 
-def single_answer(answers: Any) -> Json:
+def single_answer(answers: object) -> Json:
     """Return the only answer of a list."""
     if not isinstance(answers, list) or len(answers) != 1 or not isinstance(answers[0], dict):
         raise InvalidError.of(RESUME, f"answer one request at a time: {EXPECTED}")
@@ -92,7 +92,7 @@ def edit_of(request: Request, action: Json) -> Json:
     return {"decision": decision, "data": form_data(request, edited_args)}
 
 
-def text_answer(request: Request, text: Any) -> Json:
+def text_answer(request: Request, text: object) -> Json:
     """Return a person's text: the answer, or the reason for refusing a call."""
     if not isinstance(text, str):
         raise InvalidError.of(f"{RESUME}.args", "send the answer as text")
@@ -102,21 +102,21 @@ def text_answer(request: Request, text: Any) -> Json:
     return {"decision": decision, "message": text}
 
 
-def refuse_other_args(request: Request, args: Any) -> None:
+def refuse_other_args(request: Request, args: object) -> None:
     """Raise `InvalidError` if the accepted arguments differ from the served ones."""
     content = content_of(request)
     if args is not None and args != {"action": content.action, "args": content.args}:
         raise InvalidError.of(f"{RESUME}.args", "the arguments differ from the displayed ones: load the thread again")
 
 
-def edited_call(call: Any, name: str, field: str) -> Json:
+def edited_call(call: object, name: str, field: str) -> Json:
     """Return an edited call as its action and arguments."""
     if not isinstance(call, dict) or not isinstance(call.get(name), str) or not isinstance(call.get("args"), dict):
         raise InvalidError.of(field, f"send an object with {name} and args")
     return {"action": call[name], "args": call["args"]}
 
 
-def text_or_none(value: Any) -> str | None:
+def text_or_none(value: object) -> str | None:
     """Return text, None for nothing; raises `InvalidError` for anything else."""
     if value is not None and not isinstance(value, str):
         raise InvalidError.of(f"{RESUME}.message", "send text")
@@ -135,7 +135,7 @@ def form_data(request: Request, answers: Json) -> Json:
     return {name: value for name, value in typed.items() if value not in (None, "")}
 
 
-def typed_answer(field: Field | None, value: Any) -> Any:
+def typed_answer(field: Field | None, value: object) -> Any:
     """Return typed text converted to the type of its field, if possible; the form validates it."""
     if field is None or not isinstance(value, str) or field.type in ("text", "textarea", "date"):
         return value
@@ -147,7 +147,7 @@ def typed_answer(field: Field | None, value: Any) -> Any:
     return options.get(value, parse_if_json(value))
 
 
-def typed_argument(action: Action, name: str, value: Any) -> Any:
+def typed_argument(action: Action, name: str, value: object) -> Any:
     """Return an edited argument: the tools send text for every value that was not text.
 
     A value that was null or absent has no known type: it stays text, unless the schema does not allow text there.
@@ -179,7 +179,7 @@ def accepts_text(schema: Json | None, name: str, text: str) -> bool:
     return True
 
 
-def parse_if_json(value: Any) -> Any:
+def parse_if_json(value: object) -> Any:
     """Return text parsed as JSON if possible; any other value unchanged."""
     if not isinstance(value, str):
         return value

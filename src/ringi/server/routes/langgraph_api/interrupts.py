@@ -154,6 +154,6 @@ def line_of(field: Field) -> str:
     return "; ".join(str(part) for part in columns if part)
 
 
-def block(title: str, value: Any) -> str:
+def block(title: str, value: object) -> str:
     """Return JSON under a title."""
     return f"{title}:\n\n```json\n{json.dumps(value, ensure_ascii=False, indent=2, default=str)}\n```"

@@ -250,7 +250,7 @@ def location(started: StartedRun) -> str:
     return f"/threads/{started.thread_id}/runs/{started.run_id}"
 
 
-def json_reply(value: Any) -> HttpResponse:
+def json_reply(value: object) -> HttpResponse:
     """Return JSON."""
     return json_response(dump_json(value))
 

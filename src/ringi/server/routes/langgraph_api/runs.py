@@ -37,7 +37,7 @@ class StartedRun(NamedTuple):
     answered_request: Request | None = None
 
 
-def encode_event(name: str, data: Any) -> bytes:
+def encode_event(name: str, data: object) -> bytes:
     """Return one event of a LangGraph stream."""
     return b"event: " + name.encode() + b"\ndata: " + dump_json(data) + b"\n\n"
 

@@ -73,7 +73,7 @@ def request_values(request: Request) -> Json:
     return {name: value for name, value in {**values, "response": response}.items() if value is not None}
 
 
-def thread_json(id: str, graph_id: str, status: str, values: Json, waiting: Request | None, **times: Any) -> Json:
+def thread_json(id: str, graph_id: str, status: str, values: Json, waiting: Request | None, **times: object) -> Json:
     """Return a thread in LangGraph's shape."""
     interrupts = {waiting.id: [interrupt(waiting, human_interrupt(waiting))]} if waiting else {}
     at = {name: jsonable(time) for name, time in times.items()}
@@ -82,7 +82,7 @@ def thread_json(id: str, graph_id: str, status: str, values: Json, waiting: Requ
     return {**head, "status": status, "values": values, "interrupts": interrupts}
 
 
-def state_view(id: str, values: Json, checkpoint: str, at: Any, waiting: Request | None) -> Json:
+def state_view(id: str, values: Json, checkpoint: str, at: object, waiting: Request | None) -> Json:
     """Return the state of a thread; the waiting request is in LangChain's format."""
     asked = [interrupt(waiting, review_request(waiting))] if waiting else []
     task = {"id": checkpoint, "name": "ask", "path": ["__pregel_pull", "ask"], "error": None, "interrupts": asked}
