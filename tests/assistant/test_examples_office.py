@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from ringi.assistant import InfoHandler
 from ringi.connect import home
-from ringi.demo.assistant.lookups import Lookups, info_handlers
+from ringi.demo.assistant.lookups import INDUSTRY_NAMES, Lookups, info_handlers
 from ringi.demo.assistant.office import Office
+from ringi.demo.data import toml_of
 from ringi.errors import InvalidError
 
 
@@ -95,6 +97,18 @@ async def test_leads_feedback_and_free_hours_are_fetched(lookups: Lookups) -> No
     assert {person["team"] for person in await lookups.free({"team": "sales"})} == {"sales"}
 
 
+def handlers_of(lookups: Lookups) -> dict[str, InfoHandler]:
+    return {each.name: each for name in ("projects", "sales") for each in info_handlers(name, lookups)}
+
+
+async def test_people_can_focus_on_each_industry_with_leads(lookups: Lookups) -> None:
+    """The definition of the info repeats the industries that the script and the database have."""
+    infos = toml_of("ringi.demo.assistant", "assistants.toml")["sales"]["infos"]
+    offered = next(each["schema"]["enum"] for each in infos if each["key"] == "focus_industry")
+    assert set(offered) == {each["id"] for each in await lookups.industries({})}
+    assert offered == list(INDUSTRY_NAMES)
+
+
 @pytest.mark.parametrize(
     ("name", "params", "field"),
     [
@@ -107,11 +121,11 @@ async def test_a_parameter_that_means_nothing_is_named(
     lookups: Lookups, name: str, params: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InvalidError, match=field):
-        await info_handlers(lookups)[name].handler(params)
+        await handlers_of(lookups)[name].handler(params)
 
 
 def test_the_four_handlers_are_kept_and_called_as_they_were_asked_for(lookups: Lookups) -> None:
-    handlers = info_handlers(lookups)
+    handlers = handlers_of(lookups)
     declarations = {
         name: (handlers[name].cache_duration, handlers[name].required_params)
         for name in ("fetch_projects", "fetch_user_info", "fetch_sales_performance", "fetch_market_trends")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any
 
 from ringi.assistant import CallJob, in_language
 from ringi.demo.assistant.calculation import CalculationError, calculate, expression_in, format_number
@@ -114,16 +113,3 @@ def parts_of(query: str) -> set[str]:
     letters = "".join(words)
     pairs = {letters[n : n + 2] for n in range(len(letters) - 1)}
     return {pair for pair in pairs if not all("\u3040" <= letter <= "\u309f" for letter in pair)} or pairs
-
-
-def workflows(office: Office) -> dict[str, Any]:
-    """Return the workflows by name."""
-    answers = Answers(office)
-    return {
-        "faqWorkflow": answers.faq,
-        "dataSearchWorkflow": answers.search,
-        "calculationWorkflow": answers.calculate,
-    }
-
-
-__all__ = ["Answers", "CalculationError", "workflows"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from datetime import date
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from ringi.assistant import InfoHandler
 from ringi.demo.assistant.office import Office, Row
@@ -13,7 +14,7 @@ from ringi.demo.data import toml_of
 from ringi.errors import InvalidError
 
 Params = dict[str, Any]
-Fetch = Callable[[Params], Awaitable[Any]]
+HANDLERS = TypeAdapter(tuple[InfoHandler, ...])
 MOST = 50
 QUALIFIED = ("qualified", "proposal", "won")
 
@@ -154,99 +155,7 @@ def month(params: Params, name: str) -> str:
         raise InvalidError.of(name, f"{params[name]!r} is not a date: pass one such as '2026-10-31'") from error
 
 
-def info_handlers(lookups: Lookups) -> dict[str, InfoHandler]:
-    """Return the handlers by name."""
-    return {each.name: each for each in (*project_handlers(lookups), *sales_handlers(lookups))}
-
-
-def project_handlers(lookups: Lookups) -> list[InfoHandler]:
-    """Return the handlers about projects and people."""
-    return [
-        InfoHandler(
-            "fetch_projects",
-            lookups.projects,
-            title={"en": "Fetch projects", "ja": "プロジェクト一覧取得", "zh": "获取项目列表"},
-            description={
-                "en": "The current projects",
-                "ja": "現在のプロジェクト一覧を取得",
-                "zh": "获取当前的项目列表",
-            },
-            cache_duration=300,
-        ),
-        InfoHandler(
-            "fetch_user_info",
-            lookups.person,
-            title={"en": "Fetch user", "ja": "ユーザー情報取得", "zh": "获取用户信息"},
-            description={
-                "en": "The details of one person",
-                "ja": "指定されたユーザーの詳細情報を取得",
-                "zh": "获取指定用户的详细信息",
-            },
-            required_params=("userId",),
-            cache_duration=600,
-        ),
-        InfoHandler(
-            "fetch_resources",
-            lookups.free,
-            title={"en": "Fetch resources", "ja": "リソース状況取得", "zh": "获取资源状况"},
-            description={"en": "Who has time", "ja": "空いている担当者を取得", "zh": "获取有空的人员"},
-            cache_duration=300,
-        ),
-    ]
-
-
-def sales_handlers(lookups: Lookups) -> list[InfoHandler]:
-    """Return the handlers about sales."""
-    return [
-        InfoHandler(
-            "fetch_sales_performance",
-            lookups.sales,
-            title={"en": "Fetch sales performance", "ja": "営業実績取得", "zh": "获取销售业绩"},
-            description={
-                "en": "What was sold in a period",
-                "ja": "指定期間の営業実績を取得",
-                "zh": "获取指定期间的销售业绩",
-            },
-            required_params=("startDate", "endDate"),
-            cache_duration=1800,
-        ),
-        InfoHandler(
-            "fetch_market_trends",
-            lookups.trends,
-            title={"en": "Fetch market trends", "ja": "市場動向取得", "zh": "获取市场动向"},
-            description={
-                "en": "The newest trends and competitors",
-                "ja": "最新の市場動向と競合情報を取得",
-                "zh": "获取最新的市场动向与竞争信息",
-            },
-            cache_duration=3600,
-        ),
-        InfoHandler(
-            "fetch_leads",
-            lookups.leads,
-            title={"en": "Fetch leads", "ja": "リード情報取得", "zh": "获取线索信息"},
-            description={"en": "Leads and contacts", "ja": "リード情報と接触履歴を取得", "zh": "获取线索与接触记录"},
-            cache_duration=600,
-        ),
-        InfoHandler(
-            "fetch_lead_choices",
-            lookups.lead_choices,
-            title={"en": "Fetch open leads", "ja": "対応中リード取得", "zh": "获取进行中的线索"},
-            description={"en": "The leads to choose from", "ja": "選択できるリードを取得", "zh": "获取可选择的线索"},
-            cache_duration=60,
-        ),
-        InfoHandler(
-            "fetch_industries",
-            lookups.industries,
-            title={"en": "Fetch industries", "ja": "業種取得", "zh": "获取行业"},
-            description={"en": "Industries with leads", "ja": "リードのある業種を取得", "zh": "获取有线索的行业"},
-            cache_duration=3600,
-        ),
-        InfoHandler(
-            "fetch_customer_feedback",
-            lookups.feedback,
-            title={"en": "Fetch customer feedback", "ja": "顧客の声取得", "zh": "获取客户反馈"},
-            description={"en": "What customers say", "ja": "顧客からの評価を取得", "zh": "获取客户评价"},
-            cache_duration=1800,
-        ),
-    ]
+def info_handlers(assistant: str, lookups: Lookups) -> tuple[InfoHandler, ...]:
+    """Return the handlers of an assistant; the `handler` of each in `assistants.toml` is a query of `lookups`."""
+    defined = toml_of("ringi.demo.assistant", "assistants.toml")[assistant].get("handlers", ())
+    return HANDLERS.validate_python([{**each, "handler": getattr(lookups, each["handler"])} for each in defined])

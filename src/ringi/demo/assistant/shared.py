@@ -1,28 +1,38 @@
-"""The parts that the assistants for projects and for sales share."""
+"""The parts that the three assistants share."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from ringi.assistant import Action, Definitions, Info, in_language
+from langchain_core.language_models import BaseChatModel
+from pydantic import TypeAdapter
+
+from ringi.assistant import Assistant, Definitions, in_language
 from ringi.demo.assistant.lookups import Lookups, info_handlers
 from ringi.demo.data import toml_of
 
 TEXTS = toml_of("ringi.demo.assistant", "texts.toml")
-START_OVER_ACTION = Action(
-    "cancel",
-    "cancel",
-    label={"en": "Start over", "ja": "最初からやり直す", "zh": "重新开始"},
-    description={"en": "Clears the collected information", "ja": "集めた情報を消去", "zh": "清除已收集的信息"},
-)
+DEFINITIONS = TypeAdapter(Definitions)
+Workflows = Mapping[str, Callable[..., object]]
 
 
-def definitions(
-    infos: tuple[Info, ...], actions: tuple[Action, ...], handlers: Collection[str], lookups: Lookups
-) -> Definitions:
-    """Return the definitions of an assistant with the named handlers."""
-    chosen = tuple(each for name, each in info_handlers(lookups).items() if name in handlers)
-    return Definitions(infos, actions, chosen)
+def assistant_of(
+    name: str, agent: str, prompt: str, model: BaseChatModel, workflows: Workflows, lookups: Lookups
+) -> Assistant:
+    """Return the assistant that `assistants.toml` defines under a name, as an agent of another name."""
+    defined = toml_of("ringi.demo.assistant", "assistants.toml")[name]
+    definitions = DEFINITIONS.validate_python(
+        {"infos": defined["infos"], "actions": defined["actions"], "handlers": info_handlers(name, lookups)}
+    )
+    return Assistant(
+        agent,
+        definitions,
+        model,
+        workflows=workflows,
+        title=defined["title"],
+        description=defined["description"],
+        prompt=prompt,
+    )
 
 
 def text_in(language: str, group: str, name: str, /, **values: object) -> str:
