@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from ringi.errors import SettingError
 
+NO_STORE = "this holds no store of Ringi: give the store with --url or RINGI_URL"
+OLDER = "an older Ringi wrote it: run `ringi migrate` first, on a copy if it is a backup"
 UPGRADE = "a newer Ringi has changed this store in ways that this one does not know: upgrade it"
 
 
@@ -38,3 +40,12 @@ def refuse_if_too_new(oldest: int, known: list[Migration]) -> None:
     """Raise `SettingError` for a store that this version cannot use."""
     if oldest > len(known):
         raise SettingError("schema", oldest, UPGRADE)
+
+
+def refuse_other_schema(url: str, number: int | None, oldest: int | None, known: list[Migration]) -> None:
+    """Raise `SettingError` for a store that is not of this version; without a number it is none of Ringi's."""
+    if number is None:
+        raise SettingError("url", url, NO_STORE)
+    refuse_if_too_new(oldest or 0, known)
+    if number < len(known):
+        raise SettingError("url", url, OLDER)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from pydantic_core import to_json
 
+from ringi.backends import decode
 from ringi.base.clock import EPOCH
+from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
-from ringi.domain.record import Event, Record, microseconds
+from ringi.domain.record import Event, Key, Record, microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import UnreadableError
@@ -87,3 +89,22 @@ def _event_of(row: Sequence[Any]) -> Event:
         previous=previous,
         hash=hash,
     )
+
+
+def wrong_columns(
+    kind: type[Record],
+    row: Mapping[str, Any],
+    columns_of: Callable[[Record], Columns],
+    differ: Callable[[Any, Any], bool],
+) -> list[Finding]:
+    """Return a finding for each column of a row that differs from its record, or for a record that cannot be read."""
+    name = (kind.record, Key(str(row["tenant"]), str(row["id"])))
+    try:
+        record = decode.record_of(kind, row["body"])
+        # Some columns are written with the first version only.
+        expected = columns_of(record.model_copy(update={"version": 1})) | {"version": record.version}
+    except (UnreadableError, ValueError, TypeError) as error:
+        return [Finding(*name, "", f"it cannot be read ({error})")]
+    del expected["body"]
+    wrong = sorted(column for column, value in expected.items() if differ(row.get(column), value))
+    return [Finding(*name, "", f"the index column {column} is not what it says") for column in wrong]

@@ -7,23 +7,19 @@ from typing import Any, Self
 
 import asyncpg
 
-from ringi.backends import decode
-from ringi.backends.migrations import migrations, refuse_if_too_new
+from ringi.backends.migrations import migrations, refuse_other_schema
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.database import Database, refusing, storable
 from ringi.backends.postgres.pool import Connection, ConnectionPool
 from ringi.backends.postgres.store import PostgresStore, columns_of
-from ringi.backends.rows import EVENT_COLUMNS, TABLES, event_of
+from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, wrong_columns
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Record, microseconds, parsed_number
+from ringi.domain.record import START, Event, Key, Position, Record, parsed_number
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import SettingError, UnreadableError
 
 CHUNK = 500
-NO_STORE = "this holds no store of Ringi: give the store with --url or RINGI_URL"
-OLDER = "an older Ringi wrote it: run `ringi migrate` first, on a copy if it is a backup"
 NAMES = ", ".join(EVENT_COLUMNS)
 UNSEALED = (
     f"SELECT (SELECT coalesce(max(number), 0) FROM events) + row_number() OVER (ORDER BY seq), {NAMES} FROM unsealed"
@@ -71,14 +67,10 @@ class ReadOnlyPostgres(Database):
         return settings | {"command_timeout": None}
 
     async def _refuse_foreign(self, connection: Connection) -> None:
-        known = migrations("postgres")
-        if not await connection.fetchval("SELECT to_regclass('migrations')"):
-            raise SettingError("url", self.url, NO_STORE)
-        row = await connection.fetchrow("SELECT max(number), max(oldest) FROM migrations")
-        number, oldest = tuple(row or (0, 0))
-        refuse_if_too_new(oldest or 0, known)
-        if (number or 0) < len(known):
-            raise SettingError("url", self.url, OLDER)
+        number = oldest = None
+        if await connection.fetchval("SELECT to_regclass('migrations')"):
+            ((number, oldest),) = await connection.fetch("SELECT coalesce(max(number), 0), max(oldest) FROM migrations")
+        refuse_other_schema(self.url, number, oldest, migrations("postgres"))
 
 
 class InspectedPostgresStore(PostgresStore):
@@ -125,24 +117,14 @@ class InspectedPostgresStore(PostgresStore):
         source = join if kind is Request else f" FROM {table} r"
         sql = f"SELECT r.*{source} WHERE (r.tenant, r.id) > ($1, $2) ORDER BY r.tenant, r.id LIMIT {CHUNK}"
         rows = await self._database.fetch(sql, *after)
-        findings = [finding for row in rows for finding in differences(kind, dict(row))]
+        findings = [finding for row in rows for finding in wrong_columns(kind, dict(row), expected_columns, is_other)]
         return findings, (rows[-1]["tenant"], rows[-1]["id"]) if rows else None
 
 
-def differences(kind: type[Record], row: dict[str, Any]) -> list[Finding]:
-    """Return the columns of a row that differ from its record."""
-    name = (kind.record, Key(row["tenant"], row["id"]))
-    try:
-        record = decode.record_of(kind, row["body"])
-    except (UnreadableError, ValueError) as error:
-        return [Finding(*name, "", f"it cannot be read ({error})")]
-    expected = columns_of(record.model_copy(update={"version": 1})) | {"version": record.version}
-    expected["created_at"] = microseconds(record.created_at)
-    if isinstance(record, Request):
-        expected |= {"search": record.search_text, "terms": lists.terms_of(record)}
-    del expected["body"]
-    wrong = sorted(column for column, value in expected.items() if is_other(row.get(column), value))
-    return [Finding(*name, "", f"the index column {column} is not what it says") for column in wrong]
+def expected_columns(record: Record) -> Columns:
+    """Return the columns of a record with those of its searchable text."""
+    more = {"search": record.search_text, "terms": lists.terms_of(record)} if isinstance(record, Request) else {}
+    return columns_of(record) | more
 
 
 def is_other(found: Any, expected: Any) -> bool:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import closing
+from operator import ne
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from ringi.backends import decode
-from ringi.backends.migrations import migrations, refuse_if_too_new
-from ringi.backends.rows import TABLES
+from ringi.backends.migrations import migrations, refuse_other_schema
+from ringi.backends.rows import TABLES, Columns, wrong_columns
 from ringi.backends.sqlite.database import BUSY_SECONDS, Database, TaskThread, Work
 from ringi.backends.sqlite.file_guard import identity_of
 from ringi.backends.sqlite.lists import terms_of
 from ringi.backends.sqlite.store import SqliteStore, columns_of
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
-from ringi.domain.record import START, Event, Key, Position, Record, microseconds, parsed_number
+from ringi.domain.record import START, Event, Key, Position, Record, parsed_number
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import SettingError, UnavailableError, UnreadableError
@@ -26,11 +26,9 @@ T = TypeVar("T")
 CHUNK = 500
 LAST = 2**63 - 1
 NO_FILE = "there is no file: give the store with --url or RINGI_URL"
-NO_STORE = "this holds no store of Ringi: give the store with --url or RINGI_URL"
 UNREADABLE = "{}: copy it, with its -wal, to where you may write"
 NO_DATABASE = "{}: this is no SQLite file, or its first page is damaged"
 READ_ONLY = "it is open to be read only"
-OLDER = "an older Ringi wrote it: run `ringi migrate` first, on a copy if it is a backup"
 NOWHERE = Key("", "")
 UNLISTED = """
 SELECT r.tenant, r.id FROM requests r, json_each(r.audiences) a WHERE NOT EXISTS (
@@ -91,7 +89,6 @@ class ReadOnlyDatabase(Database):
         return connection
 
     def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
-        known = migrations("sqlite")
         try:
             (number,) = connection.execute("PRAGMA user_version").fetchone()
             has_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
@@ -100,11 +97,7 @@ class ReadOnlyDatabase(Database):
             raise self._refused(UNREADABLE.format(error)) from error
         except sqlite3.DatabaseError as error:
             raise self._refused(NO_DATABASE.format(error)) from error
-        if not has_tables:
-            raise self._refused(NO_STORE)
-        refuse_if_too_new(oldest, known)
-        if number < len(known):
-            raise self._refused(OLDER)
+        refuse_other_schema(f"sqlite:///{self.path}", number if has_tables else None, oldest, migrations("sqlite"))
 
     def _refused(self, why: str) -> SettingError:
         return SettingError("url", f"sqlite:///{self.path}", why)
@@ -212,19 +205,14 @@ def compared(connection: sqlite3.Connection, kind: type[Record], after: int, fil
 
 
 def differences(kind: type[Record], row: dict[str, Any], filed: Filed) -> list[Finding]:
-    """Return the columns of a row that differ from its record."""
-    name = (kind.record, Key(str(row["tenant"]), str(row["id"])))
-    try:
-        record = decode.record_of(kind, row["body"])
-        expected = columns_of(record.model_copy(update={"version": 1})) | {"version": record.version}
-    except (UnreadableError, ValueError, TypeError) as error:
-        return [Finding(*name, "", f"it cannot be read ({error})")]
-    expected["created_at"] = microseconds(record.created_at)
-    del expected["body"]
-    if isinstance(record, Request):
-        filed.sum += sum(hash((term, row["row"])) for term in set(terms_of(record).split()))
-    wrong = sorted(column for column, value in expected.items() if row.get(column) != value)
-    return [Finding(*name, "", f"the index column {column} is not what it says") for column in wrong]
+    """Return the columns of a row that differ from its record, whose terms are added to those of the search."""
+
+    def expected(record: Record) -> Columns:
+        if isinstance(record, Request):
+            filed.sum += sum(hash((term, row["row"])) for term in set(terms_of(record).split()))
+        return columns_of(record)
+
+    return wrong_columns(kind, row, expected, ne)
 
 
 def terms_sum(connection: sqlite3.Connection) -> int:
