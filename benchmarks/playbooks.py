@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from ringi.domain.record import DEFAULT_TENANT, SYSTEM
 from ringi.engrammer.insights import AnswerFeedback, Insight, Proposal, approved_entry, build_proposal, refusal_code
 from ringi.engrammer.persistence import APPLICATION, append_entry, journal_id, read_playbook
 from ringi.engrammer.playbook import Entry, Playbook
-from ringi.engrammer.rendering import playbook_tokens, shared_prefix
+from ringi.engrammer.rendering import playbook_tokens
 from ringi.engrammer.roles import generator_messages
 
 SIZES = (10, 100, 1_000)
@@ -71,6 +72,11 @@ async def cost(backend: Backend, bullets: int) -> Cost:
     edited = playbook.apply(playbook.edit_entry(middle, text="It says something else now."), NOW)
     prefixes = [shared_prefix(prompt(playbook), prompt(other)) for other in (after, edited)]
     return Cost(bullets, playbook_tokens(playbook), median(proposals), median(curations), median(stored), *prefixes)
+
+
+def shared_prefix(a: str, b: str) -> float:
+    """Return the share of `b` covered by its common prefix with `a`, which a provider can read from its cache."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False))) / len(b)
 
 
 def propose(number: int, playbook: Playbook) -> Proposal:

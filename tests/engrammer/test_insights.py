@@ -179,16 +179,15 @@ def test_a_person_can_move_and_reword_what_is_added_but_not_what_is_retired() ->
         check_instance(args_schema(retire), retire.model_dump(mode="json") | {"text": SAND}, field="args")
 
 
-def test_a_rejection_is_remembered_with_its_reason() -> None:
+def test_a_rejection_is_remembered() -> None:
     playbook = Journal(GLUE).playbook
     proposal = propose(playbook, text=OIL)
-    rejected = rejection_entry(proposal.operation, proposal.insight, "q-1", playbook, "not true of tung oil")
+    rejected = rejection_entry(proposal.operation, proposal.insight, "q-1", playbook)
 
     playbook = playbook.apply(rejected, NOON)
 
     refusal = playbook.rejected[-1]
     assert (refusal.text, refusal.request_id) == (OIL, "q-1")
-    assert rejected.reason == "not true of tung oil"
     assert len(playbook.active) == 1
     assert playbook.applied["q-1"] == playbook.version
 
@@ -196,7 +195,7 @@ def test_a_rejection_is_remembered_with_its_reason() -> None:
 def test_who_rejects_a_merge_keeps_the_bullets_apart_as_they_stand() -> None:
     journal = Journal(GLUE, SAND)
     proposal = propose(journal.playbook, text=OIL, op="merge", source_bullet_id="b-00001", sources=("b-00002",))
-    journal.write(rejection_entry(proposal.operation, proposal.insight, "q-1", journal.playbook, "two things"))
+    journal.write(rejection_entry(proposal.operation, proposal.insight, "q-1", journal.playbook))
     one, other = journal.playbook.active
 
     assert journal.playbook.is_kept_apart(other, one)
@@ -209,7 +208,7 @@ def test_who_rejects_that_one_ends_for_another_has_not_said_which_is_wrong() -> 
     proposal = propose(journal.playbook, op="retire", source_bullet_id="b-00001", sources=("b-00002",))
     assert (proposal.operation.sources, list(proposal.operation.base)) == ((), ["b-00001", "b-00002"])
 
-    journal.write(rejection_entry(proposal.operation, proposal.insight, "q-1", journal.playbook, "no"))
+    journal.write(rejection_entry(proposal.operation, proposal.insight, "q-1", journal.playbook))
 
     assert not journal.playbook.is_kept_apart(*journal.playbook.active)
     assert [(each.op, each.bullet) for each in journal.playbook.rejected] == [("retire", "b-00001")]

@@ -148,7 +148,7 @@ class Playing(RuleBasedStateMachine):
     def a_person_rejects(self, place: int) -> None:
         id = self.waiting_at(place)
         proposal, before = self.waiting.pop(id), render(self.head)
-        self.write(rejection_entry(proposal.operation, proposal.insight, id, self.head, "no"))
+        self.write(rejection_entry(proposal.operation, proposal.insight, id, self.head))
         assert render(self.head) == before
         self.decided[id] = proposal
 

@@ -7,7 +7,7 @@ from tests.engrammer.learned import GLUE, OIL, SAND, Journal
 
 from ringi.engrammer.entries import Bullet, Content, Entry, Tag, format_bullet_id
 from ringi.engrammer.playbook import Playbook
-from ringi.engrammer.rendering import estimate_tokens, playbook_tokens, render, shared_prefix
+from ringi.engrammer.rendering import estimate_tokens, playbook_tokens, render
 
 TEXTS = st.text(min_size=1, max_size=60)
 
@@ -71,12 +71,3 @@ def test_what_is_added_is_appended(texts: list[str], text: str) -> None:
 
     assert render(newer).startswith(render(older) + "\n")
     assert len(render(newer).splitlines()) == len(bullets) + 1
-    assert shared_prefix(render(older), render(newer)) == len(render(older)) / len(render(newer))
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "share"),
-    [("", "", 1), ("ab", "", 1), ("", "ab", 0), ("ab", "abcd", 0.5), ("abcd", "ab", 1), ("xb", "ab", 0)],
-)
-def test_the_shared_prefix_is_the_share_of_the_newer_text(a: str, b: str, share: float) -> None:
-    assert shared_prefix(a, b) == share

@@ -111,7 +111,6 @@ def test_the_likest_bullets_come_first_and_others_not_at_all() -> None:
 
     assert [(each.bullet, each.flags) for each in found] == [("b-00002", ("same",)), ("b-00004", ("number", "swap"))]
     assert found[0].score == 1
-    assert (found[0].is_contradiction, found[1].is_contradiction) == (False, True)
     assert len(find_similar(GLUE, playbook.active, most=1)) == 1
     assert len(find_similar(GLUE, playbook.active, at_least=0)) == 4
 
@@ -140,13 +139,11 @@ def test_the_newest_of_two_refusals_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("refused", "op", "is_suppressed"),
-    [("retire", "add", False), ("add", "retire", False), ("retire", "retire", True), ("edit", "add", True)],
+    ("refused", "is_suppressed"),
+    [("retire", False), ("add", True), ("edit", True)],
 )
-def test_who_refused_to_retire_a_bullet_did_not_refuse_what_it_says(
-    refused: EntryOp, op: str, is_suppressed: bool
-) -> None:
-    assert bool(find_recent_rejection(GLUE, [Rejection(text=GLUE, at=NOON, op=refused)], NOON, op)) == is_suppressed
+def test_who_refused_to_retire_a_bullet_did_not_refuse_what_it_says(refused: EntryOp, is_suppressed: bool) -> None:
+    assert bool(find_recent_rejection(GLUE, [Rejection(text=GLUE, at=NOON, op=refused)], NOON)) == is_suppressed
 
 
 @given(st.text(max_size=40), st.text(max_size=40))

@@ -282,11 +282,6 @@ def cancel(plan: Plan, now: datetime) -> Plan:
     return _update(plan, now, status="cancelled", feedback=_reopen_feedback(plan))
 
 
-def step_key(plan: Plan, step: Step) -> str:
-    """Return the idempotency key of a step of this version."""
-    return format_step_key(plan.id, plan.version, step.id)
-
-
 def format_step_key(plan_id: str, version: int, step_id: str) -> str:
     """Return the idempotency key of a step from the ids."""
     return f"{plan_id}:{version}:{step_id}"

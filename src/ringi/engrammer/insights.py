@@ -205,14 +205,13 @@ def rejection_entry(
     insight: Insight,
     request_id: str | None,
     playbook: Playbook,
-    reason: str | None = None,
 ) -> Entry:
     """Return the entry of a rejected operation.
 
     Bullets of a rejected merge are kept separate. A rejected retirement does not say which bullet is wrong, so the pair
     may be proposed again.
     """
-    metadata: EntryMetadata = {**_metadata(insight, request_id), "reason": reason}
+    metadata = _metadata(insight, request_id)
     if operation.op == "merge" and not _is_stale(operation, playbook):
         return playbook.keep_apart_entry(operation.base, **metadata)
     bullets = tuple(each for each in (operation.bullet, *operation.sources) if each in playbook.bullets)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import takewhile
 
 from ringi.engrammer.entries import Content
 from ringi.engrammer.errors import PlaybookError
@@ -45,9 +44,3 @@ def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text: four ASCII characters or one other character per token, rounded up."""
     ascii_letters = len(text.encode("ascii", "ignore"))
     return math.ceil(ascii_letters / ASCII_PER_TOKEN) + len(text) - ascii_letters
-
-
-def shared_prefix(a: str, b: str) -> float:
-    """Return the share of `b` covered by its common prefix with `a`, which a provider can read from its cache."""
-    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
-    return common / len(b) if b else 1.0

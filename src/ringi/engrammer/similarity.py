@@ -66,11 +66,6 @@ class SimilarBullet(StrictModel):
     score: float
     flags: tuple[Flag, ...] = ()
 
-    @property
-    def is_contradiction(self) -> bool:
-        """Whether the bullet may contradict the text."""
-        return bool({"number", "negation", "swap"} & set(self.flags))
-
 
 def find_similar(
     text: str, bullets: Iterable[Bullet], *, at_least: float = MIN_SCORE, most: int = 5
@@ -91,15 +86,12 @@ def rank_similar(text: str, scored: Iterable[tuple[Bullet, float]], *, most: int
     )
 
 
-def find_recent_rejection(text: str, rejected: Sequence[Rejection], now: datetime, op: str = "add") -> Rejection | None:
+def find_recent_rejection(text: str, rejected: Sequence[Rejection], now: datetime) -> Rejection | None:
     """Return the newest rejection of the last 30 days that has nearly the same text.
 
-    Rejected retirements are compared only with retirements, because they do not reject the text.
+    Rejected retirements do not count, because they do not reject the text.
     """
-    is_retire = op == "retire"
-    recent = (
-        each for each in reversed(rejected) if now - each.at < SUPPRESSED_FOR and is_retire == (each.op == "retire")
-    )
+    recent = (each for each in reversed(rejected) if now - each.at < SUPPRESSED_FOR and each.op != "retire")
     return next((each for each in recent if is_near_copy(text, each.text)), None)
 
 

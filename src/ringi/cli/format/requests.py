@@ -276,5 +276,5 @@ def _answers(request: Request, schema: dict[str, Any]) -> Iterator[str]:
     yield f"  {text_of(key, option=DATA_OPTION, schema=visible_value(schema))}"
 
 
-def _indented(text: str, by: str = "  ") -> Iterator[str]:
-    yield from (f"{by}{line}" for line in text.split("\n") if text)
+def _indented(text: str) -> Iterator[str]:
+    yield from (f"  {line}" for line in text.split("\n") if text)
