@@ -101,6 +101,7 @@ class Thread(Record):
         by: str,
         now: datetime,
         tenant: str = DEFAULT_TENANT,
+        images: tuple[int, ...] | None = None,
     ) -> tuple[Self, Event]:
         """Return a new thread whose first run waits for a worker.
 
@@ -111,6 +112,7 @@ class Thread(Record):
             by: The person or agent that starts the run.
             now: The current time.
             tenant: The tenant of the thread.
+            images: The numbers of the images in the run's message, if any.
 
         Returns:
             The running thread without a holder, and its event, to be stored together.
@@ -118,7 +120,7 @@ class Thread(Record):
         Raises:
             InvalidError: The input of the run is not portable JSON.
         """
-        fields = {"agent": agent, "title": title_of(run.input), "run": run, "started_by": by}
+        fields = {"agent": agent, "title": title_of(run.input), "run": run, "started_by": by, "images": images}
         thread = cls(tenant=tenant, id=id, status="running", created_at=now, updated_at=now, **fields)
         return thread.created("started", by)
 
