@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tests.cli.sentences import assigned, texts_of
 
 import ringi
 from ringi.base import validation
@@ -19,8 +20,11 @@ from ringi.base.texts import (
     Sentence,
     catalogue,
     code_of,
+    detail_text,
     error_text,
+    field_name,
     field_text,
+    fields_text,
     problem_text,
     reason_of,
     reason_text,
@@ -47,7 +51,7 @@ FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 
 CODE_CALLS = {"RefusalError": 1, "PlaybookError": 0}
 """The calls that name the code of a problem, and its position."""
 LATIN = re.compile(
-    r"NUL|GraphBubbleUp|JSON|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update|\b[yu]\b|\bID\b"
+    r"`[^`]*`|NUL|GraphBubbleUp|JSON|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update|\b[yu]\b|\bID\b"
 )
 """Names, formats and answers that are the same in every language."""
 FRAMEWORK = (404, 405)
@@ -206,17 +210,67 @@ def test_a_stored_reason_is_recognized_with_its_values(code: str) -> None:
 
 
 @pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
-@pytest.mark.parametrize("name", ["problems", "decision", "fields", "types", "sentences", "reasons"])
+@pytest.mark.parametrize(
+    "name", ["problems", "decision", "fields", "types", "sentences", "reasons", "names", "details"]
+)
 def test_the_languages_have_the_same_texts_with_the_same_placeholders(name: str, language: Language) -> None:
     english, other = section(name), section(name, language)
 
     assert english.keys() == other.keys()
-    # The `details` of a reason are in English.
     for code, text in english.items():
-        assert placeholders(other[code]) == placeholders(text) - {"details"}, code
+        left_out = LEFT_OUT.get(name, set())
+        assert placeholders(text) - left_out <= placeholders(other[code]) <= placeholders(text), code
     assert [text for text in other.values() if re.search("[A-Za-z]", LATIN.sub("", PLACEHOLDER.sub("", text)))] == []
 
 
+FOR_PROGRAMMERS = (
+    "an agent's token",
+    "the token's claim",
+    "the Authorization header",
+    "the token has no issue time",
+    "the provider's token",
+    "[[7]]: configure it to send",
+    "the name",
+)
+"""The refusals that only a program of the HTTP API meets, and those of the sign-in page, which has texts of its own."""
+
+
+def refusals() -> Iterator[str]:
+    """Yield the sentences that refuse a caller."""
+    for path in sorted((SOURCES / "server").rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and name_of(call) in ("ForbiddenError", "UnauthenticatedError") and call.args:
+                after = ": remedy" if name_of(call) == "UnauthenticatedError" else ""
+                yield from (f"{text}{after}" for text in texts_of(call.args[0], assigned(tree.body)))
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+def test_a_refusal_that_a_person_meets_names_its_remedy(language: Language) -> None:
+    found = set(refusals())
+
+    assert len(found) > 12
+    general = {text for text in found if detail_text(text, language) == text}
+    assert {text for text in general if not text.startswith(FOR_PROGRAMMERS)} == set()
+
+
+def test_each_detail_is_in_the_code() -> None:
+    code = "\n".join(path.read_text("utf-8") for path in SOURCES.rglob("*.py"))
+
+    for text in section("details").values():
+        parts = [part.strip(" :;'") for part in re.split(r"\{\w+\}|[:;(] ", text)]
+        assert [part for part in parts if len(part) > 3 and part not in code] == []
+
+
+def test_the_name_of_a_field_is_translated_and_the_name_of_an_answer_is_not() -> None:
+    error = InvalidError.of("messages", "is empty", "message_empty")
+
+    assert fields_text(error.errors, "ja") == "メッセージ: メッセージを入力してください。"
+    assert [field_name(path, "zh") for path in ("data.who", "form.fields[0]")] == ["who", "form.fields[0]"]
+
+
+LEFT_OUT = {"reasons": {"details"}, "details": {"why", "remedy", "kind", "id", "url", "agent"}}
+"""The values of a section that another language need not repeat: some are in English."""
 ERRORS = [
     ClaimedError("r1", "bob"),
     InvalidError.of("a", "is odd", "no_such_code"),

@@ -30,7 +30,7 @@ function errorMessage(error: unknown, strings: RequestStrings): string {
   const [first] = error.errors;
   if (first) return fieldText(first, strings);
   if (error.status === 413) return strings.fileTooLarge;
-  return error.status === 0 ? strings.fileNotReceived : problemText(error, strings, true);
+  return error.status === 0 ? strings.fileNotReceived : visible(problemText(error, strings, true));
 }
 
 /** Upload a file and put the server's record of it into the form; until then the form cannot be sent. */

@@ -17,7 +17,7 @@ const selfExplanatory = new Set([0, 401, 403, 404, 409, 429, 503]);
 function messageOf(error: Error, claimant: string | null, strings: RequestStrings): string {
   if (!(error instanceof ProblemError)) return strings.texts.decision.failed;
   if (error.code === "claimed" && claimant) return strings.texts.problems.claimed_by.replace("{name}", () => visible(claimant));
-  return problemText(error, strings, true);
+  return visible(problemText(error, strings, true));
 }
 
 interface RefusalAlertProps {

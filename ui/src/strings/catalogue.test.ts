@@ -57,6 +57,15 @@ test("the server's detail is shown in English only", () => {
   expect(explain(new TypeError("Failed to fetch"), zh)).toBe(zh.texts.problems.failed);
   const invalid = new ProblemError(422, { code: "invalid", errors: [known<FieldProblem>({ field: "name", message: "is missing", code: "required", params: {} })] });
   expect(explain(invalid, ja)).toBe("name: 入力してください。");
+  const empty = new ProblemError(422, { code: "invalid", errors: [known<FieldProblem>({ field: "messages", message: "is empty", code: "message_empty", params: {} })] });
+  expect(all.map((strings) => explain(empty, strings))).toEqual(["message: Write a message.", "メッセージ: メッセージを入力してください。", `消息: ${zh.texts.fields.message_empty}`]);
+});
+
+test("a detail that names the remedy is translated with its values, and escaped", () => {
+  const problem = new ProblemError(403, { code: "forbidden", detail: "only ops\u202e may change the playbook of 'bot': ask one of them" });
+  expect(explain(problem, ja)).toBe("このプレイブックを変更できるのは ops\\u{202e} だけです。いずれかに依頼してください。");
+  expect(problemText({ status: 403, code: "forbidden", message: "request 'r1' is assigned to other people" }, zh, true)).toBe(zh.texts.details.assigned);
+  expect(fieldText({ field: "agent", code: "invalid", params: {}, detail: "choose one of a, b" }, ja)).toBe("a, b のいずれかを選んでください。");
 });
 
 test("a text is translated only if its wording says exactly the same", () => {

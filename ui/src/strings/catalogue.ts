@@ -22,12 +22,17 @@ function fill(text: string, params: Params, { types, or }: Catalogue, language: 
   });
 }
 
-/** Return the text for an error of a field; without a specific one, English has the server's detail. */
-export function fieldText({ code, params, detail }: FieldFault, { texts, language }: Strings): string {
-  const text = lookup(texts.fields, code);
-  if (language === "en" && (text === undefined || code === "invalid")) return detail;
-  return fill(text ?? texts.fields.invalid, params, texts, language);
+/** Return the text for an error of a field; without a specific one, the server's detail if it can be translated. */
+export function fieldText({ code, params, detail }: FieldFault, strings: Strings): string {
+  const { texts, language } = strings;
+  const text = code === "invalid" ? undefined : lookup(texts.fields, code);
+  if (text !== undefined) return fill(text, params, texts, language);
+  const own = recognized("details", detail, strings);
+  return language === "en" || own !== detail ? own : texts.fields.invalid;
 }
+
+/** Return the name of a field for people; a path without one in the catalogue is returned without `data`. */
+export const fieldName = (path: string, { texts }: Strings) => lookup(texts.names, path) ?? path.replace(/^data\./, "");
 
 /** Return the text for a rule that the page checks itself. */
 export const ruleText = (code: keyof Catalogue["fields"], params: FieldFault["params"], strings: Strings) =>
@@ -38,7 +43,10 @@ const codeByStatus: { readonly [status: number]: string } = {
 };
 
 /** Return the text for an error reply; while deciding, it says what became of the decision. */
-export function problemText({ status, code }: Pick<ProblemError, "status" | "code">, { texts }: Strings, isDeciding = false): string {
+export function problemText({ status, code, message = "" }: Pick<ProblemError, "status" | "code"> & { message?: string }, strings: Strings, isDeciding = false): string {
+  const { texts } = strings;
+  const own = recognized("details", message, strings);
+  if (own !== message) return own;
   const sections: Texts[] = isDeciding ? [texts.decision, texts.problems] : [texts.problems];
   const codes = [code, codeByStatus[status]].filter((known) => known !== undefined);
   return codes.flatMap((known) => sections.map((section) => lookup(section, known))).find(Boolean)
@@ -62,20 +70,23 @@ export function translated(text: string, wording: Request["wording"], place: Pla
 /** The error of a tool call without a result. */
 export const noResult = english.reasons.no_result;
 
-/** A pattern for each reason, which finds the values in its English text. */
-const reasonPatterns = Object.entries(english.reasons).map(([code, text]) => {
+/** Return a pattern for each text, which finds the values in its English. */
+const patternsOf = (texts: Texts) => Object.entries(texts).map(([code, text]) => {
   const parts = text.split(/\{(\w+)\}/).map((part, at) => (at % 2 ? `(?<${part}>.*?)` : part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")));
   return [code, new RegExp(`^${parts.join("")}$`, "s")] as const;
 });
+const patterns = { reasons: patternsOf(english.reasons), details: patternsOf(english.details) };
+
+/** Return a text of the server in the reader's language, recognized by its English; any other text stays. */
+function recognized(section: keyof typeof patterns, text: string, strings: Strings): string {
+  const { texts, language } = strings;
+  for (const [code, pattern] of language === "en" ? [] : patterns[section]) {
+    const found = pattern.exec(text);
+    const params = Object.entries(found?.groups ?? {}).map(([name, value]) => [name, recognized(section, value, strings)]);
+    if (found) return fill(lookup(texts[section], code) ?? text, Object.fromEntries(params) as Params, texts, language);
+  }
+  return text;
+}
 
 /** Return a stored reason in the reader's language if Ringi wrote it; a person's or an agent's own stays as written. */
-export function reasonText(reason: string, strings: Strings): string {
-  const { texts, language } = strings;
-  if (language === "en") return reason;
-  for (const [code, pattern] of reasonPatterns) {
-    const found = pattern.exec(reason);
-    const params = Object.entries(found?.groups ?? {}).map(([name, value]) => [name, reasonText(value, strings)]);
-    if (found) return fill(lookup(texts.reasons, code) ?? reason, Object.fromEntries(params) as Params, texts, language);
-  }
-  return reason;
-}
+export const reasonText = (reason: string, strings: Strings) => recognized("reasons", reason, strings);

@@ -2,7 +2,7 @@ import { Alert, Button } from "antd";
 import type { ReactNode } from "react";
 import { LocalError, ProblemError } from "../api/call";
 import { useStrings, type Strings } from "../strings";
-import { fieldText, problemText } from "../strings/catalogue";
+import { fieldName, fieldText, problemText } from "../strings/catalogue";
 import { visible } from "./visible";
 
 /** Statuses that the text of their code explains fully; for others English has the server's detail too. */
@@ -15,10 +15,10 @@ export const detailOf = (error: Error, { language }: Strings) =>
 export function explain(error: unknown, strings: Strings): string {
   if (!(error instanceof ProblemError)) return (error instanceof Error && detailOf(error, strings)) || strings.texts.problems.failed;
   if (error.reasons.length > 0) return [...new Set(error.reasons)].map(visible).join(" · ");
-  const fields = error.errors.map((fault) => visible(fault.field ? `${fault.field}: ${fieldText(fault, strings)}` : fieldText(fault, strings)));
+  const fields = error.errors.map((fault) => visible(fault.field ? `${fieldName(fault.field, strings)}: ${fieldText(fault, strings)}` : fieldText(fault, strings)));
   if (fields.length > 0) return fields.join(" · ");
   const detail = error.status < 500 && !selfExplanatory.has(error.status) && detailOf(error, strings);
-  const text = problemText(error, strings);
+  const text = visible(problemText(error, strings));
   return detail ? `${text} (${detail})` : text;
 }
 

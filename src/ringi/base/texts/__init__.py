@@ -64,7 +64,7 @@ def error_text(error: Exception, language: Language, *, is_deciding: bool = Fals
     """Return the text for an error; in another language its details are those that the catalogue has a text for."""
     if isinstance(error, errors.ClaimedError):
         return problem_text("claimed_by", language, {"name": error.claimed_by})
-    own = _recognized("details", str(error), language)
+    own = detail_text(str(error), language)
     return own if own != str(error) else problem_text(code_of(error), language, is_deciding=is_deciding)
 
 
@@ -72,7 +72,7 @@ def field_text(error: FieldError, language: Language) -> str:
     """Return the text for an error of one field; English has the message of one without a specific text."""
     texts = catalogue(language)["fields"]
     if error.code not in texts or error.code == "invalid":
-        own = _recognized("details", error.message, language)
+        own = detail_text(error.message, language)
         if language == "en" or own != error.message:
             return own
     return filled(texts.get(error.code, texts["invalid"]), error.params, language)
@@ -114,6 +114,11 @@ def reason_text(text: str, language: str) -> str:
     Reasons are stored without codes, because older servers wrote them so; they authorize nothing.
     """
     return _recognized("reasons", text, _reader(language))
+
+
+def detail_text(text: str, language: Language) -> str:
+    """Return the English detail of an error in the reader's language; one that has no text is returned unchanged."""
+    return _recognized("details", text, language)
 
 
 def _recognized(section: str, text: str, reader: Language) -> str:

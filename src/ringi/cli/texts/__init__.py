@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from ringi.base.texts import LANGUAGES, Language, filled, pattern_of
+from ringi.base.texts import LANGUAGES, Language, detail_text, filled, pattern_of
 
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The environment variables that name the language; the first one that is set counts."""
@@ -52,7 +52,7 @@ def translated(text: str) -> str:
             return filled(
                 others[reader], {name: translated(value) for name, value in found.groupdict().items()}, reader
             )
-    return text
+    return detail_text(text, reader)
 
 
 def text_of(key: str, /, **values: object) -> str:
