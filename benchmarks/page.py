@@ -77,12 +77,13 @@ async def first_load() -> list[Row]:
 async def loads(what: str, homes: list[Home]) -> list[Row]:
     """Load the page and its parts from both servers in turns."""
     async with AsyncExitStack() as stack:
-        sides = []
-        for home in homes:
-            server = with_people(stack.enter_context(served("ringi", *home)), home.path)
-            callers = {name: await stack.enter_async_context(Caller(server, name)) for name in PEOPLE}
-            sides.append(Side(server, callers))
-        await at_rest([side.server for side in sides])
+        servers = [with_people(stack.enter_context(served("ringi", *home)), home.path) for home in homes]
+        await at_rest(servers)
+        # Not earlier: a server closes a connection that makes no call for some seconds.
+        sides = [
+            Side(server, {name: await stack.enter_async_context(Caller(server, name)) for name in PEOPLE})
+            for server in servers
+        ]
         rounds = [await one_round(sides) for _ in range(ROUNDS)]
     what = f"{what}, {MANY:,} pending requests against {FEW:,}"
     whole, cpu = [row(f"{what}: {part}", rounds, part) for part in (WHOLE, CPU)]

@@ -96,7 +96,7 @@ async def counting_desk(path: Path, agents: Iterable[Agent]) -> AsyncIterator[tu
             parts_on(database, notifier),
             savers=lambda held: FencedSqliteSaver(database, held),
             store=store,
-            put_with_items=store.put_with_items,
+            put_together=store.put_together,
         )
         async with desk_on(parts, agents) as desk:
             yield desk, database.noted

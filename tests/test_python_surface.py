@@ -22,6 +22,8 @@ INTERNAL = {
     # Those of `ringi.testing` fail a test even where the tested code catches RingiError.
     *("RunFailedError", "UnansweredError", "UnusedRuleError"),
     "UnknownCheckpointError",
+    # Ends the attempts to save a thread, which go on after a ConflictError.
+    "OtherConflictError",
 }
 
 

@@ -135,7 +135,7 @@ async def _open_sqlite(stack: AsyncExitStack, url: str, notify: Notify, poll_int
         return SqliteAgentStores(database)
 
     stores = agent_stores(stack, opened)
-    return Backend(url, *parts, another_store=another_store, agent_stores=stores, put_with_items=store.put_with_items)
+    return Backend(url, *parts, another_store=another_store, agent_stores=stores, put_together=store.put_together)
 
 
 async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_interval: float) -> Backend:
@@ -174,7 +174,7 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
         clock=clock,
         another_store=another_store,
         agent_stores=stores,
-        put_with_items=store.put_with_items,
+        put_together=store.put_together,
     )
 
 

@@ -13,11 +13,12 @@ import httpx
 import jsonschema_rs
 import pytest
 from tests.assistant.served import GOALS, PROJECTS, Office, served
+from tests.runs.world import before_next_save
 from tests.server.world import World, is_at_rest, until
 
 from ringi.assistant import access
 from ringi.assistant.seed import MemoryDocument
-from ringi.domain.record import Event, Key, Record, topic_of
+from ringi.domain.record import Key, topic_of
 from ringi.domain.thread import Thread
 
 Json = dict[str, Any]
@@ -479,18 +480,14 @@ def undescribed(schemas: Json, schema: Json, view: Any) -> set[str]:
     return (set(view) - set(known)).union(*nested)
 
 
-async def test_an_agent_that_is_overtaken_begins_nothing_in_the_conversation_of_another(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bot, rival, put = world.client("agent", "bot"), world.client("agent", "rival"), world.backend.store.put
+async def test_an_agent_that_is_overtaken_begins_nothing_in_the_conversation_of_another(world: World) -> None:
+    bot, rival = world.client("agent", "bot"), world.client("agent", "rival")
 
-    async def overtaken(record: Record, event: Event) -> None:
-        monkeypatch.setattr(world.backend.store, "put", put)
+    async def overtaken() -> None:
         assert (await press(rival, "ask:goals")).status_code == 202
         await until(partial(is_at_rest, world))
-        await put(record, event)
 
-    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    before_next_save(world.backend, overtaken)
     assert (await press(bot, "refresh:projects")).status_code == 404
     thread = await world.backend.store.get(Thread, "default", "c1")
     assert thread.started_by == "agent:rival"

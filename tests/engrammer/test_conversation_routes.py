@@ -10,9 +10,9 @@ import jsonschema_rs
 import pytest
 from tests.engrammer.lab import Models, Thoughtful, insight
 from tests.engrammer.served import Json, asked, decide, get, is_, once, pending, post, refused, served, taught
+from tests.runs.world import before_next_save
 from tests.server.world import World, open_world, until
 
-from ringi.domain.record import Event, Record
 from ringi.domain.thread import Thread
 from ringi.engrammer import Engrammer, playbook
 from ringi.engrammer.thread_ids import MAX_THREADS
@@ -308,26 +308,21 @@ async def test_what_a_playbook_learned_so_many_entries_ago_that_it_forgot_the_re
 
 
 @pytest.mark.parametrize("begun", ["c1", "c1~q2"])
-async def test_who_is_overtaken_asks_nothing_in_the_conversation_of_another(
-    world: World, monkeypatch: pytest.MonkeyPatch, begun: str
-) -> None:
+async def test_who_is_overtaken_asks_nothing_in_the_conversation_of_another(world: World, begun: str) -> None:
     """An agent whose name for a conversation, and a person whose next thread in it, was taken a moment before."""
-    put = world.backend.store.put
     mine = world.client("agent", "bot") if begun == "c1" else world.client("person", "ann")
     if begun != "c1":
         await asked(mine, ASK)
 
-    async def overtaken(record: Record, event: Event) -> None:
-        monkeypatch.setattr(world.backend.store, "put", put)
+    async def overtaken() -> None:
         thread = await world.runner.start("default", begun, "engrammer", {"query": PLAIN}, by="agent:rival")
         assert thread.started_by == "agent:rival"
         await until(has_ended)
-        await put(record, event)
 
     async def has_ended() -> bool:
         return not (await world.backend.store.get(Thread, "default", begun)).is_live
 
-    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    before_next_save(world.backend, overtaken)
     reply = await mine.post("/v1/engrammer/c1/questions", json={"query": "intruding", "agent": "engrammer"})
     if begun == "c1":
         assert reply.status_code == 404

@@ -193,20 +193,12 @@ async def test_a_duty_is_one_processs_until_it_misses_its_time(postgres: str) ->
         assert await one.lead("look", "one", 60) > 0
 
 
-async def test_a_lost_job_is_found_although_the_process_with_the_duty_stands_still(
-    postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lost_job_is_found_although_the_process_with_the_duty_stands_still(postgres: str) -> None:
     async with opened(postgres, poll=POLL) as still, opened(postgres, poll=POLL, notify="polling") as world:
         assert await still.backend.jobs.lead("reconcile", "stands still", POLL) == 0
         async with working(world):
-            with monkeypatch.context() as patch:
-                patch.setattr(world.backend.jobs, "submit", lose)
-                await world.start("two_questions", {})
+            await world.start_and_lose("two_questions", {})
             assert (await world.rest()).status == "interrupted"
-
-
-async def lose(_: Any) -> None:
-    """Submit nothing."""
 
 
 async def test_three_processes_on_one_file_submit_nothing_that_is_queued(

@@ -15,6 +15,7 @@ from ringi.domain.record import Key
 from ringi.domain.thread import Thread
 from ringi.errors import NotFoundError
 from ringi.runs import lease as leases
+from ringi.runs.leased_run import LeasedRun
 
 REFUND = {"order": 1, "amount": 2}
 
@@ -62,23 +63,27 @@ async def test_cancelling_a_running_thread_stops_it_before_its_next_step(
 async def test_what_was_asked_while_the_thread_was_cancelled_is_withdrawn(url: str) -> None:
     async with opened(url) as world:
         await world.start("refund", REFUND)
-        submit = world.inbox.submit.__func__  # type: ignore[attr-defined]
+        settle, settled = LeasedRun.settle, asyncio.Event()
 
-        async def cancel_first(inbox, ask, **rest):  # type: ignore[no-untyped-def]
+        async def cancel_first(leased_run, *args):  # type: ignore[no-untyped-def]
             await world.runner.cancel("default", "t1", by="ann")
-            return await submit(inbox, ask, **rest)
+            try:
+                return await settle(leased_run, *args)
+            finally:
+                settled.set()
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(world.inbox), "submit", cancel_first)
+            patch.setattr(LeasedRun, "settle", cancel_first)
             async with working(world):
+                await asyncio.wait_for(settled.wait(), 20)
                 await until(lambda: all_withdrawn(world), "the request is withdrawn")
         assert (await world.thread()).status == "idle"
         checked(await world.items())
 
 
 async def all_withdrawn(world) -> bool:  # type: ignore[no-untyped-def]
-    asked = await world.asked()
-    return bool(asked) and all(request.status == "cancelled" for request in asked)
+    """A store that saves the request with its thread has none: the thread was canceled first."""
+    return all(request.status == "cancelled" for request in await world.asked())
 
 
 async def test_a_cancel_that_was_cut_short_is_finished_by_the_next(url: str) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.graph import END, START, StateGraph
 from tests.runs.world import at_work, opened, working
 
 from ringi.base.clock import utc_now
+from ringi.contracts.store import Change
 from ringi.domain.record import Event, Record
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread
@@ -48,13 +50,22 @@ async def test_a_run_that_goes_on_writes_no_request_that_it_has_asked_before(
 ) -> None:
     written = list[str]()
     async with at_work(url) as world:
-        put = world.backend.store.put
+        put, together = world.backend.store.put, world.backend.put_together
+
+        def note(*records: Record) -> None:
+            written.extend(record.id for record in records if isinstance(record, Request) and record.version == 1)
 
         async def noting(record: Record, event: Event | None) -> None:
-            written.extend([record.id] if isinstance(record, Request) and record.version == 1 else [])
+            note(record)
             await put(record, event)
 
+        async def noting_all(*args: Any, others: Sequence[Change] = (), **rest: Any) -> None:
+            assert together
+            note(*(record for record, _ in others))
+            await together(*args, others=others, **rest)
+
         monkeypatch.setattr(world.backend.store, "put", noting)
+        object.__setattr__(world.backend, "put_together", together and noting_all)
         await world.run("two_questions", {})
         for request in await world.pending():
             await world.answer(request, "respond", message="yes")

@@ -43,17 +43,6 @@ def submissions(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     return jobs
 
 
-async def start_and_lose(world: World, agent: str, input: dict[str, Any], id: str = "t1") -> Thread:
-    """Start a run whose job gets lost."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(world.backend.jobs, "submit", lose)
-        return await world.start(agent, input, id)
-
-
-async def lose(_: Job) -> None:
-    """Submit nothing."""
-
-
 @pytest.mark.parametrize("poll", [0.05, 0.4])
 async def test_an_answer_goes_on_although_nobody_was_told(url: str, poll: float) -> None:
     async with at_work(url, notify="polling", poll=poll) as world:
@@ -68,7 +57,7 @@ async def test_one_look_finds_every_answered_request_and_every_thread_without_a_
             await world.run("refund", REFUND)
             await world.run("refund", REFUND, "t2")
         await world.respond(await world.one(), "approve")
-        await start_and_lose(world, "refund", REFUND, "t3")
+        await world.start_and_lose("refund", REFUND, "t3")
         with pytest.MonkeyPatch.context() as patch:
             jobs = submissions(world, patch)
             await Reconciler(world.backend, utc_now).reconcile()
@@ -130,7 +119,7 @@ async def test_answers_that_never_end_keep_no_run_without_a_worker_waiting(
         first = await world.inbox.submit(Ask(title="Go?", thread_id="t0"), continuation=CONTINUATION)
         await world.inbox.cancel(first.id, "ann")
         await until(partial(submitted, jobs, "t0"), "a first job")
-        await start_and_lose(world, "refund", REFUND, "stranded")
+        await world.start_and_lose("refund", REFUND, "stranded")
         jobs.clear()
         await until(partial(submitted, jobs, "stranded"), "a job for the run that nobody works on")
         busy.cancel()
@@ -142,7 +131,7 @@ async def submitted(jobs: list[Job], line: str) -> Job | None:
 
 async def test_a_held_thread_is_left_to_its_worker(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(url) as world:
-        await start_and_lose(world, "refund", REFUND)
+        await world.start_and_lose("refund", REFUND)
         await change_record(world.backend.store, Thread, KEY, lambda t: t.acquired("w", utc_now(), timedelta(hours=1)))
         jobs = submissions(world, monkeypatch)
         await Reconciler(world.backend, utc_now).reconcile()
@@ -172,7 +161,7 @@ async def test_what_cannot_go_on_does_not_hide_what_can(url: str, monkeypatch: p
     monkeypatch.setattr(reconciler, "PAGE", 2)
     async with opened(url) as world:
         for n in range(7):
-            await start_and_lose(world, "two_questions", {}, f"t{n}")
+            await world.start_and_lose("two_questions", {}, f"t{n}")
         jobs = submissions(world, monkeypatch)
         await Reconciler(world.backend, utc_now).reconcile()
         assert {job.payload["thread"] for job in jobs} == {f"t{n}" for n in range(7)}

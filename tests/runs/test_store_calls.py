@@ -16,12 +16,12 @@ from ringi.domain.thread import Thread
 READS = ("get", "get_many", "find", "count")
 POLL = 60.0
 """Nothing is read at intervals while the calls are counted."""
-RUN = {"SqliteJobs.submit_all": 1, "SqliteJobs._claim": 1, "SqliteStore.put_with_items": 2}
-"""The job of a run, the lease on its thread, and the end of its stretch with the last output."""
-ASK = {**RUN, "SqliteStore.put": 2, "get Thread": 1}
-"""The new thread and its question."""
-ANSWER = {**RUN, "SqliteStore.put": 2, "get Request": 1, "get Thread": 1, "find Request": 1}
-"""The answer and its acknowledgment."""
+RUN = {"SqliteJobs._claim": 1, "SqliteStore.put_together": 2}
+"""The claim of the job, the lease on its thread, and the end of its stretch with its requests and the last output."""
+ASK = {**RUN, "SqliteStore.put_together": 3, "get Thread": 1}
+"""The new thread with its job."""
+ANSWER = {**RUN, "SqliteStore.put": 1, "SqliteJobs.submit_all": 1, "get Request": 1, "get Thread": 1, "find Request": 1}
+"""The answer and its job."""
 BESIDE = ("FencedSqliteSaver", "SqliteStream.append", "SqliteJobs._execute", "SqliteJobs._finish")
 """Checkpoints, output before them and at intervals, and the end of the job, which follows the end of the run."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -16,13 +17,14 @@ from pydantic import TypeAdapter
 
 from ringi import demo as demo_agents
 from ringi.audit.verify import verify
+from ringi.base.clock import utc_now
 from ringi.connect import Backend, Notify, inbox_on, open_backend
 from ringi.contracts.notifier import Wakeup
 from ringi.contracts.stream import StreamItem
 from ringi.demo.script import say
 from ringi.domain.record import Key, Query
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread, checkpoint_thread
+from ringi.domain.thread import Run, Thread, checkpoint_thread
 from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
@@ -67,6 +69,12 @@ class World:
 
     async def start(self, agent: str, input: dict[str, Any], id: str = "t1", tenant: str = "default") -> Thread:
         return await self.runner.start(tenant, id, agent, input, by="bot")
+
+    async def start_and_lose(self, agent: str, input: dict[str, Any], id: str = "t1") -> Thread:
+        """Start a run whose job gets lost."""
+        thread, event = Thread.begun(id, agent, Run(id=uuid.uuid4().hex, input=input), by="bot", now=utc_now())
+        await self.backend.store.put(thread, event)
+        return thread
 
     async def thread(self, id: str = "t1", tenant: str = "default") -> Thread:
         return await self.runner.get(tenant, id)
@@ -156,6 +164,28 @@ async def at_work(url: str, agents: Iterable[Agent] | None = None, **rest: Any) 
     """Open a store with one worker."""
     async with opened(url, agents, **rest) as world, working(world):
         yield world
+
+
+def before_next_save(backend: Backend, act: Callable[[], Awaitable[object]]) -> None:
+    """Call `act` once, right before the next record is saved."""
+    store, put, together = backend.store, backend.store.put, backend.put_together
+
+    async def begin() -> None:
+        vars(store).pop("put")
+        object.__setattr__(backend, "put_together", together)
+        await act()
+
+    async def put_after(*args: Any) -> None:
+        await begin()
+        await put(*args)
+
+    async def put_together_after(*args: Any, **rest: Any) -> None:
+        await begin()
+        assert together
+        await together(*args, **rest)
+
+    vars(store)["put"] = put_after
+    object.__setattr__(backend, "put_together", together and put_together_after)
 
 
 def checked(items: Sequence[StreamItem]) -> dict[str, str]:

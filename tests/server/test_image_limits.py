@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.files.test_images import photo, short
+from tests.runs.world import before_next_save
 from tests.server.test_images import FILE, PNG, TEXT, URL, agui, ai_file, answer, langgraph, say, world
 from tests.server.world import World
 
@@ -117,16 +118,14 @@ async def test_a_conversation_at_the_limit_goes_on_for_a_client_that_sends_the_h
     assert (await say(ann, ai_file(URL), text="again")).status_code == 422
 
 
-async def test_a_message_that_is_sent_twice_begins_one_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    ann, put = world.client(), world.backend.store.put
+async def test_a_message_that_is_sent_twice_begins_one_run(world: World) -> None:
+    ann = world.client()
 
-    async def overtaken(record: Any, event: Any) -> None:
-        monkeypatch.setattr(world.backend.store, "put", put)
+    async def overtaken() -> None:
         assert (await say(ann, ai_file())).status_code == 200
         await answer(world)
-        await put(record, event)
 
-    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    before_next_save(world.backend, overtaken)
     reply = await say(ann, ai_file())
     assert reply.status_code == 200
     assert await answer(world) == f"look: image/png {short(PNG)}"
@@ -136,17 +135,15 @@ async def test_a_message_that_is_sent_twice_begins_one_run(world: World, monkeyp
 
 @pytest.mark.parametrize("parts", [(), (ai_file(),)])
 async def test_who_is_overtaken_by_a_rival_with_the_same_ids_reads_nothing_of_theirs(
-    world: World, parts: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+    world: World, parts: tuple[Any, ...]
 ) -> None:
-    bot, rival, put = world.client("agent", "bot"), world.client("agent", "rival"), world.backend.store.put
+    bot, rival = world.client("agent", "bot"), world.client("agent", "rival")
 
-    async def overtaken(record: Any, event: Any) -> None:
-        monkeypatch.setattr(world.backend.store, "put", put)
+    async def overtaken() -> None:
         assert (await say(rival, *parts)).status_code == 200
         await answer(world)
-        await put(record, event)
 
-    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    before_next_save(world.backend, overtaken)
     reply = await say(bot, *parts)
     assert (reply.status_code, reply.json()["code"]) == (404, "not_found")
 
@@ -154,18 +151,16 @@ async def test_who_is_overtaken_by_a_rival_with_the_same_ids_reads_nothing_of_th
 @pytest.mark.parametrize("has_ended", [True, False])
 @pytest.mark.parametrize("parts", [(), (ai_file(),)])
 async def test_who_is_overtaken_by_a_rival_begins_nothing_in_their_conversation(
-    world: World, parts: tuple[Any, ...], has_ended: bool, monkeypatch: pytest.MonkeyPatch
+    world: World, parts: tuple[Any, ...], has_ended: bool
 ) -> None:
-    bot, rival, put = world.client("agent", "bot"), world.client("agent", "rival"), world.backend.store.put
+    bot, rival = world.client("agent", "bot"), world.client("agent", "rival")
 
-    async def overtaken(record: Any, event: Any) -> None:
-        monkeypatch.setattr(world.backend.store, "put", put)
+    async def overtaken() -> None:
         assert (await say(rival, text="mine")).status_code == 200
         if has_ended:
             await answer(world)
-        await put(record, event)
 
-    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    before_next_save(world.backend, overtaken)
     assert (await say(bot, *parts, text="intruding")).status_code == 404
     await answer(world)
     (run,) = (await rival.get("/v1/chat/t1")).json()["runs"]
@@ -174,19 +169,15 @@ async def test_who_is_overtaken_by_a_rival_begins_nothing_in_their_conversation(
 
 
 @pytest.mark.parametrize("images", [[], [{"name": "a.png", "data": base64.b64encode(PNG).decode()}]])
-async def test_nor_by_a_run_over_http(
-    world: World, images: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bot, rival, put = world.client("agent", "bot"), world.client("agent", "rival"), world.backend.store.put
+async def test_nor_by_a_run_over_http(world: World, images: list[dict[str, str]]) -> None:
+    bot, rival = world.client("agent", "bot"), world.client("agent", "rival")
     body = {"agent": "looker", "input": {"messages": [{"role": "user", "content": "intruding"}]}, "images": images}
 
-    async def overtaken(record: Any, event: Any) -> None:
-        monkeypatch.setattr(world.backend.store, "put", put)
+    async def overtaken() -> None:
         assert (await say(rival, text="mine")).status_code == 200
         await answer(world)
-        await put(record, event)
 
-    monkeypatch.setattr(world.backend.store, "put", overtaken)
+    before_next_save(world.backend, overtaken)
     assert (await bot.post("/v1/threads/t1/runs", json=body)).status_code == 404
     assert "intruding" not in (await rival.get("/v1/threads/t1")).text
 

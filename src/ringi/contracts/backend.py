@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ringi.base.clock import Clock, utc_now
-from ringi.contracts.jobs import Jobs
+from ringi.contracts.jobs import Job, Jobs
 from ringi.contracts.notifier import Notifier
-from ringi.contracts.store import Store
+from ringi.contracts.store import Change, Store
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Event
 from ringi.domain.thread import Savers, Thread
@@ -18,7 +18,38 @@ from ringi.domain.thread import Savers, Thread
 AgentStores = Callable[..., Any]
 """Returns LangGraph's store for a tenant and an agent name; without a name, the store for all agents."""
 
-PutWithItems = Callable[[Thread, Event | None, Sequence[StreamItem]], Awaitable[None]]
+
+class OtherConflictError(Exception):
+    """A record that was to be saved together with a thread has changed."""
+
+
+class PutTogether(Protocol):
+    """Saves a version of a thread with what belongs to it, in one transaction: all of it or nothing."""
+
+    def __call__(
+        self,
+        thread: Thread,
+        event: Event | None,
+        *,
+        items: Sequence[StreamItem] | None = None,
+        others: Sequence[Change] = (),
+        jobs: Sequence[Job] = (),
+    ) -> Awaitable[None]:
+        """Save the next version of a thread as `Store.put` does, and the other parts.
+
+        Args:
+            thread: The next version.
+            event: The event of this change.
+            items: New items of the thread's stream, appended under the fence of this version; None leaves the stream
+                and its fence as they are.
+            others: Next versions of other records, with their events. Their events precede that of the thread.
+            jobs: New jobs; one with the key of an unfinished job is dropped.
+
+        Raises:
+            ConflictError: The stored version of the thread is not exactly one less.
+            OtherConflictError: That of another record is not.
+            FenceError: A higher fence was used on the stream before.
+        """
 
 
 @dataclass(frozen=True)
@@ -41,10 +72,8 @@ class Backend:
     """Opens the store again, for a thread with its own event loop; None if the store holds no leases."""
     agent_stores: AgentStores | None = None
     """The data that agents keep beyond their threads; None if agents cannot run."""
-    put_with_items: PutWithItems | None = None
-    """Saves a version of a thread as `Store.put` does, and appends to its stream under the fence of that version, in
-    one transaction; None if store and stream share none.
-    """
+    put_together: PutTogether | None = None
+    """Saves a thread with items, records and jobs in one transaction; None if the parts of the store share none."""
 
     async def put_fenced(self, thread: Thread, event: Event | None) -> None:
         """Save the next version of a thread, and set the fence of its stream to that of the thread.
@@ -57,8 +86,8 @@ class Backend:
             ConflictError: The stored version is not exactly one less.
             FenceError: A higher fence was used on the stream before.
         """
-        if self.put_with_items:
-            await self.put_with_items(thread, event, ())
+        if self.put_together:
+            await self.put_together(thread, event, items=())
         else:
             await self.store.put(thread, event)
             await self.stream.append(thread.key, (), fence=thread.fence)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 from ringi.base.failpoints import failpoint
 from ringi.domain.record import START, Event, Key, Position, Query, Record
 from ringi.errors import ConflictError, UnreadableError
 
 R = TypeVar("R", bound=Record)
+Change: TypeAlias = tuple[Record, Event | None]
+"""The next version of a record and the event of this change."""
 TRIES = 20
 """The number of times that a change is computed again after a concurrent update."""
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
@@ -54,6 +54,14 @@ class Limits(StrictModel):
     """The maximum number of fields in one form."""
     claim_seconds: float = 900.0
     """The duration of a claim in seconds."""
+
+
+class NewRequest(NamedTuple):
+    """A request that is not saved yet."""
+
+    request: Request
+    event: Event
+    span: tracing.StartedSpan
 
 
 class Inbox(Closable, InboxAPI):
@@ -111,14 +119,28 @@ class Inbox(Closable, InboxAPI):
             InvalidError: The ask breaks a rule.
             DifferentAskError: The id exists with other content.
         """
+        new = self.prepare(ask, by=by, continuation=continuation)
+        if is_known:
+            with suppress(NotFoundError):
+                return await self._stored_request(new.request)
+        return await self._put(new)
+
+    def prepare(self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None) -> NewRequest:
+        """Return the request of an ask, which the caller saves together with other records and then announces.
+
+        Args:
+            ask: The question.
+            by: The name of the asker, for the audit trail.
+            continuation: The run that resumes after the request, if any.
+
+        Raises:
+            InvalidError: The ask breaks a rule.
+        """
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=continuation is not None)
         parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
         span = tracing.start_span("asked", parts["now"])
-        request, event = Request.asked(ask, **parts, continuation=continuation, traceparent=span.traceparent)
-        if is_known:
-            with suppress(NotFoundError):
-                return await self._stored_request(request)
-        return await self._put(request, event, span)
+        change = Request.asked(ask, **parts, continuation=continuation, traceparent=span.traceparent)
+        return NewRequest(*change, span)
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
         """Store an ask together with its approval by a rule of a policy, atomically and with one event.
@@ -134,17 +156,26 @@ class Inbox(Closable, InboxAPI):
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
         parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
         span = tracing.start_span("asked", parts["now"])
-        return await self._put(*Request.approved(ask, **parts, rule=rule, traceparent=span.traceparent), span)
+        change = Request.approved(ask, **parts, rule=rule, traceparent=span.traceparent)
+        return await self._put(NewRequest(*change, span))
 
-    async def _put(self, request: Request, event: Event, span: tracing.StartedSpan) -> Request:
+    async def _put(self, new: NewRequest) -> Request:
         try:
-            await self.store.put(request, event)
+            await self.store.put(new.request, new.event)
         except ConflictError:
-            return await self._stored_request(request)
+            return await self._stored_request(new.request)
+        await self.announce_new(new)
+        return new.request
+
+    async def announce_new(self, new: NewRequest) -> None:
+        """Notify everybody of a request that has just been saved.
+
+        Args:
+            new: The request.
+        """
         failpoint("ask.after_commit")
-        span.end_asked(request)
-        await self._notify(request)
-        return request
+        new.span.end_asked(new.request)
+        await self._notify(new.request)
 
     async def get(self, id: str) -> Request:
         request = await self.store.get(Request, self.tenant, id)
@@ -402,12 +433,21 @@ class Inbox(Closable, InboxAPI):
 
         before, after = await change_record(self.store, Request, Key(self.tenant, id), checked, read)
         if before.version != after.version:
-            failpoint("change.after_commit")
-            self._measure(before, after)
-            await self._notify(after)
+            await self.announce_change(before, after)
             if after.is_final and not before.is_final:
                 await self._eraser.attachments.end(after)
         return after
+
+    async def announce_change(self, before: Request, after: Request) -> None:
+        """Notify everybody of a change of a request that has just been saved.
+
+        Args:
+            before: The version before.
+            after: The saved version.
+        """
+        failpoint("change.after_commit")
+        self._measure(before, after)
+        await self._notify(after)
 
     def _measure(self, before: Request, after: Request) -> None:
         tracing.record_change(before, after)

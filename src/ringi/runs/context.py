@@ -19,11 +19,10 @@ from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent
 from ringi.runs.memories import Memories
 from ringi.runs.runner import Runner
+from ringi.runs.stream_writer import TOOL_CALL_ID
 
 RUN_CONTEXT = "ringi_host"
 """The key of the RunContext in a run's configuration; absent if Ringi does not run the graph."""
-TOOL_CALL_ID = "tool_call_id"
-"""The key of the tool call id in a question's context."""
 
 
 class RunContext:

@@ -6,11 +6,11 @@ import asyncio
 import hashlib
 import logging
 import traceback
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
 
-from ag_ui.core import Interrupt
 from langgraph.errors import is_invalid_resume
 from pydantic import ValidationError
 
@@ -18,9 +18,9 @@ from ringi.base.canonical_json import canonical
 from ringi.base.failpoints import failpoint
 from ringi.base.texts import reason_of
 from ringi.domain.ask import Continuation, digest_of
-from ringi.domain.record import SYSTEM, Key
+from ringi.domain.record import SYSTEM, Event, Key
 from ringi.domain.request import Request
-from ringi.domain.thread import Failure, checkpoint_thread
+from ringi.domain.thread import Failure, Thread, checkpoint_thread
 from ringi.errors import (
     AgentServiceError,
     ConflictError,
@@ -39,12 +39,12 @@ from ringi.runs.cleanup import (
     requests_of_run,
     unsettled_requests,
 )
-from ringi.runs.context import TOOL_CALL_ID, RunContext
+from ringi.runs.context import RunContext
 from ringi.runs.graph_run import GraphPosition, GraphRun, Question, resume_value, resume_with
 from ringi.runs.images import ImageMemory, RunImages
 from ringi.runs.interrupt_formats import OWN
 from ringi.runs.lease import Lease
-from ringi.runs.leased_run import LeasedRun
+from ringi.runs.leased_run import LeasedRun, RequestChange
 from ringi.runs.model_form import clean_text
 from ringi.runs.reconciler import RUNNER
 from ringi.runs.runner import Runner
@@ -82,7 +82,7 @@ class RunExecutor:
         )
         self._images = RunImages(leased_run.backend.stream, saver, memory)
         # Before its first worker a thread has no run that could have asked.
-        known = () if leased_run.lease.fence == 1 else unsettled
+        known = () if leased_run.lease.fence == FIRST_FENCE else unsettled
         self._unsettled = None if known is None else by_id(known)
         """The open or unacknowledged requests by id. Only this worker adds some; people may end them meanwhile. None
         if they must be read.
@@ -97,7 +97,8 @@ class RunExecutor:
         Raises `FenceError` if another worker or a cancel took the thread.
         Raises `UnavailableError` for a store outage: it does not fail the run, and the next worker continues it.
         """
-        await self._emitter.take_over(has_fence=True)
+        # Before its first worker a thread has no output.
+        await self._emitter.take_over(has_fence=True, is_empty=self._lease.fence == FIRST_FENCE)
         try:
             # Images are loaded even if the agent no longer accepts them: the history contains them.
             async with self._images.loaded(self._leased_run.thread):
@@ -158,6 +159,7 @@ class RunExecutor:
         return await self._run_graph(None) if position.has_more else await self._finish(values)
 
     async def _run_graph(self, input: Any) -> bool:
+        await self._leased_run.save_changes()
         self._emitter.open()
         # A step that blocks the event loop must hide neither this nor, on SQLite, the end of this transaction.
         await self._emitter.flush()
@@ -217,14 +219,23 @@ class RunExecutor:
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
         if id in await self._unsettled_requests():
             return await self._known_request(id)
-        is_known = self._emitter.has_shown(id)
-        try:
-            request = await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
-        except DifferentAskError:
-            # A deploy may have changed the tool's schema since the question was asked: it is the same question.
-            if digest_of(question.asks[position]) == question.digests[position]:
-                raise
-            request = await self._inbox.get(id)
+
+        async def submit(*, is_known: bool = False) -> Request:
+            try:
+                return await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
+            except DifferentAskError:
+                # A deploy may have changed the tool's schema since the question was asked: it is the same question.
+                if digest_of(question.asks[position]) == question.digests[position]:
+                    raise
+                return await self._inbox.get(id)
+
+        if self._emitter.has_shown(id):
+            request = await submit(is_known=True)
+        else:
+            new = self._inbox.prepare(ask, by=self._by, continuation=continuation)
+            request = new.request
+            announce = partial(self._inbox.announce_new, new)
+            self._leased_run.add_change(RequestChange((request, new.event), announce, submit))
         if request.is_unsettled:
             (await self._unsettled_requests())[id] = request
         return request
@@ -249,9 +260,18 @@ class RunExecutor:
         """Cancel the open requests of the thread and acknowledge all, except those that its run still asks."""
         unsettled = await self._unsettled_requests()
         others = [request for request in unsettled.values() if request.id not in asked]
-        await close_requests(self._inbox, others, reason_of("superseded"))
         for request in others:
+            if request.is_unacknowledged:
+                self._leased_run.acknowledge(request)
+            else:
+                await close_requests(self._inbox, [request], reason_of("superseded"))
             del unsettled[request.id]
+
+    async def _settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> bool:
+        is_settled = await self._leased_run.settle(step)
+        if not is_settled:
+            self._unsettled = None
+        return is_settled
 
     async def _mark_request(self, request: Request, why: str) -> None:
         await self._inbox.mark_attention(request.id, why)
@@ -303,11 +323,10 @@ class RunExecutor:
             if request.is_unacknowledged:
                 # Its interrupt also waits for other requests; unacknowledged, it would be delivered repeatedly until
                 # then.
-                await self._inbox.acknowledge(request.id, SYSTEM, request)
-        self._emitter.pause(values, [interrupt_of(request) for request in requests if not request.is_final])
+                self._leased_run.acknowledge(request)
+        self._leased_run.pause(values, [request for request in requests if not request.is_final])
         failpoint("run.before_park")
-        await self._leased_run.settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values))
-        return False
+        return not await self._settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values))
 
     async def _finish(self, values: dict[str, Any]) -> bool:
         titles = self._lease.thread.missed
@@ -316,7 +335,8 @@ class RunExecutor:
             await self._leased_run.mark(swallowed_message(titles))
         self._emitter.finish(values)
         failpoint("run.before_finish")
-        await self._leased_run.settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values))
+        if not await self._settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values)):
+            return True
         if not self._graph.agent.history:
             await prune_checkpoints(self._backend, self._lease.thread)
         return False
@@ -390,20 +410,3 @@ def request_id(key: Key, question: Question, position: int, attempt: int, refusa
     identity += [attempt] if attempt else []
     identity += [{"position": position, "refusals": refusals}] if position or refusals else []
     return f"q-{hashlib.sha256(canonical(identity)).hexdigest()[:32]}"
-
-
-REASONS = {"approval": "tool_call", "form": "input_required", "choice": "input_required", "question": "input_required"}
-
-
-def interrupt_of(request: Request) -> Interrupt:
-    """Return a request in the AG-UI format of an interrupt."""
-    schema = request.form.json_schema() if request.form else request.data_schema
-    return Interrupt(
-        id=request.id,
-        reason=REASONS.get(request.kind, "confirmation"),
-        message=request.title,
-        response_schema=schema,
-        tool_call_id=gated if isinstance(gated := request.context.get(TOOL_CALL_ID), str) else None,
-        expires_at=request.expires_at.isoformat() if request.expires_at else None,
-        metadata={"kind": request.kind, "digest": request.digest, "allowed": list(request.allowed)},
-    )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from ag_ui.core import UserMessage
 
 from ringi.connect import Backend
+from ringi.contracts.backend import OtherConflictError
+from ringi.contracts.store import Change
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import SYSTEM, Event
+from ringi.domain.request import Request
 from ringi.domain.thread import Failure, Run, Thread, words_in
 from ringi.errors import FenceError, RingiError, UnavailableError
 from ringi.files.images import IMAGES, named_by
@@ -18,9 +22,11 @@ from ringi.inbox.inbox import Inbox
 from ringi.runs.cleanup import CANCELLED, close_orphans, notify_watchers, withdraw_requests
 from ringi.runs.lease import Lease
 from ringi.runs.message_ids import client_id
-from ringi.runs.stream_writer import Emitter
+from ringi.runs.stream_writer import Emitter, interrupt_of
 
 log = logging.getLogger(__name__)
+MAX_TOGETHER = 8
+"""The number of requests that are saved in one transaction with their thread."""
 
 
 def user_messages(run: Run) -> list[UserMessage]:
@@ -35,12 +41,23 @@ def metadata_of(message: dict[str, Any]) -> dict[str, Any] | None:
     return {IMAGES: files} if files else None
 
 
+class RequestChange(NamedTuple):
+    """A change of a request that is saved when its run settles."""
+
+    change: Change
+    announce: Callable[[], Awaitable[object]]
+    """Called once the change was saved together with the thread."""
+    save: Callable[[], Awaitable[object]]
+    """Saves and announces the change alone, or keeps what others have made of the request."""
+
+
 class LeasedRun:
     """The store, the stream and the requests of one thread under one lease."""
 
     def __init__(self, backend: Backend, inbox: Inbox, lease: Lease) -> None:
         assert lease.thread.run
         self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
+        self._changes: list[RequestChange] = []
         identity = (lease.key, self.run.id, lease.fence)
         self.emitter = Emitter(
             backend.stream, backend.notifier, *identity, clock=inbox.clock, user_messages=user_messages(self.run)
@@ -51,22 +68,58 @@ class LeasedRun:
         """The thread as this worker knows it."""
         return self.lease.thread
 
-    async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> None:
-        """Save the new version of the thread with the collected output, and notify its watchers."""
+    def pause(self, values: dict[str, Any], requests: Sequence[Request]) -> None:
+        """Collect the output of a pause for these requests."""
+        self.emitter.pause(values, [interrupt_of(request) for request in requests])
+
+    def add_change(self, change: RequestChange) -> None:
+        """Collect a change of a request, which `settle` saves together with the thread."""
+        self._changes.append(change)
+
+    def acknowledge(self, request: Request) -> None:
+        """Collect the change that the run has taken up the outcome of a request."""
+        after, event = request.acknowledged(SYSTEM, self.inbox.clock())
+        announce = partial(self.inbox.announce_change, request, after)
+        self.add_change(RequestChange((after, event), announce, partial(self.inbox.acknowledge, request.id, SYSTEM)))
+
+    async def save_changes(self) -> None:
+        """Save the collected changes one after another, because the run goes on."""
+        while self._changes:
+            await self._changes.pop(0).save()
+
+    async def settle(self, step: Callable[[Thread], tuple[Thread, Event]]) -> bool:
+        """Save the new version of the thread with the collected changes and output, and notify the watchers.
+
+        Returns False, with the thread as it was, if a request has changed meanwhile: the run must look at it again.
+        """
+        is_settled = True
 
         async def save(items: Sequence[StreamItem]) -> None:
-            together = self.backend.put_with_items
-            if items and together:
-                await self.lease.change(step, lambda thread, event: together(thread, event, items))
+            nonlocal is_settled
+            together = self.backend.put_together
+            if together and len(self._changes) <= MAX_TOGETHER:
+                put = partial(together, items=items, others=[change.change for change in self._changes])
+                try:
+                    await self.lease.change(step, put)
+                except OtherConflictError:
+                    is_settled = False
+                    await self.emitter.append(items)
+                    await self.save_changes()
+                    return
+                while self._changes:
+                    await self._changes.pop(0).announce()
             else:
+                await self.save_changes()
                 await self.emitter.append(items)
                 await self.lease.change(step)
 
         await self.emitter.store(save)
         await notify_watchers(self.backend, self.thread)
+        return is_settled
 
     async def fail(self, failure: Failure) -> None:
         """End the run with an error, and withdraw its open requests."""
+        self._changes.clear()  # What it has not asked yet is not asked any more.
         self.emitter.fail(failure.message, failure.code)
         await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure))
         await close_orphans(self.backend, self.inbox, self.thread)

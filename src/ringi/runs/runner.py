@@ -8,6 +8,7 @@ from typing import Any
 
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
+from ringi.contracts.notifier import JOBS
 from ringi.contracts.store import change_record
 from ringi.domain.record import Event, Key, Query
 from ringi.domain.request import Request
@@ -104,7 +105,10 @@ class Runner:
         await self._check_input(agent, input, images)
         run = Run(id=uuid.uuid4().hex, input=input, by=by)
         thread = await self._begin(Key(tenant, thread_id), agent, run, by, images, once=once, check=check)
-        await self.backend.jobs.submit(start_job(thread))
+        if images or not self.backend.put_together or thread.run_id != run.id:
+            await self.backend.jobs.submit(start_job(thread))
+        else:  # The job was saved with the thread.
+            await self.backend.notifier.publish(JOBS)
         return thread
 
     async def get(self, tenant: str, id: str) -> Thread:
@@ -217,7 +221,13 @@ class Runner:
 
         thread, event = Thread.begun(key.id, agent, run, by=by, now=self.inbox.clock(), tenant=key.tenant)
         try:
-            await self.backend.store.put(thread, event)
+            await self._put_with_job(thread, event)
         except ConflictError:
-            _, thread = await change_record(self.backend.store, Thread, key, restart)
+            _, thread = await change_record(self.backend.store, Thread, key, restart, put=self._put_with_job)
         return thread
+
+    async def _put_with_job(self, thread: Thread, event: Event | None) -> None:
+        if self.backend.put_together:
+            await self.backend.put_together(thread, event, jobs=[start_job(thread)])
+        else:
+            await self.backend.store.put(thread, event)

@@ -31,6 +31,7 @@ from ringi.base.clock import Clock
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
+from ringi.domain.request import Request
 from ringi.errors import UnavailableError
 from ringi.runs.replay_state import CUT, SUPERSEDED, ReplayState, read_replay_state
 
@@ -40,6 +41,10 @@ FLUSH_CHARACTERS = 4096
 
 SAY = "ringi_say"
 """The only key of a custom event whose text is a message to people and not part of the state."""
+REASONS = {"approval": "tool_call", "form": "input_required", "choice": "input_required", "question": "input_required"}
+"""The reason of an interrupt by the kind of its request."""
+TOOL_CALL_ID = "tool_call_id"
+"""The key in the context of a request that names the tool call it gates."""
 REPEATED = "again"
 """The mark of an interrupt that an earlier pause of the run has shown."""
 
@@ -47,6 +52,20 @@ REPEATED = "again"
 def stream_topic(key: Key) -> str:
     """Return the topic that is notified when a thread's stream has grown."""
     return f"stream/{key.tenant}/{key.id}"
+
+
+def interrupt_of(request: Request) -> Interrupt:
+    """Return a request in the AG-UI format of an interrupt."""
+    schema = request.form.json_schema() if request.form else request.data_schema
+    return Interrupt(
+        id=request.id,
+        reason=REASONS.get(request.kind, "confirmation"),
+        message=request.title,
+        response_schema=schema,
+        tool_call_id=gated if isinstance(gated := request.context.get(TOOL_CALL_ID), str) else None,
+        expires_at=request.expires_at.isoformat() if request.expires_at else None,
+        metadata={"kind": request.kind, "digest": request.digest, "allowed": list(request.allowed)},
+    )
 
 
 def mark_repeated(interrupt: Interrupt) -> Interrupt:
@@ -80,11 +99,13 @@ class Emitter:
         self._writing = asyncio.Lock()
         self._failure: Exception | None = None
 
-    async def take_over(self, *, has_fence: bool = False) -> None:
+    async def take_over(self, *, has_fence: bool = False, is_empty: bool = False) -> None:
         """Fence off older workers, read their output of this run, and close messages left open by the previous run.
 
-        With `has_fence=True` the stream already has this fence.
+        With `has_fence=True` the stream already has this fence; with `is_empty=True` there is no output yet.
         """
+        if is_empty:
+            return
         if not has_fence:
             await self._stream.append(self._key, [], fence=self._fence)
         state = await read_replay_state(self._stream, self._key)

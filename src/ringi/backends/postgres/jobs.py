@@ -19,10 +19,13 @@ log = limited(__name__)
 ADOPT_SECONDS = 10.0
 """Seconds between two looks at the queue of older versions."""
 
+JOB_COLUMNS = ("key", "kind", "lane", "payload", "tries")
+# Its values: another part of the statement that must have a row, or nothing, and an array for each column.
 SUBMIT = """
-INSERT INTO jobs (key, kind, lane, payload, tries)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[]) ORDER BY 1 ON CONFLICT DO NOTHING
+INSERT INTO jobs (key, kind, lane, payload, tries) SELECT new.*
+FROM {}unnest({}::text[], {}::text[], {}::text[], {}::text[], {}::integer[]) AS new ORDER BY 1 ON CONFLICT DO NOTHING
 """
+SUBMIT_ALONE = SUBMIT.format("", *(f"${n}" for n, _ in enumerate(JOB_COLUMNS, 1)))
 CLAIM = "SELECT key, kind, lane, payload, tries FROM claim_jobs($1, $2, $3, $4)"
 OWN = "SELECT key FROM jobs WHERE key = ANY ($1::text[]) AND claimed_by = $2 ORDER BY key FOR UPDATE"
 """In the order of keys, as all statements that lock several jobs: otherwise two of them could wait for each other."""
@@ -78,7 +81,7 @@ class PostgresJobs(ClaimedJobs):
         await self._notifier.publish(TOPIC)
 
     async def _submit(self, jobs: Sequence[Job]) -> Sequence[Rows]:
-        await self._database.write(SUBMIT, *map(list, zip(*map(row_of, jobs), strict=True)))
+        await self._database.write(SUBMIT_ALONE, *map(list, zip(*map(row_of, jobs), strict=True)))
         return [()] * len(jobs)
 
     async def _keep_claiming(self) -> None:

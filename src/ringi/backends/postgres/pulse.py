@@ -41,7 +41,7 @@ class Pulse:
 
     async def _keep_looking(self) -> None:
         while True:
-            await asyncio.sleep(self._notifier.recheck_after * random.uniform(0.8, 1))
+            await asyncio.sleep(self._notifier.recheck_after * random.uniform(0.95, 1.05))
             try:
                 await self._look()
             except RingiError as error:

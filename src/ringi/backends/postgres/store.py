@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
 from pydantic_core import to_json
@@ -13,13 +13,17 @@ from pydantic_core import to_json
 from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
 from ringi.backends.batcher import Rows, StatementBatcher
+from ringi.backends.claimed_jobs import row_of
 from ringi.backends.postgres import lists
-from ringi.backends.postgres.changes import change_all
+from ringi.backends.postgres.changes import TYPES, change_all
 from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
 from ringi.backends.postgres.search import is_search, search
 from ringi.backends.postgres.stream import ADDED, values_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
-from ringi.contracts.store import R, Store
+from ringi.contracts.backend import OtherConflictError
+from ringi.contracts.jobs import Job
+from ringi.contracts.store import Change, R, Store
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
@@ -27,6 +31,8 @@ from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, FenceError, NotFoundError, UnavailableError
 
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
+Shape: TypeAlias = tuple[str, tuple[str, ...], bool, bool]
+"""The kind of a record, its stored columns, and whether it is new and has a new text."""
 REFILE = "UPDATE texts SET search = {2}, terms = {3} FROM saved WHERE tenant = {0} AND id = {1} AND created_at = {4}"
 EMPTY = """
 UPDATE events SET payload = left_of.payload
@@ -45,7 +51,7 @@ class PostgresStore(Store):
 
     async def put(self, record: Record, event: Event | None) -> None:
         columns = columns_of(record)
-        text = text_row(record) if isinstance(record, Request) and record.version == 1 else []
+        text = text_of(record)
         noted = event_row(event) if event else []
         sql = statement(record.record, (*columns,), record.version == 1, bool(text), bool(noted))
         alone = partial(self._database.write, sql, *columns.values(), *text, *noted)
@@ -55,15 +61,33 @@ class PostgresStore(Store):
         else:
             await self._write(record, alone())
 
-    async def put_with_items(self, thread: Thread, event: Event | None, items: Sequence[StreamItem]) -> None:
-        """Save a thread and append to its stream, in one statement; see `Backend.put_with_items`."""
-        columns, noted = columns_of(thread), event_row(event) if event else []
-        sql = statement(thread.record, (*columns,), False, False, bool(noted), has_items=True)
-        values = [*columns.values(), *noted, thread.fence, *values_of(items)]
+    async def put_together(
+        self,
+        thread: Thread,
+        event: Event | None,
+        *,
+        items: Sequence[StreamItem] | None = None,
+        others: Sequence[Change] = (),
+        jobs: Sequence[Job] = (),
+    ) -> None:
+        """Save a thread with what belongs to it, in one statement; see `PutTogether`."""
+        records = [(columns_of(record), text_of(record)) for record, _ in ((thread, event), *others)]
+        shapes = [
+            (record.record, (*columns,), record.version == 1, bool(text))
+            for (record, _), (columns, text) in zip(((thread, event), *others), records, strict=True)
+        ]
+        values: list[Any] = [value for columns, text in records for value in (*columns.values(), *text)]
+        noted = [event_row(event) for _, event in (*others, (thread, event)) if event]
+        values += map(list, zip(*noted, strict=True)) if noted else ()
+        values += (thread.fence, *values_of(items)) if items is not None else ()
+        values += map(list, zip(*map(row_of, jobs), strict=True)) if jobs else ()
+        sql = together(tuple(shapes), bool(noted), items is not None, bool(jobs))
         try:
             await self._write(thread, self._database.write(sql, *values))
         except asyncpg.DivisionByZeroError:
             raise FenceError(thread.id, thread.fence) from None
+        except asyncpg.InvalidArgumentForLogarithmError:
+            raise OtherConflictError from None
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         await self.tail()  # Written events are first moved to the table that is redacted.
@@ -193,7 +217,6 @@ def statement(
     has_event: bool,
     *,
     is_erasure: bool = False,
-    has_items: bool = False,
 ) -> str:
     """Return the single statement that writes a version and all its related rows, or nothing."""
     numbers = count(1)
@@ -207,24 +230,51 @@ def statement(
         parts.append(f"noted AS (INSERT INTO unsealed ({', '.join(EVENT_COLUMNS)}) SELECT {row} FROM saved)")
     if is_erasure:
         parts.append(f"emptied AS ({EMPTY.format(*(f'${next(numbers)}' for _ in range(3)))})")
-    if has_items:
-        fence, events, origins = (f"${next(numbers)}" for _ in range(3))
-        parts.append(ADDED.format("$1::text", "$2::text", f"{fence}::integer", events, origins, "FROM saved"))
-        # A refused fence must undo the whole statement.
-        return f"WITH {', '.join(parts)} SELECT 1 / (SELECT count(*) FROM head) FROM saved"
     return f"WITH {', '.join(parts)} SELECT FROM saved"
 
 
-def insert(table: str, columns: Sequence[str], numbers: Iterator[int]) -> str:
+@cache
+def together(shapes: tuple[Shape, ...], has_events: bool, has_items: bool, has_jobs: bool) -> str:
+    """Return the single statement that writes a thread, which comes first, with other records, or nothing."""
+    numbers, parts, found = count(1), list[str](), ["1"]
+    for place, (record, columns, is_new, has_text) in enumerate(shapes):
+        name, source = f"saved_{place}" if place else "saved", "FROM saved" if place else ""
+        change = (insert if is_new else update)(TABLES[record], columns, numbers, source)
+        parts.append(f"{name} AS ({change})")
+        if has_text:
+            parts.append(f"filed_{place} AS (INSERT INTO texts SELECT {marks(TEXT_COLUMNS, numbers)} FROM {name})")
+        if place:
+            # A refused version must undo the whole statement: the logarithm of 0 is an error.
+            found.append(f"ln((SELECT count(*) FROM {name}))")
+    if has_events:
+        names = ", ".join(EVENT_COLUMNS)
+        arrays = ", ".join(f"${next(numbers)}::{TYPES.get(name, 'text')}[]" for name in EVENT_COLUMNS)
+        events = f"unnest({arrays}) WITH ORDINALITY AS given ({names}, n)"
+        parts.append(f"noted AS (INSERT INTO unsealed ({names}) SELECT {names} FROM saved, {events} ORDER BY n)")
+    if has_items:
+        fence, items, origins = (f"${next(numbers)}" for _ in range(3))
+        parts.append(ADDED.format("$1::text", "$2::text", f"{fence}::integer", items, origins, "FROM saved"))
+        # So must a refused fence.
+        found[0] = "1 / (SELECT count(*) FROM head)"
+    if has_jobs:
+        parts.append(f"queued AS ({SUBMIT.format('saved, ', *(f'${next(numbers)}' for _ in JOB_COLUMNS))})")
+    return f"WITH {', '.join(parts)} SELECT {', '.join(found)} FROM saved"
+
+
+def insert(table: str, columns: Sequence[str], numbers: Iterator[int], source: str = "") -> str:
     """Return the statement that inserts a record unless its key is taken."""
     row = marks(columns, numbers)
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({row}) ON CONFLICT DO NOTHING RETURNING 1"
+    return f"INSERT INTO {table} ({', '.join(columns)}) SELECT {row} {source} ON CONFLICT DO NOTHING RETURNING 1"
 
 
-def update(table: str, columns: Sequence[str], numbers: Iterator[int]) -> str:
+def update(table: str, columns: Sequence[str], numbers: Iterator[int], source: str = "") -> str:
     """Return the statement that replaces the previous version."""
-    sets = ", ".join(f"{name} = ${n}" for name, n in zip(columns, numbers, strict=False) if n > len(Key._fields))
-    return f"UPDATE {table} SET {sets} WHERE tenant = $1 AND id = $2 AND version = $3 - 1 RETURNING 1"
+    tenant, id, version, *others = (f"${n}" for _, n in zip(columns, numbers, strict=False))
+    sets = ", ".join(
+        f"{name} = {mark}" for name, mark in zip(columns[len(Key._fields) :], (version, *others), strict=True)
+    )
+    where = f"tenant = {tenant} AND id = {id} AND version = {version} - 1"
+    return f"UPDATE {table} SET {sets} WHERE {where} {source and f'AND EXISTS (SELECT {source})'} RETURNING 1"
 
 
 def marks(columns: Sequence[str], numbers: Iterator[int]) -> str:
@@ -238,6 +288,11 @@ def columns_of(record: Record) -> Columns:
         return record_columns(record)
     ends = microseconds(record.expires_at) if record.expires_at and not record.is_final else None
     return record_columns(record) | {"audiences": audiences_of(record), "expires_at": ends}
+
+
+def text_of(record: Record) -> list[Any]:
+    """Return the row of searchable text that is written with a record: only a new request has one."""
+    return text_row(record) if isinstance(record, Request) and record.version == 1 else []
 
 
 def text_row(request: Request) -> list[Any]:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from ringi.backends import claimed_jobs
 from ringi.backends.claimed_jobs import TOPIC, ClaimedJobs, job_of_row, row_of
@@ -13,6 +14,7 @@ from ringi.backends.sqlite.database import Database
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.contracts.notifier import Notifier
 
+SUBMIT = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
 FREE = """
 SELECT key FROM jobs j WHERE run_at <= :now AND kind IN (SELECT value FROM json_each(:kinds))
 AND (claimed_until IS NULL OR claimed_until <= :now)
@@ -48,9 +50,8 @@ class SqliteJobs(ClaimedJobs):
         await self.submit_all([job])
 
     async def submit_all(self, jobs: Sequence[Job]) -> None:
-        rows = [(*row_of(job), now_us()) for job in jobs]
-        sql = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
-        if await self._database.write(lambda connection: connection.executemany(sql, rows).rowcount):
+        rows = job_rows(jobs)
+        if await self._database.write(lambda connection: connection.executemany(SUBMIT, rows).rowcount):
             self._notifier.wake(TOPIC)
 
     async def announce(self, worker: str, offers: str, seconds: float) -> None:
@@ -105,3 +106,8 @@ class SqliteJobs(ClaimedJobs):
 def now_us() -> int:
     """Return the time in microseconds since 1970: one machine, one clock."""
     return int(time.time() * 1e6)
+
+
+def job_rows(jobs: Sequence[Job]) -> list[tuple[Any, ...]]:
+    """Return the values of `SUBMIT` for jobs that are due now."""
+    return [(*row_of(job), now_us()) for job in jobs]

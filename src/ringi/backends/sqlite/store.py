@@ -12,11 +12,14 @@ from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
 from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.jobs import SUBMIT, job_rows
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import MARK_PENDING
 from ringi.backends.sqlite.stream import rows_of, save_items
 from ringi.base.failpoints import failpoint
-from ringi.contracts.store import R, Store
+from ringi.contracts.backend import OtherConflictError
+from ringi.contracts.jobs import Job
+from ringi.contracts.store import Change, R, Store
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
@@ -34,15 +37,31 @@ class SqliteStore(Store):
         change = change_of(record, event)
         await self._database.write(lambda connection: save(connection, change))
 
-    async def put_with_items(self, thread: Thread, event: Event | None, items: Sequence[StreamItem]) -> None:
-        """Save a thread and append to its stream, atomically; see `Backend.put_with_items`."""
-        change, rows = change_of(thread, event), rows_of(items)
+    async def put_together(
+        self,
+        thread: Thread,
+        event: Event | None,
+        *,
+        items: Sequence[StreamItem] | None = None,
+        others: Sequence[Change] = (),
+        jobs: Sequence[Job] = (),
+    ) -> None:
+        """Save a thread with what belongs to it, atomically; see `PutTogether`."""
+        own, changes = change_of(thread, event), [change_of(*other) for other in others]
+        output, work = None if items is None else rows_of(items), job_rows(jobs)
 
-        def save_both(connection: sqlite3.Connection) -> None:
-            save(connection, change)
-            save_items(connection, thread.key, rows, thread.fence)
+        def save_all(connection: sqlite3.Connection) -> None:
+            try:
+                for change in changes:
+                    save(connection, change)
+            except ConflictError:
+                raise OtherConflictError from None
+            save(connection, own)
+            if output is not None:
+                save_items(connection, thread.key, output, thread.fence)
+            connection.executemany(SUBMIT, work)
 
-        await self._database.write(save_both)
+        await self._database.write(save_all)
 
     async def erase(self, record: Record, event: Event, left: Mapping[int, dict[str, Any]]) -> None:
         change = change_of(record, event)

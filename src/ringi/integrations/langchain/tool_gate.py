@@ -20,7 +20,8 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.rules import Policy, Rule
-from ringi.runs.context import TOOL_CALL_ID, call_digest, find_run_context
+from ringi.runs.context import call_digest, find_run_context
+from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runs.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
 
 LONGEST = 20_000

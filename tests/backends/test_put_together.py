@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,10 +10,16 @@ from pathlib import Path
 import pytest
 
 from ringi.connect import Backend, open_backend
+from ringi.contracts.backend import OtherConflictError
+from ringi.contracts.jobs import Job
 from ringi.contracts.stream import StreamItem
+from ringi.domain.record import Key, Query
+from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, FenceError
-from ringi.testing.factories import a_thread
+from ringi.runs.reconciler import start_job
+from ringi.testing.clock import NOON
+from ringi.testing.factories import a_request, a_thread
 
 ITEM = StreamItem({"type": "CUSTOM", "name": "\0", "value": 1}, "origin")
 
@@ -37,8 +44,8 @@ async def held(backend: Backend) -> Thread:
 async def save(backend: Backend, thread: Thread, *items: StreamItem) -> Thread:
     """Save the next version of a thread with items, under a higher fence."""
     changed, event = thread.changed("acquired", "worker", thread.updated_at, fence=thread.fence + 1)
-    assert backend.put_with_items
-    await backend.put_with_items(changed, event, items)
+    assert backend.put_together
+    await backend.put_together(changed, event, items=items)
     return changed
 
 
@@ -71,3 +78,50 @@ async def test_a_thread_is_not_saved_if_its_fence_is_refused(backend: Backend) -
     with pytest.raises(FenceError):
         await save(backend, first, ITEM)
     assert await stored(backend, first) == (first, [], 2)
+
+
+async def test_records_and_jobs_are_saved_with_the_thread(backend: Backend) -> None:
+    first = await held(backend)
+    old, asked = a_request("old")
+    await backend.store.put(old, asked)
+    changed, event = first.changed("parked", "worker", first.updated_at)
+    assert backend.put_together
+    others = [a_request("q1"), old.cancelled("ann", NOON, None), a_request("q2")]
+    job = start_job(changed)
+    await backend.put_together(changed, event, items=[ITEM], others=others, jobs=[job, job])
+    assert await backend.store.get_many(Request, [Key("tenant-1", id) for id in ("q1", "q2")])
+    assert (await backend.store.get(Request, "tenant-1", "old")).status == "cancelled"
+    names = [(event.record_id, event.type) for event in await backend.store.events(limit=99)][3:]
+    assert names == [
+        ("q1", "request.created"),
+        ("old", "request.cancelled"),
+        ("q2", "request.created"),
+        ("t1", event.type),
+    ]
+    done, stop = list[Job](), asyncio.Event()
+
+    async def handle(job: Job) -> None:
+        done.append(job)
+        stop.set()
+
+    await asyncio.wait_for(backend.jobs.work(handle, kinds=["run"], concurrency=1, stop=stop), 20)
+    assert done == [job]
+    found = await backend.store.find(Request, Query(tenant="tenant-1", text="refund"))
+    assert {request.id for request in found} == {"q1", "q2", "old"}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+async def test_nothing_is_saved_if_another_record_has_changed(backend: Backend, place: int) -> None:
+    first = await held(backend)
+    await backend.store.put(*a_request("taken"))
+    changed, event = first.changed("parked", "worker", first.updated_at)
+    others = [a_request("q1")]
+    others.insert(place, a_request("taken"))
+    assert backend.put_together
+    with pytest.raises(OtherConflictError):
+        await backend.put_together(changed, event, items=[ITEM], others=others, jobs=[start_job(changed)])
+    assert await stored(backend, first) == (first, [], 2)
+    assert [request.id for request in await backend.store.find(Request, Query(limit=9))] == ["taken"]
+    assert len(await backend.store.events(limit=99)) == 3
+    # Its job would have made it one that needs none.
+    assert await backend.store.find(Thread, Query(unleased_at=NOON, jobless=True)) == [first]
