@@ -46,6 +46,8 @@ def ringi(desk: Desk, *arguments: str) -> Done:
         patch.setenv("RINGI_HOME", str(desk.folder))
         patch.delenv("RINGI_URL", raising=False)
         patch.setattr(sys, "argv", ["ringi", *arguments])
+        # Otherwise the help names the module of the tests as the command.
+        patch.setattr(sys.modules["__main__"], "__package__", None, raising=False)
         with pytest.raises(SystemExit) as ended:
             main()
     return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())

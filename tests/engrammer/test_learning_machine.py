@@ -6,6 +6,7 @@ A worker that loses its store between any two steps does the step again: as afte
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -63,6 +64,7 @@ class LearningMachine(RuleBasedStateMachine):
         self.models, self.number = Models(), 0
         self.allowed: set[str] = set()
         self.heads: dict[int, Playbook] = {}
+        self.obsolete = defaultdict[str, set[str]](set)
         self.armed: str | None = None
         self.open: list[Request] = []
         self.runner = asyncio.Runner()
@@ -143,15 +145,21 @@ class LearningMachine(RuleBasedStateMachine):
             assert all(entry.op in ("reject", "keep") and not entry.changes for entry in entered)
         elif version is None:
             again = [each for each in await self.lab.waiting(str(request.thread_id)) if each.id != request.id]
-            renewed = [each for each in again if each.context["learning"]["renewed"]]
-            outcomes = [o for turn in await self.lab.turns(str(request.thread_id)) for o in turn["outcomes"].values()]
-            assert renewed or any(outcome["status"] == "obsolete" for outcome in outcomes)
+            if not any(each.context["learning"]["renewed"] for each in again):
+                self.obsolete[str(request.thread_id)].add(request.context["learning"]["insight"])
         else:
             (entry,) = [each.entry for each in await self.lab.entries() if each.version == version]
             assert entry.request_id == request.id
             assert granted.args["op"] == entry.op
             if entry.op != "retire":
                 assert entry.changes[0].after.text == granted.args["text"]
+        await self.check_obsolete(str(request.thread_id))
+
+    async def check_obsolete(self, thread_id: str) -> None:
+        """What is neither entered nor shown again is recorded as obsolete, once all insights beside it are decided."""
+        if (await self.lab.world.thread(thread_id)).status != "interrupted":
+            outcomes = {id: each for turn in await self.lab.turns(thread_id) for id, each in turn["outcomes"].items()}
+            assert {outcomes[id]["status"] for id in self.obsolete.pop(thread_id, ())} <= {"obsolete"}
 
     def became(self, request: Request, version: int | None) -> str:
         if request.granted is None:
