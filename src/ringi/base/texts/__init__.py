@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from ringi import errors
 from ringi.base.model import StrictModel
@@ -19,6 +19,8 @@ from ringi.errors import FieldError
 
 Language = Literal["en", "ja", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
+Patterns: TypeAlias = Sequence[tuple[re.Pattern[str], Mapping[str, str]]]
+"""Texts: a pattern that recognizes the English one and finds its values, and the text in each language."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _NOTHING: Mapping[str, Any] = {}
 
@@ -113,20 +115,20 @@ def reason_text(text: str, language: str) -> str:
 
     Reasons are stored without codes, because older servers wrote them so; they authorize nothing.
     """
-    return _recognized("reasons", text, _reader(language))
+    return recognized(text, patterns("reasons"), _reader(language))
 
 
 def detail_text(text: str, language: Language) -> str:
     """Return the English detail of an error in the reader's language; one that has no text is returned unchanged."""
-    return _recognized("details", text, language)
+    return recognized(text, patterns("details"), language)
 
 
-def _recognized(section: str, text: str, reader: Language) -> str:
-    """Return a text of a section in the reader's language, recognized by its English; any other text unchanged."""
-    for code, pattern in () if reader == "en" else _patterns(section):
+def recognized(text: str, known: Patterns, reader: Language) -> str:
+    """Return a known text in the reader's language, recognized by its English; any other text unchanged."""
+    for pattern, others in () if reader == "en" else known:
         if found := pattern.fullmatch(text):
-            params = {name: _recognized(section, value, reader) for name, value in found.groupdict().items()}
-            return filled(catalogue(reader)[section][code], params, reader)
+            params = {name: recognized(value, known, reader) for name, value in found.groupdict().items()}
+            return filled(others[reader], params, reader)
     return text
 
 
@@ -135,9 +137,10 @@ def _reader(language: str) -> Language:
 
 
 @cache
-def _patterns(section: str) -> list[tuple[str, re.Pattern[str]]]:
-    """Return the code of each text of a section, and a pattern that finds the values in its English."""
-    return [(code, pattern_of(text)) for code, text in catalogue("en")[section].items()]
+def patterns(section: str) -> Patterns:
+    """Return the texts of a section of the catalogue as `recognized` takes them."""
+    texts = {language: catalogue(language)[section] for language in LANGUAGES}
+    return [(pattern_of(text), {each: texts[each][code] for each in texts}) for code, text in texts["en"].items()]
 
 
 def pattern_of(text: str) -> re.Pattern[str]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from ringi.base.texts import LANGUAGES, Language, detail_text, filled, pattern_of
+from ringi.base.texts import LANGUAGES, Language, Patterns, pattern_of, patterns, recognized
 
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The environment variables that name the language; the first one that is set counts."""
@@ -40,19 +39,14 @@ def translations(name: str) -> Mapping[str, Mapping[str, str]]:
 
 
 @cache
-def _errors() -> list[tuple[re.Pattern[str], Mapping[str, str]]]:
-    return [(pattern_of(text), others) for text, others in translations("errors").items()]
+def _errors() -> Patterns:
+    own = [(pattern_of(text), others) for text, others in translations("errors").items()]
+    return [*own, *patterns("details")]
 
 
 def translated(text: str) -> str:
     """Return an English error in the language of the environment; one without a translation is returned unchanged."""
-    reader = language()
-    for pattern, others in _errors() if reader != "en" else ():
-        if found := pattern.fullmatch(text):
-            return filled(
-                others[reader], {name: translated(value) for name, value in found.groupdict().items()}, reader
-            )
-    return detail_text(text, reader)
+    return recognized(text, _errors(), language())
 
 
 def text_of(key: str, /, **values: object) -> str:
