@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ringi.connect import Backend, open_backend
-from ringi.contracts.backend import OtherConflictError
+from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.jobs import Job
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import Key, Query
@@ -45,7 +45,7 @@ async def save(backend: Backend, thread: Thread, *items: StreamItem) -> Thread:
     """Save the next version of a thread with items, under a higher fence."""
     changed, event = thread.changed("acquired", "worker", thread.updated_at, fence=thread.fence + 1)
     assert backend.put_together
-    await backend.put_together(changed, event, items=items)
+    await backend.put_together(Moment(changed, event, items))
     return changed
 
 
@@ -88,7 +88,7 @@ async def test_records_and_jobs_are_saved_with_the_thread(backend: Backend) -> N
     assert backend.put_together
     others = [a_request("q1"), old.cancelled("ann", NOON, None), a_request("q2")]
     job = start_job(changed)
-    await backend.put_together(changed, event, items=[ITEM], others=others, jobs=[job, job])
+    await backend.put_together(Moment(changed, event, [ITEM], others, [job, job]))
     assert await backend.store.get_many(Request, [Key("tenant-1", id) for id in ("q1", "q2")])
     assert (await backend.store.get(Request, "tenant-1", "old")).status == "cancelled"
     names = [(event.record_id, event.type) for event in await backend.store.events(limit=99)][3:]
@@ -119,7 +119,7 @@ async def test_nothing_is_saved_if_another_record_has_changed(backend: Backend, 
     others.insert(place, a_request("taken"))
     assert backend.put_together
     with pytest.raises(OtherConflictError):
-        await backend.put_together(changed, event, items=[ITEM], others=others, jobs=[start_job(changed)])
+        await backend.put_together(Moment(changed, event, [ITEM], others, [start_job(changed)]))
     assert await stored(backend, first) == (first, [], 2)
     assert [request.id for request in await backend.store.find(Request, Query(limit=9))] == ["taken"]
     assert len(await backend.store.events(limit=99)) == 3

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import pytest
 from langgraph.graph import END, START, StateGraph
 from tests.runs.world import at_work, opened, working
 
 from ringi.base.clock import utc_now
-from ringi.contracts.store import Change
+from ringi.contracts.backend import Moment
 from ringi.domain.record import Event, Record
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread
@@ -59,10 +58,10 @@ async def test_a_run_that_goes_on_writes_no_request_that_it_has_asked_before(
             note(record)
             await put(record, event)
 
-        async def noting_all(*args: Any, others: Sequence[Change] = (), **rest: Any) -> None:
+        async def noting_all(moment: Moment) -> None:
             assert together
-            note(*(record for record, _ in others))
-            await together(*args, others=others, **rest)
+            note(*(record for record, _ in moment.others))
+            await together(moment)
 
         monkeypatch.setattr(world.backend.store, "put", noting)
         object.__setattr__(world.backend, "put_together", together and noting_all)

@@ -19,6 +19,7 @@ from ringi import demo as demo_agents
 from ringi.audit.verify import verify
 from ringi.base.clock import utc_now
 from ringi.connect import Backend, Notify, inbox_on, open_backend
+from ringi.contracts.backend import Moment
 from ringi.contracts.notifier import Wakeup
 from ringi.contracts.stream import StreamItem
 from ringi.demo.script import say
@@ -179,10 +180,10 @@ def before_next_save(backend: Backend, act: Callable[[], Awaitable[object]]) -> 
         await begin()
         await put(*args)
 
-    async def put_together_after(*args: Any, **rest: Any) -> None:
+    async def put_together_after(moment: Moment) -> None:
         await begin()
         assert together
-        await together(*args, **rest)
+        await together(moment)
 
     vars(store)["put"] = put_after
     object.__setattr__(backend, "put_together", together and put_together_after)

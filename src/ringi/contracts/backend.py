@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 from ringi.base.clock import Clock, utc_now
 from ringi.contracts.jobs import Job, Jobs
@@ -23,33 +23,27 @@ class OtherConflictError(Exception):
     """A record that was to be saved together with a thread has changed."""
 
 
-class PutTogether(Protocol):
-    """Saves a version of a thread with what belongs to it, in one transaction: all of it or nothing."""
+class Moment(NamedTuple):
+    """The next version of a thread, and what is saved with it."""
 
-    def __call__(
-        self,
-        thread: Thread,
-        event: Event | None,
-        *,
-        items: Sequence[StreamItem] | None = None,
-        others: Sequence[Change] = (),
-        jobs: Sequence[Job] = (),
-    ) -> Awaitable[None]:
-        """Save the next version of a thread as `Store.put` does, and the other parts.
+    thread: Thread
+    event: Event | None
+    items: Sequence[StreamItem] | None = None
+    """New items of the thread's stream, appended under the fence of this version; None leaves the stream and its fence
+    as they are.
+    """
+    others: Sequence[Change] = ()
+    """Next versions of other records. Their events precede that of the thread."""
+    jobs: Sequence[Job] = ()
+    """New jobs; one with the key of an unfinished job is dropped."""
 
-        Args:
-            thread: The next version.
-            event: The event of this change.
-            items: New items of the thread's stream, appended under the fence of this version; None leaves the stream
-                and its fence as they are.
-            others: Next versions of other records, with their events. Their events precede that of the thread.
-            jobs: New jobs; one with the key of an unfinished job is dropped.
 
-        Raises:
-            ConflictError: The stored version of the thread is not exactly one less.
-            OtherConflictError: That of another record is not.
-            FenceError: A higher fence was used on the stream before.
-        """
+PutTogether: TypeAlias = Callable[[Moment], Awaitable[None]]
+"""Saves a moment as `Store.put` saves a record, in one transaction: all of it or nothing.
+
+Raises `ConflictError` if the stored version of the thread is not exactly one less, `OtherConflictError` if that of
+another record is not, and `FenceError` if a higher fence was used on the stream before.
+"""
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,7 @@ class Backend:
             FenceError: A higher fence was used on the stream before.
         """
         if self.put_together:
-            await self.put_together(thread, event, items=())
+            await self.put_together(Moment(thread, event, items=()))
         else:
             await self.store.put(thread, event)
             await self.stream.append(thread.key, (), fence=thread.fence)

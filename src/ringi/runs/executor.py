@@ -97,8 +97,8 @@ class RunExecutor:
         Raises `FenceError` if another worker or a cancel took the thread.
         Raises `UnavailableError` for a store outage: it does not fail the run, and the next worker continues it.
         """
-        # Before its first worker a thread has no output.
-        await self._emitter.take_over(has_fence=True, is_empty=self._lease.fence == FIRST_FENCE)
+        if self._lease.fence > FIRST_FENCE:  # Before its first worker a thread has no output.
+            await self._emitter.take_over(has_fence=True)
         try:
             # Images are loaded even if the agent no longer accepts them: the history contains them.
             async with self._images.loaded(self._leased_run.thread):

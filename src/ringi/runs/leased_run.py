@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ag_ui.core import UserMessage
 
 from ringi.connect import Backend
-from ringi.contracts.backend import OtherConflictError
+from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import Change
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import SYSTEM, Event
@@ -98,9 +98,9 @@ class LeasedRun:
             nonlocal is_settled
             together = self.backend.put_together
             if together and len(self._changes) <= MAX_TOGETHER:
-                put = partial(together, items=items, others=[change.change for change in self._changes])
+                others = [each.change for each in self._changes]
                 try:
-                    await self.lease.change(step, put)
+                    await self.lease.change(step, lambda thread, event: together(Moment(thread, event, items, others)))
                 except OtherConflictError:
                     is_settled = False
                     await self.emitter.append(items)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ringi.base.texts import reason_of
 from ringi.connect import Backend
+from ringi.contracts.backend import Moment
 from ringi.contracts.notifier import JOBS
 from ringi.contracts.store import change_record
 from ringi.domain.record import Event, Key, Query
@@ -105,10 +106,8 @@ class Runner:
         await self._check_input(agent, input, images)
         run = Run(id=uuid.uuid4().hex, input=input, by=by)
         thread = await self._begin(Key(tenant, thread_id), agent, run, by, images, once=once, check=check)
-        if images or not self.backend.put_together or thread.run_id != run.id:
+        if images or thread.run_id != run.id:  # Otherwise it was submitted with the thread.
             await self.backend.jobs.submit(start_job(thread))
-        else:  # The job was saved with the thread.
-            await self.backend.notifier.publish(JOBS)
         return thread
 
     async def get(self, tenant: str, id: str) -> Thread:
@@ -227,7 +226,10 @@ class Runner:
         return thread
 
     async def _put_with_job(self, thread: Thread, event: Event | None) -> None:
+        job = start_job(thread)
         if self.backend.put_together:
-            await self.backend.put_together(thread, event, jobs=[start_job(thread)])
+            await self.backend.put_together(Moment(thread, event, jobs=[job]))
+            await self.backend.notifier.publish(JOBS)
         else:
             await self.backend.store.put(thread, event)
+            await self.backend.jobs.submit(job)

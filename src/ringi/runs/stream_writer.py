@@ -99,13 +99,11 @@ class Emitter:
         self._writing = asyncio.Lock()
         self._failure: Exception | None = None
 
-    async def take_over(self, *, has_fence: bool = False, is_empty: bool = False) -> None:
+    async def take_over(self, *, has_fence: bool = False) -> None:
         """Fence off older workers, read their output of this run, and close messages left open by the previous run.
 
-        With `has_fence=True` the stream already has this fence; with `is_empty=True` there is no output yet.
+        With `has_fence=True` the stream already has this fence.
         """
-        if is_empty:
-            return
         if not has_fence:
             await self._stream.append(self._key, [], fence=self._fence)
         state = await read_replay_state(self._stream, self._key)

@@ -21,13 +21,10 @@ from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
 from ringi.backends.postgres.search import is_search, search
 from ringi.backends.postgres.stream import ADDED, values_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
-from ringi.contracts.backend import OtherConflictError
-from ringi.contracts.jobs import Job
-from ringi.contracts.store import Change, R, Store
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Moment, OtherConflictError
+from ringi.contracts.store import R, Store
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, FenceError, NotFoundError, UnavailableError
 
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
@@ -61,27 +58,17 @@ class PostgresStore(Store):
         else:
             await self._write(record, alone())
 
-    async def put_together(
-        self,
-        thread: Thread,
-        event: Event | None,
-        *,
-        items: Sequence[StreamItem] | None = None,
-        others: Sequence[Change] = (),
-        jobs: Sequence[Job] = (),
-    ) -> None:
+    async def put_together(self, moment: Moment) -> None:
         """Save a thread with what belongs to it, in one statement; see `PutTogether`."""
-        records = [(columns_of(record), text_of(record)) for record, _ in ((thread, event), *others)]
-        shapes = [
-            (record.record, (*columns,), record.version == 1, bool(text))
-            for (record, _), (columns, text) in zip(((thread, event), *others), records, strict=True)
-        ]
-        values: list[Any] = [value for columns, text in records for value in (*columns.values(), *text)]
-        noted = [event_row(event) for _, event in (*others, (thread, event)) if event]
-        values += map(list, zip(*noted, strict=True)) if noted else ()
-        values += (thread.fence, *values_of(items)) if items is not None else ()
-        values += map(list, zip(*map(row_of, jobs), strict=True)) if jobs else ()
-        sql = together(tuple(shapes), bool(noted), items is not None, bool(jobs))
+        thread, own = moment.thread, (moment.thread, moment.event)
+        rows = [(record, columns_of(record), text_of(record)) for record, _ in (own, *moment.others)]
+        shapes = tuple((record.record, (*columns,), record.version == 1, bool(text)) for record, columns, text in rows)
+        values: list[Any] = [value for _, columns, text in rows for value in (*columns.values(), *text)]
+        noted = [event_row(event) for _, event in (*moment.others, own) if event]
+        values += map(list, zip(*noted, strict=True))
+        values += () if moment.items is None else (thread.fence, *values_of(moment.items))
+        values += map(list, zip(*map(row_of, moment.jobs), strict=True))
+        sql = together(shapes, bool(noted), moment.items is not None, bool(moment.jobs))
         try:
             await self._write(thread, self._database.write(sql, *values))
         except asyncpg.DivisionByZeroError:

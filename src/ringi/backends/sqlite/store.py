@@ -17,13 +17,10 @@ from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms
 from ringi.backends.sqlite.scrubber import MARK_PENDING
 from ringi.backends.sqlite.stream import rows_of, save_items
 from ringi.base.failpoints import failpoint
-from ringi.contracts.backend import OtherConflictError
-from ringi.contracts.jobs import Job
-from ringi.contracts.store import Change, R, Store
-from ringi.contracts.stream import StreamItem
+from ringi.contracts.backend import Moment, OtherConflictError
+from ringi.contracts.store import R, Store
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
-from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
 
 
@@ -37,18 +34,11 @@ class SqliteStore(Store):
         change = change_of(record, event)
         await self._database.write(lambda connection: save(connection, change))
 
-    async def put_together(
-        self,
-        thread: Thread,
-        event: Event | None,
-        *,
-        items: Sequence[StreamItem] | None = None,
-        others: Sequence[Change] = (),
-        jobs: Sequence[Job] = (),
-    ) -> None:
+    async def put_together(self, moment: Moment) -> None:
         """Save a thread with what belongs to it, atomically; see `PutTogether`."""
-        own, changes = change_of(thread, event), [change_of(*other) for other in others]
-        output, work = None if items is None else rows_of(items), job_rows(jobs)
+        thread, items = moment.thread, moment.items
+        own, changes = change_of(thread, moment.event), [change_of(*other) for other in moment.others]
+        output, jobs = None if items is None else rows_of(items), job_rows(moment.jobs)
 
         def save_all(connection: sqlite3.Connection) -> None:
             try:
@@ -59,7 +49,7 @@ class SqliteStore(Store):
             save(connection, own)
             if output is not None:
                 save_items(connection, thread.key, output, thread.fence)
-            connection.executemany(SUBMIT, work)
+            connection.executemany(SUBMIT, jobs)
 
         await self._database.write(save_all)
 
