@@ -59,6 +59,7 @@ async def begin(page: Page, server: DemoServer) -> None:
     await sign_in(page, server, "person")
     await page.goto(f"{server.url}/chat")
     await write(page, "hello")
+    await expect(visible_fields(page).get_by_text("You said: hello")).to_be_visible(timeout=WAIT)
     await until_ready(page)
 
 
@@ -84,7 +85,7 @@ async def test_a_plan_is_streamed_where_it_was_begun_and_stands_there_once(page:
     await press(page, "plan")
     await is_half_said(page, "plan", "plan")
     await write(page, "and then?")
-    await until_ready(page)
+    await expect(visible_fields(page).get_by_text("You said: and then?")).to_be_visible(timeout=WAIT)
     words = await talk(page)
     assert words.index(half("plan")) < words.index("You said: and then?")
 

@@ -34,10 +34,8 @@ async def test_two_servers_that_seal_while_others_write_agree(url: str, tmp_path
     async with open_backend(url) as here, open_backend(url) as there, ringi.open(url) as inbox:
         files = [tmp_path / "here.jsonl", tmp_path / "there.jsonl"]
         sealers = [Sealer(b.store, file, KEY, utc_now) for b, file in zip((here, there), files, strict=True)]
-        writing = asyncio.create_task(written(inbox, 60))
-        while not writing.done():
-            await asyncio.gather(*(sealer.seal() for sealer in sealers))
-        await writing
+        for first in range(0, 60, 10):
+            await asyncio.gather(written(inbox, 10, first), *(sealer.seal() for sealer in sealers))
         await asyncio.gather(*(sealer.seal() for sealer in sealers))
         seals = [read_seals(file) for file in files]
 
@@ -46,9 +44,8 @@ async def test_two_servers_that_seal_while_others_write_agree(url: str, tmp_path
         assert await compare(here.store, [*seals[0], *seals[1]], KEY) == SealReport([], 60, 0)
 
 
-async def written(inbox: Inbox, count: int) -> None:
-    for first in range(0, count, 10):
-        await asyncio.gather(*(inbox.ask(f"Go {number}?") for number in range(first, first + 10)))
+async def written(inbox: Inbox, count: int, first: int = 0) -> None:
+    await asyncio.gather(*(inbox.ask(f"Go {number}?") for number in range(first, first + count)))
 
 
 async def test_a_seal_that_is_not_of_this_store_is_found_though_another_of_as_many_events_is(

@@ -19,8 +19,8 @@ SOON = 10.0
 
 
 def row_of_cursor(text: str) -> str:
-    """Return the line of the list that has the cursor."""
-    return next(line for line in text.splitlines() if CURSOR in line)
+    """Return the line of the list that has the cursor, or "" while the screen is being drawn."""
+    return next((line for line in text.splitlines() if CURSOR in line), "")
 
 
 def test_a_race_that_somebody_else_wins_ends_here_with_their_name_and_keeps_what_was_typed(desk: Desk) -> None:
@@ -106,10 +106,10 @@ def test_news_gather_without_moving_what_is_under_the_cursor(desk: Desk) -> None
         screen.until("3 open", "1 new: press n", gone=("The third",), limit=SOON)
         desk.respond(second, "respond", by="bob", message="yes")
         screen.until("2 open", "1 new, 1 ended: press n", "answered by bob", limit=SOON)
-        assert row_of_cursor(screen.text) == before
+        screen.when(lambda text: row_of_cursor(text) == before, "the cursor where it was")
         screen.press("n")
         screen.until("The third", gone=("The second", "new:"))
-        assert "The first" in row_of_cursor(screen.text)
+        screen.when(lambda text: "The first" in row_of_cursor(text), "the cursor on the first")
     assert desk.get(first).status == "pending"
 
 

@@ -11,8 +11,13 @@ export const threadPath = (id: string) => `/v1/threads/${encodeURIComponent(id)}
 /** Return the address of an image in a thread's messages. */
 export const imageAddress = (id: string, number: number) => `${basePath}${threadPath(id)}/images/${number}`;
 
-export function useAgents() {
-  return useQuery({ queryKey: ["agents"], queryFn: () => call<Page<Agent>>("GET", "/v1/agents") });
+/** The registered agents, polled until one is useful here: a worker may start after the page is opened. */
+export function useAgents(isUseful: (agent: Agent) => boolean = () => true) {
+  return useQuery({
+    queryKey: ["agents"],
+    queryFn: () => call<Page<Agent>>("GET", "/v1/agents"),
+    refetchInterval: ({ state }) => (state.data?.items.some(isUseful) ? false : pollInterval),
+  });
 }
 
 /** One page of the threads, newest first, polled while mounted. */

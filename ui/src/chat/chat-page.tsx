@@ -94,7 +94,7 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
 
 /** The chat page; requests are answered in place. */
 export default function ChatPage({ id }: { id: string | undefined }) {
-  const { data, error, refetch } = useAgents();
+  const { data, error, refetch } = useAgents(takesMessages);
   if (error && !data) return <div className="page-column"><Problem error={error} retry={() => void refetch()} /></div>;
   if (!data) return <Loading className="page-column" />;
   return <Chats agents={data.items.filter(takesMessages)} id={id} />;
