@@ -15,14 +15,17 @@ from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
 from ringi.contracts.notifier import Notifier
 
 SUBMIT = "INSERT OR IGNORE INTO jobs (key, kind, lane, payload, tries, run_at) VALUES (?, ?, ?, ?, ?, ?)"
+# By kind: what waits for a worker of another kind would be read by each claim.
 FREE = """
-SELECT key FROM jobs j WHERE run_at <= :now AND kind IN (SELECT value FROM json_each(:kinds))
-AND (claimed_until IS NULL OR claimed_until <= :now)
-AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND (
-  b.claimed_until > :now OR b.run_at <= :now AND (b.run_at, b.rowid) < (j.run_at, j.rowid)
-  AND b.kind IN (SELECT value FROM json_each(:kinds))
-))
-ORDER BY run_at, rowid LIMIT :limit
+SELECT jobs.key FROM json_each(:kinds) AS each JOIN jobs ON jobs.rowid IN (
+  SELECT j.rowid FROM jobs j WHERE j.kind = each.value AND run_at <= :now
+  AND (claimed_until IS NULL OR claimed_until <= :now)
+  AND NOT EXISTS (SELECT 1 FROM jobs b WHERE b.lane = j.lane AND b.key <> j.key AND (
+    b.claimed_until > :now OR b.run_at <= :now AND (b.run_at, b.rowid) < (j.run_at, j.rowid)
+    AND b.kind IN (SELECT value FROM json_each(:kinds))
+  ))
+  ORDER BY j.run_at, j.rowid LIMIT :limit
+) ORDER BY run_at, jobs.rowid LIMIT :limit
 """
 CLAIM = f"""
 UPDATE jobs SET claimed_by = :me, claimed_until = :until, tries = tries + 1 WHERE key IN ({FREE})
