@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import psutil
 import uvicorn
 import uvloop
-from fastapi import FastAPI
+from fastapi import FastAPI, Header, Response
 from pydantic import BaseModel
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ringi.backends.rows import event_row
 from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.store import INSERT_EVENT
+from ringi.base.clock import utc_now
+from ringi.domain import response as responses
+from ringi.domain.record import microseconds
+from ringi.domain.request import Request
 
+SELECT = "SELECT body FROM requests WHERE tenant = 'default' AND id = ?"
+UPDATE = """
+UPDATE requests SET version = ?, status = 'completed', ended_at = ?, body = ?
+WHERE tenant = 'default' AND id = ? AND version = ?
+"""
 UNLIMITED = 1_000_000
 SSE_HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
 
@@ -105,16 +118,60 @@ class Bare:
         await send({"type": "http.response.body", "body": b"{}"})
 
 
-async def serve_bare(path: Path) -> None:
-    from ringi.server.serve import listen
+class Least:
+    """The least that an answer needs on Ringi's own tables: no groups, claims, deadlines, tracing or waiters.
 
+    It knows the caller by a token, reads the request, checks and hashes it, and replies with what it has written.
+    """
+
+    def __init__(self, database: Database, tokens: dict[str, str]) -> None:
+        self._database = database
+        self._names = {hashlib.sha256(token.encode()).digest(): name for name, token in tokens.items()}
+        self.api = FastAPI()
+        self.api.add_api_route("/answers/{id}", self.answer, methods=["POST"])
+
+    async def answer(self, id: str, answer: Answer, authorization: Annotated[str, Header()]) -> Response:
+        by = self._names[hashlib.sha256(authorization.removeprefix("Bearer ").encode()).digest()]
+        ((body,),) = await self._database.read(lambda c: c.execute(SELECT, [id]).fetchall())
+        request = Request.model_validate_json(body)
+        if request.status != "pending" or request.digest != answer.digest or answer.decision not in request.allowed:
+            return Response(status_code=409)
+        now = utc_now()
+        approved = request.authorised_digest(answer.decision, answer.data, answer.args)
+        response = responses.Response(
+            **answer.model_dump(exclude={"digest"}), responder=by, channel="api", at=now, authorised_digest=approved
+        )
+        new, event = request.changed("completed", by, now, status="completed", response=response, ended_at=now)
+        body, row = new.model_dump_json(), event_row(event)
+
+        def save(connection: sqlite3.Connection) -> int:
+            connection.execute(INSERT_EVENT, row)
+            return connection.execute(UPDATE, (new.version, microseconds(now), body, id, request.version)).rowcount
+
+        is_saved = await self._database.write(save)
+        return Response(body, 200 if is_saved else 409, media_type="application/json")
+
+
+async def serve_bare(path: Path) -> None:
     text = (path / "row.txt").read_text()
     async with Database(path / "bare.db") as database:
         await database.write(lambda c: c.execute("CREATE TABLE bare (id TEXT PRIMARY KEY, body TEXT)"))
-        with listen("127.0.0.1", 0) as listener:
-            config = uvicorn.Config(Bare(database, text), log_level="warning", lifespan="off")
-            announce(listener.getsockname()[1], {})
-            await uvicorn.Server(config).serve(sockets=[listener])
+        await serve_app(Bare(database, text))
+
+
+async def serve_least(path: Path) -> None:
+    tokens = json.loads((path / "tokens.json").read_text())
+    async with Database(path / "ringi.db") as database:
+        await serve_app(Least(database, tokens).api, tokens)
+
+
+async def serve_app(app: ASGIApp, tokens: dict[str, str] | None = None) -> None:
+    from ringi.server.serve import listen
+
+    with listen("127.0.0.1", 0) as listener:
+        config = uvicorn.Config(app, log_level="warning", lifespan="off")
+        announce(listener.getsockname()[1], tokens or {})
+        await uvicorn.Server(config).serve(sockets=[listener])
 
 
 async def serve_ringi(path: Path) -> None:
@@ -140,5 +197,5 @@ def announce(port: int, tokens: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    run = {"ringi": serve_ringi, "bare": serve_bare}[sys.argv[1]]
+    run = {"ringi": serve_ringi, "bare": serve_bare, "least": serve_least}[sys.argv[1]]
     uvloop.run(run(Path(sys.argv[2])))

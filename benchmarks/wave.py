@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
+import uvloop
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.types import Command
 from psycopg.rows import dict_row
@@ -21,6 +22,7 @@ from benchmarks.park import agents, bare_cycle, graph, our_cycle, saver_at
 from benchmarks.threads import Desk, desk_at
 from ringi.domain.record import Query
 from ringi.domain.request import Request
+from ringi.server.startup import collect_rarely
 
 ROUNDS = 5
 RUNS = 200
@@ -45,7 +47,11 @@ class Goals(NamedTuple):
 
 
 async def all_at_once() -> list[Row]:
-    """Measure a wave and single answers on both stores."""
+    """Measure a wave and single answers on both stores, on the loop of `ringi worker`."""
+    return await asyncio.to_thread(uvloop.run, on_both_stores())
+
+
+async def on_both_stores() -> list[Row]:
     rows = list[Row]()
     with folder() as path:
         bare = partial(saver_at, path / "bare.db")
@@ -64,6 +70,7 @@ async def on_store(
         bare_graph = graph().compile(checkpointer=checkpointer)
         await our_wave(desk)
         await bare_wave(bare_graph)
+        collect_rarely()
         for _ in range(ROUNDS):
             theirs.append(await bare_wave(bare_graph))
             ours.append(await our_wave(desk))

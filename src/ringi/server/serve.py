@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import json
 import logging
 import os
@@ -32,15 +31,13 @@ from ringi.server.components import ServerComponents
 from ringi.server.connections import RESERVED_FILES, file_limit
 from ringi.server.extension import Extension
 from ringi.server.settings import ServerSettings
-from ringi.server.startup import Meanwhile, open_when_available, report_not_ready
+from ringi.server.startup import Meanwhile, collect_rarely, open_when_available, report_not_ready
 from ringi.server.uvicorn_server import UvicornServer, uvicorn_config
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 5
 """Seconds for which requests and runs may continue after the stop signal."""
 SEAL_SECONDS = 5.0
-GC_THRESHOLD = 10_000
-"""New objects between two collections. With Python's 700, each would visit all calls in progress every few calls."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -86,8 +83,7 @@ async def serve(
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
             await asyncio.sleep(0)  # The worker and the deliveries begin, and import their libraries.
             announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
-            gc.set_threshold(GC_THRESHOLD)
-            gc.freeze()  # Imported objects stay: a full collection over them would stop everything for 0.2 s.
+            collect_rarely()
             sealing = asyncio.create_task(repeat(sealer.seal, SEAL_SECONDS))
             try:
                 await server.serve(sockets=[listener])

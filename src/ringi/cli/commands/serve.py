@@ -127,6 +127,7 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
 
     from ringi.delivery.deliveries import delivering
     from ringi.server.serve import open_components
+    from ringi.server.startup import collect_rarely
 
     ended, task, is_ready = asyncio.Event(), asyncio.current_task(), False
 
@@ -141,5 +142,6 @@ async def _work(agents: list[Agent], url: str | None, store_timeout: float | Non
     with suppress(asyncio.CancelledError):
         async with opening as (parts, work), delivering(parts["backend"], parts["inbox"]):
             is_ready = True
+            collect_rarely()
             say({"working": [agent.name for agent in agents]}, text_of("working", count=len(agents)), json_)
             await asyncio.wait([work, asyncio.create_task(ended.wait())], return_when=asyncio.FIRST_COMPLETED)
