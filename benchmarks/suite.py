@@ -11,6 +11,7 @@ from benchmarks import (
     expiry,
     gate,
     http,
+    models,
     page,
     page_postgres,
     park,
@@ -57,6 +58,7 @@ BENCHES: dict[str, Bench] = {
     "storage": storage.chats,
     "assistant": assistant.core,
     "verify": verify.memory,
+    "models": models.conversations,
 }
 LIMIT_SECONDS = 100.0
 LONGER = {
@@ -71,6 +73,7 @@ LONGER = {
     "expiry": 1_800.0,
     "storage": 900.0,
     "verify": 7_200.0,
+    "models": 14_400.0,
 }
 """Some benches first write a million requests, or a hundred thousand three times, or start a server."""
 

@@ -156,7 +156,7 @@ class ConversationNodes:
         """Ask the front model once to interpret the message and to reply."""
         memory, now = self._memory_cache.read(state["memory"]), run_context(config).inbox.clock()
         messages = front_model.build_messages(self._assistant, memory, now, state["messages"], state["language"])
-        answer = await front_model.bind_model(self._assistant).ainvoke(messages, config)
+        answer = await front_model.ask_model(self._assistant, messages, config)
         host = run_context(config)
         event = front_model.parse_answer(answer, host.run_id, state["messages"])
         event |= await self._find_unavailable_choices(event["ops"], handler_scope(host), state["language"])

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, ValidationError
 
 from ringi.assistant.memory import ContextMemory
@@ -22,7 +22,7 @@ from ringi.assistant.memory_ops import MemoryOp
 from ringi.assistant.model_context import prompt_view
 from ringi.assistant.settings import AssistantSettings
 from ringi.base import StrictModel
-from ringi.runs import QUIET_CALLS
+from ringi.runs import QUIET_CALLS, is_cut_off, stop_reason
 
 log = logging.getLogger(__name__)
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -102,6 +102,34 @@ def bind_model(assistant: AssistantSettings) -> Runnable[LanguageModelInput, AIM
     return assistant.model.bind_tools([declare_tool(assistant)]).with_config(tags=[QUIET_CALLS])
 
 
+async def ask_model(assistant: AssistantSettings, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
+    """Return the model's answer. One that is empty, or cut off before its first word, is requested once more.
+
+    An answer that is cut off has no declarations: half a value would look like a whole one.
+    """
+    model = bind_model(assistant)
+    answer = await _answer(model, messages, config)
+    if is_cut_off(answer) or not (answer.text.strip() or answer.tool_calls):
+        end = stop_reason(answer)
+        log.warning("%s: the model's answer is cut off or empty (%s)", assistant.name, end or "no reason given")
+        # The person has already read the words of an answer.
+        if not answer.text.strip():
+            answer = await _answer(model, messages, config)
+    return answer.model_copy(update={"tool_calls": []}) if is_cut_off(answer) else answer
+
+
+async def _answer(
+    model: Runnable[LanguageModelInput, AIMessage], messages: Sequence[BaseMessage], config: RunnableConfig
+) -> AIMessage:
+    try:
+        return await model.ainvoke(list(messages), config)
+    except Exception as error:
+        # OpenAI's client raises it for a cut-off answer with a strict schema.
+        if type(error).__name__ != "LengthFinishReasonError":
+            raise
+        return AIMessage("", response_metadata={"finish_reason": "length"})
+
+
 def build_messages(
     assistant: AssistantSettings, memory: ContextMemory, now: datetime, messages: Sequence[BaseMessage], language: str
 ) -> list[BaseMessage]:
@@ -130,6 +158,7 @@ def parse_answer(answer: AIMessage, message: str | None, messages: Sequence[Base
         "choices": [each.model_dump() for each in choices],
         "agent": next((call["args"].get("agent") for call in answer.tool_calls if call["name"] == ROUTE), None),
         "silent": not answer.text.strip(),
+        "is_cut_off": is_cut_off(answer),
     }
 
 

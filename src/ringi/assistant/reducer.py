@@ -89,7 +89,9 @@ class ConversationReducer(PlanReducer):
         for number, op in enumerate(op for op in ops if op.op == "feedback"):
             id = f"{event.get('message')}-{number}"
             outcome = outcome.then(partial(self.add_feedback, text=op.text, id=id))
-        if event.get("silent") and not (ops or declares_work(event)):
+        if event.get("is_cut_off"):
+            outcome = outcome.then(lambda memory: TurnResult(memory, (sentence("cut_off"),)))
+        elif event.get("silent") and not (ops or declares_work(event)):
             return TurnResult(memory, (self.not_understood(),))
         return outcome.then(lambda memory: self._apply_declared(memory, event))
 

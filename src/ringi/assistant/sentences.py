@@ -171,6 +171,13 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "実行中のものは継続します: {what}。",
         "zh": "正在执行的内容将继续：{what}。",
     },
+    "cut_off": {
+        "en": "My answer was cut off at the model's limit, so I may have missed a part of your message. "
+        "Send it again in shorter parts.",
+        "ja": "モデルの上限で回答が途切れたため、一部を反映できていない可能性があります。"
+        "短く分けて、もう一度お送りください。",
+        "zh": "我的回答因模型的长度限制而中断，可能漏掉了您的部分内容。请分成较短的几段重新发送。",
+    },
     "puzzled": {
         "en": "I did not understand that. Please rephrase it. {todo}",
         "ja": "内容を理解できませんでした。別の言い方でお試しください。{todo}",

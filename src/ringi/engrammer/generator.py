@@ -15,15 +15,13 @@ from ringi.engrammer.notes import NOTE_ERRORS, Note, Notes
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import GET_NOTE_TOOL, MAX_TEXT_LENGTH, SEARCH_NOTES_TOOL, generator_tools
 from ringi.errors import RingiError
-from ringi.runs import QUIET_CALLS, clean_text
+from ringi.runs import QUIET_CALLS, clean_text, stop_reason
 
 MAX_ROUNDS = 6
 """Maximum number of model calls for one answer."""
 LAST_ROUND_NOTICE = "(You can look nothing up any more. Answer now, with what you have.)"
 UNREADABLE_CALL = "the arguments of this call cannot be read: call again, with all of them"
 TRUNCATION_NOTICE = "(These are the first {most:,} characters of {all:,}.)"
-STOP_REASON_KEYS = ("finish_reason", "stop_reason", "done_reason")
-"""Metadata names in which providers give the stop reason."""
 NOTE_EVENT = "note"
 """Name of the stream event for a note that is read."""
 CITATION = re.compile(r"\[(b-\d{5,})\]")
@@ -55,8 +53,7 @@ class AnswerGenerator:
 
     def no_answer(self) -> RingiError:
         """Return the error of a model that gave no answer, with the reason that its provider gives."""
-        last = self.responses[-1].response_metadata
-        end = next((str(last[name]) for name in STOP_REASON_KEYS if name in last), None)
+        end = stop_reason(self.responses[-1])
         calls = len(self.responses)
         return RingiError(
             reason_of("model_ended", calls=calls, end=repr(end)) if end else reason_of("model_silent", calls=calls)

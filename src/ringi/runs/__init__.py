@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ringi.runs.graph_run import QUIET_CALLS
     from ringi.runs.json_values import clean_json
     from ringi.runs.model_form import clean_text
+    from ringi.runs.model_stops import is_cut_off, stop_reason
     from ringi.runs.operations import abandon
     from ringi.runs.reconciler import record_pages, resumes_run
     from ringi.runs.runner import Runner
@@ -27,12 +28,14 @@ __all__ = [
     "clean_text",
     "graph_state",
     "is_asked_by",
+    "is_cut_off",
     "no_output",
     "open_requests",
     "record_pages",
     "requests_of_run",
     "resumes_run",
     "run_context",
+    "stop_reason",
 ]
 
 __getattr__ = lazy_exports(
@@ -43,6 +46,7 @@ __getattr__ = lazy_exports(
         "graph_run": "QUIET_CALLS",
         "json_values": "clean_json",
         "model_form": "clean_text",
+        "model_stops": "is_cut_off stop_reason",
         "operations": "abandon",
         "reconciler": "record_pages resumes_run",
         "runner": "Runner",

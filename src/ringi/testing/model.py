@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ToolCall,
+    ToolCallChunk,
+)
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel
@@ -55,6 +63,17 @@ def scripted_turns(*outputs: ModelOutput) -> ModelScript:
         return outputs[turn] if turn < len(outputs) else messages[-1].text
 
     return script
+
+
+def streamed_calls(answer: AIMessage) -> list[ToolCallChunk]:
+    """Return the tool calls of an answer as a provider streams them: their arguments are text, which may be no JSON."""
+    whole = [
+        tool_call_chunk(name=each["name"], args=json.dumps(each["args"]), id=each["id"]) for each in answer.tool_calls
+    ]
+    broken = [
+        tool_call_chunk(name=each["name"], args=each["args"], id=each["id"]) for each in answer.invalid_tool_calls
+    ]
+    return whole + broken
 
 
 def position_id(messages: Sequence[BaseMessage]) -> str:
@@ -123,7 +142,8 @@ class ScriptedModel(BaseChatModel):
         chunks = [AIMessageChunk(content=word) for word in words[:-1]]
         last = AIMessageChunk(
             content=words[-1],
-            tool_calls=answer.tool_calls,
+            tool_call_chunks=streamed_calls(answer),
+            response_metadata=answer.response_metadata,
             usage_metadata=answer.usage_metadata,
             chunk_position="last",
         )
