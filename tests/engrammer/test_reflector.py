@@ -148,14 +148,17 @@ async def test_what_people_refused_before_takes_no_place_of_what_they_did_not(fi
         await it.decide("reject", "first")
         await it.ask(Q)
         assert [request.title for request in await it.waiting()] == titles(SAND, OIL)
-        assert len((await it.turn())["suppressed"]) == 3
+        assert len((await it.turn())["suppressed"]) == 1
 
 
 async def test_no_more_than_three_insights_are_proposed_and_no_more_than_ten_are_read(file: str) -> None:
     models = Models(lessons={"First?": [insight(GLUE)]})
     different = [insight(text) for text in (SAND, OIL, "Plane with sharp irons.", "Store boards flat.")]
     models.lessons[Q] = different
-    models.lessons["Refused?"] = [*[insight(GLUE)] * MAX_INSIGHTS_READ, insight(SAND)]
+    models.lessons["Refused?"] = [
+        *(insight(f"{GLUE}{sign}") for sign in "!?,;:-–~…'"[:MAX_INSIGHTS_READ]),
+        insight(SAND),
+    ]
     async with lab(models, file) as it:
         await it.ask("First?", "first")
         await it.decide("reject", "first")
@@ -163,3 +166,15 @@ async def test_no_more_than_three_insights_are_proposed_and_no_more_than_ten_are
         assert len(await it.waiting()) == 3
         assert (await it.ask("Refused?", "refused")).status == "done"
         assert len((await it.turn("refused"))["suppressed"]) == MAX_INSIGHTS_READ
+
+
+async def test_equal_insights_of_one_reflection_are_one_with_the_evidence_of_both(file: str) -> None:
+    again = {**GOOD, "description": f"  {SAND.upper().rstrip('.')}", "quotes": ["long?"]}
+    async with lab(
+        reflecting({**GOOD, "quotes": [Q]}, again, {"type": "new_strategy", "description": OIL}), file
+    ) as it:
+        await it.ask(Q)
+        waiting = await it.waiting()
+        assert [request.title for request in waiting] == titles(OIL, SAND)
+        (sand,) = (request for request in waiting if SAND in request.title)
+        assert [each["quote"] for each in sand.context["learning"]["evidence"]] == [Q, "long?"]

@@ -17,7 +17,7 @@ from ringi.engrammer.entries import EvidenceSource
 from ringi.engrammer.insights import MAX_BULLET_LENGTH, Evidence, Insight, QuoteClaim, insight_id, verify_quotes
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import RawInsight, Reflection, reflection_model
-from ringi.engrammer.similarity import find_recent_rejection
+from ringi.engrammer.similarity import find_recent_rejection, normalize
 from ringi.engrammer.turns import Turn
 from ringi.runs import clean_json, clean_text
 
@@ -65,7 +65,7 @@ def build_turn_update(
 ) -> dict[str, Any]:
     """Return the turn update: insights, suppressed insights and bullet tags."""
     insights, suppressed, dropped = list[Insight](), list[dict[str, Any]](), 0
-    for number, raw in enumerate(reflection.insights[:MAX_INSIGHTS_READ], 1):
+    for number, raw in enumerate(merge_equal(reflection.insights[:MAX_INSIGHTS_READ]), 1):
         text = raw.description.strip()[:MAX_BULLET_LENGTH]
         if len(insights) == MAX_INSIGHTS:
             break
@@ -83,6 +83,16 @@ def build_turn_update(
         "tags": bullet_tags(reflection, playbook, turn),
         "phase": "reviewing" if insights else "done",
     }
+
+
+def merge_equal(insights: Sequence[RawInsight]) -> list[RawInsight]:
+    """Return insights without those that equal an earlier one, which receives their quotes."""
+    merged = dict[tuple[str, str | None], RawInsight]()
+    for each in insights:
+        place = normalize(each.description), each.source_bullet_id
+        first = merged.get(place)
+        merged[place] = first.model_copy(update={"quotes": [*first.quotes, *each.quotes]}) if first else each
+    return list(merged.values())
 
 
 def find_quotes(quotes: Sequence[str], texts: Mapping[TextLocation, str], turn: Turn) -> tuple[Evidence, ...]:
