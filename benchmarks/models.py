@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import tomllib
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -74,7 +75,9 @@ class Outcome:
     @property
     def is_wanted(self) -> bool:
         """Whether everything wanted was declared."""
-        return all(any(is_match(each, want) for each in self.declared) for want in self.turn.wanted)
+        return self.status != "error" and all(
+            any(is_match(each, want) for each in self.declared) for want in self.turn.wanted
+        )
 
     @property
     def is_only(self) -> bool:
@@ -153,7 +156,10 @@ async def hold(desk: Desk, conversation: Conversation, recorder: Recorder) -> li
         outcomes.append(outcome)
         record(outcome)
         if ended.status != "done":
-            break
+            # The next turns cannot be held; they count as failed.
+            return outcomes + [
+                Outcome(conversation, n, status="error") for n in range(number + 1, len(conversation.turns))
+            ]
     return outcomes
 
 
@@ -208,29 +214,24 @@ def is_one(declared: Sequence[str], wanted: Sequence[str]) -> bool:
         return False
     rest = normalize(declared[2]) if len(declared) > 2 else ""
     parts = wanted[2].split(" ") if len(wanted) > 2 else []
-    return all(normalize(part) in rest for part in parts)
+    return all(re.search(rf"(?<!\d){re.escape(normalize(part))}(?!\.?\d)", rest) for part in parts)
 
 
 def rows_of(language: str, outcomes: Sequence[Outcome]) -> Iterator[Row]:
     """Yield the rows of one language."""
     all_of_it = [each for each in outcomes if each.conversation.language == language]
-    goal = language == "en"
-    for what, chosen in (("all", all_of_it), ("unseen", [each for each in all_of_it if each.conversation.unseen])):
-        name = f"{language}, {what}, {len(chosen)} turns"
-        yield Row(
-            f"{name}: declare what is wanted",
-            "%",
-            [share(each.is_wanted for each in chosen)],
-            at_least=80 if goal else None,
-        )
-        yield Row(
-            f"{name}: and only that", "%", [share(each.is_only for each in chosen)], at_least=60 if goal else None
-        )
-    for agent in dict.fromkeys(each.conversation.agent for each in all_of_it):
-        some = [each for each in all_of_it if each.conversation.agent == agent]
-        yield Row(
-            f"{language}, {agent}, {len(some)} turns: declare what is wanted", "%", [share(e.is_wanted for e in some)]
-        )
+    # Apart: a model that declares nothing is right about the others.
+    wanting = [each for each in all_of_it if each.turn.wanted]
+    quiet = [each for each in all_of_it if not each.turn.wanted]
+    for what, chosen in (("all", wanting), ("unseen", [each for each in wanting if each.conversation.unseen])):
+        name, goals = f"{language}, {what}, {len(chosen)} turns", (80, 60) if language == "en" else (None, None)
+        wanted, only = share(each.is_wanted for each in chosen), share(each.is_only for each in chosen)
+        yield Row(f"{name}: declare what is wanted", "%", [wanted], at_least=goals[0])
+        yield Row(f"{name}: and only that", "%", [only], at_least=goals[1])
+    yield Row(f"{language}, {len(quiet)} turns: declare nothing, as wanted", "%", [share(e.is_only for e in quiet)])
+    for agent in dict.fromkeys(each.conversation.agent for each in wanting):
+        some = [each.is_wanted for each in wanting if each.conversation.agent == agent]
+        yield Row(f"{language}, {agent}, {len(some)} turns: declare what is wanted", "%", [share(some)])
     quotes = [quote for each in all_of_it for quote in each.quotes]
     yield Row(f"{language}: true ones of {len(quotes)} quotes", "%", [share(quotes)])
     yield Row(f"{language}: model calls a turn", "", [mean(len(each.answers) for each in all_of_it)])

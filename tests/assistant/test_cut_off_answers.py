@@ -86,6 +86,16 @@ async def test_words_that_are_cut_off_stay_and_are_not_said_twice(url: str) -> N
         assert office.heard == 1
 
 
+async def test_a_broken_call_costs_no_whole_one_beside_it(url: str) -> None:
+    whole = tool_call(DECLARE, ops=[{"op": "set", "key": "goals", "value": "grow", "quote": "goal: grow"}])
+    more = {"content": "Noted.", "response_metadata": {"finish_reason": "tool_calls"}}
+    office = FailingOffice(whole.model_copy(update={**more, "invalid_tool_calls": HALF_CALLED.invalid_tool_calls}))
+    async with talking(office, url) as talk:
+        memory = await talk.say("goal: grow")
+        assert memory.items["goals"].value == "grow"
+        assert NOTICE not in await talk.words()
+
+
 async def test_two_empty_answers_are_not_understood(url: str) -> None:
     async with talking(FailingOffice(EMPTY, EMPTY), url) as talk:
         await talk.say("目標を伸ばす")
@@ -109,6 +119,10 @@ async def test_other_errors_of_a_model_fail_the_run(url: str) -> None:
         ({"finish_reason": "stop"}, "stop", False),
         ({"finish_reason": "MAX_TOKENS"}, "MAX_TOKENS", True),
         ({"finish_reason": None, "done_reason": "length"}, "length", True),
+        ({"finish_reason": "lengthlength"}, "lengthlength", True),
+        ({"stopReason": "max_tokens"}, "max_tokens", True),
+        ({"incomplete_details": {"reason": "max_output_tokens"}}, "max_output_tokens", True),
+        ({"finish_reason": "tool_calls", "incomplete_details": None}, "tool_calls", False),
     ],
 )
 def test_the_stop_reason_is_read_in_each_providers_words(

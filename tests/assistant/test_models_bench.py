@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,11 @@ from ringi.testing.model import tool_call
         ('clear business_goals "20"', "set business_goals 20", False),
         ("choose target_project", "do selector-001 | choose target_project", True),
         ("call refund order=1182 amount=40", "call refund order=1182 amount=40", True),
-        ("call refund order=1182 amount=41", "call refund order=1182 amount=40", False),
+        ("call refund order=1182 amount=400", "call refund order=1182 amount=40", False),
+        ("call refund order=1182 amount=40.5", "call refund order=1182 amount=40", False),
+        ("call refund order=11820 amount=40", "call refund order=1182 amount=40", False),
+        ('set business_goals "in 2026"', "set business_goals 20", False),
+        ('set business_goals "6月までに二つ目の倉庫を開く"', "set business_goals 倉庫", True),
     ],
 )
 def test_a_declaration_is_what_is_wanted_or_not(declared: str, wanted: str, *, is_so: bool) -> None:
@@ -48,6 +53,7 @@ def test_a_turn_is_judged_by_all_that_the_model_declares() -> None:
     assert outcome(answer, "set business_goals 20", "set lead_priority", "do plan-001").is_only
     assert outcome(answer).quotes == [True, False]
     assert outcome(AIMessage("You are welcome.")).is_only
+    assert not replace(outcome(AIMessage("")), status="error").is_only
     assert not outcome(tool_call("refund", order=1182, amount=40.0)).is_only
     assert outcome(tool_call("refund", order=1182, amount=40.0), "call refund order=1182 amount=40").is_only
 

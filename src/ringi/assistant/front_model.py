@@ -103,15 +103,15 @@ def bind_model(assistant: AssistantSettings) -> Runnable[LanguageModelInput, AIM
 
 
 async def ask_model(assistant: AssistantSettings, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
-    """Return the model's answer. One that is empty, or cut off before its first word, is requested once more.
+    """Return the model's answer. One without words that is empty, broken or cut off is requested once more.
 
     An answer that is cut off has no declarations: half a value would look like a whole one.
     """
     model = bind_model(assistant)
     answer = await _answer(model, messages, config)
-    if is_cut_off(answer) or not (answer.text.strip() or answer.tool_calls):
+    if is_cut_off(answer) or answer.invalid_tool_calls or not (answer.text.strip() or answer.tool_calls):
         end = stop_reason(answer)
-        log.warning("%s: the model's answer is cut off or empty (%s)", assistant.name, end or "no reason given")
+        log.warning("%s: the model's answer is cut off, broken or empty (%s)", assistant.name, end or "no reason given")
         # The person has already read the words of an answer.
         if not answer.text.strip():
             answer = await _answer(model, messages, config)

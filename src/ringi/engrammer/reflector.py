@@ -87,11 +87,11 @@ def build_turn_update(
 
 def merge_equal(insights: Sequence[RawInsight]) -> list[RawInsight]:
     """Return insights without those that equal an earlier one, which receives their quotes."""
-    merged = dict[tuple[str, str | None], RawInsight]()
+    merged = dict[tuple[str, str, str | None], RawInsight]()
     for each in insights:
-        place = normalize(each.description), each.source_bullet_id
-        first = merged.get(place)
-        merged[place] = first.model_copy(update={"quotes": [*first.quotes, *each.quotes]}) if first else each
+        place = each.type, normalize(each.description), each.source_bullet_id
+        quotes = dict.fromkeys([*(merged[place].quotes if place in merged else ()), *each.quotes])
+        merged[place] = merged.get(place, each).model_copy(update={"quotes": list(quotes)})
     return list(merged.values())
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from langchain_core.messages import AIMessage
 
-STOP_REASON_KEYS = ("finish_reason", "stop_reason", "done_reason")
+STOP_REASON_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
 """Metadata names in which providers give the stop reason."""
-LENGTH = frozenset(("length", "max_tokens", "model_length", "max_output_tokens"))
-"""The stop reasons of an answer that was cut off at the provider's limit, in small letters."""
+# A reason that came with two parts of a streamed answer is joined to itself.
+LENGTH = re.compile("(length)+|(max_tokens)+|(model_length)+|(max_output_tokens)+", re.IGNORECASE)
+"""The stop reasons of an answer that was cut off at the provider's limit."""
 
 
 def stop_reason(answer: AIMessage) -> str | None:
@@ -17,13 +20,20 @@ def stop_reason(answer: AIMessage) -> str | None:
         answer: The answer of a model.
     """
     metadata = answer.response_metadata
-    return next((str(metadata[name]) for name in STOP_REASON_KEYS if metadata.get(name) is not None), None)
+    reasons = [metadata.get(name) for name in STOP_REASON_KEYS]
+    incomplete = metadata.get("incomplete_details")  # OpenAI's Responses API.
+    reasons += [incomplete.get("reason")] if isinstance(incomplete, dict) else []
+    return next((str(reason) for reason in reasons if reason is not None), None)
 
 
 def is_cut_off(answer: AIMessage) -> bool:
-    """Return whether an answer ended at the provider's limit, or within a tool call.
+    """Return whether an answer ended at the provider's limit.
+
+    Only the stop reason tells: LangChain completes half a tool call of a streamed answer, so that half a value looks
+    whole. Without a reason, a tool call that is no JSON counts as cut off.
 
     Args:
         answer: The answer of a model.
     """
-    return bool(answer.invalid_tool_calls) or (stop_reason(answer) or "").lower() in LENGTH
+    reason = stop_reason(answer)
+    return bool(answer.invalid_tool_calls) if reason is None else bool(LENGTH.fullmatch(reason))

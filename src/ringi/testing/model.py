@@ -68,7 +68,8 @@ def scripted_turns(*outputs: ModelOutput) -> ModelScript:
 def streamed_calls(answer: AIMessage) -> list[ToolCallChunk]:
     """Return the tool calls of an answer as a provider streams them: their arguments are text, which may be no JSON."""
     whole = [
-        tool_call_chunk(name=each["name"], args=json.dumps(each["args"]), id=each["id"]) for each in answer.tool_calls
+        tool_call_chunk(name=each["name"], args=json.dumps(each["args"], default=str), id=each["id"])
+        for each in answer.tool_calls
     ]
     broken = [
         tool_call_chunk(name=each["name"], args=each["args"], id=each["id"]) for each in answer.invalid_tool_calls
