@@ -130,15 +130,15 @@ function Learners({ agents, playbooks, id }: LearnersProps) {
 /** The page of learning agents: their questions, proposals and playbooks. */
 export default function LearningPage({ id }: { id: string | undefined }) {
   const strings = useLearningStrings();
-  const agents = useAgents();
   const playbooks = usePlaybooks();
+  const learnerNames = new Set(playbooks.data?.items.map(({ agent }) => agent));
+  const agents = useAgents(({ name }) => learnerNames.has(name));
   const error = agents.error ?? playbooks.error;
   if (error && !(agents.data && playbooks.data)) {
     return <div className="page-column"><Problem error={error} retry={() => void Promise.all([agents.refetch(), playbooks.refetch()])} /></div>;
   }
   if (!agents.data || !playbooks.data) return <Loading className="page-column" />;
-  const names = new Set(playbooks.data.items.map(({ agent }) => agent));
-  const learners = agents.data.items.filter(({ name }) => names.has(name));
+  const learners = agents.data.items.filter(({ name }) => learnerNames.has(name));
   if (learners.length === 0) {
     return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.noLearningAgents} data-testid="no-learners" />;
   }
