@@ -7,7 +7,6 @@ Name the model, and its address if it is a local one:
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -27,7 +26,6 @@ from benchmarks.measure import Row, folder
 from benchmarks.threads import Desk, desk_at
 from ringi.assistant.front_model import DECLARE, is_quoted, normalize
 from ringi.demo import agents
-from ringi.domain.thread import Thread
 
 MODEL = "RINGI_BENCH_MODEL"
 """The variable with the model, as `init_chat_model` names it."""
@@ -151,7 +149,7 @@ async def hold(desk: Desk, conversation: Conversation, recorder: Recorder) -> li
         thread = await desk.runner.start(
             "default", id, conversation.agent, input_of(conversation.agent, turn.text), by="ann"
         )
-        ended = await until_ended(desk, thread)
+        ended = await desk.until(thread, *ENDED, limit=TURN_SECONDS)
         outcome = Outcome(conversation, number, list(recorder.answers), ended.status)
         outcomes.append(outcome)
         record(outcome)
@@ -169,13 +167,6 @@ def input_of(agent: str, text: str) -> dict[str, Any]:
     if agent == "engrammer":
         return {"query": text}
     return {"messages": [{"role": "user", "content": text}]}
-
-
-async def until_ended(desk: Desk, thread: Thread) -> Thread:
-    async with asyncio.timeout(TURN_SECONDS), desk.backend.notifier.subscribe(thread.topic) as wakeup:
-        while (now := await desk.runner.get(*thread.key)).status not in ENDED:
-            await wakeup.wait(1)
-    return now
 
 
 def declarations(call: Any) -> Iterator[str]:

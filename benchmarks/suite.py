@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import uvloop
+
 from benchmarks import (
     assistant,
     backlog,
@@ -76,11 +78,14 @@ LONGER = {
     "models": 14_400.0,
 }
 """Some benches first write a million requests, or a hundred thousand three times, or start a server."""
+ON_UVLOOP = ("wave",)
+"""The benches whose both sides run on the loop of `ringi worker`."""
 
 
 def run(name: str) -> list[Row]:
     """Run one bench on its own event loop."""
-    return asyncio.run(_limited(BENCHES[name], LONGER.get(name, LIMIT_SECONDS)))
+    run_on_loop = uvloop.run if name in ON_UVLOOP else asyncio.run
+    return run_on_loop(_limited(BENCHES[name], LONGER.get(name, LIMIT_SECONDS)))
 
 
 async def _limited(bench: Bench, seconds: float) -> list[Row]:

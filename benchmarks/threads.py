@@ -35,10 +35,10 @@ class Desk(NamedTuple):
     inbox: Inbox
     runner: Worker
 
-    async def until(self, thread: Thread, status: str) -> Thread:
-        """Return the thread when a condition holds."""
-        async with asyncio.timeout(LIMIT), self.backend.notifier.subscribe(thread.topic) as wakeup:
-            while (now := await self.runner.get(*thread.key)).status != status:
+    async def until(self, thread: Thread, *statuses: str, limit: float = LIMIT) -> Thread:
+        """Return the thread when it has one of these statuses."""
+        async with asyncio.timeout(limit), self.backend.notifier.subscribe(thread.topic) as wakeup:
+            while (now := await self.runner.get(*thread.key)).status not in statuses:
                 await wakeup.wait(1)
         return now
 

@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-import uvloop
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.types import Command
 from psycopg.rows import dict_row
@@ -29,7 +28,6 @@ RUNS = 200
 ONE_AT_A_TIME = 20
 CONNECTIONS = 16
 STEPS_SECONDS = 60.0
-LIMIT_SECONDS = 280.0
 
 
 class Wave(NamedTuple):
@@ -48,24 +46,14 @@ class Goals(NamedTuple):
 
 
 async def all_at_once() -> list[Row]:
-    """Measure a wave and single answers on both stores, on the loop of `ringi worker`."""
-    return await asyncio.to_thread(uvloop.run, on_both_stores())
-
-
-async def on_both_stores() -> list[Row]:
-    async with asyncio.timeout(LIMIT_SECONDS):
-        return [*await on_sqlite(), *await on_postgres()]
-
-
-async def on_sqlite() -> list[Row]:
+    """Measure a wave and single answers on both stores."""
+    rows = list[Row]()
     with folder() as path:
         bare = partial(saver_at, path / "bare.db")
-        return await on_store("SQLite", f"sqlite:///{path / 'ringi.db'}", bare, Goals(0.6, 2, 6))
-
-
-async def on_postgres() -> list[Row]:
+        rows += await on_store("SQLite", f"sqlite:///{path / 'ringi.db'}", bare, Goals(0.6, 2, 6))
     with mortal_postgres() as server:
-        return await on_store("PostgreSQL", server.url, partial(postgres_saver, server.url), Goals(0.5, 2.5, 8))
+        rows += await on_store("PostgreSQL", server.url, partial(postgres_saver, server.url), Goals(0.5, 2.5, 8))
+    return rows
 
 
 async def on_store(

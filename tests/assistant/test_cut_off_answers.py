@@ -17,7 +17,7 @@ CUT_OFF = AIMessage("", response_metadata={"finish_reason": "length"})
 HALF_DECLARED = tool_call(DECLARE, ops=[{"op": "set", "key": "goals", "value": "gr", "quote": "goal: gr"}]).model_copy(
     update={"response_metadata": {"finish_reason": "length"}}
 )
-HALF_NOTICE = AIMessage("Your goal is", response_metadata={"stop_reason": "max_tokens"})
+CUT_OFF_WORDS = AIMessage("Your goal is", response_metadata={"stop_reason": "max_tokens"})
 HALF_CALLED = AIMessage(
     "",
     invalid_tool_calls=[
@@ -78,7 +78,7 @@ async def test_an_answer_that_is_cut_off_twice_is_named(failure: AIMessage | Exc
 
 
 async def test_words_that_are_cut_off_stay_and_are_not_said_twice(url: str) -> None:
-    office = FailingOffice(HALF_NOTICE)
+    office = FailingOffice(CUT_OFF_WORDS)
     async with talking(office, url) as talk:
         await talk.say("goal: grow")
         words = await talk.words()
