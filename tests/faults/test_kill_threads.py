@@ -70,9 +70,7 @@ async def killed(process: Process) -> None:
     async def is_dead() -> bool:
         return not process.is_alive()
 
-    # A worker that claims the job just before the dead one's lease ends leaves it alone. Then the thread may wait until
-    # another process takes over the dead one's duty to reconcile.
-    await until(is_dead, "the worker dies", 60)
+    await until(is_dead, "the worker dies", 30)
     assert process.exitcode == -signal.SIGKILL
 
 
@@ -251,7 +249,6 @@ async def has_said(shop: Shop, word: str) -> bool:
     return any(word in event["delta"] for event in contents)
 
 
-@pytest.mark.timeout(180)
 async def test_workers_killed_one_after_another_are_given_up_after_five(shop: Shop) -> None:
     await shop.world.start("dying", {})
     for _ in range(5):

@@ -25,6 +25,7 @@ from ringi.integrations.langgraph import ask
 from ringi.runs import lease as leases
 from ringi.runs.agent import Agent
 from ringi.runs.lease import LEASE_SECONDS, PendingReleases, leased
+from ringi.runs.reconciler import Reconciler
 from ringi.testing import a_thread
 
 R = TypeVar("R", bound=Record)
@@ -441,6 +442,24 @@ async def test_a_worker_that_lost_its_thread_neither_commits_nor_speaks(
         checked(items)
         assert items[: len(before)] == before
         assert len(of_type(items, "RUN_STARTED")) == 1
+
+
+async def test_a_job_outlives_the_lease_of_a_worker_that_died(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The dead worker's claim ended before its lease, and no reconciler will submit the job again.
+    monkeypatch.setattr(Reconciler, "reconcile", nothing)
+    stalls = Stalls()
+    stalls.let_go.set()
+    async with opened(url, [stalls.agent]) as world:
+        await world.start("stalls", {})
+        held = timedelta(seconds=2)
+        await change_record(world.backend.store, Thread, KEY, lambda thread: thread.acquired("dead", utc_now(), held))
+        async with working(world):
+            thread = await world.rest()
+        assert (thread.status, thread.values) == ("done", {"log": ["run 1"]})
+
+
+async def nothing(_: Reconciler) -> None:
+    """Submit nothing."""
 
 
 async def test_a_store_in_trouble_does_not_end_a_run(monkeypatch: pytest.MonkeyPatch) -> None:

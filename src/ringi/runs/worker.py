@@ -42,7 +42,7 @@ CONCURRENCY = 256
 """Threads that one process runs at once: they wait for models, not for the CPU."""
 
 DEFER_SECONDS = (0.3, 0.6, 1.2, 2.4)
-"""Seconds for which a worker leaves a run to another worker with its agent, by the number of earlier deferrals."""
+"""Seconds for which a worker leaves a run to the worker that holds it or has its agent, by earlier deferrals."""
 
 
 class Worker(Runner):
@@ -107,14 +107,17 @@ class Worker(Runner):
                 # A thread that has changed since it was read may have other requests too.
                 is_current = lease.thread.version == thread.version + 1
                 await advance(self, inbox, lease, self._image_memory, unsettled if is_current else None)
-        except (FenceError, ThreadBusyError) as error:
-            # Not a failure: the holder of the thread does the work, or the reconciler submits it again.
+        except ThreadBusyError as error:
+            # The holder does the work, but it may have died: then its lease ends later than its claim of the job.
+            raise _deferred(job.attempts) from error
+        except FenceError as error:
+            # Not a failure: the new holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
 
     async def _has_work(self, thread: Thread, unsettled: Sequence[Request], inbox: Inbox, attempts: int) -> bool:
         if thread.is_live:
             if thread.agent not in self.agents and await self._may_return(thread.agent):
-                raise JobNotDueError(random.uniform(0.5, 1) * delay_after(DEFER_SECONDS, attempts))
+                raise _deferred(attempts)
             return thread.status == "running" or any(request.is_unacknowledged for request in unsettled)
         await close_orphans(self.backend, inbox, thread)
         agent = self.agents.get(thread.agent)
@@ -129,6 +132,10 @@ class Worker(Runner):
         is_new = time.monotonic() - self._began < MISSING_SECONDS
         since = ANNOUNCEMENT_KEPT_SECONDS if is_new else MISSING_SECONDS
         return agent in announcements.parse(await self.backend.jobs.announced(since))
+
+
+def _deferred(attempts: int) -> JobNotDueError:
+    return JobNotDueError(random.uniform(0.5, 1) * delay_after(DEFER_SECONDS, attempts))
 
 
 def load_advance() -> Callable[[Runner, Inbox, Lease, ImageMemory, Sequence[Request] | None], Awaitable[None]]:
