@@ -19,12 +19,15 @@ from typing import Any, NamedTuple
 
 from langchain.chat_models import init_chat_model
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from benchmarks.measure import Row, folder
 from benchmarks.threads import Desk, desk_at
-from ringi.assistant.front_model import DECLARE, is_quoted, normalize
+from ringi.assistant.assistant import AssistantAgent
+from ringi.assistant.declare_tool import DECLARE
+from ringi.assistant.definitions import Definitions
+from ringi.assistant.front_model import is_quoted, normalize, parse_answer
 from ringi.demo import agents
 
 MODEL = "RINGI_BENCH_MODEL"
@@ -40,6 +43,8 @@ class Turn(NamedTuple):
 
     text: str
     wanted: tuple[str, ...]
+    may: tuple[str, ...] = ()
+    """What an action that is wanted needs too."""
 
 
 class Conversation(NamedTuple):
@@ -58,6 +63,8 @@ class Outcome:
     conversation: Conversation
     number: int
     """The place of the turn in its conversation, from 0."""
+    definitions: Definitions | None = None
+    """Those of the assistant, which drops what the model invents; None if the agent is none."""
     answers: list[AIMessage] = field(default_factory=list)
     status: str = ""
 
@@ -67,8 +74,9 @@ class Outcome:
 
     @property
     def declared(self) -> list[str]:
-        """What the model declared or called, in the words of `Turn.wanted`."""
-        return [each for answer in self.answers for call in answer.tool_calls for each in declarations(call)]
+        """What the model declared, as the assistant accepts it, or called, in the words of `Turn.wanted`."""
+        texts = [HumanMessage(turn.text) for turn in self.conversation.turns[: self.number + 1]]
+        return [each for answer in self.answers for each in declarations(answer, self.definitions, texts)]
 
     @property
     def is_wanted(self) -> bool:
@@ -79,8 +87,9 @@ class Outcome:
 
     @property
     def is_only(self) -> bool:
-        """Whether nothing else was declared."""
-        return self.is_wanted and all(any(is_match(each, w) for w in self.turn.wanted) for each in self.declared)
+        """Whether nothing else was declared, except what may be."""
+        fitting = (*self.turn.wanted, *self.turn.may)
+        return self.is_wanted and all(any(is_match(each, fit) for fit in fitting) for each in self.declared)
 
     @property
     def quotes(self) -> list[bool]:
@@ -134,7 +143,7 @@ def read_conversations() -> list[Conversation]:
         Conversation(
             each["agent"],
             each["language"],
-            tuple(Turn(turn["text"], tuple(turn["wanted"])) for turn in each["turns"]),
+            tuple(Turn(turn["text"], tuple(turn["wanted"]), tuple(turn.get("may", ()))) for turn in each["turns"]),
             each.get("unseen", False),
         )
         for each in data["conversations"]
@@ -150,13 +159,16 @@ async def hold(desk: Desk, conversation: Conversation, recorder: Recorder) -> li
             "default", id, conversation.agent, input_of(conversation.agent, turn.text), by="ann"
         )
         ended = await desk.until(thread, *ENDED, limit=TURN_SECONDS)
-        outcome = Outcome(conversation, number, list(recorder.answers), ended.status)
+        agent = desk.runner.agents[conversation.agent]
+        definitions = agent.assistant.definitions if isinstance(agent, AssistantAgent) and agent.assistant else None
+        outcome = Outcome(conversation, number, definitions, list(recorder.answers), ended.status)
         outcomes.append(outcome)
         record(outcome)
         if ended.status != "done":
             # The next turns cannot be held; they count as failed.
             return outcomes + [
-                Outcome(conversation, n, status="error") for n in range(number + 1, len(conversation.turns))
+                Outcome(conversation, n, definitions, status="error")
+                for n in range(number + 1, len(conversation.turns))
             ]
     return outcomes
 
@@ -169,19 +181,19 @@ def input_of(agent: str, text: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}]}
 
 
-def declarations(call: Any) -> Iterator[str]:
-    """Yield what one tool call declares."""
-    if call["name"] != DECLARE:
-        yield " ".join(["call", call["name"], *(f"{name}={number(value)}" for name, value in call["args"].items())])
-        return
-    for op in listed(call, "ops"):
-        verb = "set" if op.get("op") in ("set", "correct") else str(op.get("op"))
-        yield f"{verb} {op.get('key', '')} {json.dumps(op.get('value'), ensure_ascii=False)}".strip()
-    for action in listed(call, "required_actions"):
-        yield f"do {action.get('type')}"
-    choice = call["args"].get("choice_context")
-    if isinstance(choice, dict) and choice.get("data_type"):
-        yield f"choose {choice['data_type']}"
+def declarations(answer: AIMessage, definitions: Definitions | None, texts: Sequence[HumanMessage]) -> Iterator[str]:
+    """Yield what one answer declares or calls."""
+    for call in answer.tool_calls:
+        # A planner's proposal is no answer to the person.
+        if call["name"] not in (DECLARE, "Proposal"):
+            yield " ".join(["call", call["name"], *(f"{name}={number(value)}" for name, value in call["args"].items())])
+    if definitions:
+        event = parse_answer(answer, None, definitions, texts)
+        for op in event["ops"]:
+            verb = "set" if op["op"] in ("set", "correct") else op["op"]
+            yield f"{verb} {op['key']} {json.dumps(op['value'], ensure_ascii=False)}".strip()
+        yield from (f"do {action['type']}" for action in event["required"])
+        yield from (f"choose {choice['data_type']}" for choice in event["choices"])
 
 
 def listed(call: Any, name: str) -> list[dict[str, Any]]:

@@ -13,11 +13,12 @@ from tests.runs.world import World, at_work, until
 
 from ringi.assistant.assistant import Assistant
 from ringi.assistant.declarations import Action, Choices, Info, InfoHandler
+from ringi.assistant.declare_tool import DECLARE, ROUTE
 from ringi.assistant.definitions import Definitions
-from ringi.assistant.front_model import DECLARE, ROUTE
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
 from ringi.assistant.memory import ContextMemory, InfoEntry
 from ringi.assistant.memory_cache import memory_of
+from ringi.assistant.model_context import person_text
 from ringi.assistant.plans import Plan
 from ringi.assistant.settings import Workflow
 from ringi.domain.record import Query
@@ -112,7 +113,7 @@ class Office:
 
     def say(self, messages: Sequence[BaseMessage]) -> AIMessage | str:
         self.heard += 1
-        text = messages[-1].text
+        text = person_text(messages[-1])
         if text.startswith("goal: "):
             op = {"op": "set", "key": "goals", "value": text.removeprefix("goal: "), "quote": text}
             return tool_call(DECLARE, ops=[op]).model_copy(update={"content": "I see."})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +9,10 @@ import pytest
 from tests.assistant.office import NOON, OFFICE, with_values
 
 from ringi.assistant.declarations import Action
+from ringi.assistant.declare_tool import action_schemas
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.event_context import TurnResult
 from ringi.assistant.memory import ContextMemory
-from ringi.assistant.model_context import prompt_view
 from ringi.assistant.reducer import ConversationReducer
 from ringi.assistant.sentences import LANGUAGES, render_sentences
 from ringi.errors import DefinitionError
@@ -76,10 +75,13 @@ def test_a_schema_that_takes_more_says_so() -> None:
 
 def test_the_model_is_told_what_an_action_takes() -> None:
     (search,) = [
-        each for each in json.loads(prompt_view(taking(schema=LIMIT), READY, NOON))["actions"] if each["id"] == "search"
+        each["properties"]
+        for each in action_schemas(taking(schema=LIMIT))
+        if "search" in each["properties"]["type"]["enum"]
     ]
-    assert search["parameters"] == LIMIT
-    assert '"parameters"' not in prompt_view(OFFICE, READY, NOON)
+    assert search["parameters"] == {"type": "object", **LIMIT}
+    (plain,) = action_schemas(OFFICE)
+    assert "parameters" not in plain["properties"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.runs.test_told_at_once import Interrupted
 from tests.runs.world import at_work
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions
-from ringi.assistant.front_model import DECLARE
+from ringi.assistant.declare_tool import DECLARE
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 STREAMED = "Two lamps are left."

@@ -14,7 +14,7 @@ from tests.assistant.test_streaming_workflows import URL, counting, graph_of, vi
 from tests.runs.world import at_work
 
 from ringi.assistant import Assistant, CallJob
-from ringi.assistant.front_model import DECLARE
+from ringi.assistant.declare_tool import DECLARE
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 REMARK = "I do not know “sing”. This is what I can do here: Count."

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from benchmarks.models import Conversation, Outcome, Turn, is_match, read_conversations
 from langchain_core.messages import AIMessage
+from tests.assistant.office import OFFICE
 
-from ringi.assistant.front_model import DECLARE
+from ringi.assistant.declare_tool import DECLARE
 from ringi.demo import agents
 from ringi.testing.model import tool_call
 
@@ -38,7 +39,8 @@ def test_a_declaration_is_what_is_wanted_or_not(declared: str, wanted: str, *, i
 
 def outcome(answer: AIMessage, *wanted: str) -> Outcome:
     """Return the outcome of one turn with this answer."""
-    return Outcome(Conversation("assistant", "en", (Turn("our goal is 20 % more", wanted),)), 0, [answer])
+    turn = Turn("our goal is 20 % more", wanted, ("set topic",))
+    return Outcome(Conversation("assistant", "en", (turn,)), 0, OFFICE, [answer])
 
 
 def test_a_turn_is_judged_by_all_that_the_model_declares() -> None:
@@ -50,7 +52,9 @@ def test_a_turn_is_judged_by_all_that_the_model_declares() -> None:
     assert not outcome(answer, "set business_goals 20").is_only
     assert outcome(answer, "set business_goals 20").is_wanted
     assert not outcome(answer, "set business_goals 20", "do apply-001").is_wanted
-    assert outcome(answer, "set business_goals 20", "set lead_priority", "do plan-001").is_only
+    assert outcome(answer, "set business_goals 20", "do plan-001").is_only
+    topic = {"op": "set", "key": "topic", "value": "20 % more", "quote": "20 % more"}
+    assert outcome(tool_call(DECLARE, ops=[ops[0], topic]), "set business_goals 20").is_only
     assert outcome(answer).quotes == [True, False]
     assert outcome(AIMessage("You are welcome.")).is_only
     assert not replace(outcome(AIMessage("")), status="error").is_only

@@ -12,6 +12,7 @@ from tests.assistant.talk import Office, talking
 
 from ringi.assistant.event_context import TurnResult
 from ringi.assistant.memory import ContextMemory
+from ringi.assistant.model_context import person_text
 from ringi.assistant.reducer import ConversationReducer
 from ringi.assistant.sentences import LANGUAGES, SENTENCES, render_sentences
 from ringi.testing.model import tool_call
@@ -175,7 +176,7 @@ async def test_a_value_that_is_none_of_the_choices_is_refused_with_the_choices()
     say = office.say
 
     def chooses(messages: Any) -> Any:
-        if messages[-1].text == "The moon":
+        if person_text(messages[-1]) == "The moon":
             return tool_call("declare", ops=[{"op": "set", "key": "project", "value": "moon"}])
         return say(messages)
 

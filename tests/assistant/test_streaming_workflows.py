@@ -15,8 +15,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from tests.assistant.talk import CHAT, TENANT, ChatDriver
 from tests.runs.world import World, at_work, checked, opened, until, working
 
-from ringi.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob
-from ringi.assistant.front_model import DECLARE
+from ringi.assistant import Action, Assistant, CallJob, Definitions, PlanJob, StepJob, person_text
+from ringi.assistant.declare_tool import DECLARE
 from ringi.server.sse.run_pages import runs_in
 from ringi.server.sse.transcript import ImageLocation, messages_of
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
@@ -28,9 +28,9 @@ WHOLE = ScriptedModel(script=lambda messages: ANSWER, disable_streaming=True)
 
 
 def front(messages: Sequence[BaseMessage]) -> AIMessage | str:
-    if messages[-1].text == "count":
+    if person_text(messages[-1]) == "count":
         return parallel_tool_calls(tool_call(DECLARE, required_actions=[{"type": "count"}]), text="I look.")
-    return "\n".join(f"{message.type}: {message.text}" for message in messages[1:])
+    return "\n".join(f"{message.type}: {person_text(message)}" for message in messages[1:])
 
 
 def counting(workflow: Any) -> Assistant:

@@ -12,7 +12,7 @@ from ringi.assistant import plans, views
 from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.memory_ops import MemoryOp
-from ringi.assistant.model_context import prompt_view
+from ringi.assistant.model_context import state_text
 from ringi.assistant.plans import Feedback
 
 EMPTY = ContextMemory()
@@ -141,13 +141,13 @@ def test_the_model_is_told_what_is_known_missing_and_possible_in_little_space() 
         planned(), [MemoryOp(op="set", key="topic", value="語" * 20_000)], OFFICE, ANNA, NOON
     )
     memory = memories.record_failure(memory, "budget", "no route", API, NOON)
-    text = prompt_view(OFFICE, memory, NOON, "ja")
+    text = state_text(OFFICE, memory, NOON, "ja")
     view = json.loads(text)
-    infos = {each["key"]: each for each in view["infos"]}
     assert len(text) < 5_000
-    assert infos["goal"]["value"] == "g"
-    assert infos["goal"]["schema"] == {"type": "string", "minLength": 1}
-    assert "can_be_told" not in infos["projects"]
-    assert (infos["style"]["state"], infos["budget"]["error"]) == ("missing", "no route")
-    assert [each["id"] for each in view["actions"] if each["enabled"]] == ["plan", "apply", "search", "pick", "cancel"]
+    assert view["language"] == "Japanese"
+    assert view["known"]["goal"] == "g"
+    assert "missing" not in view
+    assert json.loads(state_text(OFFICE, EMPTY, NOON, "ja"))["missing"] == ["goal", "topic"]
+    assert view["failed"] == {"budget": "no route"}
+    assert "possible_actions" not in view
     assert view["plans"][0]["steps"] == ["Write"]

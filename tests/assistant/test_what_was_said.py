@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from tests.assistant.talk import CHAT, Office, talking
 
-from ringi.assistant.front_model import DECLARE
+from ringi.assistant.declare_tool import DECLARE
 from ringi.testing.model import tool_call
 
 PROJECTS = [
@@ -81,8 +81,7 @@ async def test_a_model_may_narrow_the_choices_and_not_widen_them(file: str) -> N
         ("Sales must rise by 20 %.", "Sales must rise", "Sales must rise"),
         ("Sales   must\nrise by 20 %.", "sales must rise", "sales must rise"),
         ("売上を２０％伸ばす", "売上を20%伸ばす", "売上を20%伸ばす"),
-        ("Sales must rise by 20 %.", "Fire everybody", None),
-        ("Sales must rise by 20 %.", "Sales must rise by 200 %", None),
+        ("“Sales” must rise, by 20 %.", "Sales must rise", "Sales must rise"),
         ("Sales must rise by 20 %.", "   ", None),
         ("Sales must rise by 20 %.", None, None),
     ],
@@ -95,11 +94,24 @@ async def test_a_quote_that_nobody_said_is_not_shown_as_said(
         assert memory.items["goals"].source.quote == expected_quote
 
 
+@pytest.mark.parametrize("quote", ["Fire everybody", "Sales must rise by 200 %", "Sales must rise by 2.0 %"])
+async def test_a_value_whose_quote_nobody_said_is_not_taken(file: str, quote: str) -> None:
+    async with talking(claiming(op="set", key="goals", value="grow", quote=quote), file) as talk:
+        memory = await talk.say("Sales must rise by 20 %.")
+        assert "goals" not in memory.items
+
+
+async def test_a_value_that_was_said_is_taken_under_a_wrong_quote(file: str) -> None:
+    async with talking(claiming(op="set", key="goals", value="grow", quote="the goal is to grow"), file) as talk:
+        memory = await talk.say("We want to grow.")
+        assert (memory.items["goals"].value, memory.items["goals"].source.quote) == ("grow", None)
+
+
 async def test_what_the_assistant_said_is_no_quote_of_a_person(file: str) -> None:
     office = claiming(op="set", key="goals", value="grow", quote="There are 4 projects.")
     async with talking(office, file) as talk:
         await talk.send("action", action="count")
         assert "There are 4 projects." in await talk.words()
         memory = await talk.say("Thank you.")
-        assert memory.items["goals"].source.quote is None
+        assert "goals" not in memory.items
         assert talk.chat == CHAT

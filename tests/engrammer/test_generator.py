@@ -20,6 +20,7 @@ from ringi.testing.model import ModelOutput, parallel_tool_calls, tool_call
 Q = "How long?"
 GLUE = "Clamp a glued joint for thirty minutes."
 LOOK_UP = tool_call("search_notes", source="local", query="glue")
+LOOK_UPS = [tool_call("search_notes", source="local", query=f"glue {n}") for n in range(MAX_ROUNDS - 1)]
 READ = tool_call("get_note", source="local", note_id="glue")
 CUT_OFF = invalid_tool_call(name="get_note", args='{"source": "local", "no', id="c-1", error="no JSON")
 PROVIDERS = pytest.mark.parametrize("provider", [Anthropic, OpenAI])
@@ -56,7 +57,7 @@ class Speaker(Models):
 async def test_a_model_answers_in_its_last_round_when_it_is_told_that_it_is_the_last(
     file: str, notes: Notes, provider: Any
 ) -> None:
-    models = Speaker(*[LOOK_UP] * (MAX_ROUNDS - 1), "An hour.")
+    models = Speaker(*LOOK_UPS, "An hour.")
     async with lab(models, file, notes=notes, model=provider(script=models.say)) as it:
         thread = await it.ask(Q)
         assert (thread.status, thread.error) == ("interrupted", None)
@@ -68,7 +69,7 @@ async def test_a_model_answers_in_its_last_round_when_it_is_told_that_it_is_the_
 async def test_a_model_that_only_looks_things_up_fails_in_words_and_the_conversation_goes_on(
     file: str, notes: Notes, provider: Any
 ) -> None:
-    models = Speaker(LOOK_UP)
+    models = Speaker(*LOOK_UPS, LOOK_UP)
     async with lab(models, file, notes=notes, model=provider(script=models.say)) as it:
         thread = await it.ask(Q)
         assert thread.status == "error"
@@ -79,7 +80,25 @@ async def test_a_model_that_only_looks_things_up_fails_in_words_and_the_conversa
         assert (await it.ask(Q)).status == "interrupted"
 
 
-async def test_what_is_said_beside_a_call_is_a_part_of_the_answer(file: str, notes: Notes) -> None:
+async def test_a_repeated_look_up_is_refused_and_the_second_one_is_the_last(file: str, notes: Notes) -> None:
+    models = Speaker(LOOK_UP, LOOK_UP, LOOK_UP, LOOK_UP)
+    async with lab(models, file, notes=notes) as it:
+        thread = await it.ask(Q)
+        assert thread.error
+        assert "no answer after 4 calls" in thread.error.message
+        assert ["you have the result" in text for text in models.results] == [False, True, True]
+        assert [LAST_ROUND_NOTICE in text for text in models.results] == [False, False, True]
+
+
+async def test_a_note_can_be_read_after_a_repeated_look_up(file: str, notes: Notes) -> None:
+    models = Speaker(LOOK_UP, LOOK_UP, READ, "An hour.")
+    async with lab(models, file, notes=notes) as it:
+        assert (await it.ask(Q)).status == "interrupted"
+        assert (await it.turn())["response"] == "An hour."
+        assert "sets in an hour" in models.results[-1]
+
+
+async def test_what_is_said_beside_a_call_is_the_answer_if_nothing_else_is_said(file: str, notes: Notes) -> None:
     models = Speaker(parallel_tool_calls(READ, text="About an hour; let me look. "), "")
     async with lab(models, file, notes=notes) as it:
         assert (await it.ask(Q)).status == "interrupted"
@@ -88,11 +107,11 @@ async def test_what_is_said_beside_a_call_is_a_part_of_the_answer(file: str, not
         assert turn["references"] == [{"source": "local", "noteId": "glue"}]
 
 
-async def test_the_answer_is_what_was_streamed_of_all_rounds(file: str, notes: Notes) -> None:
+async def test_the_answer_is_the_last_message(file: str, notes: Notes) -> None:
     models = Speaker(parallel_tool_calls(READ, text="Let me look."), "An hour.")
     async with lab(models, file, notes=notes) as it:
         await it.ask(Q)
-        assert (await it.turn())["response"] == "Let me look.\n\nAn hour."
+        assert (await it.turn())["response"] == "An hour."
         assert await it.world.texts(TALK) == ["Let me look.", "An hour."]
 
 

@@ -4,6 +4,7 @@ from ringi.assistant.assistant import Assistant
 from ringi.assistant.declarations import Action, Choices, Info, InfoHandler, Needs, Text, WorkflowNeeds, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
+from ringi.assistant.model_context import person_text
 from ringi.assistant.sentences import detect_language
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "WorkflowNeeds",
     "detect_language",
     "in_language",
+    "person_text",
 ]

@@ -114,6 +114,7 @@ class ConversationNodes:
 
     def __init__(self, assistant: AssistantSettings) -> None:
         self._assistant, self._definitions, self._memory_cache = assistant, assistant.definitions, MemoryCache()
+        self._front_model = front_model.FrontModel(assistant)
 
     async def receive(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Drop events that the sender may not send, detect the language, and load remembered values."""
@@ -156,9 +157,9 @@ class ConversationNodes:
         """Ask the front model once to interpret the message and to reply."""
         memory, now = self._memory_cache.read(state["memory"]), run_context(config).inbox.clock()
         messages = front_model.build_messages(self._assistant, memory, now, state["messages"], state["language"])
-        answer = await front_model.ask_model(self._assistant, messages, config)
+        answer = await self._front_model.ask(messages, config)
         host = run_context(config)
-        event = front_model.parse_answer(answer, host.run_id, state["messages"])
+        event = front_model.parse_answer(answer, host.run_id, self._definitions, state["messages"])
         event |= await self._find_unavailable_choices(event["ops"], handler_scope(host), state["language"])
         # Keep only the text: providers reject a tool call without a result.
         replies: list[Any] = [AIMessage(answer.text, id=answer.id)] if answer.text.strip() else []

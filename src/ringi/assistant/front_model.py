@@ -1,12 +1,14 @@
-"""The front model: its prompt, its tool, and the event made from its answer.
+"""The front model: its prompt, and the event made from its answer.
 
-The model calls nothing and writes nothing: it declares facts and actions, and code checks and carries them out.
+The model writes nothing: it declares facts and actions, and code checks and carries them out.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,26 +19,53 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, ValidationError
 
+from ringi.assistant.declare_tool import DECLARE, ROUTE, declare_tool, strict_tool
+from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.memory_ops import MemoryOp
-from ringi.assistant.model_context import prompt_view
+from ringi.assistant.model_context import definitions_text, state_text, with_state
+from ringi.assistant.reply_stream import ReplyModel
 from ringi.assistant.settings import AssistantSettings
 from ringi.base import StrictModel
 from ringi.runs import QUIET_CALLS, is_cut_off, stop_reason
 
 log = logging.getLogger(__name__)
 ModelT = TypeVar("ModelT", bound=BaseModel)
-DECLARE, ROUTE = "declare", "route"
 LOWEST_PRIORITY = 5
 MAX_ROWS = 20
+PUNCTUATION = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[;:!?…\"'“”‘’«»()\[\]。、「」『』・]")
+"""Dots and commas in numbers are none."""
+REFUSED = (400, 404, 422)
+"""HTTP statuses with which providers refuse a forced call or a strict schema."""
 SYSTEM_PROMPT = """You are {name}. {prompt}
-You talk with a person, in their language. You do nothing yourself: code does what you declare with the tool `declare`.
-- ops: what the person said, word for word in `quote`: set or correct an info, clear it, or say that it is not needed;
-  feedback for what they say of a plan. Never invent a value.
-- required_actions: what has to be done now, by the id of an action or the key of an info, 1 being the most urgent.
-  An action of kind `immediate` tells its answer after your words: leave the answer to it.
-- choice_context: the info of which the person has to choose one, with filters.
-No words of anybody approve a plan: the person presses the button. Answer plain questions plainly, without the tool."""
+You talk with a person, and a program acts: it does what you declare with the tool `declare`. \
+For the last message, declare:
+- ops: the infos whose value the person tells, with their own words as `quote`. Never invent a value. `clear` what they
+  take back, `not_needed` what they do not need, `feedback` for remarks about a plan.
+- required_actions: the actions that the person asks for, or that answer their question. Never answer it yourself: the
+  result is shown after your reply. Who only tells something asks for no action. \
+The key of an info asks the person for it.
+- choice_context: the infos that the person wants to choose from a list, with filters.
+- reply: one short sentence in the language of the person. Promise nothing that you did not declare.
+Lists are empty, [], if the message tells no info or asks for nothing.
+No words of anybody approve a plan: the person presses the button.
+
+{definitions}
+
+Examples, of another program with the info `delivery_day` \
+and the actions `open-orders`, `help`, `choose-day` and `plan-9`:
+“Please show me the open orders.” → {{"required_actions":["open-orders"],"ops":[],"reply":"Here are the open orders."}}
+“How can I return a parcel?” → {{"required_actions":["help"],"ops":[],"reply":"I look it up."}}
+“We prefer Tuesday.” → {{"required_actions":[],"ops":[{{"op":"set","key":"delivery_day","quote":"We prefer Tuesday",\
+"value":"Tuesday"}}],"reply":"Noted: Tuesday."}}
+“Let me see the days to choose from.” → {{"required_actions":["choose-day"],"ops":[],"reply":"Please choose."}}
+“Then make the plan.” → {{"required_actions":["plan-9"],"ops":[],"reply":"I make the plan."}}
+“Thanks, bye!” → {{"required_actions":[],"ops":[],"reply":"You are welcome!"}}"""
+LIGHT_PROMPT = """You are {name}. {prompt}
+You talk with a person. Reply in a few words, and say with the tool `route` who goes on: listDataAgent shows data,
+planAgent plans, none if nobody has to.
+
+{definitions}"""
 
 
 class RequiredAction(StrictModel):
@@ -57,70 +86,60 @@ class ChoiceContext(StrictModel):
     max_items: int | None = None
 
 
-def declare_tool(assistant: AssistantSettings) -> dict[str, Any]:
-    """Return the tool of the front model."""
-    if assistant.light:
-        agents = {"type": "string", "enum": ["listDataAgent", "planAgent", "none"]}
-        return tool_spec(ROUTE, "Say who goes on.", {"agent": agents}, ["agent"])
-    keys = {"type": "string", "enum": [info.key for info in assistant.definitions.infos] + [""]}
-    doable = [each.id for each in assistant.definitions.actions] + [each.key for each in assistant.definitions.infos]
-    op = {
-        "op": {"type": "string", "enum": ["set", "correct", "clear", "not_needed", "feedback"]},
-        "key": keys,
-        "value": {"description": "the value of the info"},
-        "text": {"type": "string", "description": "of feedback: what the person said of the plan"},
-        "quote": {"type": "string"},
-    }
-    action = {
-        "type": {"type": "string", "enum": doable},
-        "description": {"type": "string"},
-        "parameters": {"type": "object"},
-        "priority": {"type": "integer", "minimum": 1, "maximum": LOWEST_PRIORITY},
-    }
-    choice = {"data_type": keys, "filters": {"type": "object"}, "max_items": {"type": "integer", "minimum": 1}}
-    declared = {
-        "ops": array_schema(op, ["op"]),
-        "required_actions": array_schema(action, ["type"]),
-        "choice_context": {"type": "object", "properties": choice},
-    }
-    return tool_spec(DECLARE, "Say what you understood, and what is needed.", declared, [])
+class FrontModel:
+    """The model of an assistant with its tool: forced to call it, if the provider can."""
+
+    def __init__(self, assistant: AssistantSettings) -> None:
+        self._assistant, self._is_forced = assistant, True
+
+    async def ask(self, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
+        """Return the model's answer. One without words that is empty, broken or cut off is requested once more.
+
+        An answer that is cut off has no declarations: half a value would look like a whole one.
+        """
+        answer = await self._answer(messages, config)
+        if is_cut_off(answer) or answer.invalid_tool_calls or not (answer.text.strip() or answer.tool_calls):
+            name, end = self._assistant.name, stop_reason(answer)
+            log.warning("%s: the model's answer is cut off, broken or empty (%s)", name, end or "no reason given")
+            # The person has already read the words of an answer.
+            if not answer.text.strip():
+                answer = await self._answer(messages, config)
+        return answer.model_copy(update={"tool_calls": []}) if is_cut_off(answer) else answer
+
+    async def _answer(self, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
+        if not self._is_forced:
+            return await call_model(bind_model(self._assistant, is_forced=False), messages, config)
+        try:
+            return await call_model(bind_model(self._assistant, is_forced=True), messages, config)
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            answer = await call_model(bind_model(self._assistant, is_forced=False), messages, config)
+            log.warning("%s: the provider forces no call (%s); the model may choose", self._assistant.name, error)
+            self._is_forced = False
+            return answer
 
 
-def tool_spec(name: str, description: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    """Return a tool in the format of chat models."""
-    parameters = {"type": "object", "properties": properties, "required": required}
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+def bind_model(assistant: AssistantSettings, *, is_forced: bool) -> Runnable[LanguageModelInput, AIMessage]:
+    """Return the model with its tool; forced to call it, by a schema that the provider enforces if it fits."""
+    tool, model, options = declare_tool(assistant), assistant.model, dict[str, Any]()
+    if is_forced:
+        options["tool_choice"] = tool["function"]["name"]
+        strict = strict_tool(tool)
+        if strict and "strict" in inspect.signature(model.bind_tools).parameters:
+            tool, options["strict"] = strict, True
+    return ReplyModel(caller=model.bind_tools([tool], **options)).with_config(tags=[QUIET_CALLS])
 
 
-def array_schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    """Return the JSON Schema of a list of objects."""
-    return {"type": "array", "items": {"type": "object", "properties": properties, "required": required}}
+def is_refusal(error: Exception) -> bool:
+    """Tell whether a provider, or its LangChain integration, does not take a forced call."""
+    return isinstance(error, TypeError | NotImplementedError) or getattr(error, "status_code", None) in REFUSED
 
 
-def bind_model(assistant: AssistantSettings) -> Runnable[LanguageModelInput, AIMessage]:
-    """Return the model with its tool."""
-    return assistant.model.bind_tools([declare_tool(assistant)]).with_config(tags=[QUIET_CALLS])
-
-
-async def ask_model(assistant: AssistantSettings, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
-    """Return the model's answer. One without words that is empty, broken or cut off is requested once more.
-
-    An answer that is cut off has no declarations: half a value would look like a whole one.
-    """
-    model = bind_model(assistant)
-    answer = await _answer(model, messages, config)
-    if is_cut_off(answer) or answer.invalid_tool_calls or not (answer.text.strip() or answer.tool_calls):
-        end = stop_reason(answer)
-        log.warning("%s: the model's answer is cut off, broken or empty (%s)", assistant.name, end or "no reason given")
-        # The person has already read the words of an answer.
-        if not answer.text.strip():
-            answer = await _answer(model, messages, config)
-    return answer.model_copy(update={"tool_calls": []}) if is_cut_off(answer) else answer
-
-
-async def _answer(
+async def call_model(
     model: Runnable[LanguageModelInput, AIMessage], messages: Sequence[BaseMessage], config: RunnableConfig
 ) -> AIMessage:
+    """Return the answer of a model; one that the provider's client refuses as cut off is empty."""
     try:
         return await model.ainvoke(list(messages), config)
     except Exception as error:
@@ -133,44 +152,95 @@ async def _answer(
 def build_messages(
     assistant: AssistantSettings, memory: ContextMemory, now: datetime, messages: Sequence[BaseMessage], language: str
 ) -> list[BaseMessage]:
-    """Return the model's input: instructions, the memory, and the conversation."""
-    prompt = SYSTEM_PROMPT.format(name=assistant.name, prompt=assistant.prompt)
-    return [SystemMessage(f"{prompt}\n\n{prompt_view(assistant.definitions, memory, now, language)}"), *messages]
+    """Return the model's input: instructions and definitions, the conversation, and the state in its newest message.
 
-
-def parse_answer(answer: AIMessage, message: str | None, messages: Sequence[BaseMessage] = ()) -> dict[str, Any]:
-    """Return the event of the model's declarations, without malformed ones.
-
-    A quote that no message of a person contains is dropped, as it would be shown as the person's own text.
+    Everything before the newest message stays the same from turn to turn, so that providers can cache it.
     """
+    template = LIGHT_PROMPT if assistant.light else SYSTEM_PROMPT
+    definitions = definitions_text(assistant.definitions, language)
+    prompt = template.format(name=assistant.name, prompt=assistant.prompt, definitions=definitions)
+    state = state_text(assistant.definitions, memory, now, language)
+    return [SystemMessage(prompt), *messages[:-1], with_state(messages[-1], state)]
+
+
+def parse_answer(
+    answer: AIMessage, message: str | None, definitions: Definitions, messages: Sequence[BaseMessage] = ()
+) -> dict[str, Any]:
+    """Return the event of the model's declarations, without malformed, invented and redundant ones."""
     declared = [call["args"] for call in answer.tool_calls if call["name"] == DECLARE]
-    ops = [op.model_dump() for args in declared for op in parse_valid(MemoryOp, args.get("ops"))]
-    person_texts = [normalize(each.text) for each in messages if isinstance(each, HumanMessage)]
-    for op in ops:
-        op["quote"] = op["quote"] if is_quoted(op["quote"] or "", person_texts) else None
-    actions = [action for args in declared for action in parse_valid(RequiredAction, args.get("required_actions"))]
-    choices = [choice for args in declared for choice in parse_valid(ChoiceContext, [args.get("choice_context")])]
+    texts = [normalize(each.text) for each in messages if isinstance(each, HumanMessage)]
+    ops = [op for args in declared for op in parse_valid(MemoryOp, args.get("ops")) if is_told(op, definitions, texts)]
+    ops = [op.model_copy(update={"quote": op.quote if is_quoted(op.quote or "", texts) else None}) for op in ops]
+    told = {op.key for op in ops if op.op in ("set", "correct")}
+    actions = [action for args in declared for action in parse_valid(RequiredAction, actions_in(args))]
+    choices = [choice for args in declared for choice in parse_valid(ChoiceContext, choices_in(args))]
     return {
         "type": "said",
         "message": message,
-        "ops": ops,
-        "required": [each.model_dump() for each in sorted(actions, key=lambda each: each.priority)],
-        "choices": [each.model_dump() for each in choices],
+        "ops": [op.model_dump() for op in ops],
+        "required": [
+            each.model_dump()
+            for each in sorted(actions, key=lambda each: each.priority)
+            if asked_info(each.type, definitions) not in told
+        ],
+        "choices": [each.model_dump() for each in choices if each.data_type not in told],
         "agent": next((call["args"].get("agent") for call in answer.tool_calls if call["name"] == ROUTE), None),
         "silent": not answer.text.strip(),
         "is_cut_off": is_cut_off(answer),
     }
 
 
+def is_told(op: MemoryOp, definitions: Definitions, texts: Sequence[str]) -> bool:
+    """Tell whether a person said what an operation records; a quote that nobody said invents the operation."""
+    info = definitions.infos_by_key.get(op.key)
+    value = normalize(op.text if op.op == "feedback" else "" if op.value is None else str(op.value))
+    is_example = info is not None and value in [normalize(str(each)) for each in info.schema.get("examples", ())]
+    is_invented = bool(op.quote and op.quote.strip()) and not is_quoted(op.quote or "", texts)
+    if (is_example or is_invented) and not is_quoted(value, texts):
+        log.warning("the model's value of %s is dropped: no message of a person contains %r", op.key, op.quote or value)
+        return False
+    return True
+
+
+def asked_info(name: str, definitions: Definitions) -> str | None:
+    """Return the info that a required action asks for: that of a selector, or the info itself."""
+    action = definitions.actions_by_id.get(name)
+    return action.info if action else name
+
+
+def actions_in(args: Mapping[str, Any]) -> list[Any]:
+    """Return the required actions of a declaration; one without arguments may be its id alone."""
+    return [{"type": each} if isinstance(each, str) else each for each in items_in(args, "required_actions")]
+
+
+def choices_in(args: Mapping[str, Any]) -> list[Any]:
+    """Return the choices of a declaration, with filters by field: strict schemas can only list them."""
+    choices = items_in(args, "choice_context") or [args.get("choice_context")]
+    return [
+        {
+            **each,
+            "filters": {str(pair.get("field")): pair.get("value") for pair in filters if isinstance(pair, Mapping)},
+        }
+        if isinstance(each, Mapping) and isinstance(filters := each.get("filters"), list)
+        else each
+        for each in choices
+    ]
+
+
+def items_in(args: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a list in the arguments of a call, or no items if it is none."""
+    return found if isinstance(found := args.get(name), list) else []
+
+
 def is_quoted(quote: str, texts: Iterable[str]) -> bool:
-    """Tell whether a quote occurs in a person's messages, ignoring spaces, width and case."""
-    normalized = normalize(quote)
-    return bool(normalized) and any(normalized in text for text in texts)
+    """Tell whether a quote occurs in normalized messages of a person, whatever their spaces."""
+    normalized = normalize(quote).replace(" ", "")
+    return bool(normalized) and any(normalized in text.replace(" ", "") for text in texts)
 
 
 def normalize(text: str) -> str:
-    """Return a text without differences of width, case and spaces."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """Return a text without differences of width, case, spaces and punctuation, which models change in quotes."""
+    return " ".join(PUNCTUATION.sub(" ", unicodedata.normalize("NFKC", text).casefold()).split())
 
 
 def parse_valid(kind: type[ModelT], candidates: object) -> list[ModelT]:

@@ -20,6 +20,7 @@ from ringi.runs import QUIET_CALLS, clean_text, stop_reason
 MAX_ROUNDS = 6
 """Maximum number of model calls for one answer."""
 LAST_ROUND_NOTICE = "(You can look nothing up any more. Answer now, with what you have.)"
+REPEATED_LOOKUP = f"you have the result of this call already; to read a note, call {GET_NOTE_TOOL} with its id"
 UNREADABLE_CALL = "the arguments of this call cannot be read: call again, with all of them"
 TRUNCATION_NOTICE = "(These are the first {most:,} characters of {all:,}.)"
 NOTE_EVENT = "note"
@@ -36,6 +37,7 @@ class AnswerGenerator:
         self.responses: list[AIMessage] = []
         self.notes_read: dict[str, str] = {}
         """The notes by `source/id`, as the model read them."""
+        self._lookups, self._repeated = set[str](), 0
 
     async def generate(self, messages: list[AnyMessage], config: RunnableConfig) -> str:
         """Return the model's answer to messages, or "" if it gives none."""
@@ -45,11 +47,12 @@ class AnswerGenerator:
         for rounds_left in reversed(range(MAX_ROUNDS)):
             answer = await caller.ainvoke(messages, config)
             self.responses.append(answer)
-            if not rounds_left or not (answer.tool_calls or answer.invalid_tool_calls):
+            is_last = not rounds_left or self._repeated > 1
+            if is_last or not (answer.tool_calls or answer.invalid_tool_calls):
                 break
-            messages = [*messages, *await self._run_tools(answer, is_last=rounds_left == 1)]
-        texts = [clean_text(each.text).strip() for each in self.responses]
-        return "\n\n".join(filter(None, texts)) or refusal_text(self.responses[-1])
+            messages = [*messages, *await self._run_tools(answer, is_next_last=rounds_left == 1)]
+        texts = [clean_text(each.text).strip() for each in reversed(self.responses)]
+        return next(filter(None, texts), "") or refusal_text(self.responses[-1])
 
     def no_answer(self) -> RingiError:
         """Return the error of a model that gave no answer, with the reason that its provider gives."""
@@ -59,14 +62,14 @@ class AnswerGenerator:
             reason_of("model_ended", calls=calls, end=repr(end)) if end else reason_of("model_silent", calls=calls)
         )
 
-    async def _run_tools(self, answer: AIMessage, *, is_last: bool) -> list[AnyMessage]:
+    async def _run_tools(self, answer: AIMessage, *, is_next_last: bool) -> list[AnyMessage]:
         """Return the next messages: the model's tool calls and their results."""
         broken = [
             without_arguments(call, f"{len(self.responses)}-{n}") for n, call in enumerate(answer.invalid_tool_calls)
         ]
         results = [await self._tool_message(call) for call in answer.tool_calls]
         results += [tool_result(call, UNREADABLE_CALL) for call in broken]
-        if is_last:
+        if is_next_last or self._repeated > 1:
             results[-1] = results[-1].model_copy(update={"content": f"{results[-1].text}\n\n{LAST_ROUND_NOTICE}"})
         # A call that was cut off is no JSON: a provider that is told it as it was may refuse it.
         calls = {"tool_calls": [*answer.tool_calls, *broken], "invalid_tool_calls": []}
@@ -80,7 +83,11 @@ class AnswerGenerator:
             return tool_result(call, str(error))
 
     async def _look_up(self, tool: str, args: dict[str, str]) -> str:
-        source = args.get("source", "")
+        source, lookup = args.get("source", ""), f"{tool} {sorted(args.items())}"
+        if lookup in self._lookups:
+            self._repeated += 1
+            return REPEATED_LOOKUP
+        self._lookups.add(lookup)
         if tool == SEARCH_NOTES_TOOL:
             found = await self._notes.search(source, args.get("query", ""))
             return "\n".join(f"{each.id}: {each.title}: {each.excerpt}" for each in found) or "no notes found"

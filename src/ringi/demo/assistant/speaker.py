@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from ringi.assistant import Text, detect_language, in_language
+from ringi.assistant import Text, detect_language, in_language, person_text
 from ringi.demo.data import toml_of
 from ringi.testing import tool_call
 
@@ -74,7 +74,7 @@ class ScriptedAssistant:
 
     def reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
         """Return the reply to the last message, with the operations that it declares."""
-        texts = [message.text for message in messages if isinstance(message, HumanMessage)]
+        texts = [person_text(message) for message in messages if isinstance(message, HumanMessage)]
         language = language_in(texts)
         for rule in self.rules:
             found = rule.match_in(texts[-1][:MAX_MATCHED_CHARACTERS])

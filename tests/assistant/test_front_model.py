@@ -1,0 +1,241 @@
+"""The front model's tool, prompt and streamed reply, with providers that force calls and with some that do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from tests.assistant.office import NOON, fetched, with_values
+from tests.assistant.talk import Office, talking
+
+from ringi.assistant import Action, Assistant, Definitions, Info, person_text
+from ringi.assistant.declare_tool import DECLARE, declare_tool, strict_tool
+from ringi.assistant.front_model import build_messages, parse_answer
+from ringi.assistant.memory import ContextMemory
+from ringi.assistant.model_context import as_table, one_language
+from ringi.assistant.reply_stream import PartialReply
+from ringi.testing import ScriptedModel
+from ringi.testing.model import tool_call
+
+EMPTY = ContextMemory()
+
+
+class RefusedError(Exception):
+    """An answer of a provider's server."""
+
+    def __init__(self, status_code: int) -> None:
+        super().__init__(f"status {status_code}")
+        self.status_code = status_code
+
+
+class Provider(ScriptedModel):
+    """A model that records how its tool is bound, and may refuse a forced call or call in pieces."""
+
+    bound: list[dict[str, Any]] = []
+    refuses: int = 0
+    pieces: list[str] = []
+
+    def bind_tools(  # type: ignore[override]
+        self, tools: Sequence[Any], *, tool_choice: str | None = None, strict: bool | None = None, **_: Any
+    ) -> Runnable[Any, AIMessage]:
+        self.bound.append({"tool": tools[0], "tool_choice": tool_choice, "strict": strict})
+        if self.refuses and tool_choice:
+            return Refusing(script=self.script, status_code=self.refuses)
+        return self
+
+    async def _astream(
+        self, messages: list[BaseMessage], *args: Any, **more: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        if not self.pieces:
+            async for chunk in super()._astream(messages, *args, **more):
+                yield chunk
+            return
+        for number, piece in enumerate(self.pieces):
+            call = {"name": None if number else DECLARE, "args": piece, "id": None if number else "c1", "index": 0}
+            last = {"chunk_position": "last"} if number == len(self.pieces) - 1 else {}
+            yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[call], **last))  # type: ignore[list-item,arg-type]
+
+
+class Refusing(ScriptedModel):
+    """A model whose server refuses each call."""
+
+    status_code: int
+
+    async def _astream(self, *args: Any, **more: Any) -> AsyncIterator[ChatGenerationChunk]:
+        raise RefusedError(self.status_code)
+        yield
+
+    def _generate(self, *args: Any, **more: Any) -> ChatResult:
+        raise RefusedError(self.status_code)
+
+
+class ProviderOffice(Office):
+    """An office with a provider's model."""
+
+    def __init__(self, **about: Any) -> None:
+        super().__init__()
+        self.provider = Provider(script=self.say, bound=[], **about)
+        self.goes_on()
+
+    def assistant(self, **more: Any) -> Assistant:
+        made = super().assistant(**more)
+        return Assistant(made.name, made.definitions, self.provider, made.workflows, **more)
+
+
+async def test_the_call_is_forced_and_the_tool_never_changes() -> None:
+    office = ProviderOffice()
+    async with talking(office, "memory://") as talk:
+        await talk.say("goal: grow")
+        await talk.say("feedback: shorter")
+    assert {each["tool_choice"] for each in office.provider.bound} == {DECLARE}
+    assert len({json.dumps(each["tool"]) for each in office.provider.bound}) == 1
+
+
+@pytest.mark.parametrize("status", [400, 422])
+async def test_a_provider_that_refuses_a_forced_call_is_asked_without(status: int) -> None:
+    office = ProviderOffice(refuses=status)
+    async with talking(office, "memory://") as talk:
+        assert (await talk.say("goal: grow")).items["goals"].value == "grow"
+        assert (await talk.say("goal: shrink")).items["goals"].value == "shrink"
+    # Refused once, then known.
+    assert [each["tool_choice"] for each in office.provider.bound] == [DECLARE, None, None]
+
+
+async def test_other_refusals_of_a_provider_fail_the_run_and_change_nothing() -> None:
+    office = ProviderOffice(refuses=500)
+    async with talking(office, "memory://") as talk:
+        input = {"messages": [{"role": "user", "content": "goal: grow"}]}
+        await talk.runner.start("default", talk.chat, "assistant", input, by="ann")
+        failed = await talk.thread(talk.chat, "error")
+        assert failed.error
+        assert "status 500" in failed.error.message
+    assert {each["tool_choice"] for each in office.provider.bound} == {DECLARE}
+
+
+async def test_the_reply_of_a_call_is_streamed_as_words() -> None:
+    op = {"op": "set", "key": "goals", "quote": "grow", "value": "grow"}
+    text = json.dumps({"ops": [op], "reply": "Noted: “grow”\n😀."})
+    office = ProviderOffice(pieces=[text[n : n + 3] for n in range(0, len(text), 3)])
+    async with talking(office, "memory://") as talk:
+        memory = await talk.say("grow")
+        assert memory.items["goals"].value == "grow"
+        assert "Noted: “grow”\n😀." in await talk.words()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+@pytest.mark.parametrize("reply", ["", "Yes.", 'A "quote", \\ and \n a line.', "記録しました。", "😀 done 😀"])
+def test_a_reply_is_read_in_pieces_of_any_size(size: int, reply: str) -> None:
+    for text in (json.dumps({"ops": [], "reply": reply}), json.dumps({"reply": reply, "z": 1}, ensure_ascii=False)):
+        partial = PartialReply()
+        pieces = [text[n : n + size] for n in range(0, len(text), size)]
+        words = [
+            partial.add(AIMessageChunk("", tool_call_chunks=[{"name": None, "args": each, "id": None, "index": 0}]))
+            for each in pieces
+        ]
+        assert "".join(words) == reply
+
+
+def test_words_beside_a_call_are_the_reply() -> None:
+    partial = PartialReply()
+    assert not partial.add(AIMessageChunk("Hello"))
+    call: Any = {"name": None, "args": '{"reply": "Again"}', "id": None, "index": 0}
+    assert not partial.add(AIMessageChunk("", tool_call_chunks=[call]))
+
+
+def test_all_but_the_newest_message_stays_the_same_from_turn_to_turn() -> None:
+    assistant = Office().assistant()
+    conversation: list[BaseMessage] = [HumanMessage("goal: grow"), AIMessage("Noted.")]
+    first = build_messages(assistant, EMPTY, NOON, conversation[:1], "en")
+    known = with_values(fetched(EMPTY, [{"id": 1}]), goal="g")
+    second = build_messages(assistant, known, NOON, [*conversation, HumanMessage("And now?")], "en")
+    assert first[0] == second[0]
+    assert [each.text for each in second[1:3]] == ["goal: grow", "Noted."]
+    assert person_text(first[-1]) == "goal: grow"
+    assert second[-1].text.startswith("And now?\n\n[State")
+
+
+def test_every_field_of_the_tool_is_required_and_nothing_else_is_allowed() -> None:
+    def check(schema: Any) -> None:
+        for each in schema if isinstance(schema, list) else schema.values() if isinstance(schema, dict) else ():
+            check(each)
+        if isinstance(schema, dict) and "properties" in schema and schema.get("additionalProperties") is False:
+            assert schema["required"] == list(schema["properties"])
+
+    tool = declare_tool(Office().assistant())
+    assert tool["function"]["parameters"]["additionalProperties"] is False
+    check(tool)
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_strict"),
+    [
+        ({"type": "string", "minLength": 1, "examples": ["x"]}, True),
+        ({"enum": ["a", "b"]}, True),
+        ({"type": "array", "items": {"type": "integer"}}, True),
+        ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, True),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, False),
+        ({"type": "object"}, False),
+        ({"type": "array"}, False),
+        ({}, False),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}}, False),
+    ],
+)
+def test_a_tool_is_strict_if_its_values_are(schema: dict[str, Any], *, is_strict: bool) -> None:
+    definitions = Definitions(infos=(Info("a", schema=schema),), actions=(Action("no", "cancel", "No"),))
+    tool = declare_tool(Assistant("assistant", definitions, ScriptedModel(script=lambda _: "")))
+    strict = strict_tool(tool)
+    assert (strict is not None) == is_strict
+    assert "minLength" not in json.dumps(strict)
+    assert "examples" not in json.dumps(tool)
+
+
+EXAMPLE = Definitions(
+    infos=(Info("goal", schema={"type": "string", "examples": ["20 % more sales"]}), Info("project")),
+    actions=(Action("pick", "selector", "Pick", info="project"),),
+)
+
+
+def event_of(text: str, **declared: Any) -> dict[str, Any]:
+    return parse_answer(tool_call(DECLARE, **declared), "m1", EXAMPLE, [HumanMessage(text)])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_taken"),
+    [("Make a plan.", False), ("We want 20% more sales!", True), ("Twenty percent more sales", False)],
+)
+@pytest.mark.parametrize("quote", [None, "Make a plan", "20 % more sales"])
+def test_a_value_that_equals_an_example_counts_only_if_it_was_said(
+    text: str, quote: str | None, *, is_taken: bool
+) -> None:
+    op = {"op": "set", "key": "goal", "value": "20 % more sales", "quote": quote}
+    assert bool(event_of(text, ops=[op])["ops"]) == is_taken
+
+
+def test_a_value_that_was_told_is_not_asked_for() -> None:
+    op = {"op": "set", "key": "project", "value": "p1", "quote": "the first one"}
+    choices = [{"data_type": "project", "filters": []}]
+    for required in ("pick", "project"):
+        event = event_of("the first one", ops=[op], required_actions=[required], choice_context=choices)
+        assert (len(event["ops"]), event["required"], event["choices"]) == (1, [], [])
+    event = event_of("Let me pick", required_actions=["pick"], choice_context=choices)
+    assert ([each["type"] for each in event["required"]], len(event["choices"])) == (["pick"], 1)
+
+
+def test_filters_are_pairs_or_an_object() -> None:
+    pairs = [{"field": "open", "value": "yes"}, "nonsense"]
+    for filters in (pairs, {"open": "yes"}):
+        (choice,) = event_of("which?", choice_context=[{"data_type": "project", "filters": filters}])["choices"]
+        assert choice["filters"] == {"open": "yes"}
+
+
+def test_rows_are_a_short_table_in_one_language() -> None:
+    rows = [{"id": n, "name": {"en": "Web", "ja": "ウェブ"}} for n in range(30)]
+    lines = as_table(one_language(rows, "ja")).splitlines()
+    assert lines[:2] == ["id | name", "0 | ウェブ"]
+    assert (len(lines), lines[-1]) == (22, "… + 10")
+    assert as_table("text") == "text"
