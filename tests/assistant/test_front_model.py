@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from tests.assistant.office import NOON, fetched, with_values
@@ -56,9 +57,10 @@ class Provider(ScriptedModel):
                 yield chunk
             return
         for number, piece in enumerate(self.pieces):
-            call = {"name": None if number else DECLARE, "args": piece, "id": None if number else "c1", "index": 0}
-            last = {"chunk_position": "last"} if number == len(self.pieces) - 1 else {}
-            yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[call], **last))  # type: ignore[list-item,arg-type]
+            call = tool_call_chunk(name=None if number else DECLARE, args=piece, id=None if number else "c1", index=0)
+            last: Any = "last" if number == len(self.pieces) - 1 else None
+            piece_of_call = AIMessageChunk(content="", tool_call_chunks=[call], chunk_position=last)
+            yield ChatGenerationChunk(message=piece_of_call)
 
 
 class Refusing(ScriptedModel):
@@ -66,9 +68,8 @@ class Refusing(ScriptedModel):
 
     status_code: int
 
-    async def _astream(self, *args: Any, **more: Any) -> AsyncIterator[ChatGenerationChunk]:
+    def _astream(self, *args: Any, **more: Any) -> AsyncIterator[ChatGenerationChunk]:
         raise RefusedError(self.status_code)
-        yield
 
     def _generate(self, *args: Any, **more: Any) -> ChatResult:
         raise RefusedError(self.status_code)
@@ -134,7 +135,7 @@ def test_a_reply_is_read_in_pieces_of_any_size(size: int, reply: str) -> None:
         partial = PartialReply()
         pieces = [text[n : n + size] for n in range(0, len(text), size)]
         words = [
-            partial.add(AIMessageChunk("", tool_call_chunks=[{"name": None, "args": each, "id": None, "index": 0}]))
+            partial.add(AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(args=each, index=0)]))
             for each in pieces
         ]
         assert "".join(words) == reply
@@ -142,9 +143,9 @@ def test_a_reply_is_read_in_pieces_of_any_size(size: int, reply: str) -> None:
 
 def test_words_beside_a_call_are_the_reply() -> None:
     partial = PartialReply()
-    assert not partial.add(AIMessageChunk("Hello"))
-    call: Any = {"name": None, "args": '{"reply": "Again"}', "id": None, "index": 0}
-    assert not partial.add(AIMessageChunk("", tool_call_chunks=[call]))
+    assert not partial.add(AIMessageChunk(content="Hello"))
+    call = tool_call_chunk(args='{"reply": "Again"}', index=0)
+    assert not partial.add(AIMessageChunk(content="", tool_call_chunks=[call]))
 
 
 def test_all_but_the_newest_message_stays_the_same_from_turn_to_turn() -> None:

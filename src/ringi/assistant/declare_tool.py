@@ -14,8 +14,19 @@ DECLARE, ROUTE = "declare", "route"
 TEXT = {"type": "string"}
 LIGHT_AGENTS = ("listDataAgent", "planAgent", "none")
 STRICT_KEYWORDS = frozenset(
-    "type enum const description properties required items anyOf additionalProperties minimum maximum exclusiveMinimum"
-    " exclusiveMaximum multipleOf minItems maxItems pattern".split()
+    (
+        *("type", "enum", "const", "description", "properties", "required", "items", "anyOf", "additionalProperties"),
+        *(
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "multipleOf",
+            "minItems",
+            "maxItems",
+            "pattern",
+        ),
+    )
 )
 """What providers accept in strict schemas: https://platform.openai.com/docs/guides/structured-outputs."""
 
@@ -118,15 +129,15 @@ def strict_schema(schema: object) -> dict[str, Any] | None:
     """Return a schema without the keywords that are not enforced, or None if it allows other fields or any value."""
     if not isinstance(schema, Mapping) or not schema.keys() & {"type", "enum", "const", "anyOf"}:
         return None
-    kept = {name: value for name, value in schema.items() if name in STRICT_KEYWORDS}
+    schema_subset = {name: value for name, value in schema.items() if name in STRICT_KEYWORDS}
     if schema.get("type") == "object":
         fields = {name: strict_schema(value) for name, value in schema.get("properties", {}).items()}
         # A field that is not required would have to allow null, which the definition does not.
         if not fields or None in fields.values() or set(schema.get("required", ())) != set(fields):
             return None
-        kept |= {"properties": fields, "additionalProperties": False}
+        schema_subset |= {"properties": fields, "additionalProperties": False}
     if schema.get("type") == "array":
-        kept["items"] = strict_schema(schema.get("items"))
+        schema_subset["items"] = strict_schema(schema.get("items"))
     if "anyOf" in schema:
-        kept["anyOf"] = [strict_schema(each) for each in schema["anyOf"]]
-    return None if kept.get("items", {}) is None or None in kept.get("anyOf", ()) else kept
+        schema_subset["anyOf"] = [strict_schema(each) for each in schema["anyOf"]]
+    return None if schema_subset.get("items", {}) is None or None in schema_subset.get("anyOf", ()) else schema_subset

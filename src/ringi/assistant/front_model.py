@@ -171,7 +171,7 @@ def parse_answer(
     texts = [normalize(each.text) for each in messages if isinstance(each, HumanMessage)]
     ops = [op for args in declared for op in parse_valid(MemoryOp, args.get("ops")) if is_told(op, definitions, texts)]
     ops = [op.model_copy(update={"quote": op.quote if is_quoted(op.quote or "", texts) else None}) for op in ops]
-    told = {op.key for op in ops if op.op in ("set", "correct")}
+    set_keys = {op.key for op in ops if op.op in ("set", "correct")}
     actions = [action for args in declared for action in parse_valid(RequiredAction, actions_in(args))]
     choices = [choice for args in declared for choice in parse_valid(ChoiceContext, choices_in(args))]
     return {
@@ -181,9 +181,9 @@ def parse_answer(
         "required": [
             each.model_dump()
             for each in sorted(actions, key=lambda each: each.priority)
-            if asked_info(each.type, definitions) not in told
+            if asked_info(each.type, definitions) not in set_keys
         ],
-        "choices": [each.model_dump() for each in choices if each.data_type not in told],
+        "choices": [each.model_dump() for each in choices if each.data_type not in set_keys],
         "agent": next((call["args"].get("agent") for call in answer.tool_calls if call["name"] == ROUTE), None),
         "silent": not answer.text.strip(),
         "is_cut_off": is_cut_off(answer),
