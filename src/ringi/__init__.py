@@ -65,7 +65,8 @@ from ringi.forms.form import (
 )
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox, Limits
-from ringi.policy.rules import AutoApproval, Condition, Policy, Rule
+from ringi.policy.conditions import Condition
+from ringi.policy.rules import AutoApproval, Policy, Rule
 from ringi.privacy.erasure import Erasure
 from ringi.runs.agent import Agent
 

@@ -2,93 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Self
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from ringi.base.canonical_json import canonical
-from ringi.base.model import StrictModel
-from ringi.base.validation import FieldValidationError, invalid_error, path_of, safe_repr
+from ringi.base.validation import FieldValidationError, path_of, safe_repr
 from ringi.domain.ask import Decision, Name, Priority
 from ringi.errors import InvalidError
-from ringi.forms.json_schema import check_pattern, matches_whole
+from ringi.policy.conditions import Args, PolicyData, Where, all_hold
 
-Args = Mapping[str, Any]
+NO_FACTS: Args = MappingProxyType({})
 RuleName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
-MISSING = object()
-"""Stands for an absent argument: the tool may have any default."""
-
-
-def _pattern(value: str) -> str:
-    check_pattern(value)
-    return value
-
-
-class PolicyData(StrictModel):
-    """The base of policy data: validation errors contain the path."""
-
-    @classmethod
-    def _error_root(cls, data: dict[str, Any]) -> str:
-        return ""
-
-    @classmethod
-    def parse(cls, data: object) -> Self:
-        """Return the policy, rule or condition that plain JSON data describes.
-
-        Args:
-            data: The data, such as the content of a JSON or TOML file.
-
-        Raises:
-            InvalidError: The data is invalid; paths look like `rules[0].tools`.
-        """
-        try:
-            return cls.model_validate(data, extra="forbid")
-        except ValidationError as error:
-            raise invalid_error(error, "") from None
-
-
-class Condition(PolicyData):
-    """A condition on an argument; if several fields are set, all of them must hold.
-
-    If the argument is missing, or its type differs from the type in the condition, its effect on the tool is unknown.
-    Such a call waits for a person.
-    """
-
-    equals: Any = None
-    one_of: Annotated[tuple[Any, ...], Field(min_length=1)] | None = None
-    at_least: float | None = Field(default=None, allow_inf_nan=False)
-    at_most: float | None = Field(default=None, allow_inf_nan=False)
-    above: float | None = Field(default=None, allow_inf_nan=False)
-    below: float | None = Field(default=None, allow_inf_nan=False)
-    matches: Annotated[str, AfterValidator(_pattern)] | None = None
-    """A regular expression for the whole text, as in JSON Schema; for a text longer than 10,000 characters the
-    result is unknown."""
-
-    @model_validator(mode="after")
-    def _has_condition(self) -> Self:
-        if not self.model_fields_set:
-            raise FieldValidationError("", f"has no condition: set one of {', '.join(type(self).model_fields)}")
-        # Only `equals` can be null: a comparison without a limit or a pattern would hold for nothing, or for anything.
-        if empty := sorted(name for name in self.model_fields_set - {"equals"} if getattr(self, name) is None):
-            raise FieldValidationError(empty[0], "is null: set it or remove it")
-        return self
-
-    def holds(self, value: object) -> bool | None:
-        """Return whether the condition holds.
-
-        Args:
-            value: The value of the argument, as JSON data.
-
-        Returns:
-            True or False; None if it is unknown, because the argument is missing or has another type.
-        """
-        return _all(CHECKS[name](value, getattr(self, name)) for name in sorted(self.model_fields_set))
-
-
-Where = dict[Name, Condition]
-"""Conditions by argument; `customer.country` is a nested value of an argument."""
 
 
 class AutoApproval(PolicyData):
@@ -98,6 +24,8 @@ class AutoApproval(PolicyData):
     """The name of the rule in the audit trail; unique in its policy."""
     where: Where = {}
     """Conditions by argument; all must certainly hold. Without conditions, every call is approved."""
+    facts: Where = {}
+    """Conditions by fact; all must certainly hold."""
 
 
 class Rule(PolicyData):
@@ -110,6 +38,8 @@ class Rule(PolicyData):
     """The names of the tools."""
     where: Where = {}
     """Conditions by argument; the rule applies unless one of them certainly fails."""
+    facts: Where = {}
+    """Conditions by fact, a value that your code looks up; the rule applies unless one of them certainly fails."""
     allowed: Annotated[tuple[Decision, ...], Field(min_length=1)] = ("approve", "edit", "reject")
     """The decisions that people can choose."""
     title: str | None = Field(default=None, min_length=1, max_length=500, pattern=r"\S")
@@ -135,24 +65,28 @@ class Rule(PolicyData):
             raise FieldValidationError("allowed", "has a duplicate decision: list each once")
         return self
 
-    def covers(self, tool: str, args: Args) -> bool:
+    def covers(self, tool: str, args: Args, facts: Args = NO_FACTS) -> bool:
         """Return whether the rule applies to a call; an unknown condition counts as true.
 
         Args:
             tool: The name of the tool.
             args: The arguments of the call by name.
+            facts: The facts about the call by name; a missing one is unknown.
         """
-        return tool in self.tools and _holds(self.where, args) is not False
+        is_named = tool in self.tools
+        return is_named and all_hold(self.where, args) is not False and all_hold(self.facts, facts) is not False
 
-    def approver(self, args: Args) -> str | None:
+    def approver(self, args: Args, facts: Args = NO_FACTS) -> str | None:
         """Return the name of the `AutoApproval` that approves a call without a person; None if a person must decide.
 
         An unknown condition counts as false.
 
         Args:
             args: The arguments of the call by name.
+            facts: The facts about the call by name; a missing one is unknown.
         """
-        return next((rule.name for rule in self.auto_approve if _holds(rule.where, args)), None)
+        rules = (rule for rule in self.auto_approve if all_hold(rule.where, args) and all_hold(rule.facts, facts))
+        return next((rule.name for rule in rules), None)
 
 
 class Policy(PolicyData):
@@ -174,25 +108,39 @@ class Policy(PolicyData):
                 seen.add(auto.name)
         return self
 
-    def rule_of(self, tool: str, args: Args) -> Rule | None:
+    def rule_of(self, tool: str, args: Args, facts: Args = NO_FACTS) -> Rule | None:
         """Return the first rule that applies to a call; None if the call runs without asking.
 
         Args:
             tool: The name of the tool.
             args: The arguments of the call by name.
+            facts: The facts about the call by name; a missing one is unknown.
         """
-        return next((rule for rule in self.rules if rule.covers(tool, args)), None)
+        return next((rule for rule in self.rules if rule.covers(tool, args, facts)), None)
 
-    def check_tools(self, arguments: Mapping[str, frozenset[str] | None]) -> None:
-        """Check that the rules name only these tools and their arguments.
+    def facts_of(self, tool: str) -> frozenset[str]:
+        """Return the names of the facts that the rules of a tool use.
+
+        Args:
+            tool: The name of the tool.
+        """
+        return frozenset(
+            path.partition(".")[0] for _, named, _, facts in self._named() if named == tool for path in facts
+        )
+
+    def check_tools(self, arguments: Mapping[str, frozenset[str] | None], facts: Collection[str] = ()) -> None:
+        """Check that the rules name only these tools, their arguments, and these facts.
 
         Args:
             arguments: The names of each tool's arguments, by tool; None for unknown arguments.
+            facts: The names of the facts that can be looked up.
 
         Raises:
-            InvalidError: A rule names another tool, or an argument that its tool does not have.
+            InvalidError: A rule names another tool or fact, or an argument that its tool does not have.
         """
-        for place, tool, where in self._named():
+        for place, tool, where, of_facts in self._named():
+            for fact in [name for name in of_facts if name.partition(".")[0] not in facts]:
+                raise InvalidError.of(f"{place}.facts", f"{safe_repr(fact)} is not a fact: use {_names(facts)}")
             if tool not in arguments:
                 raise InvalidError.of(
                     f"{place}.tools", f"{safe_repr(tool)} is not a tool of this agent: use {_names(arguments)}"
@@ -202,69 +150,13 @@ class Policy(PolicyData):
                 wrong = f"{safe_repr(argument)} is not an argument of {tool}: use {_names(has or ())}"
                 raise InvalidError.of(f"{place}.where", wrong)
 
-    def _named(self) -> Iterable[tuple[str, str, Where]]:
+    def _named(self) -> Iterable[tuple[str, str, Where, Where]]:
         for number, rule in enumerate(self.rules):
             for tool in rule.tools:
-                yield f"rules[{number}]", tool, rule.where
+                yield f"rules[{number}]", tool, rule.where, rule.facts
                 for position, auto in enumerate(rule.auto_approve):
-                    yield f"rules[{number}].auto_approve[{position}]", tool, auto.where
+                    yield f"rules[{number}].auto_approve[{position}]", tool, auto.where, auto.facts
 
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
-
-
-def _holds(where: Where, args: Args) -> bool | None:
-    return _all(condition.holds(_value(args, path)) for path, condition in where.items())
-
-
-def _all(results: Iterable[bool | None]) -> bool | None:
-    values = list(results)
-    return False if False in values else None if None in values else True
-
-
-def _value(args: Args, path: str) -> object:
-    value: object = args
-    for part in path.split("."):
-        value = value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
-    return value
-
-
-def _equals(value: object, wanted: object) -> bool | None:
-    if _type(value) is None or _type(value) != _type(wanted):
-        return None
-    try:
-        return canonical(value) == canonical(wanted)
-    except InvalidError:
-        return None
-
-
-def _one_of(value: object, wanted: Iterable[object]) -> bool | None:
-    results = [_equals(value, each) for each in wanted]
-    return True if True in results else None if None in results else False
-
-
-def _matches(value: object, pattern: str) -> bool | None:
-    return matches_whole(pattern, value) if isinstance(value, str) else None
-
-
-def _compared(is_so: Callable[[Any, float], bool]) -> Callable[[object, float], bool | None]:
-    return lambda value, limit: is_so(value, limit) if _type(value) is float else None
-
-
-def _type(value: object) -> type | None:
-    """Return the JSON type of a value, with one type for all numbers; None if it is not JSON."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float if math.isfinite(value) else None
-    return next((kind for kind in (str, bool, dict, list, type(None)) if isinstance(value, kind)), None)
-
-
-CHECKS: dict[str, Callable[[object, Any], bool | None]] = {
-    "equals": _equals,
-    "one_of": _one_of,
-    "at_least": _compared(lambda value, limit: value >= limit),
-    "at_most": _compared(lambda value, limit: value <= limit),
-    "above": _compared(lambda value, limit: value > limit),
-    "below": _compared(lambda value, limit: value < limit),
-    "matches": _matches,
-}

@@ -74,6 +74,7 @@ def test_a_policy_is_the_same_from_toml_from_json_and_in_python() -> None:
         ({"at_most": 20}, True, None),
         ({"at_most": 20}, None, None),
         ({"at_most": 20}, float("nan"), None),
+        ({"at_most": 20}, 10**400, None),
         ({"at_most": 20}, float("-inf"), None),
         ({"at_least": 5, "below": 10}, 9, True),
         ({"at_least": 5, "below": 10}, 10, False),

@@ -5,7 +5,8 @@ from ringi.integrations.langchain.ask_human import AskHuman, ask_human
 from ringi.integrations.langchain.finish_gate import FinishGate, delegate, finish_tool
 from ringi.integrations.langchain.forms import Forms
 from ringi.integrations.langchain.memories import Remember
-from ringi.policy.rules import AutoApproval, Condition, Policy, Rule
+from ringi.policy.conditions import Condition
+from ringi.policy.rules import AutoApproval, Policy, Rule
 
 __all__ = [
     "Approval",

@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
 from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.tool_gate import GatedCall, ToolGate, gate_request
+from ringi.integrations.langchain.tool_gate import FactFunction, GatedCall, ToolGate, gate_request
 from ringi.policy.rules import Policy
 from ringi.runs.tool_arguments import call_schema, injected
 
@@ -33,23 +33,32 @@ class Approval(AgentMiddleware[Any, Any, Any]):
     Args:
         policy: The rules that say which calls wait for a person, as a `Policy` or as plain data.
         tools: All tools of the agent; name the tools of other middleware as text.
+        facts: Functions that look up what the policy's `facts` need, by name. Each takes the arguments of the call as a
+            dict and returns JSON, or an awaitable of it. People see the results with the request, and its digest covers
+            them. A fact whose function fails is unknown.
 
     Raises:
-        InvalidError: The policy is invalid, or names another tool or another argument.
+        InvalidError: The policy is invalid, or names another tool, argument or fact.
     """
 
-    def __init__(self, policy: Policy | Mapping[str, Any], tools: Sequence[Tool]) -> None:
+    def __init__(
+        self,
+        policy: Policy | Mapping[str, Any],
+        tools: Sequence[Tool],
+        facts: Mapping[str, FactFunction] | None = None,
+    ) -> None:
         super().__init__()
+        self.facts = dict(facts or {})
         self.policy = policy if isinstance(policy, Policy) else Policy.parse(dict(policy))
         # A tool described by a dict runs at the model's provider, where it cannot be gated.
         own = [each for each in tools if not isinstance(each, dict)]
-        self.policy.check_tools(dict(arguments_of(each) for each in own))
+        self.policy.check_tools(dict(arguments_of(each) for each in own), self.facts)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
         """Run the call, or return a message to the model instead."""
         if not asks():
             return handler(request)
-        gate = ToolGate(self.policy, request)
+        gate = ToolGate(self.policy, request, self.facts)
         grant = gate.enter(call_of(request), request.tool)
         return grant if isinstance(grant, ToolMessage) else handler(gate_request(request, gate, grant.args))
 
@@ -59,7 +68,7 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         """Run the call, or return a message to the model instead."""
         if not asks():
             return await handler(request)
-        gate = ToolGate(self.policy, request)
+        gate = ToolGate(self.policy, request, self.facts)
         grant = await gate.aenter(call_of(request), request.tool)
         return grant if isinstance(grant, ToolMessage) else await handler(gate_request(request, gate, grant.args))
 

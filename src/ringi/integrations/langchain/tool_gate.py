@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 from pydantic import SkipValidation
 
+from ringi.base import jsonable
 from ringi.domain.ask import Action, Ask, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
@@ -24,6 +27,7 @@ from ringi.runs.context import call_digest, find_run_context
 from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runs.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
 
+log = logging.getLogger(__name__)
 LONGEST = 20_000
 EDITED = (
     "A person changed the arguments of this call before it ran, on purpose: it ran with {args}. "
@@ -40,6 +44,10 @@ RENAMED = "This call was changed from {tool} to {name} on its way. It did not ru
 BEGUN = "ringi_begun"
 """The configuration key that records that a step's tool has begun."""
 Result = ToolMessage | Command[Any]
+FactFunction = Callable[[dict[str, Any]], Any]
+"""Looks up a fact about a call from its arguments: returns JSON or an awaitable of it."""
+UNKNOWN = object()
+"""Stands for a fact whose function failed."""
 
 
 class GatedCall(NamedTuple):
@@ -71,8 +79,8 @@ class Grant(NamedTuple):
 class ToolGate:
     """The authorization of one call: each set of arguments is asked once, and nothing else runs."""
 
-    def __init__(self, policy: Policy, request: ToolCallRequest) -> None:
-        self._policy, self._config = policy, request.runtime.config
+    def __init__(self, policy: Policy, request: ToolCallRequest, facts: Mapping[str, FactFunction]) -> None:
+        self._policy, self._facts, self._config = policy, facts, request.runtime.config
         self._id, self._words = str(request.tool_call["id"]), model_text(request)
         self._host = find_run_context(self._config)
         self._grants: dict[str, Grant] = {}
@@ -81,23 +89,33 @@ class ToolGate:
 
     def enter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
         """Return the authorized call, or a message to the model instead; a person is asked if a rule requires it."""
+        found = {name: look_up(name, self._facts[name], call) for name in sorted(self._policy.facts_of(call.tool))}
+        # Only async tools can wait for a fact.
+        return self._enter(call, tool, {name: value for name, value in found.items() if is_known(value)})
+
+    def _enter(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Grant | ToolMessage:
         try:
-            rule = self._rule(call)
+            rule = self._rule(call, facts)
             if rule is None:
                 return Grant(call.args)
             known = self._earlier_result(call) or self._refuse_repeat(call)
-            return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule)))
+            return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule, facts)))
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
 
     async def aenter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
         """Do the same, but let a rule approve instead of a person if Ringi runs the agent and records it."""
+        facts = {
+            name: value
+            for name in sorted(self._policy.facts_of(call.tool))
+            if is_known(value := await alook_up(name, self._facts[name], call))
+        }
         try:
-            rule = self._rule(call)
-            approver = self._approver(call, rule) if rule else None
+            rule = self._rule(call, facts)
+            approver = self._approver(call, rule, facts) if rule else None
             if rule is None or approver is None or self._host is None:
-                return self.enter(call, tool)
-            question, place = self._question(call, tool, rule), str(self._place())
+                return self._enter(call, tool, facts)
+            question, place = self._question(call, tool, rule, facts), str(self._place())
             return self._apply_answer(call, rule, await self._host.approve(question, approver, place))
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
@@ -110,14 +128,14 @@ class ToolGate:
         """Return a message to the model in place of the tool's result."""
         return ToolMessage(text, name=call.tool, tool_call_id=self._id, status=status)
 
-    def _rule(self, call: GatedCall) -> Rule | None:
+    def _rule(self, call: GatedCall, facts: Mapping[str, Any]) -> Rule | None:
         # Without the gate, an approved call changed to one that no rule covers would run unasked.
-        found = self._policy.rule_of(*call) or self._gate
+        found = self._policy.rule_of(*call, facts) or self._gate
         return found or (Rule(tools=(call.tool,)) if self._has_asked(call) else None)
 
-    def _approver(self, call: GatedCall, rule: Rule) -> str | None:
+    def _approver(self, call: GatedCall, rule: Rule, facts: Mapping[str, Any]) -> str | None:
         """Return the rule that approves a call; None once the call was asked, or another was approved in its place."""
-        return None if self._gate or self._has_asked(call) else rule.approver(call.args)
+        return None if self._gate or self._has_asked(call) else rule.approver(call.args, facts)
 
     def _has_asked(self, call: GatedCall) -> bool:
         try:
@@ -136,12 +154,12 @@ class ToolGate:
         is_begun = BEGUN in self._step and self._step[BEGUN] == self._place()
         return self.message(call, TRIED.format(tool=call.tool)) if is_begun else None
 
-    def _question(self, call: GatedCall, tool: BaseTool | None, rule: Rule) -> Ask:
+    def _question(self, call: GatedCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
         check_tool(tool, call.args)
         answer = {
             "title": rule.title or f"Run {call.tool}?",
             "description": self._words,
-            "context": {TOOL_CALL_ID: self._id},
+            "context": {TOOL_CALL_ID: self._id, **({"facts": dict(facts)} if facts else {})},
         }
         people = rule.model_dump(include={"allowed", "assignee", "candidate_groups", "priority", "expires_in"})
         action = Action(call.tool, copy.deepcopy(call.args))
@@ -183,6 +201,35 @@ class ToolGate:
 
     def _place(self) -> object:
         return self._step.get("checkpoint_ns")
+
+
+def look_up(name: str, function: FactFunction, call: GatedCall) -> Any:
+    """Return a fact about a call as JSON, an awaitable of it, or `UNKNOWN` if its function fails."""
+    try:
+        found = function(copy.deepcopy(call.args))
+        return found if inspect.isawaitable(found) else jsonable(found)
+    except Exception:
+        log.exception("the fact %r about a call of %s is unknown", name, call.tool)
+        return UNKNOWN
+
+
+async def alook_up(name: str, function: FactFunction, call: GatedCall) -> Any:
+    """Do the same, and wait for an awaitable fact."""
+    found = look_up(name, function, call)
+    if not inspect.isawaitable(found):
+        return found
+    try:
+        return jsonable(await found)
+    except Exception:
+        log.exception("the fact %r about a call of %s is unknown", name, call.tool)
+        return UNKNOWN
+
+
+def is_known(fact: object) -> bool:
+    """Tell whether a fact was looked up; a coroutine that nobody waits for is closed."""
+    if inspect.iscoroutine(fact):
+        fact.close()
+    return fact is not UNKNOWN and not inspect.isawaitable(fact)
 
 
 class GuardedTool(BaseTool):

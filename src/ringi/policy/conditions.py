@@ -1,0 +1,239 @@
+"""Conditions of policies on arguments and facts: true, false, or unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from ringi.base.canonical_json import canonical
+from ringi.base.model import StrictModel
+from ringi.base.validation import FieldValidationError, invalid_error
+from ringi.domain.ask import Name
+from ringi.errors import InvalidError
+from ringi.forms.json_schema import check_pattern, matches_whole
+
+Args = Mapping[str, Any]
+ITEM = "*"
+"""The path of a list's item itself."""
+MISSING = object()
+"""Stands for an absent argument: the tool may have any default."""
+
+
+def _pattern(value: str) -> str:
+    check_pattern(value)
+    return value
+
+
+class PolicyData(StrictModel):
+    """The base of policy data: validation errors contain the path."""
+
+    @classmethod
+    def _error_root(cls, data: dict[str, Any]) -> str:
+        return ""
+
+    @classmethod
+    def parse(cls, data: object) -> Self:
+        """Return the policy, rule or condition that plain JSON data describes.
+
+        Args:
+            data: The data, such as the content of a JSON or TOML file.
+
+        Raises:
+            InvalidError: The data is invalid; paths look like `rules[0].tools`.
+        """
+        try:
+            return cls.model_validate(data, extra="forbid")
+        except ValidationError as error:
+            raise invalid_error(error, "") from None
+
+
+class Condition(PolicyData):
+    """A condition on an argument; if several fields are set, all of them must hold.
+
+    If the argument is missing, or its type differs from the type in the condition, its effect on the tool is unknown.
+    Such a call waits for a person.
+    """
+
+    equals: Any = None
+    one_of: Annotated[tuple[Any, ...], Field(min_length=1)] | None = None
+    at_least: float | None = Field(default=None, allow_inf_nan=False)
+    at_most: float | None = Field(default=None, allow_inf_nan=False)
+    above: float | None = Field(default=None, allow_inf_nan=False)
+    below: float | None = Field(default=None, allow_inf_nan=False)
+    matches: Annotated[str, AfterValidator(_pattern)] | None = None
+    """A regular expression for the whole text, as in JSON Schema; for a text longer than 10,000 characters the
+    result is unknown."""
+
+    any: Annotated[dict[Name, Condition], Field(min_length=1)] | None = None
+    """Conditions on the fields of a list's items, `*` for the item itself; at least one item must meet all of them."""
+    all: Annotated[dict[Name, Condition], Field(min_length=1)] | None = None
+    """Conditions that all items of a list must meet; an empty list meets them."""
+    sum: Annotated[dict[Name, Condition], Field(min_length=1)] | None = None
+    """Conditions on the sum of a field over a list's items, `*` for the sum of the items."""
+    count: Condition | None = None
+    """A condition on the number of a list's items."""
+
+    @model_validator(mode="after")
+    def _has_condition(self) -> Self:
+        if not self.model_fields_set:
+            raise FieldValidationError("", f"has no condition: set one of {', '.join(type(self).model_fields)}")
+        # Only `equals` can be null: a comparison without a limit or a pattern would hold for nothing, or for anything.
+        if empty := sorted(name for name in self.model_fields_set - {"equals"} if getattr(self, name) is None):
+            raise FieldValidationError(empty[0], "is null: set it or remove it")
+        if reason := next(self._contradictions(), None):
+            raise FieldValidationError("", f"can never hold: {reason}")
+        return self
+
+    def _contradictions(self) -> Iterator[str]:
+        kinds = {KINDS[name] for name in self.model_fields_set & KINDS.keys()}
+        if len(kinds) > 1:
+            yield f"no value is both {' and '.join(sorted(kinds))}"
+        lower = max((limit for limit in (self.at_least, self.above) if limit is not None), default=-math.inf)
+        upper = min((limit for limit in (self.at_most, self.below) if limit is not None), default=math.inf)
+        if lower > upper or (lower == upper and (self.above == lower or self.below == upper)):
+            yield "its lower limit is not below its upper limit"
+        values = (self.equals,) if "equals" in self.model_fields_set else self.one_of
+        if values is not None and not any(self.holds(value) for value in values):
+            yield "none of its values meets its other conditions"
+        if self.count is not None and not self.count.can_count():
+            yield "no list has this number of items"
+
+    def can_count(self) -> bool:
+        """Return whether a number of items can meet the condition."""
+        candidates = {0, *(number for limit in self._limits() for number in (math.floor(limit), math.ceil(limit) + 1))}
+        candidates |= {number - 1 for number in candidates}
+        return any(self.holds(number) for number in candidates if number >= 0)
+
+    def _limits(self) -> Iterator[float]:
+        limits = (self.at_least, self.at_most, self.above, self.below, self.equals, *(self.one_of or ()))
+        return (float(limit) for limit in limits if _type(limit) is float)
+
+    def holds(self, value: object) -> bool | None:
+        """Return whether the condition holds.
+
+        Args:
+            value: The value of the argument, as JSON data.
+
+        Returns:
+            True or False; None if it is unknown, because the argument is missing or has another type.
+        """
+        return _all(CHECKS[name](value, getattr(self, name)) for name in sorted(self.model_fields_set))
+
+
+Where = dict[Name, Condition]
+"""Conditions by argument; `customer.country` is a nested value of an argument."""
+
+
+def all_hold(where: Mapping[str, Condition], args: Args) -> bool | None:
+    """Return whether all conditions hold; None if that is unknown.
+
+    Args:
+        where: Conditions by argument.
+        args: The arguments by name.
+    """
+    return _all(condition.holds(_value(args, path)) for path, condition in where.items())
+
+
+def _all(results: Iterable[bool | None]) -> bool | None:
+    values = list(results)
+    return False if False in values else None if None in values else True
+
+
+def _value(args: object, path: str) -> object:
+    value = args
+    for part in path.split("."):
+        value = value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
+    return value
+
+
+def _item_results(value: object, where: Mapping[str, Condition]) -> list[bool | None] | None:
+    if not isinstance(value, list):
+        return None
+    return [
+        _all(each.holds(item if path == ITEM else _value(item, path)) for path, each in where.items()) for item in value
+    ]
+
+
+def _any_item(value: object, where: Mapping[str, Condition]) -> bool | None:
+    results = _item_results(value, where)
+    return None if results is None else True if True in results else None if None in results else False
+
+
+def _all_items(value: object, where: Mapping[str, Condition]) -> bool | None:
+    results = _item_results(value, where)
+    return None if results is None else _all(results)
+
+
+def _sum(value: object, where: Mapping[str, Condition]) -> bool | None:
+    if not isinstance(value, list):
+        return None
+    return _all(each.holds(_total(value, path)) for path, each in where.items())
+
+
+def _total(items: Iterable[object], path: str) -> object:
+    numbers = [item if path == ITEM else _value(item, path) for item in items]
+    if not all(_type(number) is float for number in numbers):
+        return MISSING
+    # As decimals: three times 0.1 is 0.3.
+    return float(sum(Decimal(str(number)) for number in numbers))
+
+
+def _count(value: object, condition: Condition) -> bool | None:
+    return condition.holds(len(value)) if isinstance(value, list) else None
+
+
+def _equals(value: object, wanted: object) -> bool | None:
+    if _type(value) is None or _type(value) != _type(wanted):
+        return None
+    try:
+        return canonical(value) == canonical(wanted)
+    except InvalidError:
+        return None
+
+
+def _one_of(value: object, wanted: Iterable[object]) -> bool | None:
+    results = [_equals(value, each) for each in wanted]
+    return True if True in results else None if None in results else False
+
+
+def _matches(value: object, pattern: str) -> bool | None:
+    return matches_whole(pattern, value) if isinstance(value, str) else None
+
+
+def _compared(is_so: Callable[[Any, float], bool]) -> Callable[[object, float], bool | None]:
+    return lambda value, limit: is_so(value, limit) if _type(value) is float else None
+
+
+def _type(value: object) -> type | None:
+    """Return the JSON type of a value, with one type for all numbers; None if it is not JSON."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float if math.isfinite(value) else None
+        except OverflowError:  # A whole number beyond all floats.
+            return None
+    return next((kind for kind in (str, bool, dict, list, type(None)) if isinstance(value, kind)), None)
+
+
+CHECKS: dict[str, Callable[[object, Any], bool | None]] = {
+    "equals": _equals,
+    "one_of": _one_of,
+    "at_least": _compared(lambda value, limit: value >= limit),
+    "at_most": _compared(lambda value, limit: value <= limit),
+    "above": _compared(lambda value, limit: value > limit),
+    "below": _compared(lambda value, limit: value < limit),
+    "matches": _matches,
+    "any": _any_item,
+    "all": _all_items,
+    "sum": _sum,
+    "count": _count,
+}
+KINDS = {
+    **dict.fromkeys(("at_least", "at_most", "above", "below"), "a number"),
+    "matches": "a text",
+    **dict.fromkeys(("any", "all", "sum", "count"), "a list"),
+}
+"""The type of the values for which each check is known."""
