@@ -40,6 +40,7 @@ class Provider(ScriptedModel):
     bound: list[dict[str, Any]] = []
     refuses: int = 0
     pieces: list[str] = []
+    words: str = ""
 
     def bind_tools(  # type: ignore[override]
         self, tools: Sequence[Any], *, tool_choice: str | None = None, strict: bool | None = None, **_: Any
@@ -56,6 +57,8 @@ class Provider(ScriptedModel):
             async for chunk in super()._astream(messages, *args, **more):
                 yield chunk
             return
+        if self.words:
+            yield ChatGenerationChunk(message=AIMessageChunk(content=self.words))
         for number, piece in enumerate(self.pieces):
             call = tool_call_chunk(name=None if number else DECLARE, args=piece, id=None if number else "c1", index=0)
             last: Any = "last" if number == len(self.pieces) - 1 else None
@@ -126,6 +129,14 @@ async def test_the_reply_of_a_call_is_streamed_as_words() -> None:
         memory = await talk.say("grow")
         assert memory.items["goals"].value == "grow"
         assert "Noted: “grow”\n😀." in await talk.words()
+
+
+@pytest.mark.parametrize("words", ["Noted.", "Noted, that is clear."])
+async def test_words_beside_a_call_are_not_repeated_by_its_reply(words: str) -> None:
+    office = ProviderOffice(pieces=[json.dumps({"ops": [], "reply": "Noted."})], words=words)
+    async with talking(office, "memory://") as talk:
+        await talk.say("grow")
+        assert (await talk.words()).strip() == words
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 1000])

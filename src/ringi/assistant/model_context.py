@@ -19,8 +19,8 @@ from ringi.base import jsonable
 
 MAX_VALUE_BYTES = 4_000
 """The maximum number of bytes of a value in the prompt."""
-MAX_ROWS, MAX_FETCHED_BYTES = 20, 600
-"""The maximum number of rows, and of bytes, of a fetched value in the prompt: it is read again in each turn."""
+MAX_ROWS, MAX_FETCHED_BYTES = 20, 200
+"""The maximum number of rows, and of bytes or characters, of a fetched value: it is read again in each turn."""
 STATE = "\n\n[State, written by the program and not by the person]\n"
 """Separates a person's words from the state of the conversation in the newest message."""
 ACTION_KINDS = {
@@ -135,7 +135,9 @@ def _action_line(action: Action, language: str) -> str:
 def _value_view(value: object, info: Info, language: str) -> object:
     if info.kind != "handler":
         return shorten(one_language(value, language), MAX_VALUE_BYTES)
-    return shorten(as_table(one_language(value, language)), MAX_FETCHED_BYTES)
+    table = as_table(one_language(value, language))
+    is_long = isinstance(table, str) and len(table) > MAX_FETCHED_BYTES
+    return f"{table[:MAX_FETCHED_BYTES]}…" if is_long else shorten(table, MAX_FETCHED_BYTES)
 
 
 def as_table(value: Any) -> Any:

@@ -43,8 +43,9 @@ class ReplyModel(BaseChatModel):
             answer = (
                 chunk if isinstance(chunk, AIMessageChunk) else AIMessageChunk(**chunk.model_dump(exclude={"type"}))
             )
+            words = reply.add(answer)
             made = AIMessageChunk(
-                content=answer.text or reply.add(answer),
+                content=answer.text or words,
                 tool_call_chunks=answer.tool_call_chunks,
                 response_metadata=answer.response_metadata,
                 chunk_position=answer.chunk_position,
