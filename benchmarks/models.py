@@ -29,12 +29,15 @@ from ringi.assistant.declare_tool import DECLARE
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.front_model import is_quoted, normalize, parse_answer
 from ringi.demo import agents
+from ringi.domain.thread import Thread
+from ringi.errors import ThreadBusyError
 
 MODEL = "RINGI_BENCH_MODEL"
 """The variable with the model, as `init_chat_model` names it."""
 RECORD = "RINGI_BENCH_RECORD"
 """The variable with a file to which each turn is appended as a line of JSON."""
 TURN_SECONDS = 900.0
+STARTS = 20
 ENDED = ("done", "interrupted", "error", "idle")
 
 
@@ -155,9 +158,7 @@ async def hold(desk: Desk, conversation: Conversation, recorder: Recorder) -> li
     outcomes, id = list[Outcome](), f"talk-{uuid.uuid4().hex[:12]}"
     for number, turn in enumerate(conversation.turns):
         recorder.answers.clear()
-        thread = await desk.runner.start(
-            "default", id, conversation.agent, input_of(conversation.agent, turn.text), by="ann"
-        )
+        thread = await started(desk, id, conversation.agent, turn.text)
         ended = await desk.until(thread, *ENDED, limit=TURN_SECONDS)
         agent = desk.runner.agents[conversation.agent]
         definitions = agent.assistant.definitions if isinstance(agent, AssistantAgent) and agent.assistant else None
@@ -171,6 +172,16 @@ async def hold(desk: Desk, conversation: Conversation, recorder: Recorder) -> li
                 for n in range(number + 1, len(conversation.turns))
             ]
     return outcomes
+
+
+async def started(desk: Desk, id: str, agent: str, text: str) -> Thread:
+    """Start a turn, as soon as the result of a plan in the background is in the conversation."""
+    for _ in range(STARTS):
+        try:
+            return await desk.runner.start("default", id, agent, input_of(agent, text), by="ann")
+        except ThreadBusyError:
+            await desk.until(await desk.runner.get("default", id), *ENDED, limit=TURN_SECONDS)
+    raise RuntimeError(f"thread {id} stays busy")
 
 
 def input_of(agent: str, text: str) -> dict[str, Any]:

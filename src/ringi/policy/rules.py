@@ -118,15 +118,16 @@ class Policy(PolicyData):
         """
         return next((rule for rule in self.rules if rule.covers(tool, args, facts)), None)
 
-    def facts_of(self, tool: str) -> frozenset[str]:
-        """Return the names of the facts that the rules of a tool use.
+    def facts_of(self, tool: str, args: Args) -> frozenset[str]:
+        """Return the names of the facts that decide about a call.
 
         Args:
             tool: The name of the tool.
+            args: The arguments of the call by name.
         """
-        return frozenset(
-            path.partition(".")[0] for _, named, _, facts in self._named() if named == tool for path in facts
-        )
+        rules = [rule for rule in self.rules if tool in rule.tools and all_hold(rule.where, args) is not False]
+        conditions = [*(rule.facts for rule in rules), *(auto.facts for rule in rules for auto in rule.auto_approve)]
+        return frozenset(path.partition(".")[0] for facts in conditions for path in facts)
 
     def check_tools(self, arguments: Mapping[str, frozenset[str] | None], facts: Collection[str] = ()) -> None:
         """Check that the rules name only these tools, their arguments, and these facts.

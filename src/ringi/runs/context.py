@@ -19,7 +19,7 @@ from ringi.inbox.inbox import Inbox
 from ringi.runs.agent import Agent
 from ringi.runs.memories import Memories
 from ringi.runs.runner import Runner
-from ringi.runs.stream_writer import TOOL_CALL_ID
+from ringi.runs.stream_writer import FACTS, TOOL_CALL_ID
 
 RUN_CONTEXT = "ringi_host"
 """The key of the RunContext in a run's configuration; absent if Ringi does not run the graph."""
@@ -39,7 +39,7 @@ class RunContext:
     def __init__(self, runner: Runner, inbox: Inbox, thread: Thread, run_id: str, by: str | None) -> None:
         self._runner, self._inbox, self._thread, self._run_id, self._by = runner, inbox, thread, run_id, by
         self.memories = Memories(inbox, by)
-        self._open_calls: frozenset[tuple[str, str]] = frozenset()
+        self._open_calls: dict[tuple[str, str], dict[str, Any]] = {}
         self._paused: dict[str, tuple[str, str]] = {}
 
     @property
@@ -135,8 +135,12 @@ class RunContext:
         Raises:
             InvalidError: The arguments of a call are not JSON.
         """
-        asked = [(ask.context.get(TOOL_CALL_ID), ask.action) for ask in asks]
-        self._open_calls = frozenset((str(id), call_digest(action.name, action.args)) for id, action in asked if action)
+        calls = [(ask, ask.action) for ask in asks if ask.action]
+        self._open_calls = {
+            (str(ask.context.get(TOOL_CALL_ID)), call_digest(action.name, action.args)): dict(facts)
+            for ask, action in calls
+            if isinstance(facts := ask.context.get(FACTS, {}), dict)
+        }
 
     def has_asked(self, tool_call_id: str, call: str) -> bool:
         """Return True if people are asked about exactly this call: then they decide, even if the policy has changed.
@@ -146,6 +150,15 @@ class RunContext:
             call: The digest of the tool's name and arguments.
         """
         return (tool_call_id, call) in self._open_calls
+
+    def facts_of(self, tool_call_id: str, call: str) -> dict[str, Any] | None:
+        """Return the facts that people are shown with exactly this call; None if nobody is asked about it.
+
+        Args:
+            tool_call_id: The id that the model gave to the call.
+            call: The digest of the tool's name and arguments.
+        """
+        return self._open_calls.get((tool_call_id, call))
 
     async def approve(self, ask: Ask, rule: str, place: str) -> Request:
         """Record that a rule approves a question; idempotent.

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 from tests.integrations.langchain.office import Till, agent, call, calls
 from tests.runs.world import at_work
 
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval, Condition, Policy
+from ringi.testing import ScriptedModel
 
 LINES = [{"amount": 5, "currency": "USD"}, {"amount": 200, "currency": "EUR"}]
 
@@ -107,7 +114,7 @@ def test_no_number_of_items_that_a_list_can_have_is_refused() -> None:
                 assert meets
 
 
-OWNED = {"rules": [{"tools": ["refund"], "facts": {"owner": {"equals": "someone else"}}}]}
+OWNED: dict[str, Any] = {"rules": [{"tools": ["refund"], "facts": {"owner": {"equals": "someone else"}}}]}
 TOTAL = {"name": "small orders", "facts": {"total": {"at_most": 100}}}
 REFUND = {"order": 1182, "amount": 40}
 
@@ -138,8 +145,10 @@ async def failing_later(args: dict[str, Any]) -> Any:
         (failing_later, True),
         (lambda _: None, True),
         (lambda _: object(), True),
+        (lambda _: float("nan"), True),
+        (lambda _: 2**60, True),
     ],
-    ids=["another", "mine", "later", "failing", "failing later", "null", "no JSON"],
+    ids=["another", "mine", "later", "failing", "failing later", "null", "no JSON", "not a number", "too large"],
 )
 async def test_a_rule_applies_unless_a_fact_says_that_it_does_not(file: str, owner: Any, *, waits: bool) -> None:
     till = Till()
@@ -164,20 +173,70 @@ async def test_a_rule_approves_by_a_fact_that_stands_in_the_request(file: str, t
         await world.verified()
 
 
-async def test_a_fact_that_changes_after_the_question_is_asked_about_again(file: str) -> None:
-    till, totals = Till(), [150]
-    policy = {"rules": [{"tools": ["refund"], "auto_approve": [TOTAL]}]}
-    async with at_work(file, [refunds(till, policy, total=lambda _: totals[-1])]) as world:
+FINANCE = {"tools": ["refund"], "candidate_groups": ["finance"], "allowed": ["approve", "reject"]}
+
+
+@pytest.mark.parametrize("later", [50, 9_000, None], ids=["small", "large", "failing"])
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+@pytest.mark.parametrize(
+    "rule", [{"facts": {"total": {"above": 100}}}, {"auto_approve": [TOTAL]}], ids=["rule", "auto"]
+)
+async def test_the_facts_that_people_were_shown_stand_until_the_call_has_run(
+    file: str, decision: str, later: int | None, rule: dict[str, Any]
+) -> None:
+    till, totals, looked_up = Till(), [150], list[int]()
+
+    def total(args: dict[str, Any]) -> int:
+        looked_up.append(len(totals))
+        if totals[-1] is None:
+            raise ConnectionError("no shop")
+        return totals[-1]
+
+    async with at_work(file, [refunds(till, {"rules": [{**FINANCE, **rule}]}, total=total)]) as world:
         await world.run("office", {})
-        first = await world.one()
-        assert first.context["facts"] == {"total": 150}
-        totals.append(9_000)
-        thread = await world.answer(first, "approve")
-        assert (thread.status, till.paid) == ("interrupted", [])
-        second = await world.one()
-        assert second.context["facts"] == {"total": 9_000}
-        assert second.digest != first.digest
-        assert (await world.answer(second, "approve")).status == "done"
+        request = await world.one()
+        assert request.context["facts"] == {"total": 150}
+        totals.append(later)  # type: ignore[arg-type]
+        assert (await world.answer(request, decision)).status == "done"
+        assert till.paid == ([REFUND] if decision == "approve" else [])
+        assert len(await world.asked()) == 1
+        assert looked_up == [1]
+
+
+@pytest.mark.parametrize("answer", ["approve", "reject"])
+async def test_without_ringi_facts_are_unknown_and_let_no_call_run_unasked(answer: str) -> None:
+    till, owners = Till(), ["someone else"]
+    approval = Approval(OWNED, till.tools, {"owner": lambda _: owners[-1]})
+    model = ScriptedModel(script=calls(call("refund", **REFUND)))
+    plain = create_agent(model, till.tools, middleware=[approval], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "1"}}
+    asked = await plain.ainvoke({"messages": [HumanMessage("Please.")]}, config)
+    (stop,) = asked["__interrupt__"]
+    owners.append("me")
+    (title,) = [stop.value["ringi"]["title"]]
+    assert title == "Run refund?"
+    with contextlib.suppress(Exception):
+        await plain.ainvoke(Command(resume={"decision": answer}), config)
+    assert till.paid == []
+
+
+async def test_a_function_that_waits_does_not_stop_the_worker(file: str) -> None:
+    till, loop = Till(), list[bool]()
+
+    def owner(args: dict[str, Any]) -> str:
+        loop.append(threading.current_thread() is threading.main_thread())
+        return "me"
+
+    async with at_work(file, [refunds(till, OWNED, owner=owner)]) as world:
+        await world.run("office", {})
+        assert loop == [False]
+
+
+async def test_a_fact_is_looked_up_only_for_calls_that_it_decides_about(file: str) -> None:
+    till = Till()
+    policy = {"rules": [{**OWNED["rules"][0], "where": {"amount": {"above": 100}}}]}
+    async with at_work(file, [refunds(till, policy, owner=failing)]) as world:
+        await world.run("office", {})
         assert till.paid == [REFUND]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 import json
@@ -17,14 +18,14 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 from pydantic import SkipValidation
 
-from ringi.base import jsonable
+from ringi.base import canonical, jsonable
 from ringi.domain.ask import Action, Ask, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.rules import Policy, Rule
 from ringi.runs.context import call_digest, find_run_context
-from ringi.runs.stream_writer import TOOL_CALL_ID
+from ringi.runs.stream_writer import FACTS, TOOL_CALL_ID
 from ringi.runs.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
 
 log = logging.getLogger(__name__)
@@ -85,13 +86,17 @@ class ToolGate:
         self._host = find_run_context(self._config)
         self._grants: dict[str, Grant] = {}
         self._refused: dict[str, ToolMessage] = {}
+        self._known_facts: dict[str, Mapping[str, Any]] = {}
         self._gate: Rule | None = None
 
     def enter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
         """Return the authorized call, or a message to the model instead; a person is asked if a rule requires it."""
-        found = {name: look_up(name, self._facts[name], call) for name in sorted(self._policy.facts_of(call.tool))}
-        # Only async tools can wait for a fact.
-        return self._enter(call, tool, {name: value for name, value in found.items() if is_known(value)})
+        facts = self._earlier_facts(call)
+        if facts is None:
+            names = sorted(self._policy.facts_of(*call))
+            # Only async calls can wait for a fact.
+            facts = self._keep_facts(call, {name: look_up(name, self._facts[name], call) for name in names})
+        return self._enter(call, tool, facts)
 
     def _enter(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Grant | ToolMessage:
         try:
@@ -105,11 +110,10 @@ class ToolGate:
 
     async def aenter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
         """Do the same, but let a rule approve instead of a person if Ringi runs the agent and records it."""
-        facts = {
-            name: value
-            for name in sorted(self._policy.facts_of(call.tool))
-            if is_known(value := await alook_up(name, self._facts[name], call))
-        }
+        facts = self._earlier_facts(call)
+        if facts is None:
+            names = sorted(self._policy.facts_of(*call))
+            facts = self._keep_facts(call, {name: await alook_up(name, self._facts[name], call) for name in names})
         try:
             rule = self._rule(call, facts)
             approver = self._approver(call, rule, facts) if rule else None
@@ -119,6 +123,25 @@ class ToolGate:
             return self._apply_answer(call, rule, await self._host.approve(question, approver, place))
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
+
+    def _earlier_facts(self, call: GatedCall) -> Mapping[str, Any] | None:
+        """Return the facts about a call that was seen before; None if they are still to be looked up.
+
+        Facts that people are shown stand until the call has run. If Ringi does not run the agent, nobody remembers what
+        was asked, so facts are unknown: a changed fact could let a rejected call run.
+        """
+        try:
+            digest = call.digest
+        except InvalidError:
+            return {}
+        if self._host is None:
+            return {}
+        known = self._known_facts.get(digest)
+        return self._host.facts_of(self._id, digest) if known is None else known
+
+    def _keep_facts(self, call: GatedCall, found: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._known_facts[call.digest] = facts = {name: value for name, value in found.items() if is_known(value)}
+        return facts
 
     def begin(self) -> None:
         """Record that the tool has begun."""
@@ -159,7 +182,7 @@ class ToolGate:
         answer = {
             "title": rule.title or f"Run {call.tool}?",
             "description": self._words,
-            "context": {TOOL_CALL_ID: self._id, **({"facts": dict(facts)} if facts else {})},
+            "context": {TOOL_CALL_ID: self._id, **({FACTS: dict(facts)} if facts else {})},
         }
         people = rule.model_dump(include={"allowed", "assignee", "candidate_groups", "priority", "expires_in"})
         action = Action(call.tool, copy.deepcopy(call.args))
@@ -207,7 +230,7 @@ def look_up(name: str, function: FactFunction, call: GatedCall) -> Any:
     """Return a fact about a call as JSON, an awaitable of it, or `UNKNOWN` if its function fails."""
     try:
         found = function(copy.deepcopy(call.args))
-        return found if inspect.isawaitable(found) else jsonable(found)
+        return found if inspect.isawaitable(found) else portable(found)
     except Exception:
         log.exception("the fact %r about a call of %s is unknown", name, call.tool)
         return UNKNOWN
@@ -215,14 +238,25 @@ def look_up(name: str, function: FactFunction, call: GatedCall) -> Any:
 
 async def alook_up(name: str, function: FactFunction, call: GatedCall) -> Any:
     """Do the same, and wait for an awaitable fact."""
-    found = look_up(name, function, call)
+    if inspect.iscoroutinefunction(function):
+        found = look_up(name, function, call)
+    else:
+        # A function that waits would stop all runs of the worker.
+        found = await asyncio.to_thread(look_up, name, function, call)
     if not inspect.isawaitable(found):
         return found
     try:
-        return jsonable(await found)
+        return portable(await found)
     except Exception:
         log.exception("the fact %r about a call of %s is unknown", name, call.tool)
         return UNKNOWN
+
+
+def portable(value: object) -> Any:
+    """Return a value as JSON; raise `InvalidError` if other systems would read another value."""
+    result = jsonable(value)
+    canonical(result)
+    return result
 
 
 def is_known(fact: object) -> bool:
