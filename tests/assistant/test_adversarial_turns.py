@@ -71,7 +71,7 @@ def applied(event: dict[str, Any]) -> Any:
 
 def test_no_value_is_taken_whose_quote_nobody_said() -> None:
     for text, chance in turns("quotes"):
-        quote = chance.choice([*INVENTED, f"{text} and more", text[::-1] + "x"])
+        quote = chance.choice([*INVENTED, f"{text} 77", text[::-1] + "x"])
         op = {"op": chance.choice(["set", "correct", "clear", "feedback"]), "key": "goal", "quote": quote}
         more = {"text": "shorter than ever"} if op["op"] == "feedback" else {"value": "growth of the firm"}
         assert declared(text, ops=[{**op, **more}])["ops"] == []

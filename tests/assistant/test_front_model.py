@@ -100,14 +100,15 @@ async def test_the_call_is_forced_and_the_tool_never_changes() -> None:
     assert len({json.dumps(each["tool"]) for each in office.provider.bound}) == 1
 
 
-@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize("status", [400, 404, 422])
 async def test_a_provider_that_refuses_a_forced_call_is_asked_without(status: int) -> None:
     office = ProviderOffice(refuses=status)
     async with talking(office, "memory://") as talk:
         assert (await talk.say("goal: grow")).items["goals"].value == "grow"
         assert (await talk.say("goal: shrink")).items["goals"].value == "shrink"
-    # Refused once, then known.
-    assert [each["tool_choice"] for each in office.provider.bound] == [DECLARE, None, None]
+        assert (await talk.say("goal: stay")).items["goals"].value == "stay"
+    # A single refusal may be about one answer; after the second it is known.
+    assert [each["tool_choice"] for each in office.provider.bound] == [DECLARE, None, DECLARE, None, None]
 
 
 async def test_other_refusals_of_a_provider_fail_the_run_and_change_nothing() -> None:
@@ -152,6 +153,23 @@ def test_a_reply_is_read_in_pieces_of_any_size(size: int, reply: str) -> None:
         assert "".join(words) == reply
 
 
+def test_reasoning_may_come_before_the_call_and_a_second_call_after_it() -> None:
+    partial = PartialReply()
+    texts = ['{"reply": "Ye', 's."}']
+    pieces = [(1, texts[0]), (1, texts[1]), (2, '{"reply": "No."}')]
+    chunks = [AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(args=a, index=n)]) for n, a in pieces]
+    assert [partial.add(chunk) for chunk in chunks] == ["Ye", "s.", ""]
+
+
+@pytest.mark.parametrize("text", ['{ops: [], "reply": "x"}', '```json\n{"reply": "x"}\n```', '["reply"]', '"reply"'])
+async def test_a_call_that_is_no_json_is_requested_once_more(text: str) -> None:
+    office = ProviderOffice(pieces=[text])
+    async with talking(office, "memory://") as talk:
+        await talk.say("grow")
+        assert "cut off" in await talk.words() or "did not understand" in await talk.words()
+    assert len(office.provider.bound) == 2
+
+
 def test_words_beside_a_call_are_the_reply() -> None:
     partial = PartialReply()
     assert not partial.add(AIMessageChunk(content="Hello"))
@@ -187,7 +205,9 @@ def test_every_field_of_the_tool_is_required_and_nothing_else_is_allowed() -> No
     ("schema", "is_strict"),
     [
         ({"type": "string", "minLength": 1, "examples": ["x"]}, True),
-        ({"enum": ["a", "b"]}, True),
+        ({"enum": ["a", "b"]}, False),
+        ({"type": "string", "enum": ["a", "b"]}, True),
+        ({"type": ["string", "null"]}, False),
         ({"type": "array", "items": {"type": "integer"}}, True),
         ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, True),
         ({"type": "object", "properties": {"a": {"type": "string"}}}, False),
@@ -226,6 +246,39 @@ def test_a_value_that_equals_an_example_counts_only_if_it_was_said(
 ) -> None:
     op = {"op": "set", "key": "goal", "value": "20 % more sales", "quote": quote}
     assert bool(event_of(text, ops=[op])["ops"]) == is_taken
+
+
+BUDGET = Definitions(
+    infos=(
+        Info("budget", schema={"type": "integer", "examples": [20_000]}),
+        Info("urgent", schema={"type": "boolean", "examples": [True]}),
+        Info("priority", schema={"type": "string", "enum": ["high", "low"], "examples": ["high"]}),
+        Info("start", schema={"type": "string", "format": "date", "examples": ["2026-04-01"]}),
+        Info("goal", schema={"type": "string"}),
+    ),
+    actions=(Action("reset", "cancel", "Reset"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value", "quote"),
+    [
+        ("Our budget is 20,000 dollars", "budget", 20_000, "Our budget is 20,000 dollars"),
+        ("予算は2万です", "budget", 20_000, "予算は2万です"),
+        ("It is very urgent", "priority", "high", "very urgent"),
+        ("優先度は高いです", "priority", "high", "優先度は高い"),
+        ("yes please", "urgent", True, "yes please"),
+        ("from April 1st 2026", "start", "2026-04-01", "April 1st 2026"),
+        ("We want to grow – fast, and well-known.", "goal", "fast growth", "We want to grow, fast, and well known"),
+        ("We realy want to grow fast", "goal", "growing", "We really want to grow fast"),
+        ("forget the budget please", "goal", None, "Forget budget"),
+        ("売上を伸ばしたいと考えています", "goal", "売上増", "売上を伸ばしたい"),
+    ],
+)
+def test_a_value_in_other_words_than_the_persons_is_taken(text: str, key: str, value: Any, quote: str) -> None:
+    op = {"op": "clear" if value is None else "set", "key": key, "value": value, "quote": quote}
+    event = parse_answer(tool_call(DECLARE, ops=[op]), "m1", BUDGET, [HumanMessage(text)])
+    assert [each["value"] for each in event["ops"]] == [value]
 
 
 def test_a_value_that_was_told_is_not_asked_for() -> None:

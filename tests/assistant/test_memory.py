@@ -10,7 +10,7 @@ from tests.assistant.office import ANNA, API, NOON, OFFICE, after, fetched, with
 
 from ringi.assistant import memory as memories
 from ringi.assistant.declarations import Action, Info
-from ringi.assistant.declare_tool import can_be_told
+from ringi.assistant.declare_tool import is_tellable
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.memory import (
     MAX_HISTORY,
@@ -83,7 +83,7 @@ def test_nobody_can_say_what_an_action_establishes_unless_another_lets_them_choo
     assert [(each.op.key, each.code) for each in refused] == [("cleared", "NOT_ASKED")]
     assert "action 'check'" in refused[0].reason
     assert after_it.items["cleared"].value is False
-    assert [info.key for info in CHECKED.infos if can_be_told(info, CHECKED)] == ["project"]
+    assert [info.key for info in CHECKED.infos if is_tellable(info, CHECKED)] == ["project"]
 
 
 @pytest.mark.parametrize("value", [5, "", None, ["x"]])

@@ -58,7 +58,7 @@ class Assistant(AssistantSettings):
       description: One sentence about the assistant, for people.
       prompt: Instructions for the model, added to those of Ringi.
       confirms_in_words: True if a person may approve a plan by a sentence that names its hash. For text-only channels.
-      light: True if the model only chooses the next agent, by one field, and its text is the reply.
+      light: True if the model only chooses the next agent, by one field, and replies.
 
     Raises:
       DefinitionError: An action needs a workflow, and `workflows` has none for it.

@@ -50,12 +50,13 @@ def action_schemas(definitions: Definitions) -> list[dict[str, Any]]:
     """Return what can be required: ids of actions, objects for those with arguments, and infos to ask for."""
     chosen = {each.info for each in definitions.actions}
     ids = [each.id for each in definitions.actions if not each.schema]
-    ids += [info.key for info in definitions.infos if can_be_told(info, definitions) and info.key not in chosen]
+    ids += [info.key for info in definitions.infos if is_tellable(info, definitions) and info.key not in chosen]
+    ids += [info.key for info in definitions.infos if info.kind == "handler"]
     with_arguments = [each for each in definitions.actions if each.schema]
     return [
         *([any_of(ids)] if ids else []),
         *(
-            object_of({"type": any_of([each.id]), "parameters": {"type": "object", **embedded(each.schema)}})
+            object_of({"type": any_of([each.id]), "parameters": {"type": "object", **inline_schema(each.schema)}})
             for each in with_arguments
         ),
     ]
@@ -63,8 +64,8 @@ def action_schemas(definitions: Definitions) -> list[dict[str, Any]]:
 
 def op_schemas(definitions: Definitions) -> list[dict[str, Any]]:
     """Return the operations on infos that people can tell, grouped by the schema of their values."""
-    infos = [info for info in definitions.infos if can_be_told(info, definitions)]
-    schemas = {info.key: embedded(info.schema) for info in infos}
+    infos = [info for info in definitions.infos if is_tellable(info, definitions)]
+    schemas = {info.key: inline_schema(info.schema) for info in infos}
     ops = []
     for schema in {canonical(schema): schema for schema in schemas.values()}.values():
         keys = [key for key, each in schemas.items() if each == schema]
@@ -83,17 +84,32 @@ def choice_schemas(definitions: Definitions) -> list[dict[str, Any]]:
     return [object_of({"data_type": any_of(keys), "filters": filters})] if keys else []
 
 
-def embedded(schema: Mapping[str, Any]) -> dict[str, Any]:
+def inline_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema that can stand inside another one; with references it cannot, and code checks the value.
 
     Its examples are for people: small models take them for values.
     """
     if b'"$ref"' in canonical(jsonable(dict(schema))):
         return {}
-    return {name: value for name, value in jsonable(dict(schema)).items() if name != "examples"}
+    return dict(without_examples(jsonable(dict(schema))))
 
 
-def can_be_told(info: Info, definitions: Definitions) -> bool:
+def without_examples(schema: Any) -> Any:
+    """Return a schema without examples, at any depth; a property of this name stays."""
+    if isinstance(schema, list):
+        return [without_examples(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: {key: without_examples(each) for key, each in value.items()}
+        if name == "properties" and isinstance(value, dict)
+        else without_examples(value)
+        for name, value in schema.items()
+        if name != "examples"
+    }
+
+
+def is_tellable(info: Info, definitions: Definitions) -> bool:
     """Tell whether people can set the value of an info."""
     return info.kind == "ask" and info.key not in definitions.sole_producers
 
@@ -127,7 +143,7 @@ def strict_tool(tool: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def strict_schema(schema: object) -> dict[str, Any] | None:
     """Return a schema without the keywords that are not enforced, or None if it allows other fields or any value."""
-    if not isinstance(schema, Mapping) or not schema.keys() & {"type", "enum", "const", "anyOf"}:
+    if not isinstance(schema, Mapping) or not (isinstance(schema.get("type"), str) or "anyOf" in schema):
         return None
     schema_subset = {name: value for name, value in schema.items() if name in STRICT_KEYWORDS}
     if schema.get("type") == "object":

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -33,9 +33,14 @@ log = logging.getLogger(__name__)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 LOWEST_PRIORITY = 5
 MAX_ROWS = 20
-PUNCTUATION = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[;:!?…\"'“”‘’«»()\[\]。、「」『』・]")
+PUNCTUATION = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[;:!?…\"'“”‘’«»()\[\]。、「」『』・*_`–—-]")
 """Dots and commas in numbers are none."""
-REFUSED = (400, 404, 422)
+LEAST_SHARED = 0.5
+NUMBER = re.compile(r"\d[\d.,]*")
+Binding: TypeAlias = Literal["strict", "forced", "free"]
+BINDINGS: tuple[Binding, ...] = ("strict", "forced", "free")
+"""How the tool is bound: forced by an enforced schema, forced, or left to the model; the first that is possible."""
+REFUSAL_STATUSES = (400, 404, 422)
 """HTTP statuses with which providers refuse a forced call or a strict schema."""
 SYSTEM_PROMPT = """You are {name}. {prompt}
 You talk with a person, and a program acts: it does what you declare with the tool `declare`. \
@@ -87,10 +92,11 @@ class ChoiceContext(StrictModel):
 
 
 class FrontModel:
-    """The model of an assistant with its tool: forced to call it, if the provider can."""
+    """The model of an assistant with its tool: forced to call it by an enforced schema, as far as the provider can."""
 
     def __init__(self, assistant: AssistantSettings) -> None:
-        self._assistant, self._is_forced = assistant, True
+        self._assistant = assistant
+        self._refusals = dict.fromkeys(BINDINGS, 0)
 
     async def ask(self, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
         """Return the model's answer. One without words that is empty, broken or cut off is requested once more.
@@ -107,33 +113,46 @@ class FrontModel:
         return answer.model_copy(update={"tool_calls": []}) if is_cut_off(answer) else answer
 
     async def _answer(self, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
-        if not self._is_forced:
-            return await call_model(bind_model(self._assistant, is_forced=False), messages, config)
-        try:
-            return await call_model(bind_model(self._assistant, is_forced=True), messages, config)
-        except Exception as error:
-            if not is_refusal(error):
-                raise
-            answer = await call_model(bind_model(self._assistant, is_forced=False), messages, config)
-            log.warning("%s: the provider forces no call (%s); the model may choose", self._assistant.name, error)
-            self._is_forced = False
-            return answer
+        for binding in BINDINGS:
+            # A single refusal may be about this answer; the second in turn is about the binding.
+            if self._refusals[binding] > 1 or (model := bind_model(self._assistant, binding)) is None:
+                continue
+            try:
+                answer = await call_model(model, messages, config)
+            except Exception as error:
+                if binding == BINDINGS[-1] or not is_refusal(error):
+                    raise
+                log.warning("%s: the provider refuses a %s call: %s", self._assistant.name, binding, error)
+                self._refusals[binding] += 1
+            else:
+                self._refusals[binding] = 0
+                return answer
+        raise AssertionError("the last binding returns or raises")
 
 
-def bind_model(assistant: AssistantSettings, *, is_forced: bool) -> Runnable[LanguageModelInput, AIMessage]:
-    """Return the model with its tool; forced to call it, by a schema that the provider enforces if it fits."""
+def bind_model(assistant: AssistantSettings, binding: Binding) -> Runnable[LanguageModelInput, AIMessage] | None:
+    """Return the model with its tool, or None if this binding is not possible."""
     tool, model, options = declare_tool(assistant), assistant.model, dict[str, Any]()
-    if is_forced:
+    if binding != "free":
         options["tool_choice"] = tool["function"]["name"]
+    if binding == "strict":
         strict = strict_tool(tool)
-        if strict and "strict" in inspect.signature(model.bind_tools).parameters:
-            tool, options["strict"] = strict, True
-    return ReplyModel(caller=model.bind_tools([tool], **options)).with_config(tags=[QUIET_CALLS])
+        if strict is None or "strict" not in inspect.signature(model.bind_tools).parameters:
+            return None
+        tool, options["strict"] = strict, True
+    try:
+        caller = model.bind_tools([tool], **options)
+    except (TypeError, ValueError, NotImplementedError):
+        if binding == "free":
+            raise
+        return None
+    return ReplyModel(caller=caller).with_config(tags=[QUIET_CALLS])
 
 
 def is_refusal(error: Exception) -> bool:
-    """Tell whether a provider, or its LangChain integration, does not take a forced call."""
-    return isinstance(error, TypeError | NotImplementedError) or getattr(error, "status_code", None) in REFUSED
+    """Tell whether a provider's server does not take a request as it is."""
+    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    return status in REFUSAL_STATUSES
 
 
 async def call_model(
@@ -160,7 +179,9 @@ def build_messages(
     definitions = definitions_text(assistant.definitions, language)
     prompt = template.format(name=assistant.name, prompt=assistant.prompt, definitions=definitions)
     state = state_text(assistant.definitions, memory, now, language)
-    return [SystemMessage(prompt), *messages[:-1], with_state(messages[-1], state)]
+    # A repeated message keeps its old place, so the newest message may be the assistant's.
+    last = max(n for n, message in enumerate(messages) if isinstance(message, HumanMessage))
+    return [SystemMessage(prompt), *messages[:last], with_state(messages[last], state), *messages[last + 1 :]]
 
 
 def parse_answer(
@@ -169,7 +190,9 @@ def parse_answer(
     """Return the event of the model's declarations, without malformed, invented and redundant ones."""
     declared = [call["args"] for call in answer.tool_calls if call["name"] == DECLARE]
     texts = [normalize(each.text) for each in messages if isinstance(each, HumanMessage)]
-    ops = [op for args in declared for op in parse_valid(MemoryOp, args.get("ops")) if is_told(op, definitions, texts)]
+    ops = [
+        op for args in declared for op in parse_valid(MemoryOp, args.get("ops")) if is_grounded(op, definitions, texts)
+    ]
     ops = [op.model_copy(update={"quote": op.quote if is_quoted(op.quote or "", texts) else None}) for op in ops]
     set_keys = {op.key for op in ops if op.op in ("set", "correct")}
     actions = [action for args in declared for action in parse_valid(RequiredAction, actions_in(args))]
@@ -181,7 +204,7 @@ def parse_answer(
         "required": [
             each.model_dump()
             for each in sorted(actions, key=lambda each: each.priority)
-            if asked_info(each.type, definitions) not in set_keys
+            if info_of(each.type, definitions) not in set_keys
         ],
         "choices": [each.model_dump() for each in choices if each.data_type not in set_keys],
         "agent": next((call["args"].get("agent") for call in answer.tool_calls if call["name"] == ROUTE), None),
@@ -190,19 +213,48 @@ def parse_answer(
     }
 
 
-def is_told(op: MemoryOp, definitions: Definitions, texts: Sequence[str]) -> bool:
-    """Tell whether a person said what an operation records; a quote that nobody said invents the operation."""
+def is_grounded(op: MemoryOp, definitions: Definitions, texts: Sequence[str]) -> bool:
+    """Tell whether a person said what an operation records: the value, or at least half of the quote's words."""
     info = definitions.infos_by_key.get(op.key)
     value = normalize(op.text if op.op == "feedback" else "" if op.value is None else str(op.value))
-    is_example = info is not None and value in [normalize(str(each)) for each in info.schema.get("examples", ())]
-    is_invented = bool(op.quote and op.quote.strip()) and not is_quoted(op.quote or "", texts)
+    # Only free text repeats the person's words: a number, a date or an option may be said in other words.
+    examples = info.schema.get("examples", ()) if info is not None and is_free_text(info.schema) else ()
+    is_example = value in [normalize(str(each)) for each in examples]
+    is_invented = bool(normalize(op.quote or "")) and shared_part(op.quote or "", texts) < LEAST_SHARED
     if (is_example or is_invented) and not is_quoted(value, texts):
         log.warning("the model's value of %s is dropped: no message of a person contains %r", op.key, op.quote or value)
         return False
     return True
 
 
-def asked_info(name: str, definitions: Definitions) -> str | None:
+def is_free_text(schema: Mapping[str, Any]) -> bool:
+    """Tell whether a value is any text."""
+    return schema.get("type") == "string" and not schema.keys() & {"enum", "const", "format"}
+
+
+def shared_part(quote: str, texts: Iterable[str]) -> float:
+    """Return the part of a quote's words that occur in a message of a person; 0 if one of its numbers does not.
+
+    Scripts without spaces are compared by pairs of signs.
+    """
+    words, numbers = words_of(normalize(quote)), set(NUMBER.findall(normalize(quote)))
+    shares = [
+        sum(word in spoken for word in words) / len(words)
+        for text in texts
+        if numbers <= set(NUMBER.findall(text)) and (spoken := set(words_of(text)))
+    ]
+    return max(shares, default=0.0)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a normalized text, or its pairs of signs in scripts without spaces."""
+    if text.isascii():
+        return text.split()
+    signs = text.replace(" ", "")
+    return [signs[n : n + 2] for n in range(max(len(signs) - 1, 1))]
+
+
+def info_of(name: str, definitions: Definitions) -> str | None:
     """Return the info that a required action asks for: that of a selector, or the info itself."""
     action = definitions.actions_by_id.get(name)
     return action.info if action else name

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 
 from ringi.assistant.declarations import Action, Info, in_language
-from ringi.assistant.declare_tool import can_be_told
+from ringi.assistant.declare_tool import is_tellable
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory, shorten
@@ -40,9 +40,14 @@ def definitions_text(definitions: Definitions, language: str) -> str:
         definitions: The definitions of the assistant.
         language: The language of their texts.
     """
-    lines = [_info_line(info, language) for info in definitions.infos if can_be_told(info, definitions)]
-    facts = [_info_line(info, language) for info in definitions.infos if info.kind == "static"]
-    infos = "\n".join(lines) + "".join(["\n\nFacts:\n" + "\n".join(facts)] if facts else [])
+    lines = [_info_line(info, language) for info in definitions.infos if is_tellable(info, definitions)]
+    infos = "\n".join(lines)
+    for heading, kind in (
+        ("Infos that the program fetches; require one to fetch it again", "handler"),
+        ("Facts", "static"),
+    ):
+        if others := [_info_line(info, language) for info in definitions.infos if info.kind == kind]:
+            infos += f"\n\n{heading}:\n" + "\n".join(others)
     actions = "\n".join(_action_line(action, language) for action in definitions.actions)
     return f"Infos that a person can tell:\n{infos or '(none)'}\n\nActions:\n{actions or '(none)'}"
 
@@ -64,11 +69,12 @@ def state_text(definitions: Definitions, memory: ContextMemory, now: datetime, l
 COMPACT: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}
 
 
-def with_state(message: BaseMessage, state: str) -> HumanMessage:
+def with_state(message: BaseMessage, state: str) -> BaseMessage:
     """Return a person's message with the state of the conversation after it."""
     content = message.content
     text = f"{STATE}{state}"
-    return HumanMessage(content + text if isinstance(content, str) else [*content, {"type": "text", "text": text}])
+    with_text = content + text if isinstance(content, str) else [*content, {"type": "text", "text": text}]
+    return message.model_copy(update={"content": with_text})
 
 
 def person_text(message: BaseMessage) -> str:
@@ -117,13 +123,13 @@ def _state(
 
 def _is_missing(info: Info, definitions: Definitions, known: Freshness) -> bool:
     is_required = bool(definitions.required_by(info.key))
-    return is_required and can_be_told(info, definitions) and known.state(info.key) == "missing"
+    return is_required and is_tellable(info, definitions) and known.state(info.key) == "missing"
 
 
 def _info_line(info: Info, language: str) -> str:
     parts = [info.name_in(language), in_language(info.description, language)]
     if info.kind == "static":
-        parts.append(json.dumps(jsonable(info.value), **COMPACT))
+        parts.append(json.dumps(shorten(one_language(jsonable(info.value), language), MAX_VALUE_BYTES), **COMPACT))
     return f"- {info.key}: {'. '.join(part for part in parts if part)}"
 
 

@@ -79,14 +79,21 @@ class PartialReply:
 
     def __init__(self) -> None:
         self._arguments, self._sent, self._has_words = "", "", False
+        self._index: int | str | None = None
+        """The place of the first call among the parts of the answer: reasoning may come before it."""
 
     def add(self, chunk: AIMessageChunk) -> str:
         """Return the words of the reply that a chunk adds; none if the model has words beside the call."""
         self._has_words |= bool(chunk.text.strip())
-        self._arguments += "".join(each["args"] or "" for each in chunk.tool_call_chunks if not each["index"])
+        for piece in chunk.tool_call_chunks:
+            self._index = piece["index"] if self._index is None else self._index
+            self._arguments += (piece["args"] or "") if piece["index"] == self._index else ""
         if self._has_words or not chunk.tool_call_chunks or f'"{REPLY}"' not in self._arguments:
             return ""
-        reply = reply_of(parse_partial_json(self._arguments))
+        try:
+            reply = reply_of(parse_partial_json(self._arguments))
+        except ValueError:  # No JSON: the whole answer is then asked for once more.
+            return ""
         # The last sign may be half of a pair, and half an escape is read as another sign.
         if not reply.startswith(self._sent) or "\ud7ff" < reply[-1:] < "\ue000":
             return ""

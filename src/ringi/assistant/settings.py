@@ -40,7 +40,7 @@ class AssistantSettings:
     confirms_in_words: bool = False
     """Whether a person may approve a plan by a sentence that names its hash, for text-only channels."""
     light: bool = False
-    """Whether the model only chooses the next agent, by one field (`agent`), and its text is the reply."""
+    """Whether the model only chooses the next agent, by one field (`agent`), and replies."""
 
     def __post_init__(self) -> None:
         unserved = [action for action in self.definitions.actions if needs_workflow(action, self)]

@@ -20,7 +20,7 @@ from ringi.runs import QUIET_CALLS, clean_text, stop_reason
 MAX_ROUNDS = 6
 """Maximum number of model calls for one answer."""
 LAST_ROUND_NOTICE = "(You can look nothing up any more. Answer now, with what you have.)"
-REPEATED_LOOKUP = f"you have the result of this call already; to read a note, call {GET_NOTE_TOOL} with its id"
+REPEATED_LOOKUP = f"you have the result of this call already: read another note with {GET_NOTE_TOOL}, or answer"
 UNREADABLE_CALL = "the arguments of this call cannot be read: call again, with all of them"
 TRUNCATION_NOTICE = "(These are the first {most:,} characters of {all:,}.)"
 NOTE_EVENT = "note"
@@ -87,7 +87,11 @@ class AnswerGenerator:
         if lookup in self._lookups:
             self._repeated += 1
             return REPEATED_LOOKUP
+        result = await self._read_notes(tool, source, args)
         self._lookups.add(lookup)
+        return result
+
+    async def _read_notes(self, tool: str, source: str, args: dict[str, str]) -> str:
         if tool == SEARCH_NOTES_TOOL:
             found = await self._notes.search(source, args.get("query", ""))
             return "\n".join(f"{each.id}: {each.title}: {each.excerpt}" for each in found) or "no notes found"
