@@ -74,14 +74,11 @@ def test_a_schema_that_takes_more_says_so() -> None:
 
 
 def test_the_model_is_told_what_an_action_takes() -> None:
-    (search,) = [
-        each["properties"]
-        for each in action_schemas(taking(schema=LIMIT))
-        if "search" in each["properties"]["type"]["enum"]
-    ]
-    assert search["parameters"] == {"type": "object", **LIMIT}
-    (plain,) = action_schemas(OFFICE)
-    assert "parameters" not in plain["properties"]
+    (search,) = [each for each in action_schemas(taking(schema=LIMIT)) if each["type"] == "object"]
+    assert search["properties"]["type"]["enum"] == ["search"]
+    assert search["properties"]["parameters"] == {"type": "object", **LIMIT}
+    (names,) = action_schemas(OFFICE)
+    assert (names["type"], "search" in names["enum"]) == ("string", True)
 
 
 @pytest.mark.parametrize(
