@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 
-from ringi.assistant import Action, Assistant, CallJob, Definitions, Info, PlanJob, StepJob
+from ringi.assistant import Action, Assistant, CallJob, Definitions, Info, PlanJob, StepJob, person_text
 from ringi.integrations.langgraph import ask
 from ringi.testing.model import ScriptedModel, tool_call
 
@@ -46,7 +46,7 @@ WRITER = Writer(script=lambda messages: ANSWERS[messages[-1].text])
 
 def front(messages: Sequence[BaseMessage]) -> AIMessage | str:
     """Take what is said of a plan, and repeat all else."""
-    words = messages[-1].text
+    words = person_text(messages[-1])
     return tool_call("declare", ops=[{"op": "feedback", "text": words}]) if "please" in words else f"You said: {words}"
 
 
