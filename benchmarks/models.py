@@ -158,7 +158,7 @@ async def hold(desk: Desk, conversation: Conversation, recorder: Recorder) -> li
     outcomes, id = list[Outcome](), f"talk-{uuid.uuid4().hex[:12]}"
     for number, turn in enumerate(conversation.turns):
         recorder.answers.clear()
-        thread = await started(desk, id, conversation.agent, turn.text)
+        thread = await start_turn(desk, id, conversation.agent, turn.text)
         ended = await desk.until(thread, *ENDED, limit=TURN_SECONDS)
         agent = desk.runner.agents[conversation.agent]
         definitions = agent.assistant.definitions if isinstance(agent, AssistantAgent) and agent.assistant else None
@@ -174,7 +174,7 @@ async def hold(desk: Desk, conversation: Conversation, recorder: Recorder) -> li
     return outcomes
 
 
-async def started(desk: Desk, id: str, agent: str, text: str) -> Thread:
+async def start_turn(desk: Desk, id: str, agent: str, text: str) -> Thread:
     """Start a turn, as soon as the result of a plan in the background is in the conversation."""
     for _ in range(STARTS):
         try:

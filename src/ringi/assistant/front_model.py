@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from langchain_core.language_models import LanguageModelInput
@@ -98,6 +99,11 @@ class FrontModel:
         self._assistant = assistant
         self._refusals = dict.fromkeys(BINDINGS, 0)
 
+    @cached_property
+    def _tools(self) -> dict[Binding, dict[str, Any] | None]:
+        tool = declare_tool(self._assistant)
+        return {"strict": strict_tool(tool), "forced": tool, "free": tool}
+
     async def ask(self, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
         """Return the model's answer. One without words that is empty, broken or cut off is requested once more.
 
@@ -115,7 +121,7 @@ class FrontModel:
     async def _answer(self, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
         for binding in BINDINGS:
             # A single refusal may be about this answer; the second in turn is about the binding.
-            if self._refusals[binding] > 1 or (model := bind_model(self._assistant, binding)) is None:
+            if self._refusals[binding] > 1 or (model := self._bind(binding)) is None:
                 continue
             try:
                 answer = await call_model(model, messages, config)
@@ -129,24 +135,22 @@ class FrontModel:
                 return answer
         raise AssertionError("the last binding returns or raises")
 
-
-def bind_model(assistant: AssistantSettings, binding: Binding) -> Runnable[LanguageModelInput, AIMessage] | None:
-    """Return the model with its tool, or None if this binding is not possible."""
-    tool, model, options = declare_tool(assistant), assistant.model, dict[str, Any]()
-    if binding != "free":
-        options["tool_choice"] = tool["function"]["name"]
-    if binding == "strict":
-        strict = strict_tool(tool)
-        if strict is None or "strict" not in inspect.signature(model.bind_tools).parameters:
+    def _bind(self, binding: Binding) -> Runnable[LanguageModelInput, AIMessage] | None:
+        """Return the model with its tool, or None if this binding is not possible."""
+        tool, model, options = self._tools[binding], self._assistant.model, dict[str, Any]()
+        if tool is None or (binding == "strict" and "strict" not in inspect.signature(model.bind_tools).parameters):
             return None
-        tool, options["strict"] = strict, True
-    try:
-        caller = model.bind_tools([tool], **options)
-    except (TypeError, ValueError, NotImplementedError):
-        if binding == "free":
-            raise
-        return None
-    return ReplyModel(caller=caller).with_config(tags=[QUIET_CALLS])
+        if binding != "free":
+            options["tool_choice"] = tool["function"]["name"]
+        if binding == "strict":
+            options["strict"] = True
+        try:
+            caller = model.bind_tools([tool], **options)
+        except (TypeError, ValueError, NotImplementedError):
+            if binding == "free":
+                raise
+            return None
+        return ReplyModel(caller=caller).with_config(tags=[QUIET_CALLS])
 
 
 def is_refusal(error: Exception) -> bool:

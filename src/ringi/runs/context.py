@@ -137,9 +137,10 @@ class RunContext:
         """
         calls = [(ask, ask.action) for ask in asks if ask.action]
         self._open_calls = {
-            (str(ask.context.get(TOOL_CALL_ID)), call_digest(action.name, action.args)): dict(facts)
+            (str(ask.context.get(TOOL_CALL_ID)), call_digest(action.name, action.args)): (
+                facts if isinstance(facts := ask.context.get(FACTS), dict) else {}
+            )
             for ask, action in calls
-            if isinstance(facts := ask.context.get(FACTS, {}), dict)
         }
 
     def has_asked(self, tool_call_id: str, call: str) -> bool:

@@ -43,8 +43,10 @@ SAY = "ringi_say"
 """The only key of a custom event whose text is a message to people and not part of the state."""
 REASONS = {"approval": "tool_call", "form": "input_required", "choice": "input_required", "question": "input_required"}
 """The reason of an interrupt by the kind of its request."""
-TOOL_CALL_ID, FACTS = "tool_call_id", "facts"
+TOOL_CALL_ID = "tool_call_id"
 """The key in the context of a request that names the tool call it gates."""
+FACTS = "facts"
+"""The key in the context of a request with the facts about that call."""
 REPEATED = "again"
 """The mark of an interrupt that an earlier pause of the run has shown."""
 

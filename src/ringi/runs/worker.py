@@ -109,7 +109,7 @@ class Worker(Runner):
                 await advance(self, inbox, lease, self._image_memory, unsettled if is_current else None)
         except ThreadBusyError as error:
             # The holder does the work, but it may have died: then its lease ends later than its claim of the job.
-            raise _deferred(job.attempts) from error
+            raise _not_due_yet(job.attempts) from error
         except FenceError as error:
             # Not a failure: the new holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
@@ -117,7 +117,7 @@ class Worker(Runner):
     async def _has_work(self, thread: Thread, unsettled: Sequence[Request], inbox: Inbox, attempts: int) -> bool:
         if thread.is_live:
             if thread.agent not in self.agents and await self._may_return(thread.agent):
-                raise _deferred(attempts)
+                raise _not_due_yet(attempts)
             return thread.status == "running" or any(request.is_unacknowledged for request in unsettled)
         await close_orphans(self.backend, inbox, thread)
         agent = self.agents.get(thread.agent)
@@ -134,7 +134,7 @@ class Worker(Runner):
         return agent in announcements.parse(await self.backend.jobs.announced(since))
 
 
-def _deferred(attempts: int) -> JobNotDueError:
+def _not_due_yet(attempts: int) -> JobNotDueError:
     return JobNotDueError(random.uniform(0.5, 1) * delay_after(DEFER_SECONDS, attempts))
 
 
