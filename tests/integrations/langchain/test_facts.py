@@ -6,7 +6,7 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -18,8 +18,10 @@ from langgraph.types import Command
 from tests.integrations.langchain.office import Till, agent, call, calls
 from tests.runs.world import at_work
 
+from ringi.domain.ask import Action, Ask
 from ringi.errors import InvalidError
 from ringi.integrations.langchain import Approval, Condition, Policy
+from ringi.runs.context import RunContext, call_digest
 from ringi.testing import ScriptedModel
 
 LINES = [{"amount": 5, "currency": "USD"}, {"amount": 200, "currency": "EUR"}]
@@ -258,3 +260,13 @@ def test_a_fact_without_a_function_is_an_error(where: str) -> None:
     rule = {"facts": facts} if where == "facts" else {"auto_approve": [{"name": "mine", "facts": facts}]}
     with pytest.raises(InvalidError, match=r"facts: 'owner' is not a fact: use total"):
         Approval({"rules": [{"tools": ["refund"], **rule}]}, Till().tools, {"total": failing})
+
+
+@pytest.mark.parametrize("facts", [None, "none", 5, ["total"], {"total": 150}])
+async def test_a_call_counts_as_asked_whatever_its_context_has_as_facts(facts: Any) -> None:
+    context = RunContext(cast(Any, None), cast(Any, None), cast(Any, None), "r1", None)
+    asked = Ask(title="Pay?", action=Action("refund", REFUND), context={"tool_call_id": "c1", "facts": facts})
+    context.set_open_questions([asked])
+    digest = call_digest("refund", REFUND)
+    assert context.has_asked("c1", digest)
+    assert context.facts_of("c1", digest) == (facts if isinstance(facts, dict) else {})
