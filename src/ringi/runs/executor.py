@@ -87,6 +87,8 @@ class RunExecutor:
         """The open or unacknowledged requests by id. Only this worker adds some; people may end them meanwhile. None
         if they must be read.
         """
+        self._has_run = False
+        """Whether this worker has run the graph: it has ended each step, or a step has asked."""
         self._delivered: set[str] = set()
         self._last_answers: tuple[str | None, Sequence[AskedQuestion]] = None, ()
         """The answers delivered to the agent since its last pause, and the checkpoint of that pause."""
@@ -154,7 +156,7 @@ class RunExecutor:
         ended = answerable(asked)
         if ended:
             return await self._resume(ended, position.checkpoint_id)
-        if requests:
+        if requests and (self._has_run or not position.has_unfinished):
             return await self._park(values, requests)
         return await self._run_graph(None) if position.has_more else await self._finish(values)
 
@@ -167,6 +169,7 @@ class RunExecutor:
         context = self._graph.runtime_context(self._images.resolve_input(self._run.input), self._by)
         with tracing.running(self._lease.thread, self._run):
             await self._graph.run(input, self._emitter, context)
+        self._has_run = True
         await self._emitter.flush()
         failpoint("run.after_go")
         return True

@@ -92,6 +92,8 @@ class GraphPosition:
     """Interrupts of steps that the current graph would not run next."""
     has_begun: bool = False
     has_more: bool = False
+    has_unfinished: bool = False
+    """Whether a step has neither ended nor asked: its worker has died."""
     checkpoint_id: str | None = None
     has_earlier: bool = False
     """Whether the newest checkpoint follows another one."""
@@ -131,8 +133,17 @@ class GraphRun:
         # `next` omits steps with saved results: after a crash these results still have to be committed.
         asking = frozenset(task.id for task in snapshot.tasks if task.interrupts)
         checkpoint_id = (snapshot.config.get("configurable") or {}).get("checkpoint_id")
-        has_more, has_earlier = bool(snapshot.tasks), snapshot.parent_config is not None
-        return GraphPosition(snapshot.values, questions, asking, lost, has_begun, has_more, checkpoint_id, has_earlier)
+        return GraphPosition(
+            snapshot.values,
+            questions,
+            asking,
+            lost,
+            has_begun=has_begun,
+            has_more=bool(snapshot.tasks),
+            has_unfinished=any(task.result is None and not task.interrupts for task in snapshot.tasks),
+            checkpoint_id=checkpoint_id,
+            has_earlier=snapshot.parent_config is not None,
+        )
 
     def has_node(self, name: str) -> bool:
         """Return whether the deployed graph still has this node."""
