@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import inspect
+import pickle
 import pkgutil
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -100,19 +104,67 @@ def test_a_wrong_value_is_named_when_it_is_made(field: str) -> None:
     assert [error.field for error in refused.value.errors] == [field]
 
 
-def test_every_error_is_a_ringi_error_and_importable_from_ringi() -> None:
+def error_classes() -> set[type[Exception]]:
     modules = [
         importlib.import_module(each.name)
         for each in pkgutil.walk_packages(ringi.__path__, "ringi.")
         if not each.name.endswith("__main__")
     ]
-    made = {
+    return {
         each
         for module in modules
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, Exception) and each.__module__.startswith("ringi")
     }
+
+
+def test_every_error_is_a_ringi_error_and_importable_from_ringi() -> None:
+    made = error_classes()
     public = {each.__name__ for each in made if each.__module__ == errors.__name__}
 
     assert {each.__name__ for each in made if not issubclass(each, ringi.RingiError)} == INTERNAL
     assert public - set(ringi.__all__) == set()
+
+
+def own_errors() -> set[type[Exception]]:
+    return {each for each in error_classes() if issubclass(each, ringi.RingiError)}
+
+
+SAMPLES: dict[str, Any] = {
+    "str": "refund",
+    "str | None": "refund",
+    "int": 409,
+    "int | None": 409,
+    "float": 2.5,
+    "float | None": 2.5,
+    "bool": True,
+    "object": "gone",
+    "Exception | None": OSError("gone"),
+    "dict[str, Any] | None": {"responder": "ann", "at": "2026-11-26T00:00:00Z"},
+    "tuple[str, ...]": ("amount", "order"),
+    "PlanReason": "STATUS",
+    "UnavailableError": errors.UnavailableError("no disk"),
+    "Sequence[FieldError]": [errors.FieldError("amount", "is too large", "at_most", {"limit": 5})],
+}
+"""A value for each type of an error's arguments."""
+OWN_SAMPLES: dict[str, dict[str, Any]] = {"StepError": {"code": "args"}}
+
+
+def sample_error(kind: type[Exception]) -> Exception:
+    own = OWN_SAMPLES.get(kind.__name__, {})
+    parameters = {} if kind.__init__ is Exception.__init__ else inspect.signature(kind).parameters
+    with_names = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = {each.name: SAMPLES[each.annotation] for each in parameters.values() if each.kind in with_names}
+    error = kind(**{**named, **own}) if parameters else kind("gone")
+    error.add_note("seen by the worker")
+    return error
+
+
+@pytest.mark.parametrize("kind", sorted(own_errors(), key=repr))
+def test_an_error_survives_another_process_and_a_copy(kind: type[Exception]) -> None:
+    error = sample_error(kind)
+    for other in (pickle.loads(pickle.dumps(error)), pickle.loads(pickle.dumps(error, 0)), copy.copy(error)):
+        assert type(other) is kind
+        assert str(other) == str(error) != ""
+        assert repr(vars(other)) == repr(vars(error))
+        assert repr(other.args) == repr(error.args)

@@ -37,6 +37,7 @@ An error that no caller tells from others is a plain `RingiError`. `ringi.server
 
 from __future__ import annotations
 
+import copyreg
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -62,6 +63,10 @@ class RingiError(Exception):
 
     code: str | None = None
     """The code of its problem document; None if it has none."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default Python calls the constructor with the message alone, and most need more.
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class InvalidError(RingiError):
