@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Self
 
@@ -84,33 +84,9 @@ class Condition(PolicyData):
         # Only `equals` can be null: a comparison without a limit or a pattern would hold for nothing, or for anything.
         if empty := sorted(name for name in self.model_fields_set - {"equals"} if getattr(self, name) is None):
             raise FieldValidationError(empty[0], "is null: set it or remove it")
-        if reason := next(self._contradictions(), None):
+        if reason := contradiction(self):
             raise FieldValidationError("", f"can never hold: {reason}")
         return self
-
-    def _contradictions(self) -> Iterator[str]:
-        kinds = {KINDS[name] for name in self.model_fields_set & KINDS.keys()}
-        if len(kinds) > 1:
-            yield f"no value is both {' and '.join(sorted(kinds))}"
-        lower = max((limit for limit in (self.at_least, self.above) if limit is not None), default=-math.inf)
-        upper = min((limit for limit in (self.at_most, self.below) if limit is not None), default=math.inf)
-        if lower > upper or (lower == upper and (self.above == lower or self.below == upper)):
-            yield "its lower limit is not below its upper limit"
-        values = (self.equals,) if "equals" in self.model_fields_set else self.one_of
-        if values is not None and not any(self.holds(value) for value in values):
-            yield "none of its values meets its other conditions"
-        if self.count is not None and not self.count.can_count():
-            yield "no list has this number of items"
-
-    def can_count(self) -> bool:
-        """Return whether a number of items can meet the condition."""
-        candidates = {0, *(number for limit in self._limits() for number in (math.floor(limit), math.ceil(limit) + 1))}
-        candidates |= {number - 1 for number in candidates}
-        return any(self.holds(number) for number in candidates if number >= 0)
-
-    def _limits(self) -> Iterator[float]:
-        limits = (self.at_least, self.at_most, self.above, self.below, self.equals, *(self.one_of or ()))
-        return (float(limit) for limit in limits if _type(limit) is float)
 
     def holds(self, value: object) -> bool | None:
         """Return whether the condition holds.
@@ -136,6 +112,52 @@ def all_hold(where: Mapping[str, Condition], args: Args) -> bool | None:
         args: The arguments by name.
     """
     return _all(condition.holds(_value(args, path)) for path, condition in where.items())
+
+
+def contradiction(*conditions: Condition) -> str | None:
+    """Return why no value can meet all these conditions; None if a value may."""
+    return next(_contradictions(conditions), None)
+
+
+def _contradictions(conditions: Sequence[Condition]) -> Iterator[str]:
+    kinds = {KINDS[name] for each in conditions for name in each.model_fields_set & KINDS.keys()}
+    if len(kinds) > 1:
+        yield f"no value is both {' and '.join(sorted(kinds))}"
+    limits = [(each.at_least, each.above, each.at_most, each.below) for each in conditions]
+    lower = max((limit for each in limits for limit in each[:2] if limit is not None), default=-math.inf)
+    upper = min((limit for each in limits for limit in each[2:] if limit is not None), default=math.inf)
+    is_strict = any(above == lower or below == upper for _, above, _, below in limits)
+    if lower > upper or (lower == upper and is_strict):
+        yield "its lower limit is not below its upper limit"
+    for values in (_values(each) for each in conditions):
+        if values is not None and not any(all(each.holds(value) for each in conditions) for value in values):
+            yield "none of its values meets its other conditions"
+    counts = [each.count for each in conditions if each.count]
+    if counts and not _can_count(counts, least=int(any(each.any for each in conditions))):
+        yield "no list has this number of items"
+    for path, of_item in ((path, each.any[path]) for each in conditions if each.any for path in each.any):
+        # The item that meets `any` meets `all`, too.
+        of_all = (each.all[path] for each in conditions if each.all and path in each.all)
+        if reason := contradiction(of_item, *of_all):
+            yield f"no item meets both any and all for {path!r}: {reason}"
+
+
+def _values(condition: Condition) -> tuple[Any, ...] | None:
+    """Return the values that a condition lists; None if it lists none."""
+    return (condition.equals,) if "equals" in condition.model_fields_set else condition.one_of
+
+
+def _can_count(conditions: Sequence[Condition], least: int) -> bool:
+    """Return whether some number of items, at least `least`, meets all conditions."""
+    limits = (limit for each in conditions for limit in _limits(each))
+    candidates = {least, *(number for limit in limits for number in (math.floor(limit), math.ceil(limit) + 1))}
+    candidates |= {number - 1 for number in candidates}
+    return any(all(each.holds(number) for each in conditions) for number in candidates if number >= least)
+
+
+def _limits(condition: Condition) -> Iterator[float]:
+    limits = (condition.at_least, condition.at_most, condition.above, condition.below, *(_values(condition) or ()))
+    return (float(limit) for limit in limits if _type(limit) is float)
 
 
 def _all(results: Iterable[bool | None]) -> bool | None:

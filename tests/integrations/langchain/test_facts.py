@@ -79,6 +79,14 @@ def test_a_condition_reaches_into_a_list(condition: Any, value: Any, holds: Any)
         {"count": {"above": 1, "below": 2}},
         {"count": {"equals": 1.5}},
         {"count": {"equals": "two"}},
+        {"any": {"x": {"above": 5}}, "all": {"x": {"below": 5}}},
+        {"any": {"x": {"equals": "a"}}, "all": {"x": {"one_of": ["b", "c"]}}},
+        {"any": {"x": {"one_of": ["a", "b"]}}, "all": {"x": {"matches": "[cd]"}}},
+        {"any": {"x": {"matches": "a"}}, "all": {"x": {"at_most": 5}}},
+        {"any": {"y": {"equals": 1}, "*": {"equals": 3}}, "all": {"*": {"equals": 4}}},
+        {"any": {"x": {"count": {"above": 3}}}, "all": {"x": {"count": {"below": 3}}}},
+        {"any": {"x": {"any": {"*": {"above": 5}}}}, "all": {"x": {"all": {"*": {"below": 5}}}}},
+        {"any": {"x": {"above": 5}}, "count": {"equals": 0}},
     ],
 )
 def test_a_condition_that_can_never_hold_is_an_error(condition: Any) -> None:
@@ -102,6 +110,20 @@ def test_no_condition_that_a_value_meets_is_refused(limits: dict[str, float], va
     else:
         with pytest.raises(InvalidError, match="can never hold"):
             Condition.parse({**limits, "one_of": values})
+
+
+WHOLE = st.dictionaries(st.sampled_from(["at_least", "at_most", "above", "below"]), st.integers(-3, 3), min_size=1)
+
+
+@given(WHOLE, WHOLE)
+def test_any_and_all_are_refused_if_and_only_if_no_item_meets_both(some: dict[str, int], every: dict[str, int]) -> None:
+    checks = [Condition.parse({name: limit}) for where in (some, every) for name, limit in where.items()]
+    # Between two whole limits there is always a half.
+    if any(all(check.holds(half / 2) for check in checks) for half in range(-9, 10)):
+        Condition.parse({"any": {"*": some}, "all": {"*": every}})
+    else:
+        with pytest.raises(InvalidError, match="can never hold"):
+            Condition.parse({"any": {"*": some}, "all": {"*": every}})
 
 
 def test_no_number_of_items_that_a_list_can_have_is_refused() -> None:
