@@ -86,16 +86,14 @@ class ToolGate:
         self._host = find_run_context(self._config)
         self._grants: dict[str, Grant] = {}
         self._refused: dict[str, ToolMessage] = {}
-        self._known_facts: dict[str, Mapping[str, Any]] = {}
+        self._known_facts: dict[str, dict[str, Any]] = {}
         self._gate: Rule | None = None
 
     def enter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
         """Return the authorized call, or a message to the model instead; a person is asked if a rule requires it."""
-        facts = self._earlier_facts(call)
-        if facts is None:
-            names = sorted(self._policy.facts_of(*call))
-            # Only async calls can wait for a fact.
-            facts = self._keep_facts(call, {name: look_up(name, self._facts[name], call) for name in names})
+        facts, names = self._facts_about(call)
+        # Only async calls can wait for a fact.
+        facts |= known_facts({name: look_up(name, self._facts[name], call) for name in names})
         return self._enter(call, tool, facts)
 
     def _enter(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Grant | ToolMessage:
@@ -110,10 +108,8 @@ class ToolGate:
 
     async def aenter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
         """Do the same, but let a rule approve instead of a person if Ringi runs the agent and records it."""
-        facts = self._earlier_facts(call)
-        if facts is None:
-            names = sorted(self._policy.facts_of(*call))
-            facts = self._keep_facts(call, {name: await alook_up(name, self._facts[name], call) for name in names})
+        facts, names = self._facts_about(call)
+        facts |= known_facts({name: await alook_up(name, self._facts[name], call) for name in names})
         try:
             rule = self._rule(call, facts)
             approver = self._approver(call, rule, facts) if rule else None
@@ -124,8 +120,8 @@ class ToolGate:
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
 
-    def _earlier_facts(self, call: GatedCall) -> Mapping[str, Any] | None:
-        """Return the facts about a call that was seen before; None if they are still to be looked up.
+    def _facts_about(self, call: GatedCall) -> tuple[dict[str, Any], list[str]]:
+        """Return the facts about a call, and the names of those that the caller looks up and adds to them.
 
         Facts that people are shown stand until the call has run. If Ringi does not run the agent, nobody remembers what
         was asked, so facts are unknown: a changed fact could let a rejected call run.
@@ -133,15 +129,14 @@ class ToolGate:
         try:
             digest = call.digest
         except InvalidError:
-            return {}
+            return {}, []
         if self._host is None:
-            return {}
-        known = self._known_facts.get(digest)
-        return self._host.facts_of(self._id, digest) if known is None else known
-
-    def _keep_facts(self, call: GatedCall, found: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._known_facts[call.digest] = facts = {name: value for name, value in found.items() if is_known(value)}
-        return facts
+            return {}, []
+        if digest in self._known_facts:
+            return self._known_facts[digest], []
+        asked = self._host.facts_of(self._id, digest)
+        facts = self._known_facts[digest] = dict(asked or {})
+        return facts, sorted(self._policy.facts_of(*call)) if asked is None else []
 
     def begin(self) -> None:
         """Record that the tool has begun."""
@@ -259,11 +254,12 @@ def portable(value: object) -> Any:
     return result
 
 
-def is_known(fact: object) -> bool:
-    """Tell whether a fact was looked up; a coroutine that nobody waits for is closed."""
-    if inspect.iscoroutine(fact):
-        fact.close()
-    return fact is not UNKNOWN and not inspect.isawaitable(fact)
+def known_facts(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts that were looked up; a coroutine that nobody waits for is closed."""
+    for fact in found.values():
+        if inspect.iscoroutine(fact):
+            fact.close()
+    return {name: fact for name, fact in found.items() if fact is not UNKNOWN and not inspect.isawaitable(fact)}
 
 
 class GuardedTool(BaseTool):
