@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ringi.assistant.action_commands import Event
 from ringi.assistant.assistant import AssistantAgent
 from ringi.assistant.declarations import Action
-from ringi.assistant.memory import ContextMemory
+from ringi.assistant.memory import ContextMemory, with_defaults
 from ringi.assistant.memory_cache import memory_of
 from ringi.assistant.plans import Plan
 from ringi.contracts import Wakeup
@@ -62,6 +62,8 @@ class ConversationAccess:
         if not isinstance(agent_of_thread, AssistantAgent) or agent_of_thread.assistant is None:
             raise NotFoundError("assistant", id if thread else str(agent))
         memory = await memory_of(self._components.backend, thread) if thread else ContextMemory()
+        definitions, now = agent_of_thread.assistant.definitions, self._components.inbox.clock()
+        memory = with_defaults(memory, definitions, now)
         return ConversationSnapshot(id, agent_of_thread.assistant, memory, thread)
 
     async def send(self, id: str, agent: str | None, build_event: Callable[[ConversationSnapshot], Event]) -> Thread:

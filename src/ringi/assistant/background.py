@@ -240,9 +240,12 @@ def ask_for_approval(assistant: AssistantSettings, job: dict[str, Any]) -> Reque
     context = {"assistant": assistant.name, "conversation": job["conversation"]}
     context |= {"plan": job["plan"], "version": job["version"]}
     changed = [display_name(key, assistant.definitions, language) for key in job["pinned"]]
+    # Jobs of an older version have no `defaults`.
+    defaults = job.get("defaults")
     paragraphs = [
         in_language(action.description, language),
         *([sentence("pinned", what=changed).in_language(language)] if changed else []),
+        *([sentence("defaults", what=defaults).in_language(language)] if defaults else []),
     ]
     return ask(
         f"{action.name_in(language)} · v{job['version']}",

@@ -203,6 +203,11 @@ class Catalog:
         return {each.key: digest(jsonable(each.value)) for each in self.infos if each.kind == "static"}
 
     @cached_property
+    def default_hashes(self) -> dict[str, str]:
+        """The hashes of the defaults, by info."""
+        return {each.key: digest(jsonable(each.default)) for each in self.infos if each.default is not None}
+
+    @cached_property
     def changing_sources(self) -> dict[str, tuple[str, ...]]:
         """The sources of each info, without static infos."""
         static = self.static_hashes

@@ -288,11 +288,11 @@ class ConversationNodes:
         )
 
     async def _recall(self, memory: ContextMemory, host: RunContext) -> ContextMemory:
-        lacking = {info.key for info in self._definitions.infos if info.scope == "user"} - memory.items.keys()
+        lacking = {info.key for info in self._definitions.infos if info.scope == "user"} - known_infos(memory)
         if not lacking or is_background_sender(host):
             return memory
         for each in await host.memories.newest(MAX_MEMORIES):
-            if each.category in lacking - memory.items.keys():
+            if each.category in lacking - known_infos(memory):
                 info, source = (
                     self._definitions.info(each.category),
                     Provenance(kind="remembered", actor=each.person, ref=each.id),
@@ -329,6 +329,11 @@ def announce_workflow(begin: BackgroundStart) -> None:
     if kind := WORKFLOW_KINDS.get(begin.kind):
         about = {"action_id": begin.job["action"], "version": begin.job["version"]}
         get_stream_writer()({"name": WORKFLOW_EVENT, "kind": kind, "thread_id": begin.thread, **about})
+
+
+def known_infos(memory: ContextMemory) -> set[str]:
+    """Return the infos with an entry that is not a default."""
+    return {key for key, item in memory.items.items() if not item.is_default}
 
 
 def page_language(events: Iterable[dict[str, Any]]) -> str:

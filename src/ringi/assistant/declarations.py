@@ -71,6 +71,7 @@ class Info:
       choices: The options to ask with.
       ttl: Seconds until a value is stale. None for never.
       scope: `user` to remember the value for the person's other conversations.
+      default: The value to use while nobody has told one. Only for an info that people are asked for.
     """
 
     key: str
@@ -86,6 +87,7 @@ class Info:
     choices: Choices | None = None
     ttl: float | None = None
     scope: Literal["thread", "user"] = "thread"
+    default: Any = None
 
     @property
     def kind(self) -> InfoKind:
@@ -171,6 +173,7 @@ class Action:
       produces: Keys of the infos that the result becomes the value of. For a `plan`, the plan itself.
       info: The key of the info that a `selector` sets.
       schema: The JSON Schema of the object of arguments of an `immediate` action. Without it there are no arguments.
+      keep: Keys of infos that an `apply` does not clear when it is completed. It clears the others that only it uses.
     """
 
     id: str
@@ -186,6 +189,7 @@ class Action:
     produces: tuple[str, ...] = ()
     info: str | None = None
     schema: Mapping[str, Any] = field(default_factory=dict)
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind == "apply":

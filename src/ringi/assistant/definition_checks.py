@@ -72,12 +72,16 @@ def _value_faults(info: Info) -> Iterator[str]:
         yield "is derived and cannot have a ttl: set it on its inputs, or use max_age where it is required"
     if info.scope not in SCOPES:
         yield f"has scope {info.scope!r}: use one of {_quoted_list(SCOPES)}"
+    if info.default is not None and info.kind != "ask":
+        yield f"has a default, but is {info.kind}, so its value never depends on people: remove the default"
     if info.choices and info.choices.max_items < 1:
         yield f"has max_items {info.choices.max_items}: use at least 1"
 
 
 def _reference_faults(definitions: Catalog, info: Info) -> Iterator[str]:
     known = {each.key for each in definitions.infos}
+    if info.default is not None and (maker := definitions.sole_producers.get(info.key)):
+        yield f"has a default, but action {maker.id!r} produces it: remove the default"
     for key in info.builds_on:
         if key not in known:
             yield f"is made from info {key!r}, which is not defined: {_suggestion(known)}"
@@ -100,11 +104,12 @@ def _handler_call_faults(definitions: Catalog, name: str, params: Mapping[str, o
 def _info_schema_faults(info: Info, where: str) -> Iterator[FieldError]:
     found = list(_schema_faults(info.schema, f"{where} schema"))
     yield from found
-    if info.schema and info.value is not None and not found:
-        try:
-            check_instance(dict(info.schema), info.value, field=f"{where} value")
-        except InvalidError as error:
-            yield from error.errors
+    for name, value in (("value", info.value), ("default", info.default)):
+        if info.schema and value is not None and not found:
+            try:
+                check_instance(dict(info.schema), value, field=f"{where} {name}")
+            except InvalidError as error:
+                yield from error.errors
 
 
 def _schema_faults(schema: Mapping[str, object], where: str) -> Iterator[FieldError]:
@@ -165,8 +170,19 @@ def _requirement_faults(definitions: Catalog, action: Action) -> Iterator[str]:
         for key in keys:
             if key not in infos:
                 yield f"{verb} info {key!r}, which is not defined: {_suggestion(infos)}"
+    yield from _keep_faults(definitions, action)
     yield from _selector_faults(definitions, action)
     yield from _order_faults(definitions, action)
+
+
+def _keep_faults(definitions: Catalog, action: Action) -> Iterator[str]:
+    if action.keep and action.kind != "apply":
+        yield f"keeps {_quoted_list(action.keep)}, but only a completed 'apply' clears values: name them there"
+    for key in action.keep:
+        if key not in definitions.infos_by_key:
+            yield f"keeps info {key!r}, which is not defined: {_suggestion(definitions.infos_by_key)}"
+        elif key in definitions.plan_actions:
+            yield f"keeps info {key!r}, the plan of {definitions.plan_actions[key].id!r}: remove it"
 
 
 def _selector_faults(definitions: Catalog, action: Action) -> Iterator[str]:

@@ -11,14 +11,14 @@ from pydantic import BaseModel
 
 from ringi.assistant import memory as memories
 from ringi.assistant.availability import Availability, Fix, availability_of
-from ringi.assistant.declarations import Action, Text
+from ringi.assistant.declarations import Action, Text, in_language
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.explanations import MAX_NAMES, next_step_after, next_step_text, reasons_text, rejection_text
 from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.memory_ops import RejectedOp
 from ringi.assistant.plans import Plan
-from ringi.assistant.sentences import LANGUAGES, Sentence, sentence
+from ringi.assistant.sentences import LANGUAGES, Sentence, sentence, value_text
 from ringi.base import StrictModel
 from ringi.domain import THREAD
 
@@ -161,6 +161,17 @@ class EventContext:
     def plan_inputs(self, memory: ContextMemory, plan: Plan) -> dict[str, str]:
         """Return the current hashes of the infos that a plan was made from or is applied with."""
         return self.inputs(memory, self.definitions.action(plan.action_id))
+
+    def default_texts(self, memory: ContextMemory, action: Action) -> list[Text]:
+        """Return the defaults that a plan is made from or applied with, each with the title of its info."""
+        return [
+            {
+                language: f"{in_language(self.title(key), language)}: {value_text(memory.items[key].value)}"
+                for language in LANGUAGES
+            }
+            for key in self.inputs(memory, action)
+            if key in memory.items and memory.items[key].is_default
+        ]
 
     def hashes(self, memory: ContextMemory, keys: Sequence[str]) -> dict[str, str]:
         """Return the hashes of those infos that have a value."""

@@ -55,7 +55,8 @@ class Freshness:
         if at is None:
             is_derived = self.definitions.infos_by_key[key].kind == "derived"
             sources = self.definitions.changing_sources[key] if is_derived else ()
-            own = self.now if is_derived else self.memory.items[key].observed_at
+            item = None if is_derived else self.memory.items[key]
+            own = self.now if item is None or item.is_default else item.observed_at
             at = self._observed[key] = min(map(self.observed_at, sources), default=own)
         return at
 

@@ -31,7 +31,7 @@ MAX_VALUE_BYTES = 200
 class Provenance(StrictModel):
     """The origin of a value."""
 
-    kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered"]
+    kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered", "default"]
     actor: str | None = None
     ref: str | None = None
     """The message, run or request that it came from."""
@@ -53,6 +53,11 @@ class InfoEntry(StrictModel):
     """The hashes of the infos that the value was made from, by key."""
     error: str | None = None
     """The error of the last attempt to obtain it. A value that is still fresh is kept beside it."""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody told the value, so that it is the default of its info."""
+        return self.source.kind == "default"
 
 
 class HistoryEntry(StrictModel):
@@ -234,17 +239,19 @@ def set_workflow_status(
 def reset_workflow(memory: ContextMemory, definitions: Definitions, workflow: str, now: datetime) -> ContextMemory:
     """Return the memory without the values that only a workflow, or the plan and apply of one pair, used.
 
-    The status of a completed apply stays, as other actions may depend on it. Its plan stays until the next one is made.
+    Values that they `keep` stay. The status of a completed apply stays, as other actions may depend on it. Its plan
+    stays until the next one is made.
     """
     pair = definitions.workflow_actions(workflow)
     of_plan = {each.workflow for each in pair if each.kind == "plan"}
-    own = {each.id for each in pair}
-    keys = [key for key in memory.items if _is_exclusive_to(definitions, key, own)]
-    left = _remove(memory, keys, Provenance(kind="derived", actor=workflow), now, "reset")
+    own, keep = {each.id for each in pair}, {key for each in pair for key in each.keep}
+    known = {**memory.items, **memory.asks}
+    gone = [key for key in known if key not in keep and _is_exclusive_to(definitions, key, own)]
+    left = _remove(memory, gone, Provenance(kind="derived", actor=workflow), now, "reset")
     return left._with_update(
         plans={name: plan for name, plan in left.plans.items() if name not in of_plan or plan.status == "completed"},
         runs={name: run for name, run in left.runs.items() if name not in of_plan},
-        asks={key: thread for key, thread in left.asks.items() if not _is_exclusive_to(definitions, key, own)},
+        asks={key: thread for key, thread in left.asks.items() if key not in gone},
     )
 
 
@@ -291,6 +298,22 @@ def drop_undefined(memory: ContextMemory, definitions: Definitions, now: datetim
     return memory._with_update(plans=plans, runs=runs, asks=asks) if gone else memory
 
 
+def with_defaults(memory: ContextMemory, definitions: Definitions, now: datetime) -> ContextMemory:
+    """Return the memory with the default of each info that nobody told, and without defaults of older definitions."""
+    defaults, source = definitions.default_hashes, Provenance(kind="default")
+    for key, item in memory.items.items():
+        if item.is_default and item.hash != defaults.get(key):
+            items = {name: each for name, each in memory.items.items() if name != key}
+            memory = memory._with_change(now, "forget", key, item.source, item.value, items=items)
+    for key, hash in defaults.items():
+        if key not in memory.items or memory.items[key].status == "pending":
+            value = jsonable(definitions.info(key).default)
+            item = InfoEntry(value=value, hash=hash, version=memory.version + 1, source=source, observed_at=now)
+            items = {**memory.items, key: item}
+            memory = memory._with_change(now, "observe", key, source, None, value, items=items)
+    return memory
+
+
 def memory_to_json(memory: ContextMemory) -> Json:
     """Return a memory as it is stored. `memory_from_json` reads it."""
     return memory.model_dump(mode="json", exclude={"log"}) | {"history": list(memory.log)}
@@ -327,24 +350,26 @@ def _store_value(
     is_same = before is not None and (before.status, before.hash) == (status, hash)
     if before and is_same and (op == "not_needed" or info.kind == "static"):
         return memory
+    # A person who tells the default takes it over; the value is the same, so nothing becomes obsolete.
+    is_repeated = is_same and not (before and before.is_default)
     item = InfoEntry(
         value=value,
         hash=hash,
         version=before.version if before and is_same else memory.version + 1,
         status=status,
-        source=before.source if before and is_same else source,
+        source=before.source if before and is_repeated else source,
         observed_at=now,
         fresh_until=now + timedelta(seconds=info.ttl) if info.ttl is not None and status == "collected" else None,
         inputs=inputs,
     )
     items = {**memory.items, info.key: item}
-    if before and is_same:
+    if is_repeated:
         return memory._with_update(items=items)
     return memory._with_change(now, op, info.key, source, before and before.value, value, items=items)
 
 
 def _remove(memory: ContextMemory, keys: Iterable[str], source: Provenance, now: datetime, op: str) -> ContextMemory:
-    gone = {key: memory.items[key] for key in keys if key in memory.items}
+    gone = {key: memory.items[key] for key in keys if key in memory.items and not memory.items[key].is_default}
     if not gone:
         return memory
     items = {key: item for key, item in memory.items.items() if key not in gone}

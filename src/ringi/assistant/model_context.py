@@ -92,17 +92,14 @@ def _state(
     known = Freshness(definitions, memory, now)
     items = {key: item for key, item in memory.items.items() if key in definitions.infos_by_key}
     yield "language", LANGUAGE_NAMES.get(language, language)
-    yield (
-        "known",
-        {
-            key: _value_view(item.value, definitions.info(key), language)
-            for key, item in items.items()
-            # Constants stand in the definitions, and plans below.
-            if item.status == "collected"
-            and definitions.info(key).kind != "static"
-            and key not in definitions.plan_actions
-        },
-    )
+    values = {
+        key: _value_view(item.value, definitions.info(key), language)
+        for key, item in items.items()
+        # Constants stand in the definitions, and plans below.
+        if item.status == "collected" and definitions.info(key).kind != "static" and key not in definitions.plan_actions
+    }
+    yield "known", {key: value for key, value in values.items() if not items[key].is_default}
+    yield "defaults", {key: value for key, value in values.items() if items[key].is_default}
     yield "missing", [info.key for info in definitions.infos if _is_missing(info, definitions, known)]
     yield "failed", {key: item.error for key, item in items.items() if item.error}
     yield "being_asked", [key for key in memory.asks if key in definitions.infos_by_key]

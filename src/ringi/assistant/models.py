@@ -91,7 +91,7 @@ class HitlState(ResponseModel):
 class InfoSource(ResponseModel):
     """The origin of a value."""
 
-    kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered"]
+    kind: Literal["user", "handler", "model", "edited", "derived", "static", "remembered", "default"]
     actor: str | None
     ref: str | None
     """The message, run or request that the value was taken from."""
@@ -185,6 +185,12 @@ class PlanRequest(ResponseModel):
     status: str
 
 
+class DefaultInfo(ChangedInfo):
+    """An info that nobody told, with the default that the plan is made from."""
+
+    value: Any
+
+
 class AssistantPlan(ResponseModel):
     """The newest version of a plan."""
 
@@ -200,6 +206,8 @@ class AssistantPlan(ResponseModel):
     """The infos that made the plan obsolete."""
     pinned: list[ChangedInfo]
     """The infos that had changed when a person kept the content unchanged."""
+    defaults: list[DefaultInfo]
+    """The infos that nobody has told, before the plan is approved. A person may tell another value."""
     feedback: list[PlanFeedback]
     versions: list[PlanVersion]
     diff: PlanDiff

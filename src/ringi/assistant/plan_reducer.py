@@ -227,13 +227,15 @@ class PlanReducer(EventContext):
         for key in action.produces:
             source = Provenance(kind="derived", actor=action.workflow, ref=now.id)
             after = memories.record_value(after, key, product, source, self.now, self.definitions)
-        sentences = sentence("planned", action=action.label, version=now.version, plan=plan_text(now.plan, now.steps))
+        text, defaults = plan_text(now.plan, now.steps), self.default_texts(memory, action)
+        sentences = [sentence("planned", action=action.label, version=now.version, plan=text)]
+        sentences += [sentence("defaults", what=defaults)] if defaults else []
         apply = self.apply_of(now)
         if apply is None:
-            return TurnResult(after, (sentences,))
-        job = {"plan": now.id, "version": now.version, "action": apply.id}
+            return TurnResult(after, tuple(sentences))
+        job = {"plan": now.id, "version": now.version, "action": apply.id, "defaults": defaults}
         job |= {"content": now.plan, "steps": to_json_list(now.steps), "pinned": list(now.pinned)}
-        return TurnResult(after, (sentences,), (BackgroundStart(kind="approve", thread=thread, job=job),))
+        return TurnResult(after, tuple(sentences), (BackgroundStart(kind="approve", thread=thread, job=job),))
 
     def _not_applied(self, memory: ContextMemory, plan: Plan, error: PlanError | InvalidError) -> TurnResult:
         now = plans.check_inputs(plan, self.plan_inputs(memory, plan), self.now)

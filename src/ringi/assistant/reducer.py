@@ -56,8 +56,9 @@ class ConversationReducer(PlanReducer):
         return step(memory, event).then(self.settle) if step else self.settle(memory)
 
     def settle(self, memory: ContextMemory) -> TurnResult:
-        """Update the memory: static and derived values, obsolete plans, and plans that are no longer defined."""
+        """Update the memory: defaults, static and derived values, obsolete plans, and plans that are not defined."""
         memory, before = memories.drop_undefined(memory, self.definitions, self.now), memory
+        memory = memories.with_defaults(memory, self.definitions, self.now)
         for info in self.definitions.ordered_infos:
             memory = self._update_computed(memory, info)
         outcome = TurnResult(memory, stop=orphaned_threads(before, memory))

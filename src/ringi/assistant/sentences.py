@@ -64,6 +64,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "**{action}** 第{version}版:\n\n{plan}",
         "zh": "**{action}** 第{version}版：\n\n{plan}",
     },
+    "defaults": {
+        "en": "Nobody has told these, so the defaults are used: {what}. Tell me another value to change it.",
+        "ja": "指定がないため、次の初期値を使います: {what}。変更する場合は値をお伝えください。",
+        "zh": "以下信息无人指定，因此使用默认值：{what}。如需更改，请告诉我其他值。",
+    },
     "feedback": {
         "en": "The next version of the plan will address this: “{text}”.",
         "ja": "次の版の計画に反映します: 「{text}」。",
@@ -225,11 +230,14 @@ def plan_markdown(plan: object, steps: Sequence[Step]) -> str:
     """Return a plan as Markdown: its own text or its fields, and its steps."""
     words = plan.get("text") if isinstance(plan, Mapping) else plan
     if isinstance(plan, Mapping) and not isinstance(words, str):
-        words = "\n".join(
-            f"- {name}: {value if isinstance(value, str) else to_json(value).decode()}" for name, value in plan.items()
-        )
+        words = "\n".join(f"- {name}: {value_text(value)}" for name, value in plan.items())
     step_lines = "\n".join(f"{number}. {step.title}" for number, step in enumerate(steps, 1))
     return "\n\n".join(str(part) for part in (words, step_lines) if part)
+
+
+def value_text(value: object) -> str:
+    """Return a value as text: itself, or its JSON."""
+    return value if isinstance(value, str) else to_json(value).decode()
 
 
 def detect_language(text: str, otherwise: str) -> str:

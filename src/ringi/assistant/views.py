@@ -165,6 +165,7 @@ class _View:
             hash=plan.hash,
             changed=[models.ChangedInfo(**self.named(key)) for key in plan.changed],
             pinned=[models.ChangedInfo(**self.named(key)) for key in plan.pinned],
+            defaults=[models.DefaultInfo(**self.named(key), value=value) for key, value in self.defaults(plan)],
             feedback=[models.PlanFeedback.model_validate(each) for each in plan.feedback],
             versions=[
                 models.PlanVersion(version=past.version, status=past.status, plan=past.plan, steps=_steps(past))
@@ -176,6 +177,12 @@ class _View:
             error=plan.error,
             updated_at=plan.updated_at,
         )
+
+    def defaults(self, plan: Plan) -> list[tuple[str, Any]]:
+        if plan.status not in ("planning", "planned"):
+            return []
+        items = {key: self.memory.items[key] for key in plan.inputs if key in self.memory.items}
+        return [(key, item.value) for key, item in items.items() if item.is_default and item.hash == plan.inputs[key]]
 
     def _apply_of(self, plan: Plan) -> Action | None:
         action = self.definitions.actions_by_id.get(plan.action_id)

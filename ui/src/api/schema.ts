@@ -524,7 +524,7 @@ export interface InfoItem {
  * The origin of a value.
  */
 export interface InfoSource {
-  kind: "user" | "handler" | "model" | "edited" | "derived" | "static" | "remembered";
+  kind: "user" | "handler" | "model" | "edited" | "derived" | "static" | "remembered" | "default";
   actor: string | null;
   ref: string | null;
   quote: string | null;
@@ -569,6 +569,7 @@ export interface AssistantPlan {
   hash: string;
   changed: ChangedInfo[];
   pinned: ChangedInfo[];
+  defaults: DefaultInfo[];
   feedback: PlanFeedback[];
   versions: PlanVersion[];
   diff: PlanDiff;
@@ -594,6 +595,14 @@ export interface PlanStep {
 export interface ChangedInfo {
   key: string;
   title: string;
+}
+/**
+ * An info that nobody told, with the default that the plan is made from.
+ */
+export interface DefaultInfo {
+  key: string;
+  title: string;
+  value: unknown;
 }
 /**
  * A remark of a person about a plan.

@@ -388,3 +388,33 @@ test("the context is cleared only after it was said what goes", async () => {
   await waitFor(() => expect(screen.queryAllByTestId("memory-item")).toHaveLength(0));
   expect(server.sent.map(({ path }) => path)).toEqual(["/v1/assistants/t1/memory"]);
 });
+
+test("a default is shown as a default, in the memory and on the plan, and can be changed from both", async () => {
+  const { server } = opened((one) => {
+    one.items = [anItem({ key: "people", title: "People", value: 2, source: { kind: "default", actor: null, ref: null, quote: null } })];
+    one.plans = [aPlan({ defaults: [{ key: "people", title: "People", value: 2 }] })];
+  });
+  const onPlan = await screen.findByTestId("plan-defaults");
+  expect(onPlan.textContent).toMatch(/default.*People:.*2/s);
+  await userEvent.click(within(onPlan).getByRole("button", { name: "Change: People" }));
+  await waitFor(() => expect(server.actionCalls).toEqual(["ask:people"]));
+  await userEvent.click(screen.getByTestId("open-memory"));
+  const item = await screen.findByTestId("memory-item");
+  expect(within(item).getByTestId("item-status").dataset.status).toBe("default");
+  expect(within(item).getByTestId("source").textContent).toBe("default");
+  await userEvent.click(within(item).getByRole("button", { name: "Change: People" }));
+  await waitFor(() => expect(server.actionCalls).toEqual(["ask:people", "ask:people"]));
+});
+
+test("a value that a person told, and a plan without defaults, offer no change of a default", async () => {
+  opened((one) => {
+    one.items = [anItem({ key: "people", title: "People", value: 2 })];
+    one.plans = [aPlan({})];
+  });
+  await screen.findByTestId("plan-card");
+  expect(screen.queryByTestId("plan-defaults")).toBeNull();
+  await userEvent.click(screen.getByTestId("open-memory"));
+  const item = await screen.findByTestId("memory-item");
+  expect(within(item).getByTestId("item-status").dataset.status).toBe("collected");
+  expect(within(item).queryByTestId("item-fix")).toBeNull();
+});

@@ -10,8 +10,12 @@ import { labelOf, useAssistantStrings } from "./strings";
 
 const colours: Record<string, string> = { collected: "success", error: "error", pending: "default", not_needed: "default" };
 
-function Status({ item: { status, isFresh } }: { item: MemoryItem }) {
+const isDefault = ({ source }: MemoryItem) => source?.kind === "default";
+
+function Status({ item }: { item: MemoryItem }) {
   const strings = useAssistantStrings();
+  if (isDefault(item)) return <Tag data-testid="item-status" data-status="default">{strings.defaultValue}</Tag>;
+  const { status, isFresh } = item;
   const isStale = status === "collected" && !isFresh;
   return <Tag color={isStale ? "warning" : colours[status]} data-testid="item-status" data-status={isStale ? "stale" : status}>{isStale ? strings.stale : labelOf(strings.itemStatuses, status)}</Tag>;
 }
@@ -27,7 +31,8 @@ function Item({ item, assistant, onWhy }: ItemProps) {
   const { key, title, description, status, value, how, source, observedAt, freshUntil, isFresh, scope, error } = item;
   const name = visible(title || key);
   const isKnown = status === "collected";
-  const command = how === "handler" ? `refresh:${key}` : how === "ask" && !isKnown ? `ask:${key}` : undefined;
+  const command = how === "handler" ? `refresh:${key}` : how === "ask" && (!isKnown || isDefault(item)) ? `ask:${key}` : undefined;
+  const label = how === "handler" ? strings.fetchAgain : isDefault(item) ? strings.changeValue : strings.askForValue;
   return (
     <li data-testid="memory-item" data-key={key} data-status={status}>
       <div className="item-head"><strong>{name}</strong> <Status item={item} /></div>
@@ -44,9 +49,9 @@ function Item({ item, assistant, onWhy }: ItemProps) {
         {command && (
           <Button
             size="small" disabled={assistant.pendingCommand !== undefined} loading={assistant.pendingCommand === command} onClick={() => assistant.runCommand(command)}
-            data-testid="item-fix" aria-label={`${how === "handler" ? strings.fetchAgain : strings.askForValue}: ${name}`}
+            data-testid="item-fix" aria-label={`${label}: ${name}`}
           >
-            {how === "handler" ? strings.fetchAgain : strings.askForValue}
+            {label}
           </Button>
         )}
         <Button size="small" type="link" onClick={onWhy} data-testid="item-why" aria-label={`${strings.why} ${name}`}>{strings.why}</Button>

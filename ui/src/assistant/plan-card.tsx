@@ -7,6 +7,7 @@ import { visible } from "../widgets/visible";
 import { Approval } from "./approval";
 import { VersionDiff } from "./version-diff";
 import { PlanContentView } from "./plan-content";
+import { PlanDefaults } from "./plan-defaults";
 import { versionsOf } from "./diff";
 import { NoRequestAlert, PlanFailedAlert } from "./plan-alerts";
 import { PlanObsoleteAlert } from "./plan-obsolete-alert";
@@ -115,6 +116,7 @@ export const PlanCard = memo(function PlanCard({ id, plan, title, pendingCommand
       {isNewest && status === "planning" ? <p className="activity quiet" aria-live="polite">{strings.planningInProgress}</p>
         : <PlanContentView content={content} runs={isNewest && status === "executing"} isStopped={isNewest && status === "failed" && approval !== null} />}
       {before && !(isNewest && status === "planning") && <VersionDiff id={id} before={before} after={content} />}
+      {isNewest && <PlanDefaults plan={plan} pendingCommand={pendingCommand} runCommand={runCommand} />}
       <PlanFeedback id={id} feedback={plan.feedback} />
       {approval && <p className="quiet" data-testid="plan-approved">{strings.approvedBy(actorName(approval.by, strings))} · <Timestamp at={approval.at} /></p>}
       {isNewest && request && <Approval key={request.id} plan={plan} id={request.id} edits={edits === plan.version} onDecided={onDecided} />}

@@ -11,7 +11,8 @@ type PlanStatus = api.AssistantPlan["status"];
 export type MemoryItem = Omit<api.InfoItem, "value"> & { value: Json };
 
 export type PlanContent = Omit<api.PlanVersion, "plan" | "status"> & { plan: Json; status: PlanStatus };
-export type Plan = Omit<api.AssistantPlan, "plan" | "versions" | "status"> & PlanContent & { versions: PlanContent[] };
+type DefaultInfo = Omit<api.DefaultInfo, "value"> & { value: Json };
+export type Plan = Omit<api.AssistantPlan, "plan" | "versions" | "status" | "defaults"> & PlanContent & { versions: PlanContent[]; defaults: DefaultInfo[] };
 
 export type Memory = Pick<api.AssistantMemory, "runs" | "asks"> & { items: MemoryItem[]; plans: Plan[] };
 export type Change = Omit<api.MemoryChange, "before" | "after"> & { before: Json; after: Json };

@@ -18,7 +18,7 @@ export function aPlan(changes: Known<Plan>): Plan {
     id: "p1", workflow: "planWorkflow", actionId: "plan", version: 1, status: "planned", plan: "**First** the site",
     steps: [{ id: "s1", title: "Design", action: "", args: {}, isDone: false }, { id: "s2", title: "Build", action: "", args: {}, isDone: false }],
     hash: "h", changed: [], feedback: [], versions: [], diff: { added: [], removed: [], changed: [] }, approval: null, threadId: null,
-    request: null, error: null, updatedAt: at, pinned: [], ...changes,
+    request: null, error: null, updatedAt: at, pinned: [], defaults: [], ...changes,
   });
 }
 
