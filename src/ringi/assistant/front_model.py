@@ -28,7 +28,7 @@ from ringi.assistant.model_context import definitions_text, state_text, with_sta
 from ringi.assistant.reply_stream import ReplyModel
 from ringi.assistant.settings import AssistantSettings
 from ringi.base import StrictModel
-from ringi.runs import QUIET_CALLS, is_cut_off, stop_reason
+from ringi.runs import QUIET_CALLS, is_cut_off, is_refusal, stop_reason
 
 log = logging.getLogger(__name__)
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -41,8 +41,6 @@ NUMBER = re.compile(r"\d[\d.,]*")
 Binding: TypeAlias = Literal["strict", "forced", "free"]
 BINDINGS: tuple[Binding, ...] = ("strict", "forced", "free")
 """How the tool is bound: forced by an enforced schema, forced, or left to the model; the first that is possible."""
-REFUSAL_STATUSES = (400, 404, 422)
-"""HTTP statuses with which providers refuse a forced call or a strict schema."""
 SYSTEM_PROMPT = """You are {name}. {prompt}
 You talk with a person, and a program acts: it does what you declare with the tool `declare`. \
 For the last message, declare:
@@ -151,12 +149,6 @@ class FrontModel:
                 raise
             return None
         return ReplyModel(caller=caller).with_config(tags=[QUIET_CALLS])
-
-
-def is_refusal(error: Exception) -> bool:
-    """Tell whether a provider's server does not take a request as it is."""
-    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
-    return status in REFUSAL_STATUSES
 
 
 async def call_model(

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from ringi.engrammer.errors import PlaybookError
-from ringi.engrammer.generator import AnswerGenerator
+from ringi.engrammer.generator import AnswerGenerator, NoteReader
 from ringi.engrammer.insights import Proposal, Trial, approved_entry
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.reflector import describe_failure
@@ -31,7 +31,7 @@ class ProposalEvaluator:
     """Evaluates proposals of one Engrammer; results for an unchanged playbook are cached."""
 
     def __init__(self, engrammer: EngrammerSettings) -> None:
-        self._engrammer = engrammer
+        self._engrammer, self._reader = engrammer, NoteReader(engrammer.model, engrammer.notes)
         # The proposals of one answer come at once: without it each would ask what the playbook answers as it stands.
         self._baseline_lock = asyncio.Lock()
         self._results: OrderedDict[tuple[str, Case], bool] = OrderedDict()
@@ -86,5 +86,5 @@ class ProposalEvaluator:
         engrammer = self._engrammer
         messages = generator_messages(engrammer.prompt, playbook, [], case.query)
         silent_config: RunnableConfig = {**config, "tags": [*config.get("tags", []), TAG_NOSTREAM]}
-        generator = AnswerGenerator(engrammer.model, engrammer.notes, streams_notes=False)
+        generator = AnswerGenerator(self._reader, streams_notes=False)
         return engrammer.grade(case.expected, await generator.generate(messages, silent_config))

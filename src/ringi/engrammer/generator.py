@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
 
 from ringi.base import reason_of
@@ -15,10 +16,13 @@ from ringi.engrammer.notes import NOTE_ERRORS, Note, Notes
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import GET_NOTE_TOOL, MAX_TEXT_LENGTH, SEARCH_NOTES_TOOL, generator_tools
 from ringi.errors import RingiError
-from ringi.runs import QUIET_CALLS, clean_text, stop_reason
+from ringi.runs import QUIET_CALLS, clean_text, is_refusal, stop_reason
 
+log = logging.getLogger(__name__)
 MAX_ROUNDS = 6
 """Maximum number of model calls for one answer."""
+MAX_REFUSALS = 2
+"""Number of consecutive refusals after which a provider is no longer asked to force a search."""
 LAST_ROUND_NOTICE = "(You can look nothing up any more. Answer now, with what you have.)"
 REPEATED_LOOKUP = f"you have the result of this call already: read another note with {GET_NOTE_TOOL}, or answer"
 UNREADABLE_CALL = "the arguments of this call cannot be read: call again, with all of them"
@@ -28,11 +32,48 @@ NOTE_EVENT = "note"
 CITATION = re.compile(r"\[(b-\d{5,})\]")
 
 
+class NoteReader:
+    """A model with the tools for notes: the first call for an answer must search them, as far as the provider can."""
+
+    def __init__(self, model: BaseChatModel, notes: Notes) -> None:
+        self._model, self.notes, self._refusals = model, notes, 0
+
+    async def ask(self, messages: list[AnyMessage], config: RunnableConfig, *, is_first: bool) -> AIMessage:
+        """Return the model's response; a provider that refuses the forced search is asked again without it."""
+        if is_first and (forced := self._bind_forced()):
+            try:
+                response = await forced.ainvoke(messages, config)
+            except Exception as error:
+                if not is_refusal(error):
+                    raise
+                self._refusals += 1
+                log.warning("the provider refuses a forced search of the notes: %s", error)
+            else:
+                self._refusals = 0
+                return response
+        return await self._bind().ainvoke(messages, config)
+
+    def _bind_forced(self) -> Runnable[LanguageModelInput, AIMessage] | None:
+        """Return the model that must search, or None if it cannot be forced or there are no notes."""
+        if not self.notes.names or self._refusals >= MAX_REFUSALS:
+            return None
+        try:
+            return self._bind(tool_choice=SEARCH_NOTES_TOOL)
+        except (TypeError, ValueError, NotImplementedError):
+            return None
+
+    def _bind(self, **options: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        # To the end with the tools: some providers refuse to read what a tool returned without them.
+        tools = generator_tools(self.notes.titles) if self.notes.names else []
+        model = self._model.bind_tools(tools, **options) if tools else self._model
+        return model.with_config(tags=[QUIET_CALLS])
+
+
 class AnswerGenerator:
     """Generates one answer; collects the model's responses and the notes it read."""
 
-    def __init__(self, model: BaseChatModel, notes: Notes, *, streams_notes: bool = True) -> None:
-        self._model, self._notes = model, notes
+    def __init__(self, reader: NoteReader, *, streams_notes: bool = True) -> None:
+        self._reader, self._notes = reader, reader.notes
         self._write_event = get_stream_writer() if streams_notes else discard
         self.responses: list[AIMessage] = []
         self.notes_read: dict[str, str] = {}
@@ -41,11 +82,8 @@ class AnswerGenerator:
 
     async def generate(self, messages: list[AnyMessage], config: RunnableConfig) -> str:
         """Return the model's answer to messages, or "" if it gives none."""
-        model = self._model.bind_tools(generator_tools(self._notes.titles)) if self._notes.names else self._model
-        # To the end with the tools: some providers refuse to read what a tool returned without them.
-        caller = model.with_config(tags=[QUIET_CALLS])
         for rounds_left in reversed(range(MAX_ROUNDS)):
-            answer = await caller.ainvoke(messages, config)
+            answer = await self._reader.ask(messages, config, is_first=not self.responses)
             self.responses.append(answer)
             is_last = not rounds_left or self._repeated > 1
             if is_last or not (answer.tool_calls or answer.invalid_tool_calls):

@@ -16,7 +16,7 @@ from ringi.backends import report_outages
 from ringi.base import failpoint, jsonable
 from ringi.domain import Key, Thread, is_person
 from ringi.engrammer.errors import NO_AGENT_FEEDBACK, BusyPlaybookError
-from ringi.engrammer.generator import AnswerGenerator, cited_bullets, make_references, note_text
+from ringi.engrammer.generator import AnswerGenerator, NoteReader, cited_bullets, make_references, note_text
 from ringi.engrammer.insights import AnswerFeedback
 from ringi.engrammer.learning import build_learning_graph
 from ringi.engrammer.notes import NOTE_ERRORS, PLAYBOOK
@@ -84,7 +84,7 @@ class ConversationNodes:
     """The nodes of the conversation graph."""
 
     def __init__(self, engrammer: EngrammerSettings) -> None:
-        self._engrammer = engrammer
+        self._engrammer, self._reader = engrammer, NoteReader(engrammer.model, engrammer.notes)
 
     async def receive(self, state: ConversationState, config: RunnableConfig) -> ConversationState:
         """Start the turn of a question or of a person's feedback."""
@@ -109,7 +109,7 @@ class ConversationNodes:
         playbook = await self._read_playbook(host)
         earlier = [each for each in await self._earlier_turns(state, host) if each["response"] and not each["parent"]]
         messages = generator_messages(self._engrammer.prompt, playbook, earlier[-MAX_EARLIER_TURNS:], turn["query"])
-        generator = AnswerGenerator(self._engrammer.model, self._engrammer.notes)
+        generator = AnswerGenerator(self._reader)
         response = await generator.generate(messages, config)
         if not response:
             raise generator.no_answer()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ringi.runs.graph_run import QUIET_CALLS
     from ringi.runs.json_values import clean_json
     from ringi.runs.model_form import clean_text
-    from ringi.runs.model_stops import is_cut_off, stop_reason
+    from ringi.runs.model_stops import is_cut_off, is_refusal, stop_reason
     from ringi.runs.operations import abandon
     from ringi.runs.reconciler import record_pages, resumes_run
     from ringi.runs.runner import Runner
@@ -29,6 +29,7 @@ __all__ = [
     "graph_state",
     "is_asked_by",
     "is_cut_off",
+    "is_refusal",
     "no_output",
     "open_requests",
     "record_pages",
@@ -46,7 +47,7 @@ __getattr__ = lazy_exports(
         "graph_run": "QUIET_CALLS",
         "json_values": "clean_json",
         "model_form": "clean_text",
-        "model_stops": "is_cut_off stop_reason",
+        "model_stops": "is_cut_off is_refusal stop_reason",
         "operations": "abandon",
         "reconciler": "record_pages resumes_run",
         "runner": "Runner",

@@ -1,4 +1,4 @@
-"""The reason why a model ended its answer, as providers give it."""
+"""The end of a call of a model, as providers report it: a stop reason or an error."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ STOP_REASON_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
 # A reason that came with two parts of a streamed answer is joined to itself.
 LENGTH = re.compile("(length)+|(max_tokens)+|(model_length)+|(max_output_tokens)+", re.IGNORECASE)
 """The stop reasons of an answer that was cut off at the provider's limit."""
+REFUSAL_STATUSES = (400, 404, 422)
+"""HTTP statuses with which providers refuse a forced call or a strict schema."""
 
 
 def stop_reason(answer: AIMessage) -> str | None:
@@ -37,3 +39,13 @@ def is_cut_off(answer: AIMessage) -> bool:
     """
     reason = stop_reason(answer)
     return bool(answer.invalid_tool_calls) if reason is None else bool(LENGTH.fullmatch(reason))
+
+
+def is_refusal(error: Exception) -> bool:
+    """Return whether a provider refuses a request as it is, such as a forced call or a strict schema.
+
+    Args:
+        error: The error of the call of a model.
+    """
+    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    return status in REFUSAL_STATUSES
