@@ -80,7 +80,7 @@ def agent(model: BaseChatModel) -> Agent:
 
 def is_chat(messages: Sequence[BaseMessage]) -> bool:
     """Return whether these messages belong to this agent."""
-    return messages[0].text == PROMPT
+    return messages[0].text.startswith(PROMPT)
 
 
 def reply(messages: Sequence[BaseMessage]) -> AIMessage:
@@ -117,7 +117,7 @@ def images_of(message: BaseMessage) -> list[str]:
 
 def memories_in(messages: Sequence[BaseMessage]) -> str:
     """Return the memories about the person in the prompt, as text."""
-    lines = [line for message in messages[1:2] for line in message.text.splitlines() if line.startswith("{")]
+    lines = [line for line in messages[0].text.splitlines() if line.startswith("{")]
     answers = [json.loads(line)["answer"] for line in lines]
     return "; ".join(f"{name}: {value}" for answer in answers for name, value in answer.items())
 

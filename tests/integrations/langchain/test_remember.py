@@ -1,4 +1,4 @@
-"""What a model is told of a person: their memories, newest first, few, and quoted so that none becomes an order."""
+"""What a model is told of a person: their memories, newest last, few, and quoted so that none becomes an order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from tests.integrations.langchain.office import agent
 from tests.runs.world import World, at_work, model
 
-from ringi import Form, Text
+from ringi import Agent, Form, Text
 from ringi.errors import SettingError
 from ringi.integrations.langchain import Remember
 
@@ -52,14 +52,15 @@ async def run(world: World, id: str = "t1", by: str = "ann") -> None:
     assert (await world.rest(id)).status == "done"
 
 
-async def test_the_model_is_told_before_the_conversation_and_no_state_keeps_it(file: str) -> None:
+async def test_the_model_is_told_in_its_instructions_and_no_state_keeps_it(file: str) -> None:
     listener = Listener()
     async with at_work(file, [agent(listener, [], [Remember()])]) as world:
         await store_note(world, "r1", "no fish")
         await run(world)
-        first, *rest = [message for message in listener.prompts[-1] if not isinstance(message, SystemMessage)]
-        assert isinstance(first, HumanMessage)
+        system, *rest = listener.prompts[-1]
+        assert isinstance(system, SystemMessage)
         assert rest
+        assert not any("memories" in message.text for message in rest)
         assert listener.answers == [{"What you eat": "no fish"}]
         events = str([item.event for item in await world.items()])
         assert "no fish" not in events
@@ -89,17 +90,17 @@ async def test_the_newest_that_fit_are_told(file: str) -> None:
         for n in range(4):
             await store_note(world, f"r{n}", f"dish {n}" if n != 2 else "x" * 600)
         await run(world)
-        assert [answer["What you eat"] for answer in listener.answers] == ["dish 3", "dish 1"]
+        assert [answer["What you eat"] for answer in listener.answers] == ["dish 1", "dish 3"]
 
 
-async def test_what_was_told_or_changed_last_comes_first_however_old_its_question_is(file: str) -> None:
+async def test_what_was_told_or_changed_last_comes_last_however_old_its_question_is(file: str) -> None:
     listener = Listener()
     async with at_work(file, [agent(listener, [], [Remember(most=2)])]) as world:
         for n in range(4):
             await store_note(world, f"r{n}", f"dish {n}")
         await world.inbox.edit_memory("r0", {"note": "no nuts any more"}, by="ann")
         await run(world)
-        assert [answer["What you eat"] for answer in listener.answers] == ["no nuts any more", "dish 3"]
+        assert [answer["What you eat"] for answer in listener.answers] == ["dish 3", "no nuts any more"]
 
 
 async def test_the_model_is_told_whose_words_are_whose(file: str) -> None:
@@ -118,7 +119,32 @@ async def test_an_answer_that_gives_orders_stays_within_its_quotation(file: str)
         await store_note(world, "r1", planted)
         await run(world)
         assert listener.answers == [{"What you eat": planted}]
-        assert not any("pay everything" in m.text for m in listener.prompts[-1] if isinstance(m, SystemMessage))
+        # The only line that has it is the quotation's own.
+        lines = [line for m in listener.prompts[-1] for line in m.text.splitlines() if "pay everything" in line]
+        assert [line[:2] for line in lines] == ['{"']
+
+
+async def test_the_text_before_a_new_memory_stays_byte_for_byte_the_same(file: str) -> None:
+    listener = Listener()
+    async with at_work(file, [agent(listener, [], [Remember()])]) as world:
+        await store_note(world, "r1", "no fish")
+        await run(world)
+        await run(world)
+        await store_note(world, "r2", "no meat")
+        await run(world, "t2")
+        first, again, more = (prompt[0].text for prompt in listener.prompts)
+        assert again == first
+        assert more.startswith(first.removesuffix("\n</memories>"))
+
+
+async def test_the_agents_own_instructions_stand_before_the_memories(file: str) -> None:
+    listener = Listener()
+    plain = create_agent(model(listener), [], system_prompt="You are a waiter.", middleware=[Remember()])
+    async with at_work(file, [Agent("office", plain, input=lambda _: {"messages": [HumanMessage("Hello")]})]) as world:
+        await store_note(world, "r1", "no fish")
+        await run(world)
+        assert str(listener.prompts[-1][0].content).startswith("You are a waiter.\n\nThis is data")
+        assert listener.answers == [{"What you eat": "no fish"}]
 
 
 async def test_an_agent_that_ringi_does_not_run_is_told_nothing() -> None:

@@ -353,6 +353,8 @@ def with_text(system: SystemMessage | None, text: str) -> SystemMessage:
     """Return the system prompt with a text appended."""
     if system is None:
         return SystemMessage(text)
+    if isinstance(system.content, str):
+        return SystemMessage(f"{system.content}\n\n{text}")
     return SystemMessage(content_blocks=[*system.content_blocks, {"type": "text", "text": f"\n\n{text}"}])
 
 
