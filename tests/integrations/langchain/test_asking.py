@@ -48,6 +48,18 @@ def asks(tool: AskHuman = ask_human, **args: Any) -> Any:
     return agent(calls(call("ask_human", **args)), [tool])
 
 
+def test_no_text_of_the_schema_could_be_copied_into_a_question() -> None:
+    parameters = convert_to_openai_tool(ask_human)["function"]["parameters"]
+    field = parameters["properties"]["fields"]["items"]["properties"]
+    free = [
+        *(parameters["properties"][name] for name in ("title", "description", "fields")),
+        *(field[name] for name in ("label", "help", "placeholder", "default")),
+    ]
+    assert not [each for each in free if each.keys() & {"description", "examples", "example", "default"}]
+    # What they mean stands in the description of the tool.
+    assert all(f"`{name}`" in ask_human.description for name in ("title", "description", "fields", "label", "default"))
+
+
 async def test_a_models_form_is_answered_and_the_model_reads_the_data(file: str) -> None:
     async with at_work(file, [asks(title="Which?", description="*So that* I know.", fields=[SPORT])]) as world:
         await world.run("office", {})

@@ -32,16 +32,17 @@ TYPES = [kind.model_fields["type"].default for kind in get_args(get_args(fields.
 TYPES.remove("attachment")
 NUMBER, TEXT, FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
 OPTION = {"type": "object", "properties": {"value": TEXT, "label": TEXT}, "required": ["value"]}
+# No property that takes any text has a description: small models copy it into their call.
 FIELD = {
     "type": "object",
     "properties": {
         "name": {**TEXT, "description": "Letters, digits and _; the answer comes back under it."},
         "type": {**TEXT, "enum": TYPES},
-        "label": {**TEXT, "description": "What the person reads."},
+        "label": TEXT,
         "required": FLAG,
         "help": TEXT,
         "placeholder": TEXT,
-        "default": {"description": "Filled in already; it must itself be a possible answer."},
+        "default": {},
         "options": {"type": "array", "items": OPTION, "description": "For select, multiselect, radio and checkbox."},
         "min": {"description": "Least number or first day (YYYY-MM-DD); a slider needs min and max."},
         "max": {"description": "Greatest number or last day (YYYY-MM-DD)."},
@@ -55,15 +56,18 @@ FIELD = {
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "title": {**TEXT, "description": "The question in one line."},
-        "description": {**TEXT, "description": "What the person has to know to answer, as Markdown."},
-        "fields": {"type": "array", "items": FIELD, "description": "The form; without it the answer is in words."},
+        "title": TEXT,
+        "description": TEXT,
+        "fields": {"type": "array", "items": FIELD},
     },
     "required": ["title"],
     "additionalProperties": False,
 }
 PROMPT = (
     "Ask a person and wait for the answer. Use it when you need something that only a person knows or may decide. "
+    "Put your question into `title`, in one line, and what you know about the matter into `description`, as Markdown: "
+    "the person has not read this conversation. Without `fields`, the answer is in words. The person reads the `label` "
+    "of a field; its `default` is filled in already. "
     "Ask for all you need at once, with the fewest fields that do. The result is the decision with the data or the "
     "message, or `rejected: …`, or `expired` when nobody answered in time: then do not take anything for granted."
 )
