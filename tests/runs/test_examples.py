@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 from itertools import permutations
 from typing import Any, TypedDict
 
 import pytest
+from langchain_core.messages import BaseMessage
 from langgraph.graph import END, START, StateGraph
 from tests.runs.world import World, at_work, checked, of_type, opened, until, working
 
-from ringi import Action
+from ringi import Action, Table
 from ringi.base.clock import utc_now
 from ringi.demo import refund, two_questions
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, NotFoundError, ThreadBusyError
 from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
+from ringi.testing.model import ScriptedModel
 
 REFUND = {"order": 1182, "amount": 40}
 
@@ -61,6 +64,23 @@ async def test_an_approved_refund_is_paid(url: str) -> None:
 )
 def test_an_amount_of_money_is_shown_with_all_its_digits(amount: float, text: str) -> None:
     assert refund.exact(amount) == text
+
+
+async def test_the_facts_of_an_order_reach_the_model_and_the_person(url: str) -> None:
+    prompts: list[str] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        prompts.append(messages[-1].text)
+        return "It came late."
+
+    async with at_work(url, [refund.agent(ScriptedModel(script=script))]) as world:
+        await world.run("refund", REFUND)
+        (table,) = (await world.one()).display or ()
+        assert isinstance(table, Table)
+        facts = dict(zip(table.columns, table.rows[0], strict=True))
+        assert facts.keys() == {"order", "customer", "status", "paid", "ordered", "delivered"}
+        assert (facts["order"], facts["paid"]) == ("1182", "40")
+        assert all(str(fact) in prompts[0] for fact in facts.values())
 
 
 async def test_a_large_refund_is_asked_and_paid_to_the_cent(url: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, TypedDict
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
-from ringi import Action
+from ringi import Action, Table
 from ringi.integrations.langgraph import ask
 from ringi.runs import Agent
 
@@ -18,6 +19,9 @@ ARGS = {
     "required": ["order", "amount"],
     "additionalProperties": False,
 }
+CUSTOMERS = ("Aiko Mori", "Ben Carter", "Chen Wei", "Dana Novak")
+PROMPT = """Explain why order {order} deserves a refund of {amount}.
+Write two sentences for the person who decides, from these facts of the shop alone, and ask for nothing. {facts}"""
 
 
 class RefundState(TypedDict, total=False):
@@ -35,13 +39,16 @@ def agent(model: BaseChatModel) -> Agent:
     """Return the agent on this model."""
 
     async def explain(state: RefundState) -> RefundState:
-        prompt = f"Explain why order {state['order']} deserves a refund of {exact(state['amount'])}."
+        facts = "; ".join(f"{name}: {value}" for name, value in order_facts(state["order"], state["amount"]).items())
+        prompt = PROMPT.format(order=state["order"], amount=exact(state["amount"]), facts=facts)
         return {"explanation": (await model.ainvoke(prompt)).text}
 
     def pay(state: RefundState) -> RefundState:
+        facts = order_facts(state["order"], state["amount"])
         request = ask(
             f"Refund {exact(state['amount'])} for order {state['order']}?",
             description=state["explanation"],
+            display=[Table(columns=("order", *facts), rows=((str(state["order"]), *facts.values()),))],
             action=Action("refund", {"order": state["order"], "amount": state["amount"]}, schema=ARGS),
         )
         if request.granted is None:
@@ -68,6 +75,18 @@ def agent(model: BaseChatModel) -> Agent:
         input=new_case,
         output=visible_state,
     )
+
+
+def order_facts(order: int, amount: float) -> dict[str, str]:
+    """Return the shop's record of an order, which this demo makes from its number."""
+    ordered = date(2026, 1, 1) + timedelta(days=order % 300)
+    return {
+        "customer": CUSTOMERS[order % len(CUSTOMERS)],
+        "status": "delivered nine days late; the customer wrote twice",
+        "paid": exact(amount),
+        "ordered": ordered.isoformat(),
+        "delivered": (ordered + timedelta(days=14)).isoformat(),
+    }
 
 
 def exact(amount: float) -> str:
