@@ -42,6 +42,8 @@ MAX_FIELDS = "ringi_max_fields"
 """The key of the maximum number of fields in a form, as set by the server."""
 MODEL_FORMS = "ringi_model_forms"
 """The tag of a model that may put a form into its answer."""
+TOOL_NAMES = "ringi_tools"
+"""The key in the metadata of a model with the names of its tools, whose calls may come as text."""
 QUIET_CALLS = "ringi_quiet_calls"
 """The tag of a model whose tool calls run no tool and are not shown: they carry structured output."""
 MODEL = "ls_model_type"
@@ -350,7 +352,7 @@ class StreamTranslator:
         known = self._streamed_message(message, place, is_models)
         known.has_ended |= chunk is None or chunk.chunk_position == "last"
         if MODEL_FORMS in metadata.get("tags", ()):
-            known.visible_text = known.visible_text or VisibleText()
+            known.visible_text = known.visible_text or VisibleText(metadata.get(TOOL_NAMES, ()))
         known.text += text
         self.emitter.text(known.id, known.visible_text.add(text) if known.visible_text else text)
         if QUIET_CALLS in metadata.get("tags", ()):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, NamedTuple, get_args
 
@@ -16,6 +17,7 @@ from ringi.domain.memories import CATEGORY, LONGEST_CATEGORY
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_json
 from ringi.forms.repair import MAX_CHANGES, RepairResult, drop_unknown, repair
+from ringi.runs.text_calls import OPENING_TAG, split_calls
 
 KEY = "hitl_request"
 MAX_ANSWER = 100_000
@@ -41,7 +43,7 @@ FENCE_END = re.compile(r"(?<!\s)\s*+```[ \t]*\n?")
 OPENING = re.compile(rf'(?:{FENCED})?(\{{){BLANKS}"', re.IGNORECASE)
 HALF_FENCED = rf"```(?:[ \t]{{0,{MAX_BLANKS}}}+j(?:s(?:on?)?)?)?{BLANKS}"
 HALF_OPENING = re.compile(rf"(?:`{{1,2}}|{HALF_FENCED}(?:\{{{BLANKS})?|\{{{BLANKS})\Z", re.IGNORECASE)
-BEGINNING = re.compile(r"[`{]")
+BEGINNING = re.compile(r"[`{<]")
 IN_TEXT = re.compile(r'"|\\.', re.DOTALL)
 OUT_OF_TEXT = re.compile(r'["{}]')
 PARTS = ("title", "description", "actions")
@@ -183,10 +185,10 @@ DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refus
 
 
 class VisibleText:
-    """The visible text of a streamed answer, without a form."""
+    """The visible text of a streamed answer, without a form and without calls of tools that came as text."""
 
-    def __init__(self) -> None:
-        self._text = ""
+    def __init__(self, tools: Collection[str] = ()) -> None:
+        self._text, self._tools = "", tools
         self._at = self._sent = 0
         self._object = _Object(0)
 
@@ -200,9 +202,8 @@ class VisibleText:
     def finish(self) -> str:
         """Return the text held back, or the text shown in place of a form."""
         form = extract_form(self._text)
-        if form is None:
-            return self._text[self._sent :]
-        return form.before[self._sent :] + form.response + form.after
+        text = form.visible_text if form else self._text
+        return (split_calls(text, self._tools).text if self._tools else text)[self._sent :]
 
     def _safe(self) -> int:
         while beginning := BEGINNING.search(self._text, self._at):
@@ -219,8 +220,17 @@ class VisibleText:
             if self._object.start != opening.start(1):
                 self._object = _Object(opening.start(1))
             end = self._object.end(self._text)
-            return None if end is None or FORM_NAME.search(self._text, start, end) else end
+            return None if end is None or self._is_hidden(start, end) else end
+        if self._text[start] == "<":
+            tag = self._text[start : start + len(OPENING_TAG)].lower()
+            return None if self._tools and OPENING_TAG.startswith(tag) else start + 1
         return None if HALF_OPENING.match(self._text, start) else start + 1
+
+    def _is_hidden(self, start: int, end: int) -> bool:
+        """Return whether an object is a form or a call."""
+        if FORM_NAME.search(self._text, start, end):
+            return True
+        return bool(self._tools and split_calls(self._text[start:end], self._tools).calls)
 
 
 class _Object:

@@ -52,9 +52,10 @@ from ringi.integrations.langchain.refused_forms import (
     notice,
     report_invalid,
 )
+from ringi.integrations.langchain.text_calls import retry_of, tool_names, without_calls
 from ringi.integrations.langchain.tool_gate import with_note
 from ringi.integrations.langgraph import ask
-from ringi.runs.graph_run import MAX_FIELDS, MODEL_FORMS
+from ringi.runs.graph_run import MAX_FIELDS, MODEL_FORMS, TOOL_NAMES
 from ringi.runs.model_form import KEY, NO_OBJECT, ExtractedForm, ModelAsk, ask_of, extract_form
 from ringi.runs.stream_writer import SAY
 
@@ -136,7 +137,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     A `hitl_request` in the text of an answer, or a call of a tool of that name, is asked if its form is valid. Clear
     mistakes in a form are repaired. For others, the model receives the error and may correct the form once; after that
     people read that a form could not be shown. People see `response` in place of the JSON. Text that imitates an answer
-    reaches the model marked as text. Put it last in the list of middleware.
+    reaches the model marked as text. A call of a tool that the model writes as text is hidden and does not run: the
+    model is asked once to call the tool. Put it last in the list of middleware.
 
     Args:
         max_fields: The maximum number of fields of a form; the server's limit also applies.
@@ -164,14 +166,20 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Add the instructions for asking to the model request."""
-        return handler(self._with_instruction(request))
+        """Add the instructions for asking to the model request, and let the model repeat a call that is text."""
+        request = self._with_instruction(request)
+        response = handler(request)
+        retry = retry_of(request, response)
+        return without_calls(request, handler(retry)) if retry else response
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Add the instructions for asking to the model request."""
-        return await handler(self._with_instruction(request))
+        """Add the instructions for asking to the model request, and let the model repeat a call that is text."""
+        request = self._with_instruction(request)
+        response = await handler(request)
+        retry = retry_of(request, response)
+        return without_calls(request, await handler(retry)) if retry else response
 
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: FormsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -212,7 +220,8 @@ class Forms(AgentMiddleware[FormsState, Any, Any]):
             return request.override(tools=[tool for tool in request.tools if tool is not TOOL])
         if isinstance(request.model, BaseChatModel):
             tags = [*(request.model.tags or ()), MODEL_FORMS]
-            request = request.override(model=request.model.model_copy(update={"tags": tags}))
+            metadata = {**(request.model.metadata or {}), TOOL_NAMES: tool_names(request)}
+            request = request.override(model=request.model.model_copy(update={"tags": tags, "metadata": metadata}))
         answers: Any = request.state.get("ringi_answers", {})
         request = request.override(messages=[mark_imitation(message, answers) for message in request.messages])
         if not self._instruction:

@@ -1,0 +1,64 @@
+"""Tool calls that a model writes as text: they are found and hidden, and nothing here ever runs one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+MAX_NAME = 200
+BLANKS = r"\s{0,200}+"
+OPENING_TAG, CLOSING_TAG = "<tool_call>", "</tool_call>"
+BEGINNING = re.compile(
+    rf'(?:```(?:json)?{BLANKS})?(?P<object>\{{){BLANKS}"name"{BLANKS}:{BLANKS}"(?P<name>[^"\\]{{1,{MAX_NAME}}}+)"'
+    rf'{BLANKS},{BLANKS}"(?:arguments|parameters)"{BLANKS}:|{OPENING_TAG}',
+    re.IGNORECASE,
+)
+NAME_IN_TAG = re.compile(rf'"name"{BLANKS}:{BLANKS}"([^"\\]{{1,{MAX_NAME}}}+)"')
+FENCE_END = re.compile(r"\s{0,200}+```[ \t]{0,200}+\n?")
+DECODER = json.JSONDecoder(strict=False)
+
+
+class TextWithCalls(NamedTuple):
+    """A text without the calls that it contains."""
+
+    text: str
+    calls: tuple[str, ...] = ()
+    """The names of the called tools; '' if a call names none."""
+
+
+def split_calls(text: str, tools: Collection[str]) -> TextWithCalls:
+    """Return a text without calls of these tools, and their names.
+
+    A call is an object with `name` and `arguments` or `parameters`, with or without a code fence, or a text in the tags
+    `<tool_call>`. A call that is cut off goes to the end of the text.
+    """
+    rest, calls, done, at = list[str](), list[str](), 0, 0
+    while found := BEGINNING.search(text, at):
+        end = _end_of(text, found)
+        at = end
+        if found["object"] is None:
+            name = NAME_IN_TAG.search(text, found.end(), end)
+            calls.append(name[1] if name else "")
+        elif found["name"] in tools:
+            calls.append(found["name"])
+        else:
+            at = found.end()
+            continue
+        rest.append(text[done : found.start()])
+        done = end
+    return TextWithCalls("".join([*rest, text[done:]]), tuple(calls))
+
+
+def _end_of(text: str, found: re.Match[str]) -> int:
+    """Return the position after a call."""
+    if found["object"] is None:
+        end = text.find(CLOSING_TAG, found.end())
+        return len(text) if end < 0 else end + len(CLOSING_TAG)
+    try:
+        _, end = DECODER.raw_decode(text, found.start("object"))
+    except (ValueError, RecursionError):
+        return len(text)
+    fence = FENCE_END.match(text, end) if text.startswith("```", found.start()) else None
+    return fence.end() if fence else end
