@@ -10,6 +10,7 @@ import pytest
 from tests.assistant.office import NOON, OFFICE, fetched, with_values
 from tests.assistant.talk import Office, talking
 
+from ringi.assistant.declare_tool import DECLARE
 from ringi.assistant.event_context import TurnResult
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.model_context import person_text
@@ -121,6 +122,12 @@ REFUSED: dict[str, tuple[ContextMemory, dict[str, Any], str, str]] = {
         "To create one, press “Make a plan”.",
         "計画を作成するには「計画を作成」を押してください。",
     ),
+    "a value that the person did not say": (
+        EMPTY,
+        {"dropped": ["goal", "projects", "nothing"]},
+        "I did not record “Goal”: I found no value for it in your messages. Tell me Goal, or ask me for a form.",
+        "「目標」は記録していません。お送りいただいた文章に値が見つかりませんでした。「目標」を教えてください。",
+    ),
     "words of which the model made nothing": (
         EMPTY,
         {"silent": True},
@@ -144,6 +151,25 @@ def test_what_is_understood_is_not_refused() -> None:
     declared = (needing("plan"), {"agent": "planAgent"}, setting("goal", "grow"))
     for outcome in (heard(silent=False), *(heard(READY, **each, silent=True) for each in declared)):
         assert "rephrase" not in render_sentences(outcome.sentences, "en")
+
+
+@pytest.mark.parametrize("declared", [setting("style"), needing("plan"), {"silent": True}])
+def test_a_value_that_is_dropped_beside_other_declarations_is_not_named(declared: dict[str, Any]) -> None:
+    assert "did not record" not in render_sentences(heard(dropped=["goal"], **declared).sentences, "en")
+
+
+@pytest.mark.parametrize(("reply", "is_named"), [("Noted: 20 % more.", True), ("How much more?", False)])
+async def test_a_reply_that_claims_what_the_checks_dropped_is_corrected(
+    reply: str, monkeypatch: pytest.MonkeyPatch, *, is_named: bool
+) -> None:
+    office = Office()
+    op = {"op": "set", "key": "goals", "value": "20 % more sales", "quote": "20 % more sales"}
+    monkeypatch.setattr(office, "say", lambda _: tool_call(DECLARE, ops=[op]).model_copy(update={"content": reply}))
+    async with talking(office, URL) as talk:
+        await talk.say("We want to grow.")
+        assert reply in await talk.words()
+        assert ("I did not record “Goals”: I found no value for it" in await talk.words()) == is_named
+        assert "goals" not in (await talk.memory()).items
 
 
 @pytest.mark.parametrize("code", SENTENCES)

@@ -132,6 +132,10 @@ class EventContext:
         """Return the sentence that a name is not defined."""
         return sentence("unknown", what=name, todo=self._possible_actions())
 
+    def not_recorded(self, memory: ContextMemory, key: str) -> Sentence:
+        """Return the sentence that a value is not recorded because the person did not say it."""
+        return sentence("not_recorded", what=self.title(key), todo=self.next_steps(memory, Fix("ask", key)))
+
     def not_understood(self) -> Sentence:
         """Return the sentence that a message was not understood."""
         return sentence("puzzled", todo=self._possible_actions())

@@ -186,9 +186,10 @@ def parse_answer(
     """Return the event of the model's declarations, without malformed, invented and redundant ones."""
     declared = [call["args"] for call in answer.tool_calls if call["name"] == DECLARE]
     texts = [normalize(each.text) for each in messages if isinstance(each, HumanMessage)]
-    ops = [
-        op for args in declared for op in parse_valid(MemoryOp, args.get("ops")) if is_grounded(op, definitions, texts)
-    ]
+    proposed = [op for args in declared for op in parse_valid(MemoryOp, args.get("ops"))]
+    ops = [op for op in proposed if is_grounded(op, definitions, texts)]
+    dropped = {op.key for op in proposed if op not in ops and op.op in ("set", "correct")}
+    is_question = answer.text.rstrip().endswith(("?", "？"))
     ops = [op.model_copy(update={"quote": op.quote if is_quoted(op.quote or "", texts) else None}) for op in ops]
     set_keys = {op.key for op in ops if op.op in ("set", "correct")}
     actions = [action for args in declared for action in parse_valid(RequiredAction, actions_in(args))]
@@ -197,6 +198,8 @@ def parse_answer(
         "type": "said",
         "message": message,
         "ops": [op.model_dump() for op in ops],
+        # A question does not claim that anything is recorded.
+        "dropped": [] if is_question else sorted(dropped),
         "required": [
             each.model_dump()
             for each in sorted(actions, key=lambda each: each.priority)

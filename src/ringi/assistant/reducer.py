@@ -92,8 +92,15 @@ class ConversationReducer(PlanReducer):
             outcome = outcome.then(partial(self.add_feedback, text=op.text, id=id))
         if event.get("is_cut_off"):
             outcome = outcome.then(lambda memory: TurnResult(memory, (sentence("cut_off"),)))
-        elif event.get("silent") and not (ops or declares_work(event)):
-            return TurnResult(memory, (self.not_understood(),))
+        elif not (ops or declares_work(event)):
+            if event.get("silent"):
+                return TurnResult(memory, (self.not_understood(),))
+            # The model's reply may claim that it recorded them.
+            keys = [info.key for info in self.definitions.infos if info.kind == "ask"]
+            dropped = [key for key in keys if key in (event.get("dropped") or ())]
+            outcome = outcome.then(
+                lambda memory: TurnResult(memory, tuple(self.not_recorded(memory, key) for key in dropped))
+            )
         return outcome.then(lambda memory: self._apply_declared(memory, event))
 
     def _apply_declared(self, memory: ContextMemory, event: Mapping[str, Any]) -> TurnResult:

@@ -21,6 +21,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "記録しました: {what}。",
         "zh": "已记录：{what}。",
     },
+    "not_recorded": {
+        "en": "I did not record “{what}”: I found no value for it in your messages. {todo}",
+        "ja": "「{what}」は記録していません。お送りいただいた文章に値が見つかりませんでした。{todo}",
+        "zh": "未记录“{what}”：在您的消息中找不到它的值。{todo}",
+    },
     "refused": {
         "en": "I could not use “{what}”: {why}. {todo}",
         "ja": "「{what}」は反映できませんでした: {why}。{todo}",
