@@ -1,13 +1,24 @@
 """Assistants that talk with people, collect values, make plans, and execute only plans that a person approved."""
 
 from ringi.assistant.assistant import Assistant
-from ringi.assistant.declarations import Action, Choices, Info, InfoHandler, Needs, Text, WorkflowNeeds, in_language
+from ringi.assistant.declarations import (
+    ANY,
+    Action,
+    Choices,
+    Info,
+    InfoHandler,
+    Needs,
+    Text,
+    WorkflowNeeds,
+    in_language,
+)
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.jobs import CallJob, PlanJob, StepJob
 from ringi.assistant.model_context import person_text
 from ringi.assistant.sentences import detect_language
 
 __all__ = [
+    "ANY",
     "Action",
     "Assistant",
     "CallJob",

@@ -52,7 +52,9 @@ class ActionCommands:
         return action if reasons and all(map(is_fetchable, reasons)) else self.require_possible(id)
 
     def build_event(self, command: str, args: Mapping[str, object]) -> Event:
-        """Return the event of a command: an action id, or `ask:`, `refresh:`, `again:` or `unchanged:` and a name.
+        """Return the event of a command: an action id, or a verb and a name.
+
+        The verbs are `ask:`, `any:`, `refresh:`, `again:` and `unchanged:`.
 
         Raises `NotFoundError` for an unknown name, `RefusalError` for a command that is not possible now, and
         `InvalidError` for arguments that the action does not take.
@@ -63,6 +65,7 @@ class ActionCommands:
             return {"type": "action", "action": self.require_startable(command).id, "args": dict(args)}
         builders: dict[str, Callable[[str], Event]] = {
             "ask": self._ask,
+            "any": self._any,
             "refresh": self._refresh,
             "again": self._again,
             "unchanged": self._unchanged,
@@ -75,6 +78,12 @@ class ActionCommands:
 
     def _ask(self, key: str) -> Event:
         return {"info": self._info(key, "ask", "is not asked of people")}
+
+    def _any(self, key: str) -> Event:
+        event = self._ask(key)
+        if not self._definitions.info(key).may_be_any:
+            raise InvalidError.of("action_id", f"info {key!r} may not be any: give it a value")
+        return event
 
     def _refresh(self, key: str) -> Event:
         return {"info": self._info(key, "handler", "has no handler to fetch it")}

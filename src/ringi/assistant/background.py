@@ -13,20 +13,20 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 
-from ringi.assistant.declarations import Info, in_language
+from ringi.assistant.declarations import ANY, Info, in_language
 from ringi.assistant.event_context import BACKGROUND_PREFIX
 from ringi.assistant.explanations import display_name
 from ringi.assistant.handlers import HandlerError, Scope
 from ringi.assistant.jobs import PlanJob, StepJob, error_text, run_workflow
 from ringi.assistant.plans import Step, content_hash, format_step_key
-from ringi.assistant.sentences import sentence
+from ringi.assistant.sentences import ANY_TEXT, sentence
 from ringi.assistant.settings import AssistantSettings
 from ringi.backends import report_outages
 from ringi.base import jsonable
 from ringi.domain import Action as RequestAction
 from ringi.domain import Decision, Request
 from ringi.errors import ForbiddenError, OutageError, ThreadBusyError
-from ringi.forms import Form, MultiSelect, Select, TextArea, check_json
+from ringi.forms import MAX_OPTIONS, Form, MultiSelect, Select, TextArea, check_json
 from ringi.integrations.langgraph import ask
 from ringi.runs import RunContext, run_context
 
@@ -187,15 +187,18 @@ def ask_for_info(assistant: AssistantSettings, info: Info, state: BackgroundRun)
     context = {"assistant": assistant.name, "info": info.key, "conversation": state["job"]["conversation"]}
     if info.scope == "user":
         context["memory_category"] = info.key
-    title, about = info.name_in(language), in_language(info.description, language) or None
-    options = {"form": info.form} if info.form else build_form(info, state.get("options") or [], title)
-    return ask(title, description=about, context=context, **options)
+    hint = sentence("may_be_any").in_language(language) if info.may_be_any else ""
+    title, about = info.name_in(language), "\n\n".join(filter(None, [in_language(info.description, language), hint]))
+    options = {"form": info.form} if info.form else build_form(info, state.get("options") or [], title, language)
+    return ask(title, description=about or None, context=context, **options)
 
 
-def build_form(info: Info, options: list[dict[str, Any]], title: str) -> dict[str, Any]:
+def build_form(info: Info, options: list[dict[str, Any]], title: str, language: str) -> dict[str, Any]:
     """Return the form or schema of a question about an info."""
     if info.choices:
         kind = MultiSelect if info.schema.get("type") == "array" else Select
+        if info.may_be_any and kind is Select:
+            options = [*options[: MAX_OPTIONS - 1], {"value": ANY, "label": ANY_TEXT[language]}]
         return {"form": Form([kind(VALUE_FIELD, label=title, options=options, required=True)])}
     if not info.schema or dict(info.schema) == {"type": "string"}:
         return {"form": Form([TextArea(VALUE_FIELD, label=title, required=True)])}

@@ -52,7 +52,7 @@ MAX_MESSAGES = 60
 BACKGROUND_EVENTS = frozenset(
     ("planned", "plan_failed", "answered", "approved", "rejected", "lapsed", "step", "executed", "execution_failed")
 )
-USER_EVENTS = frozenset(("action", "ask", "refresh", "again", "unchanged", "cancel"))
+USER_EVENTS = frozenset(("action", "ask", "any", "refresh", "again", "unchanged", "cancel"))
 """The event types that people may send. The others come from the conversation itself or its background threads."""
 WORKFLOW_EVENT = "assistant.workflow"
 """The event in the conversation's stream that announces a workflow in a background thread."""
@@ -172,7 +172,8 @@ class ConversationNodes:
         handlers, errors, offered = self._assistant.handlers, dict[str, str](), dict[str, list[str]]()
         for op in ops:
             info = self._definitions.infos_by_key.get(op["key"])
-            if info is None or info.choices is None or op["op"] not in ("set", "correct"):
+            is_set = op["op"] in ("set", "correct")
+            if info is None or info.choices is None or not is_set or info.is_any(op["value"]):
                 continue
             try:
                 if not await handlers.is_choice(info.choices, op["value"], scope):

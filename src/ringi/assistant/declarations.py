@@ -14,6 +14,9 @@ Text: TypeAlias = str | Mapping[str, str]
 InfoKind: TypeAlias = Literal["ask", "handler", "derived", "static"]
 ActionKind: TypeAlias = Literal["plan", "apply", "selector", "immediate", "cancel"]
 
+ANY = "any"
+"""The value of an info of which a person does not mind the value. Only an info that `may_be_any` can have it."""
+
 
 def in_language(text: Text, language: str) -> str:
     """Return a text in a language.
@@ -72,6 +75,7 @@ class Info:
       ttl: Seconds until a value is stale. None for never.
       scope: `user` to remember the value for the person's other conversations.
       default: The value to use while nobody has told one. Only for an info that people are asked for.
+      may_be_any: True if a person may say that they do not mind. Its value is then `ANY`, whatever the schema says.
     """
 
     key: str
@@ -88,6 +92,7 @@ class Info:
     ttl: float | None = None
     scope: Literal["thread", "user"] = "thread"
     default: Any = None
+    may_be_any: bool = False
 
     @property
     def kind(self) -> InfoKind:
@@ -113,6 +118,14 @@ class Info:
         """The sources, and the infos that are arguments of the options' handler."""
         options = referenced_infos(self.choices.params) if self.choices else ()
         return tuple(dict.fromkeys((*self.sources, *options)))
+
+    def is_any(self, value: object) -> bool:
+        """Tell whether a value says that the person does not mind.
+
+        Args:
+          value: A value of this info.
+        """
+        return self.may_be_any and value == ANY
 
     def name_in(self, language: str) -> str:
         """Return the title in a language, or the key if there is no title.

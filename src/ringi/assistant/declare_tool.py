@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ringi.assistant.declarations import Info
+from ringi.assistant.declarations import ANY, Info
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.settings import AssistantSettings
 from ringi.base import canonical, jsonable
@@ -65,7 +65,7 @@ def action_schemas(definitions: Definitions) -> list[dict[str, Any]]:
 def op_schemas(definitions: Definitions) -> list[dict[str, Any]]:
     """Return the operations on infos that people can tell, grouped by the schema of their values."""
     infos = [info for info in definitions.infos if is_tellable(info, definitions)]
-    schemas = {info.key: inline_schema(info.schema) for info in infos}
+    schemas = {info.key: value_schema(info) for info in infos}
     ops = []
     for schema in {canonical(schema): schema for schema in schemas.values()}.values():
         keys = [key for key, each in schemas.items() if each == schema]
@@ -75,6 +75,12 @@ def op_schemas(definitions: Definitions) -> list[dict[str, Any]]:
     if definitions.plan_actions:
         ops.append(object_of({"op": any_of(["feedback"]), "quote": TEXT, "text": TEXT}))
     return ops
+
+
+def value_schema(info: Info) -> dict[str, Any]:
+    """Return the schema of the values that the model can set; an info that may be any also has the value `ANY`."""
+    schema = inline_schema(info.schema)
+    return {"anyOf": [any_of([ANY]), schema]} if info.may_be_any and schema else schema
 
 
 def choice_schemas(definitions: Definitions) -> list[dict[str, Any]]:

@@ -74,14 +74,19 @@ def _value_faults(info: Info) -> Iterator[str]:
         yield f"has scope {info.scope!r}: use one of {_quoted_list(SCOPES)}"
     if info.default is not None and info.kind != "ask":
         yield f"has a default, but is {info.kind}, so its value never depends on people: remove the default"
+    if info.may_be_any and info.kind != "ask":
+        yield f"may be any, but is {info.kind}, so its value never depends on people: remove may_be_any"
     if info.choices and info.choices.max_items < 1:
         yield f"has max_items {info.choices.max_items}: use at least 1"
 
 
 def _reference_faults(definitions: Catalog, info: Info) -> Iterator[str]:
     known = {each.key for each in definitions.infos}
-    if info.default is not None and (maker := definitions.sole_producers.get(info.key)):
-        yield f"has a default, but action {maker.id!r} produces it: remove the default"
+    if maker := definitions.sole_producers.get(info.key):
+        if info.default is not None:
+            yield f"has a default, but action {maker.id!r} produces it: remove the default"
+        if info.may_be_any:
+            yield f"may be any, but action {maker.id!r} produces it: remove may_be_any"
     for key in info.builds_on:
         if key not in known:
             yield f"is made from info {key!r}, which is not defined: {_suggestion(known)}"
@@ -105,7 +110,7 @@ def _info_schema_faults(info: Info, where: str) -> Iterator[FieldError]:
     found = list(_schema_faults(info.schema, f"{where} schema"))
     yield from found
     for name, value in (("value", info.value), ("default", info.default)):
-        if info.schema and value is not None and not found:
+        if info.schema and value is not None and not info.is_any(value) and not found:
             try:
                 check_instance(dict(info.schema), value, field=f"{where} {name}")
             except InvalidError as error:

@@ -18,7 +18,7 @@ from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.memory_ops import RejectedOp
 from ringi.assistant.plans import Plan
-from ringi.assistant.sentences import LANGUAGES, Sentence, sentence, value_text
+from ringi.assistant.sentences import ANY_TEXT, LANGUAGES, Sentence, sentence, value_text
 from ringi.base import StrictModel
 from ringi.domain import THREAD
 
@@ -168,14 +168,16 @@ class EventContext:
 
     def default_texts(self, memory: ContextMemory, action: Action) -> list[Text]:
         """Return the defaults that a plan is made from or applied with, each with the title of its info."""
-        return [
-            {
-                language: f"{in_language(self.title(key), language)}: {value_text(memory.items[key].value)}"
-                for language in LANGUAGES
-            }
-            for key in self.inputs(memory, action)
-            if key in memory.items and memory.items[key].is_default
-        ]
+        items = {key: memory.items[key] for key in self.inputs(memory, action) if key in memory.items}
+        return [self.value_text(key, item.value) for key, item in items.items() if item.is_default]
+
+    def value_text(self, key: str, value: object) -> Text:
+        """Return a value with the title of its info."""
+        text = ANY_TEXT if self.definitions.info(key).is_any(value) else value_text(value)
+        return {
+            language: f"{in_language(self.title(key), language)}: {in_language(text, language)}"
+            for language in LANGUAGES
+        }
 
     def hashes(self, memory: ContextMemory, keys: Sequence[str]) -> dict[str, str]:
         """Return the hashes of those infos that have a value."""

@@ -98,6 +98,11 @@ REFUSALS: dict[str, Mapping[str, str]] = {
         "ja": "「{name}」は選択肢の中から選ぶ必要があります",
         "zh": "{name} 必须从选项中选择",
     },
+    "NOT_ANY": {
+        "en": "{name} cannot be left open and needs a value",
+        "ja": "「{name}」は「どれでもよい」にはできず、値が必要です",
+        "zh": "{name} 不能是“都可以”，需要具体的值",
+    },
 }
 NEXT_STEPS: dict[str, Mapping[str, str]] = {
     "ask": {

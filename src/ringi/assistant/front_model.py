@@ -219,8 +219,11 @@ def is_grounded(op: MemoryOp, definitions: Definitions, texts: Sequence[str]) ->
     # Only free text repeats the person's words: a number, a date or an option may be said in other words.
     examples = info.schema.get("examples", ()) if info is not None and is_free_text(info.schema) else ()
     is_example = value in [normalize(str(each)) for each in examples]
-    is_invented = bool(normalize(op.quote or "")) and shared_part(op.quote or "", texts) < LEAST_SHARED
-    if (is_example or is_invented) and not is_quoted(value, texts):
+    # That any value is fine is never in the value itself, so it needs the person's words.
+    is_any = info is not None and op.op in ("set", "correct") and info.is_any(op.value)
+    has_quote = bool(normalize(op.quote or ""))
+    is_invented = shared_part(op.quote or "", texts) < LEAST_SHARED if has_quote else is_any
+    if (is_example or is_invented) and (is_any or not is_quoted(value, texts)):
         log.warning("the model's value of %s is dropped: no message of a person contains %r", op.key, op.quote or value)
         return False
     return True

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import AfterValidator
 
-from ringi.assistant.declarations import Info
+from ringi.assistant.declarations import ANY, Info
 from ringi.assistant.definitions import Definitions
 from ringi.base import StrictModel
 from ringi.errors import FieldError, InvalidError
 
-Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED", "NOT_OFFERED"]
+Code: TypeAlias = Literal["UNKNOWN", "NOT_ASKED", "INVALID", "NEWER", "REQUIRED", "NOT_OFFERED", "NOT_ANY"]
 MAX_QUOTE, MAX_FEEDBACK = 500, 5_000
 """The maximum number of characters of a model's quote, and of a remark about a plan."""
 
@@ -52,6 +52,8 @@ def find_rejection(op: MemoryOp, definitions: Definitions, version: int | None) 
     if op.op == "not_needed" and (users := definitions.required_by(op.key)):
         return RejectedOp(op, "REQUIRED", f"{op.key!r} is required by {users[0].id!r}: it cannot be left out")
     if op.op in ("set", "correct"):
+        if op.value == ANY and not may_have_any(info):
+            return RejectedOp(op, "NOT_ANY", f"{op.key!r} may not be any: give a value")
         try:
             check_value(info, op.value)
         except InvalidError as error:
@@ -63,7 +65,13 @@ def check_value(info: Info, value: object) -> None:
     """Raise InvalidError unless a value is valid for an info: JSON within the size limit that fits its schema."""
     if value is None:
         raise InvalidError.of(info.key, "must not be null: give a value, or clear it", "required")
-    info.check(value, field=info.key)
+    if not info.is_any(value):
+        info.check(value, field=info.key)
+
+
+def may_have_any(info: Info) -> bool:
+    """Tell whether the text `ANY` can be a value of an info: it may be any, or lists this text among its own values."""
+    return info.may_be_any or info.choices is not None or ANY in info.schema.get("enum", ())
 
 
 def _required_source(definitions: Definitions, info: Info) -> str | None:

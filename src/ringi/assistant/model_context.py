@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from ringi.assistant.declarations import Action, Info, in_language
+from ringi.assistant.declarations import ANY, Action, Info, in_language
 from ringi.assistant.declare_tool import is_tellable
 from ringi.assistant.definitions import Definitions
 from ringi.assistant.freshness import Freshness
@@ -127,6 +127,8 @@ def _info_line(info: Info, language: str) -> str:
     parts = [info.name_in(language), in_language(info.description, language)]
     if info.kind == "static":
         parts.append(json.dumps(shorten(one_language(jsonable(info.value), language), MAX_VALUE_BYTES), **COMPACT))
+    if info.may_be_any:
+        parts.append(f'"{ANY}" if the person does not mind')
     return f"- {info.key}: {'. '.join(part for part in parts if part)}"
 
 

@@ -112,6 +112,8 @@ class InfoItem(ResponseModel):
     is_fresh: bool
     how: Literal["ask", "handler", "derived", "static"]
     scope: Literal["thread", "user"]
+    may_be_any: bool
+    """Whether a person may say that any value is fine. The value is then `any`."""
     source: InfoSource | None
     error: str | None
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ringi.assistant import memory as memories
 from ringi.assistant.availability import Fix
-from ringi.assistant.declarations import Action, Info
+from ringi.assistant.declarations import ANY, Action, Info
 from ringi.assistant.event_context import BackgroundStart, ImmediateCall, TurnResult
 from ringi.assistant.memory import ContextMemory, Provenance
 from ringi.assistant.memory_ops import MemoryOp, RejectedOp
@@ -36,6 +36,7 @@ class ConversationReducer(PlanReducer):
             "action": self._on_action,
             "again": self._on_action,
             "ask": self._on_ask,
+            "any": self._on_any,
             "refresh": self._on_refresh,
             "unchanged": self.on_unchanged,
             "cancel": self._on_cancel,
@@ -193,6 +194,18 @@ class ConversationReducer(PlanReducer):
             (BackgroundStart(kind="ask", thread=thread, job=job),),
         )
 
+    def _on_any(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
+        """Store that the person does not mind the value of an info, and withdraw its open question."""
+        op = MemoryOp(op="correct", key=str(event.get("info")), value=ANY)
+        info = self.definitions.infos_by_key.get(op.key)
+        if info is None or not info.may_be_any:
+            return TurnResult(memory, (self.rejection(RejectedOp(op, "NOT_ANY" if info else "UNKNOWN", "")),))
+        stop = (memory.asks[op.key],) if op.key in memory.asks else ()
+        source = Provenance(kind="user", actor=self.by)
+        return TurnResult(memory.without_question(op.key), stop=stop).then(
+            lambda memory: self._store_answer(memory, op, source)
+        )
+
     def _on_refresh(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         info = self.definitions.infos_by_key.get(str(event.get("info")))
         if info is None or info.kind != "handler":
@@ -242,11 +255,13 @@ class ConversationReducer(PlanReducer):
         if event.get("status") != "answered":
             return TurnResult(after, (self._unanswered_sentence(after, key, event.get("why")),))
         source = Provenance(kind="user", actor=event.get("by"), ref=event.get("request"))
-        op = MemoryOp(op="correct", key=key, value=event.get("value"))
-        after, rejected = memories.apply_ops(after, [op], self.definitions, source, self.now)
+        return self._store_answer(after, MemoryOp(op="correct", key=key, value=event.get("value")), source)
+
+    def _store_answer(self, memory: ContextMemory, op: MemoryOp, source: Provenance) -> TurnResult:
+        after, rejected = memories.apply_ops(memory, [op], self.definitions, source, self.now)
         if rejected:
             return TurnResult(after, (self.rejection(rejected[0]),))
-        return TurnResult(after, (sentence("noted", what=self.title(key)),))
+        return TurnResult(after, (sentence("noted", what=self.title(op.key)),))
 
     def _on_lost(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
         thread = str(event["thread"])

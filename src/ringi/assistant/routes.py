@@ -83,8 +83,8 @@ class AssistantRoutes:
     async def press(self, http: HttpRequest, id: str, action_id: str) -> HttpResponse:
         """Run an action. For an `apply` this is the caller's approval, and needs the digest of the plan's request.
 
-        Other commands are `ask:<info>`, `refresh:<info>`, `again:<plan action>` and `unchanged:<plan action>`.
-        The last one asks to approve an obsolete plan unchanged.
+        Other commands are `ask:<info>`, `any:<info>`, `refresh:<info>`, `again:<plan action>` and
+        `unchanged:<plan action>`. `any` says that any value is fine, and `unchanged` asks to approve an obsolete plan.
         """
         principal = self._authenticator.caller(http.scope)
         body = parse_body(ActionPress, await json_body(http, max_depth=self._settings.max_depth))

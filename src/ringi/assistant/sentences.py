@@ -74,6 +74,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "指定がないため、次の初期値を使います: {what}。変更する場合は値をお伝えください。",
         "zh": "以下信息无人指定，因此使用默认值：{what}。如需更改，请告诉我其他值。",
     },
+    "may_be_any": {
+        "en": "If any value is fine, say so in the chat.",
+        "ja": "どれでもよい場合は、チャットでそうお伝えください。",
+        "zh": "如果都可以，请在对话中说明。",
+    },
     "feedback": {
         "en": "The next version of the plan will address this: “{text}”.",
         "ja": "次の版の計画に反映します: 「{text}」。",
@@ -199,6 +204,10 @@ SENTENCES: dict[str, dict[str, str]] = {
         "zh": "不认识“{what}”。{todo}",
     },
 }
+
+
+ANY_TEXT = {"en": "any", "ja": "どれでもよい", "zh": "都可以"}
+"""The text of the value `ANY`."""
 
 
 class Sentence(StrictModel):

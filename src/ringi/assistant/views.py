@@ -146,6 +146,7 @@ class _View:
             is_fresh=self.freshness.state(info.key) == "fresh",
             how=info.kind,
             scope=info.scope,
+            may_be_any=info.may_be_any,
             source=models.InfoSource.model_validate(item.source) if item else None,
             error=item.error if item else None,
         )

@@ -517,6 +517,7 @@ export interface InfoItem {
   isFresh: boolean;
   how: "ask" | "handler" | "derived" | "static";
   scope: "thread" | "user";
+  mayBeAny: boolean;
   source: InfoSource | null;
   error: string | null;
 }

@@ -395,7 +395,7 @@ test("a default is shown as a default, in the memory and on the plan, and can be
     one.plans = [aPlan({ defaults: [{ key: "people", title: "People", value: 2 }] })];
   });
   const onPlan = await screen.findByTestId("plan-defaults");
-  expect(onPlan.textContent).toMatch(/default.*People:.*2/s);
+  expect(onPlan.textContent).toMatch(/^Defaults.*People:.*2/s);
   await userEvent.click(within(onPlan).getByRole("button", { name: "Change: People" }));
   await waitFor(() => expect(server.actionCalls).toEqual(["ask:people"]));
   await userEvent.click(screen.getByTestId("open-memory"));
@@ -417,4 +417,22 @@ test("a value that a person told, and a plan without defaults, offer no change o
   const item = await screen.findByTestId("memory-item");
   expect(within(item).getByTestId("item-status").dataset.status).toBe("collected");
   expect(within(item).queryByTestId("item-fix")).toBeNull();
+});
+
+test("a person says that any value is fine where the info allows it, and the memory shows it in words", async () => {
+  const { server } = opened((one) => {
+    one.items = [
+      anItem({ key: "room", title: "Room", value: null, status: "pending", source: null, mayBeAny: true }),
+      anItem({ key: "view", title: "View", value: "any", mayBeAny: true }),
+      anItem({ key: "word", title: "Word", value: "any" }),
+    ];
+  });
+  await userEvent.click(await screen.findByTestId("open-memory"));
+  const [room, view, word] = await screen.findAllByTestId("memory-item");
+  if (!room || !view || !word) throw new Error("three items");
+  expect(within(view).getByTestId("item-value").textContent).toBe("Any is fine");
+  expect(within(word).getByTestId("item-value").textContent).toBe("any");
+  for (const item of [view, word]) expect(within(item).queryByTestId("item-any")).toBeNull();
+  await userEvent.click(within(room).getByRole("button", { name: "Any is fine: Room" }));
+  await waitFor(() => expect(server.actionCalls).toEqual(["any:room"]));
 });

@@ -29,6 +29,8 @@ interface ItemProps {
 function Item({ item, assistant, onWhy }: ItemProps) {
   const strings = useAssistantStrings();
   const { key, title, description, status, value, how, source, observedAt, freshUntil, isFresh, scope, error } = item;
+  const isAny = item.mayBeAny && value === "any";
+  const anyCommand = item.mayBeAny && !isAny ? `any:${key}` : undefined;
   const name = visible(title || key);
   const isKnown = status === "collected";
   const command = how === "handler" ? `refresh:${key}` : how === "ask" && (!isKnown || isDefault(item)) ? `ask:${key}` : undefined;
@@ -37,7 +39,7 @@ function Item({ item, assistant, onWhy }: ItemProps) {
     <li data-testid="memory-item" data-key={key} data-status={status}>
       <div className="item-head"><strong>{name}</strong> <Status item={item} /></div>
       {description && <p className="quiet">{visible(description)}</p>}
-      <div className="item-value" data-testid="item-value">{isKnown || value !== null ? <Value value={value} /> : <span className="quiet">{strings.unknownValue} · {labelOf(strings.valueOrigins, how)}</span>}</div>
+      <div className="item-value" data-testid="item-value">{isAny ? strings.anyValue : isKnown || value !== null ? <Value value={value} /> : <span className="quiet">{strings.unknownValue} · {labelOf(strings.valueOrigins, how)}</span>}</div>
       {error && <p className="error-text">{visible(reasonText(error, strings))}</p>}
       <div className="item-facts quiet">
         {source && isKnown && <Provenance source={source} />}
@@ -52,6 +54,14 @@ function Item({ item, assistant, onWhy }: ItemProps) {
             data-testid="item-fix" aria-label={`${label}: ${name}`}
           >
             {label}
+          </Button>
+        )}
+        {anyCommand && (
+          <Button
+            size="small" disabled={assistant.pendingCommand !== undefined} loading={assistant.pendingCommand === anyCommand} onClick={() => assistant.runCommand(anyCommand)}
+            data-testid="item-any" aria-label={`${strings.anyValue}: ${name}`}
+          >
+            {strings.anyValue}
           </Button>
         )}
         <Button size="small" type="link" onClick={onWhy} data-testid="item-why" aria-label={`${strings.why} ${name}`}>{strings.why}</Button>

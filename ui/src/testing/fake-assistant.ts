@@ -9,7 +9,7 @@ const at = "2026-01-02T10:00:00Z";
 export function anItem(changes: Known<MemoryItem>): MemoryItem {
   return known<MemoryItem>({
     key: "goal", title: "Business goal", description: "", status: "collected", value: "20 % more", version: 1, observedAt: at, freshUntil: null,
-    isFresh: true, how: "ask", scope: "thread", source: { kind: "user", actor: "ann", ref: null, quote: null }, error: null, ...changes,
+    isFresh: true, how: "ask", scope: "thread", mayBeAny: false, source: { kind: "user", actor: "ann", ref: null, quote: null }, error: null, ...changes,
   });
 }
 

@@ -69,6 +69,7 @@ export const assistant = {
   fetchAgain: "Fetch again",
   askForValue: "Ask",
   changeValue: "Change",
+  anyValue: "Any is fine",
   why: "Why?",
   allChanges: "All changes",
   changesOf: (name: string) => `Changes of ${name}`,

@@ -70,6 +70,7 @@ export const assistant: Assistant = {
   fetchAgain: "再取得",
   askForValue: "質問する",
   changeValue: "変更する",
+  anyValue: "どれでもよい",
   why: "理由",
   allChanges: "すべての変更",
   changesOf: (name: string) => `${name} の変更`,

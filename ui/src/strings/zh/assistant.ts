@@ -70,6 +70,7 @@ export const assistant: Assistant = {
   fetchAgain: "重新获取",
   askForValue: "询问",
   changeValue: "更改",
+  anyValue: "都可以",
   why: "原因",
   allChanges: "所有更改",
   changesOf: (name: string) => `${name} 的更改`,
