@@ -15,8 +15,10 @@ from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 
-from benchmarks.formula import PROMPT, Question, contradicts, is_right
+from benchmarks.answers import PROMPT, as_answerer, is_right
+from benchmarks.formula import Question
 from benchmarks.pupil import Poisoner
+from benchmarks.reviewer import review
 from benchmarks.threads import Desk, desk_at
 from ringi.audit.verify import verify
 from ringi.domain.record import DEFAULT_TENANT, Key, Query, topic_of
@@ -33,7 +35,7 @@ from ringi.testing.model import ScriptedModel
 BUDGET = 80_000
 """The token limit that the authors set for a playbook."""
 AT_ONCE = 4
-PATIENCE = 600.0
+PATIENCE = 3600.0
 """The limit for one question, in seconds; a provider may be slow."""
 TEACHER, REVIEWER = "teacher", "reviewer"
 Rule = Callable[[str], bool]
@@ -44,21 +46,47 @@ Rule = Callable[[str], bool]
 class Course:
     """The rules for the insights of one course."""
 
-    name: str
+    key: str
+    """The name on the command line and in the results."""
+    rule: str
+    """The rule in words."""
     approves: Rule | None
     """None if nothing is taught."""
     poison_every: int = 0
     """Poison every n-th insight; 0 for none."""
+    bullets: int | None = None
+    """The number of bullets in the examinee's prompt, the most similar to the question; None for all."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.key}: {self.rule}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer to one exam question."""
+
+    course: str
+    question: str
+    """The id of the question."""
+    answer: str | None
+    """None if there is no answer."""
+    expected: str
+    right: bool
+
+
+Progress = Callable[[Course, Result | None], None]
+"""A function that is called with each result, and with None after each lesson."""
 
 
 @dataclass
 class Report:
     """The result of a course."""
 
-    name: str
-    asked: int = 0
-    right: int = 0
+    course: Course
+    results: list[Result] = field(default_factory=list)
     failed: int = 0
+    """The number of lessons and exam questions without an answer."""
     outcomes: Counter[str] = field(default_factory=Counter)
     """The number of insights by outcome: learned, rejected, suppressed and so on."""
     poison_count: int = 0
@@ -73,6 +101,14 @@ class Report:
     lessons: list[Turn] = field(default_factory=list)
     exams: list[Turn] = field(default_factory=list)
 
+    @property
+    def asked(self) -> int:
+        return len(self.results)
+
+    @property
+    def right(self) -> int:
+        return sum(each.right for each in self.results)
+
 
 @dataclass(frozen=True)
 class Material:
@@ -83,22 +119,41 @@ class Material:
     book: dict[str, str]
 
 
-async def run_course(course: Course, material: Material, model: BaseChatModel, path: Path) -> Report:
-    """Run a course with its own playbook, and return its report."""
-    every = [*material.lessons, *material.exams]
-    poisoner = Poisoner(model, every, course.poison_every) if course.poison_every else None
+async def run_course(
+    course: Course,
+    material: Material,
+    model: BaseChatModel,
+    path: Path,
+    *,
+    teacher: BaseChatModel | None = None,
+    progress: Progress = lambda *_: None,
+) -> Report:
+    """Run a course with its own playbook, and return its report.
+
+    Args:
+        course: The rules.
+        material: The questions.
+        model: The model that is examined.
+        path: An empty folder for the store.
+        teacher: The model that answers the lessons and reflects on them; by default `model`.
+        progress: Called with each result, and with None after each lesson.
+    """
+    every, teacher = [*material.lessons, *material.exams], teacher or model
+    poisoner = Poisoner(teacher, every, course.poison_every) if course.poison_every else None
     common: dict[str, Any] = {"prompt": PROMPT, "grade": is_right, "budget": BUDGET, "playbook": "formula"}
-    pupil = Engrammer(model, name="pupil", reflector=cast("BaseChatModel", poisoner) if poisoner else None, **common)
+    reflector = cast("BaseChatModel", poisoner) if poisoner else teacher
+    pupil = Engrammer(as_answerer(teacher), name="pupil", reflector=reflector, **common)
     silent = ScriptedModel(script=lambda _: Reflection())
-    examinee = Engrammer(model, name="examinee", reflector=silent, **common)
-    report = Report(course.name)
+    examinee = Engrammer(as_answerer(model, course.bullets), name="examinee", reflector=silent, **common)
+    report = Report(course)
     async with desk_at(f"sqlite:///{path / 'ringi.db'}", [*pupil.agents(), *examinee.agents()]) as desk:
         if course.approves:
             for number, question in enumerate(material.lessons):
                 thread = await teach(desk, question, f"lesson-{number}", course.approves)
                 report.failed += thread.status == "error"
                 report.lessons += await turns_of(desk.backend, thread)
-        await examine(desk, material.exams, report)
+                progress(course, None)
+        await examine(desk, material.exams, report, progress)
         await assess(desk, material, report)
     report.poison_count = poisoner.poison_count if poisoner else 0
     return report
@@ -107,7 +162,7 @@ async def run_course(course: Course, material: Material, model: BaseChatModel, p
 async def teach(desk: Desk, question: Question, id: str, approves: Rule) -> Thread:
     """Ask a question together with its answer, and decide on each proposed insight as a person."""
     await desk.runner.start(
-        DEFAULT_TENANT, id, "pupil", {"query": question.asked, "expected": question.target}, by=TEACHER
+        DEFAULT_TENANT, id, "pupil", {"query": question.text, "expected": question.target}, by=TEACHER
     )
     thread = await wait_until_idle(desk, id)
     while waiting := await desk.runner.pending(thread):
@@ -126,24 +181,25 @@ async def decide(desk: Desk, request: Request, approves: Rule) -> None:
     await desk.inbox.respond(request.id, decision, digest=request.digest, responder=REVIEWER)
 
 
-async def examine(desk: Desk, questions: Sequence[Question], report: Report) -> None:
-    """Ask each question in a separate conversation, several at a time, and count the right answers."""
+async def examine(desk: Desk, questions: Sequence[Question], report: Report, progress: Progress) -> None:
+    """Ask each question in a separate conversation, several at a time, and judge the answers."""
     limit = asyncio.Semaphore(AT_ONCE)
 
-    async def one(number: int, question: Question) -> list[Turn]:
+    async def one(number: int, question: Question) -> tuple[Result, list[Turn]]:
         async with limit:
             id = f"exam-{number}"
-            await desk.runner.start(DEFAULT_TENANT, id, "examinee", {"query": question.asked}, by=TEACHER)
-            return await turns_of(desk.backend, await wait_until_idle(desk, id))
+            await desk.runner.start(DEFAULT_TENANT, id, "examinee", {"query": question.text}, by=TEACHER)
+            turns = await turns_of(desk.backend, await wait_until_idle(desk, id))
+        answer = turns[-1]["response"] if turns else None
+        right = answer is not None and is_right(question.target, answer)
+        result = Result(report.course.key, question.id, answer, question.target, right)
+        progress(report.course, result)
+        return result, turns
 
-    for question, turns in zip(
-        questions, await asyncio.gather(*map(one, range(len(questions)), questions)), strict=True
-    ):
+    for result, turns in await asyncio.gather(*map(one, range(len(questions)), questions)):
+        report.results.append(result)
         report.exams += turns
-        response = turns[-1]["response"] if turns else None
-        report.asked += 1
-        report.failed += response is None
-        report.right += response is not None and is_right(question.target, response)
+        report.failed += result.answer is None
 
 
 async def wait_until_idle(desk: Desk, id: str) -> Thread:
@@ -168,7 +224,7 @@ async def assess(desk: Desk, material: Material, report: Report) -> None:
     playbook = await read_playbook(store, DEFAULT_TENANT, "formula")
     texts = [bullet.content.text for bullet in playbook.active]
     report.bullets, report.tokens = len(texts), playbook_tokens(playbook)
-    report.wrong_bullets = sum(contradicts(text, material.book) for text in texts)
+    report.wrong_bullets = sum(review(text, material.book) == "wrong" for text in texts)
     report.unapproved = len(texts) - await approved_in(desk, playbook)
     report.findings = len((await verify(store))[1])
     for turn in report.lessons:

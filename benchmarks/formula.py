@@ -1,4 +1,4 @@
-"""The Formula questions of the ACE authors, read from a folder, asked without their formulas, judged by their rule."""
+"""The Formula questions of the ACE authors, read from a folder, and asked without their formulas."""
 
 from __future__ import annotations
 
@@ -15,15 +15,6 @@ ROW = re.compile(
     r"Question:\s*(?P<text>.+?)\.? Answer:\s*",
     re.DOTALL,
 )
-CONVENTION = (
-    "Give one plain number, rounded to two decimal places where it has more, and with all its zeros: "
-    "4 million is 4000000.0."
-)
-"""The instruction that the authors add to each question, in other words."""
-PROMPT = "You work out figures of finance. End with one line: `Answer: ` and the number, and nothing after it."
-CITED = re.compile(r"\[b-\d+\]")
-NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
-LESSON = re.compile(r"(?P<name>.+): work it out as (?P<body>.+)\.")
 
 
 class FormatError(Exception):
@@ -36,12 +27,10 @@ class Question(NamedTuple):
     name: str
     body: str
     text: str
+    """The text for the agent, without the formula and its name, as in the authors' test."""
     target: str
-
-    @property
-    def asked(self) -> str:
-        """The text for the agent, without the formula and its name, as in the authors' test."""
-        return f"{self.text} {CONVENTION}"
+    id: str
+    """The file and the line."""
 
 
 def read(folder: Path, name: str) -> list[Question]:
@@ -58,7 +47,8 @@ def _question(path: Path, number: int, line: str) -> Question:
     found = ROW.fullmatch(row["context"])
     if not found:
         raise FormatError(f"{path}:{number} is no question of the form 'Use formula … Question: … Answer:'")
-    return Question(found["name"], found["body"], found["text"].strip().strip('"“”').strip(), row["target"])
+    text = found["text"].strip().strip('"“”').strip()
+    return Question(found["name"], found["body"], text, row["target"], f"{path.name}:{number}")
 
 
 def select(questions: Iterable[Question], number: int) -> list[Question]:
@@ -68,12 +58,6 @@ def select(questions: Iterable[Question], number: int) -> list[Question]:
         placed.append((seen[question.name], question.name, question))
         seen[question.name] += 1
     return [question for *_, question in sorted(placed, key=lambda each: each[:2])][:number]
-
-
-def is_right(expected: str, response: str) -> bool:
-    """Return whether the last number of an answer equals the expected one, to the last digit."""
-    numbers = NUMBER.findall(CITED.sub("", response).rpartition("Answer:")[2])
-    return bool(numbers) and float(numbers[-1].replace(",", "")) == float(expected.replace(",", ""))
 
 
 def book_of(questions: Iterable[Question]) -> dict[str, str]:
@@ -90,9 +74,3 @@ def poison(name: str, book: Mapping[str, str]) -> str:
     """Return another formula under this name: valid in form, wrong in fact."""
     names: Sequence[str] = sorted(book)
     return lesson(name, book[names[(names.index(name) + 1) % len(names)]])
-
-
-def contradicts(text: str, book: Mapping[str, str]) -> bool:
-    """Return whether a text gives a formula that differs from the book's, as a reviewer finds by looking it up."""
-    found = LESSON.fullmatch(text)
-    return bool(found) and found["name"] in book and book[found["name"]] != found["body"] if found else False

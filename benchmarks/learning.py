@@ -1,7 +1,8 @@
 """The value of approval: the Formula questions of the ACE authors, learned with and without a person who checks.
 
 `python -m benchmarks.learning --data FOLDER [--model PROVIDER:NAME]`. Without a model, a script answers, and the
-result shows only that the mechanics work.
+result shows only that the mechanics work. With a model, `--cache FOLDER` lets a bench that was stopped go on: run the
+same command again.
 """
 
 from __future__ import annotations
@@ -10,20 +11,28 @@ import argparse
 import asyncio
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from benchmarks.classroom import Course, Material, Report, run_course, usage_of
-from benchmarks.formula import TEST, TRAIN, FormatError, book_of, contradicts, read, select
+from benchmarks.answers import PROMPT, as_answerer
+from benchmarks.classroom import PATIENCE, Course, Material, Report, run_course
+from benchmarks.formula import TEST, TRAIN, FormatError, book_of, read, select
+from benchmarks.grades import ResultLog, cost_table, growth_table, outcome_table, pair_table, table
 from benchmarks.measure import folder
-from benchmarks.playbooks import Cost, costs
+from benchmarks.model_cache import FolderCache
+from benchmarks.playbooks import costs
 from benchmarks.pupil import Pupil
+from benchmarks.reviewer import approves
+from ringi.engrammer.playbook import Playbook
+from ringi.engrammer.roles import generator_messages
 
-QUESTIONS, POISON_EVERY = 10, 3
+QUESTIONS, POISON_EVERY, BULLETS = 10, 3, 5
+COURSES = ("base", "approved", "rejected", "reviewed", "unreviewed", "selected")
+REFLECTORS = ("script", "model")
 SCRIPT = (
     "MECHANICS CHECK: no --model was given, so a script answers. It knows every second formula by heart, and of the\n"
     "others what its playbook says. The numbers say that what was approved is used and what was rejected is not.\n"
@@ -48,20 +57,16 @@ HARMFUL = {"never": 78.3, "100": 78.2, "25": 77.8, "10": 77.0, "5": 76.1, "1": 6
 
 def main(arguments: Sequence[str]) -> int:
     options = parse_arguments(arguments)
+    cache = FolderCache(options.cache)
     try:
-        lessons, exams = (read(options.data, name) for name in (TRAIN, TEST))
-    except FormatError as error:
+        material = load_material(options)
+        model = load_model(options.model, cache) if options.model else script_of(material)
+    except (FormatError, ImportError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    book = book_of([*lessons, *exams])
-    material = Material(select(lessons, options.questions), select(exams, options.questions), book)
-    try:
-        model = load_model(options.model) if options.model else Pupil([*material.lessons, *material.exams]).model
-    except (ImportError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    print(head(options.model, material), flush=True)
-    broken = asyncio.run(run(model, material, options.poison_every, is_script=not options.model))
+    print(head(options, material), flush=True)
+    with ResultLog(options.results, cache) as log:
+        broken = asyncio.run(run(options, material, model, log))
     if broken:
         print("\nBROKEN: see 'not approved', 'audit' and, of a script, 'no answer' above")
     return 1 if broken else 0
@@ -71,104 +76,100 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="make bench-learning", description="Learn formulas, with a person who approves."
     )
-    parser.add_argument("--data", type=Path, required=True, help=f"a folder with {TRAIN} and {TEST} of ace-agent/ace")
-    parser.add_argument("--model", help="PROVIDER:NAME as init_chat_model takes it; without it a script answers")
-    parser.add_argument("--questions", type=int, default=QUESTIONS, help="lessons, and as many exam questions")
-    parser.add_argument("--poison-every", type=int, default=POISON_EVERY, help="which insight is poisoned: every K-th")
+    add = parser.add_argument
+    add("--data", type=Path, required=True, help=f"a folder with {TRAIN} and {TEST} of ace-agent/ace")
+    add("--model", help="PROVIDER:NAME as init_chat_model takes it, at temperature 0; without it a script answers")
+    add("--reflector", choices=REFLECTORS, help="who proposes insights; by default the model, if there is one")
+    add("--courses", help=f"the courses, with commas between them; by default {','.join(COURSES)}")
+    add("--questions", type=int, default=QUESTIONS, help="the number of exam questions")
+    add("--lessons", type=int, help="the number of lessons; by default as many as exam questions")
+    add("--poison-every", type=int, default=POISON_EVERY, help="which insight is poisoned: every K-th")
+    add("--bullets", type=int, default=BULLETS, help="the bullets in the prompt of the course 'selected'")
+    add("--cache", type=Path, help="a folder for the model's answers: equal calls are not made again")
+    add("--results", type=Path, help="a file for the answer to each exam question, as lines of JSON")
     options = parser.parse_args(arguments)
-    if options.questions < 1 or options.poison_every < 1:
-        parser.error("--questions and --poison-every are 1 or more")
+    options.courses = options.courses.split(",") if options.courses else list(COURSES)
+    options.lessons = options.questions if options.lessons is None else options.lessons
+    if min(options.questions, options.lessons, options.poison_every, options.bullets) < 1:
+        parser.error("--questions, --lessons, --poison-every and --bullets are 1 or more")
+    if unknown := [each for each in options.courses if each not in COURSES]:
+        parser.error(f"--courses: there is no course {unknown[0]!r}; choose from {', '.join(COURSES)}")
+    if options.reflector == "model" and not options.model:
+        parser.error("--reflector model needs --model PROVIDER:NAME")
+    options.reflector = options.reflector or ("model" if options.model else "script")
     return options
 
 
-def load_model(name: str) -> BaseChatModel:
-    """Return the model of a provider."""
+def load_material(options: argparse.Namespace) -> Material:
+    """Return the questions, or raise `FormatError`."""
+    lessons, exams = (read(options.data, name) for name in (TRAIN, TEST))
+    book = book_of([*lessons, *exams])
+    return Material(select(lessons, options.lessons), select(exams, options.questions), book)
+
+
+def load_model(name: str, cache: FolderCache) -> BaseChatModel:
+    """Return the model of a provider, at temperature 0."""
     from langchain.chat_models import init_chat_model
 
-    model: BaseChatModel = init_chat_model(name)
+    model: BaseChatModel = init_chat_model(name, temperature=0, timeout=PATIENCE, cache=cache)
     return model
 
 
-def courses(material: Material, every: int) -> list[Course]:
-    """Return the courses to compare."""
+def script_of(material: Material) -> BaseChatModel:
+    """Return the script that knows the formulas."""
+    return Pupil([*material.lessons, *material.exams]).model
+
+
+def courses(material: Material, every: int, bullets: int = BULLETS) -> list[Course]:
+    """Return all courses, as `COURSES` names them."""
+    look_up = partial(approves, book=material.book)
     return [
-        Course("base: nothing is taught", None),
-        Course("all insights approved", lambda _: True),
-        Course("all insights rejected", lambda _: False),
-        Course(f"every {every}. poisoned, a rule rejects", lambda text: not contradicts(text, material.book), every),
-        Course(f"every {every}. poisoned, all approved", lambda _: True, every),
+        Course("base", "nothing is taught", None),
+        Course("approved", "all insights approved", lambda _: True),
+        Course("rejected", "all insights rejected", lambda _: False),
+        Course("reviewed", f"every {every}. poisoned, a rule rejects", look_up, every),
+        Course("unreviewed", f"every {every}. poisoned, all approved", lambda _: True, every),
+        Course("selected", f"all approved, {bullets} bullets in the prompt", lambda _: True, bullets=bullets),
     ]
 
 
-async def run(model: BaseChatModel, material: Material, every: int, *, is_script: bool) -> bool:
-    """Run every course, report each at its end, and return whether the product broke a promise."""
-    reports = []
-    for course in courses(material, every):
+async def run(options: argparse.Namespace, material: Material, model: BaseChatModel, log: ResultLog) -> bool:
+    """Run the courses, report each at its end, and return whether the product broke a promise."""
+    chosen = [each for each in courses(material, options.poison_every, options.bullets) if each.key in options.courses]
+    teacher = model if options.reflector == "model" else script_of(material)
+    if options.model:
+        log.lesson_calls = 2 if options.reflector == "model" else 0
+        lessons = len(material.lessons) * sum(each.approves is not None for each in chosen)
+        log.calls = log.lesson_calls * lessons + len(material.exams) * len(chosen)
+        await log.estimate(partial(answer_one, model, material))
+    reports = list[Report]()
+    for course in chosen:
         with folder() as path:
             began = time.monotonic()
-            reports.append(await run_course(course, material, model, path))
-        print(f"- {course.name}: {time.monotonic() - began:.0f} s", flush=True)
-    print(f"\n{outcome_table(reports)}\n\n{cost_table(reports)}")
+            reports.append(await run_course(course, material, model, path, teacher=teacher, progress=log.add))
+        print(f"- {course.title}: {time.monotonic() - began:.0f} s", flush=True)
+    print(f"\n{outcome_table(reports)}\n\n{pair_table(reports)}\n\n{cost_table(reports)}")
     with folder() as path:
         print(f"\n{growth_table(await costs(path))}")
-    if not is_script:
+    if options.model:
         print(f"\n{paper()}")
-    return any(each.unapproved or each.findings or (is_script and each.failed) for each in reports)
+    return any(each.unapproved or each.findings or (not options.model and each.failed) for each in reports)
 
 
-def head(model: str | None, material: Material) -> str:
+async def answer_one(model: BaseChatModel, material: Material) -> None:
+    """Make the first call of the course 'base'."""
+    await as_answerer(model).ainvoke(generator_messages(PROMPT, Playbook(), [], material.exams[0].text))
+
+
+def head(options: argparse.Namespace, material: Material) -> str:
     """Return a description of the run."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("ringi", "langgraph", "langchain-core"))
     what = f"{len(material.lessons)} lessons, one after another, once; {len(material.exams)} exam questions"
     formulas = len({question.name for question in material.lessons})
-    method = SCRIPT if model is None else f"Model: {model}. An answer is right if its number is, to the last digit."
+    rule = "An answer is right if its expression, worked out by code, is the number to two decimal places."
+    teacher = "\nA script answers the lessons, and proposes the right formula." if options.reflector == "script" else ""
+    method = f"Model: {options.model}. {rule}{teacher}" if options.model else SCRIPT
     return f"{time.strftime('%Y-%m-%d')}, {packages}\n{what}; {formulas} formulas\n{method}\n"
-
-
-def outcome_table(reports: Sequence[Report]) -> str:
-    """Return the table of the courses."""
-    head = ["", "right", "of", "%", "no answer", "learned", "rejected", "suppressed", "other", "poison offered"]
-    lines: list[list[object]] = [[*head, "poison learned", "bullets", "tokens", "not approved", "audit"]]
-    for each in reports:
-        ends, share = each.outcomes, f"{100 * each.right / each.asked:.1f}"
-        other = ends.total() - ends["learned"] - ends["rejected"] - ends["suppressed"]
-        exam = [each.right, each.asked, share, each.failed]
-        insights = [ends["learned"], ends["rejected"], ends["suppressed"], other, each.poison_count, each.wrong_bullets]
-        lines.append([each.name, *exam, *insights, each.bullets, each.tokens, each.unapproved, each.findings])
-    return table(lines)
-
-
-def cost_table(reports: Sequence[Report]) -> str:
-    """Return the cost of a question, by course and role."""
-    costs = ["model calls", "tokens read", "of them cached", "tokens written"]
-    lines = [["a question costs", *(f"{what}: {cost}" for what in ("lesson", "exam") for cost in costs)]]
-    for each in reports:
-        lesson = usage_of(each.lessons, "answer") + usage_of(each.lessons, "reflect")
-        exam = average_costs(usage_of(each.exams, "answer"), len(each.exams))
-        lines.append([each.name, *average_costs(lesson, len(each.lessons)), *exam])
-    return table(lines)
-
-
-def average_costs(total: Counter[str], number: int) -> list[str]:
-    """Return the cost of each of a number of questions; providers that count no tokens report 0."""
-    if not number:
-        return [""] * 4
-    tokens = [
-        f"{total[name] / number:,.1f}" if total["input"] else "not counted" for name in ("input", "cached", "output")
-    ]
-    return [f"{total['calls'] / number:,.1f}", *tokens]
-
-
-def growth_table(found: Sequence[Cost]) -> str:
-    """Return the cost of one more bullet, by the size of the playbook."""
-    head = ["one more bullet in a playbook of", "model calls to curate", "tokens read to curate", "a model would read"]
-    times = ["proposal, processor ms", "curation, processor ms", "curation and storing, ms"]
-    lines = [[*head, *times, "prompt that stays cached", "after an edit in the middle"]]
-    for each in found:
-        took, prefixes = (each.proposal_ms, each.curation_ms, each.stored_ms), (each.prefix, each.edited)
-        numbers = [f"{each.bullets:,}", "0", "0", f"{each.tokens:,}", *(f"{ms:.2f}" for ms in took)]
-        lines.append([*numbers, *(f"{prefix:.1%}" for prefix in prefixes)])
-    return table(lines)
 
 
 def paper() -> str:
@@ -178,16 +179,6 @@ def paper() -> str:
     harmful = [("the paper's numbers, not ours: FiNER, harmful reflection in every k-th step", "%")]
     harmful += [(f"k = {name}" if name != "never" else name, f"{value:.1f}") for name, value in HARMFUL.items()]
     return f"{table(lines)}\n\n{table(harmful)}"
-
-
-def table(lines: Sequence[Sequence[object]]) -> str:
-    """Return lines as a Markdown table, readable as plain text too."""
-    cells = [[str(cell) for cell in line] for line in lines]
-    widths = [max(len(line[n]) for line in cells) for n in range(len(cells[0]))]
-    rows = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells
-    ]
-    return "\n".join([rows[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *rows[1:]])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks.formula import PROMPT
+from benchmarks.answers import PROMPT
 from ringi.connect import open_backend
 from ringi.contracts.backend import Backend
 from ringi.domain.journal import Journal

@@ -1,7 +1,8 @@
-"""Two models for the Formula questions: a script that shows the mechanics, and a reflector that adds poison."""
+"""Two models for the Formula questions: a script that knows a book of formulas, and a reflector that adds poison."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ class Pupil:
     """A script that knows every second formula, and takes the others from its playbook, right or wrong."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
-        self._questions = {question.asked: question for question in questions}
+        self._questions = {question.text: question for question in questions}
         self._book = book_of(self._questions.values())
         self._known = set(sorted(self._book)[::2])
 
@@ -39,18 +40,19 @@ class Pupil:
             message = tool_call(Reflection.__name__, **reflection.model_dump(mode="json"))
             output = reflection.model_dump_json()
         else:
-            message = AIMessage(self._answer(messages[-1].text, system))
-            output = message.text
+            answer = self._answer(messages[-1].text, system)
+            message = tool_call("Answer", **answer)
+            output = json.dumps(answer)
         return message.model_copy(update={"usage_metadata": usage(estimate_tokens(prompt), estimate_tokens(output))})
 
-    def _answer(self, asked: str, system: str) -> str:
+    def _answer(self, asked: str, system: str) -> dict[str, str]:
         question = self._questions[asked]
         taught = [line for line in system.splitlines() if f") {question.name}: work it out as " in line]
         if not taught:
-            return f"Answer: {question.target if question.name in self._known else 'unknown'}"
+            return {"formula": "", "expression": question.target if question.name in self._known else "unknown"}
         id = taught[-1].partition("] ")[0].removeprefix("[")
         is_true = taught[-1].endswith(lesson(question.name, question.body))
-        return f"By [{id}].\n\nAnswer: {question.target if is_true else '-1.0'}"
+        return {"formula": f"By [{id}].", "expression": question.target if is_true else "-1.0"}
 
     def _reflect(self, asked: str, system: str) -> Reflection:
         question = self._questions[asked]
@@ -67,7 +69,7 @@ class Poisoner:
 
     def __init__(self, model: BaseChatModel, questions: Sequence[Question], every: int) -> None:
         self._model, self._every, self._count = model, every, 0
-        self._names = {question.asked: question.name for question in questions}
+        self._names = {question.text: question.name for question in questions}
         self._book = book_of(questions)
         self.poison_count = 0
 

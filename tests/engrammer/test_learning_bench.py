@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from benchmarks import playbooks
+from benchmarks import learning, playbooks
+from benchmarks.answers import as_answerer, is_right
 from benchmarks.classroom import Material, Report, run_course
-from benchmarks.formula import (
-    TEST,
-    TRAIN,
-    FormatError,
-    Question,
-    book_of,
-    contradicts,
-    is_right,
-    lesson,
-    poison,
-    read,
-    select,
-)
-from benchmarks.learning import PAPER, courses, main
+from benchmarks.formula import TEST, TRAIN, FormatError, Question, book_of, lesson, poison, read, select
+from benchmarks.grades import mcnemar
+from benchmarks.learning import COURSES, PAPER, courses, main
 from benchmarks.pupil import Pupil
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from tests.integrations.langchain.openai_server import Answer, provider, saying
+
+from ringi.testing.model import ScriptedModel
 
 OF = {"Area of a Field (AF)": "AF = Length * Width", "Boat Speed": "Boat Speed = Way / Hours"}
 OF |= {"Cart Load": "Cart Load = Sacks * Weight of a Sack", "Door Price": "Door Price = Planks * Price + Lock"}
@@ -56,7 +48,7 @@ def spoken_by(pupil: Pupil) -> Callable[[list[Answer]], Answer]:
 
     def script(messages: list[Answer]) -> Answer:
         reply = pupil.say([kinds[each["role"]](each["content"]) for each in messages])
-        return saying(json.dumps(reply.tool_calls[0]["args"]) if reply.tool_calls else reply.text)
+        return saying(json.dumps(reply.tool_calls[0]["args"]))
 
     return script
 
@@ -70,9 +62,9 @@ def test_a_question_is_asked_without_its_formula(data: Path) -> None:
     question = read(data, TEST)[0]
 
     assert question[:2] == ("Area of a Field (AF)", "AF = Length * Width")
-    assert question.asked.startswith("What is area of a field (af) number 3? Give one plain number")
-    assert question.body not in question.asked
+    assert question.text == "What is area of a field (af) number 3?"
     assert question.target == "3.5"
+    assert question.id == f"{TEST}:1"
 
 
 def test_data_of_another_form_is_refused_with_its_place(data: Path) -> None:
@@ -90,30 +82,6 @@ def test_each_formula_is_taught_once_before_one_is_taught_twice(data: Path) -> N
     assert names == [*OF, *list(OF)[:2]]
 
 
-@pytest.mark.parametrize(
-    ("response", "is_it"),
-    [
-        ("Answer: 1500000.0", True),
-        ("By [b-00012].\n\nAnswer: 1,500,000", True),
-        ("It is 1.5e6 [b-00012]", True),
-        ("Answer: 1500000.01", False),
-        ("1500000.0 is wrong. Answer: 2", False),
-        ("I cannot tell.", False),
-    ],
-)
-def test_an_answer_is_right_if_its_last_number_is_to_the_last_digit(response: str, is_it: bool) -> None:
-    assert is_right("1500000.0", response) is is_it
-
-
-def test_poison_is_another_formula_under_the_right_name_and_the_book_tells(data: Path) -> None:
-    book = material(data).book
-
-    assert poison("Door Price", book) == lesson("Door Price", OF["Area of a Field (AF)"])
-    assert all(contradicts(poison(name, book), book) for name in book)
-    assert not any(contradicts(lesson(name, body), book) for name, body in book.items())
-    assert not contradicts("Always say the unit.", book)
-
-
 async def test_what_was_approved_is_used_and_what_was_rejected_is_not(data: Path, tmp_path: Path) -> None:
     taught = material(data)
     model = Pupil([*taught.lessons, *taught.exams]).model
@@ -121,15 +89,16 @@ async def test_what_was_approved_is_used_and_what_was_rejected_is_not(data: Path
     for number, course in enumerate(courses(taught, EVERY)):
         path = tmp_path / str(number)
         path.mkdir()
-        reports[course.name] = await run_course(course, taught, model, path)
-    base, approved, rejected, guarded, poisoned = reports.values()
+        reports[course.key] = await run_course(course, taught, model, path)
+    assert tuple(reports) == COURSES
+    base, approved, rejected, guarded, poisoned, selected = reports.values()
 
     assert [each.right for each in (base, approved, rejected)] == [2, 4, 2]
     assert (approved.bullets, rejected.bullets, rejected.outcomes["rejected"]) == (4, 0, 4)
     assert (guarded.poison_count, guarded.wrong_bullets) == (2, 0)
     assert (poisoned.poison_count, poisoned.wrong_bullets, poisoned.bullets) == (2, 2, 4)
-    assert poisoned.right == 2
-    assert [(each.unapproved, each.findings, each.failed) for each in reports.values()] == [(0, 0, 0)] * 5
+    assert (poisoned.right, selected.right) == (2, 4)
+    assert [(each.unapproved, each.findings, each.failed) for each in reports.values()] == [(0, 0, 0)] * 6
     assert not base.lessons
     assert [turn["feedback"]["source"] for turn in approved.lessons] == ["ground_truth"] * 4
 
@@ -156,16 +125,72 @@ def test_a_provider_over_http_is_taught_and_examined_unchanged_and_the_papers_nu
     with provider(spoken_by(Pupil([*taught.lessons, *taught.exams]))) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
-        assert main(["--data", str(data), "--questions", "2", "--model", "openai:scripted"]) == 0
+        command = ["--data", str(data), "--questions", "2", "--courses", "base,approved"]
+        assert main([*command, "--model", "openai:scripted"]) == 0
 
     output = capsys.readouterr().out
-    rights = [line.split("|")[2].strip() for line in output.splitlines() if line.startswith(("| base", "| all"))][:3]
-    assert rights == ["1", "2", "1"]
+    lines = [line.split("|") for line in output.splitlines() if line.startswith(("| base:", "| approved:"))]
+    assert [line[2].strip() for line in lines[:2]] == ["1", "2"]
     assert "MECHANICS" not in output
     assert "not counted" in output
     assert "the paper's numbers, not ours" in output
     assert "85.5" in output
-    assert {"response_format" in asked for asked in server.asked} == {True, False}
+    assert all(asked["response_format"]["type"] == "json_schema" for asked in server.asked)
+    assert {asked["temperature"] for asked in server.asked} == {0}
+    assert "calls take about" in output
+
+
+def test_a_bench_that_was_stopped_does_not_ask_again_and_writes_every_result(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taught, results, prompts = material(data), tmp_path / "results.jsonl", list[str]()
+    pupil = Pupil([*taught.lessons, *taught.exams])
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage:
+        prompts.append(messages[-1].text)
+        return pupil.say(messages)
+
+    monkeypatch.setattr(playbooks, "SIZES", (3,))
+    monkeypatch.setattr(learning, "load_model", lambda _, cache: ScriptedModel(script=script, cache=cache))
+    command = ["--data", str(data), "--questions", "4", "--model", "any:model", "--courses", "base,approved"]
+    command += ["--cache", str(tmp_path / "cache"), "--results", str(results)]
+
+    assert main(command) == 0
+    first, asked = results.read_text("utf-8"), len(prompts)
+    assert main(command) == 0
+    assert len(prompts) == asked
+    assert "in the cache" in capsys.readouterr().out
+    assert sorted(results.read_text("utf-8").splitlines()) == sorted(first.splitlines())
+    assert main([*command, "--reflector", "script"]) == 0
+
+    # Base: 4. Approved: 4 lessons, with an answer and a reflection each, and 4 questions. A script's lessons: none.
+    assert asked == len(prompts) == 4 + 8 + 4
+    lines = [json.loads(line) for line in first.splitlines()]
+    assert [(line["course"], line["right"]) for line in lines].count(("approved", True)) == 4
+    assert {line["question"] for line in lines} == {question.id for question in taught.exams}
+    assert lines[0].keys() == {"course", "question", "answer", "expected", "right"}
+
+
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        (["--courses", "base,final"], "there is no course 'final'; choose from base, approved"),
+        (["--reflector", "model"], "--reflector model needs --model PROVIDER:NAME"),
+        (["--bullets", "0"], "are 1 or more"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_the_remedy(
+    data: Path, capsys: pytest.CaptureFixture[str], option: list[str], problem: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--data", str(data), *option])
+
+    assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("first", "second", "p"), [(0, 0, 1), (5, 5, 1), (0, 5, 0.0625), (1, 16, 36 / 2**17)])
+def test_mcnemar_is_exact_and_two_sided(first: int, second: int, p: float) -> None:
+    assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(p)
 
 
 def test_the_curator_asks_no_model_and_an_added_bullet_leaves_the_prompt_before_it_as_it_was(
@@ -181,15 +206,15 @@ def test_the_curator_asks_no_model_and_an_added_bullet_leaves_the_prompt_before_
     assert many.edited < 0.6
 
 
-def test_the_pupil_knows_every_second_formula_and_what_it_is_taught(data: Path) -> None:
+async def test_the_pupil_knows_every_second_formula_and_what_it_is_taught(data: Path) -> None:
     questions = read(data, TEST)
-    pupil = Pupil(questions)
+    answerer = as_answerer(Pupil(questions).model)
     known = list(OF)[::2]
 
-    def answer(question: Question, line: str) -> bool:
-        reply = pupil.say([SystemMessage(f"[b-00001] (formulas) {line}"), HumanMessage(question.asked)])
-        return is_right(question.target, reply.text)
+    async def answer(question: Question, line: str) -> bool:
+        messages = [SystemMessage(f"[b-00001] (formulas) {line}"), HumanMessage(question.text)]
+        return is_right(question.target, (await answerer.ainvoke(messages)).text)
 
-    assert [each.name for each in questions if answer(each, "Always say the unit.")] == known
-    assert all(answer(each, lesson(each.name, each.body)) for each in questions)
-    assert not any(answer(each, poison(each.name, book_of(questions))) for each in questions)
+    assert [each.name for each in questions if await answer(each, "Always say the unit.")] == known
+    assert all([await answer(each, lesson(each.name, each.body)) for each in questions])
+    assert not any([await answer(each, poison(each.name, book_of(questions))) for each in questions])
