@@ -16,8 +16,8 @@ from ringi.runs.text_calls import TextWithCalls, split_calls
 
 log = logging.getLogger(__name__)
 AGAIN = (
-    "Your last answer contains a call of {calls} as text. Nothing ran, and nobody has read it. "
-    "To call a tool, use a tool call; otherwise answer in words, without JSON."
+    "(The call of {calls} in your last answer was text, so it did not run, and nobody has read it.) "
+    "Call the tool itself now, or tell me in one sentence that you could not do it."
 )
 NOTICES = {
     "en": "I wanted to use a tool, but my call could not be read. Nothing was done. Please try again, or say it in "
