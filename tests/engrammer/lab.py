@@ -57,7 +57,12 @@ class Models:
     def reflect(self, messages: Sequence[BaseMessage]) -> ModelOutput:
         self.reflected += 1
         question = messages[1].text.partition("## Question\n> ")[2].partition("\n\n##")[0]
-        return self.reflections.get(question) or Reflection(insights=self.lessons.get(question, []))
+        # An insight without a quote is not proposed while nobody has judged the answer.
+        lessons = [
+            each if each.quotes else each.model_copy(update={"quotes": [question]})
+            for each in self.lessons.get(question, [])
+        ]
+        return self.reflections.get(question) or Reflection(insights=lessons)
 
     def engrammer(self, **more: Any) -> Engrammer:
         return Engrammer(**{"model": ScriptedModel(script=self.say), **more})

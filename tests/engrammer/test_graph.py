@@ -222,7 +222,7 @@ async def test_the_environment_may_say_what_came_of_an_answer(file: str, is_righ
 
 
 async def test_where_nobody_knows_the_approver_is_told_that_the_agent_judges_itself(file: str) -> None:
-    reflection = Reflection(verdict="right", insights=[insight(GLUE)])
+    reflection = Reflection(verdict="right", insights=[insight(GLUE, quotes=["Why?"])])
     async with lab(Models(reflections={"Why?": reflection}), file) as it:
         await it.ask("Why?")
         feedback = (await it.waiting())[0].context["learning"]["feedback"]

@@ -91,7 +91,7 @@ async def test_a_run_whose_counts_find_no_place_in_the_playbook_goes_on_without_
     models = Models(lessons={"Q?": [insight(SAND)]})
     models.answers["Q?"] = "As I learned [b-00001]."
     models.reflections["Q?"] = Reflection(
-        insights=[insight(SAND)], bullet_tags=[BulletTag(id="b-00001", tag="helpful")]
+        insights=[insight(SAND, quotes=["Q?"])], bullet_tags=[BulletTag(id="b-00001", tag="helpful")]
     )
     async with lab(models, file) as it:
         await it.learn(GLUE)

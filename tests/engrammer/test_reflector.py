@@ -18,7 +18,7 @@ Q = "How long?"
 GLUE = "Clamp a glued joint for thirty minutes."
 SAND = "Sand along the grain, never across it."
 OIL = "Wipe off the oil after a quarter of an hour."
-GOOD = {"type": "new_strategy", "description": SAND}
+GOOD = {"type": "new_strategy", "description": SAND, "quotes": [Q]}
 
 
 def reflecting(*insights: Any, **more: Any) -> Models:
@@ -46,8 +46,8 @@ def titles(*texts: str) -> list[str]:
     ],
 )
 async def test_a_slip_in_an_insight_costs_nothing_where_there_is_a_default(file: str, slip: dict[str, Any]) -> None:
-    async with lab(reflecting({"type": "new_strategy", "description": GLUE, **slip}, GOOD), file) as it:
-        await it.ask(Q)
+    async with lab(reflecting({**GOOD, "description": GLUE, **slip}, GOOD), file) as it:
+        await it.ask(Q, expected="an hour")
         assert [request.title for request in await it.waiting()] == titles(GLUE, SAND)
         assert it.models.reflected == 1
 
@@ -64,7 +64,7 @@ async def test_an_unknown_section_is_that_of_all_others(file: str) -> None:
 async def test_an_insight_that_cannot_be_read_costs_no_other(
     file: str, bad: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with lab(reflecting(bad, GOOD, {"type": "new_strategy", "description": OIL}), file) as it:
+    async with lab(reflecting(bad, GOOD, {**GOOD, "description": OIL}), file) as it:
         await it.ask(Q)
         assert [request.title for request in await it.waiting()] == titles(SAND, OIL)
         assert "one of 3 RawInsights of a reflection cannot be read" in caplog.text
@@ -100,7 +100,7 @@ async def test_characters_that_no_store_keeps_cost_no_reflection(url: str, where
     more: dict[str, Any] = {where: [text] if where == "quotes" else text}
     models = reflecting(GOOD, **more) if where == "key_insight" else reflecting({**GOOD, **more})
     async with lab(models, url) as it:
-        assert (await it.ask(Q)).status == "interrupted"
+        assert (await it.ask(Q, expected="an hour")).status == "interrupted"
         assert (await it.decide("approve")).status == "done"
         assert len(await it.texts()) == 1
         await it.world.verified()
@@ -115,7 +115,7 @@ class Away(Models):
         self.reflected += 1
         if self.errors:
             raise self.errors.pop()
-        return Reflection(insights=[insight(GLUE)])
+        return Reflection(insights=[insight(GLUE, quotes=[Q])])
 
 
 @pytest.mark.parametrize("error", [ConnectionError("rate limited \ud800"), UnavailableError("their store")])
@@ -170,11 +170,51 @@ async def test_no_more_than_three_insights_are_proposed_and_no_more_than_ten_are
 
 async def test_equal_insights_of_one_reflection_are_one_with_the_evidence_of_both(file: str) -> None:
     again = {**GOOD, "description": f"  {SAND.upper().rstrip('.')}", "quotes": ["long?"]}
-    async with lab(
-        reflecting({**GOOD, "quotes": [Q]}, again, {"type": "new_strategy", "description": OIL}), file
-    ) as it:
+    async with lab(reflecting(GOOD, again, {**GOOD, "description": OIL}), file) as it:
         await it.ask(Q)
         waiting = await it.waiting()
         assert [request.title for request in waiting] == titles(OIL, SAND)
         (sand,) = (request for request in waiting if SAND in request.title)
         assert [each["quote"] for each in sand.context["learning"]["evidence"]] == [Q, "long?"]
+
+
+BARE = {"type": "new_strategy", "description": SAND}
+
+
+@pytest.mark.parametrize("quotes", [[], ["the moon is made of cheese"]])
+async def test_an_insight_without_evidence_is_not_asked_if_only_the_agent_judged_its_answer(
+    file: str, quotes: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with lab(reflecting({**BARE, "quotes": quotes}, {**GOOD, "description": OIL}), file) as it:
+        await it.ask(Q)
+        assert [request.title for request in await it.waiting()] == titles(OIL)
+        turn = await it.turn()
+        assert (turn["unsupported_insights"], turn["dropped_quotes"]) == (1, len(quotes))
+    assert "an insight is not proposed" in caplog.text
+
+
+async def test_an_insight_without_evidence_is_asked_if_somebody_judged_the_answer(file: str) -> None:
+    async with lab(reflecting(BARE), file) as it:
+        assert (await it.ask(Q)).status == "done"
+        assert (await it.say("wrong", text="No.")).status == "interrupted"
+        assert [request.title for request in await it.waiting()] == titles(SAND)
+        assert (await it.turn())["unsupported_insights"] == 0
+        assert (await it.ask(Q, "other", expected="an hour")).status == "interrupted"
+
+
+def test_the_schema_begins_with_the_judgement_and_bounds_every_list_and_text() -> None:
+    schema = Reflection.model_json_schema()
+    assert list(schema["properties"])[:2] == schema["required"] == ["verdict", "error_identification"]
+    for properties in (schema["properties"], schema["$defs"]["RawInsight"]["properties"]):
+        for name, each in properties.items():
+            assert "maxItems" in each or "maxLength" in each or "enum" in each or name == "source_bullet_id", name
+    assert "maxLength" in schema["$defs"]["RawInsight"]["properties"]["quotes"]["items"]
+
+
+async def test_what_exceeds_the_schema_can_still_be_read(file: str) -> None:
+    async with lab(reflecting({**GOOD, "description": "x" * 1_500, "why": "y" * 900}), file) as it:
+        await it.ask(Q)
+        (request,) = await it.waiting()
+        assert request.action
+        assert request.action.args["text"] == "x" * 1_500
+        assert it.models.reflected == 1

@@ -267,6 +267,8 @@ class EngrammerTurn(CamelModel):
     suppressed: list[SuppressedInsight] = []
     dropped_quotes: int = 0
     """Number of quotes that were not found in any source."""
+    unsupported_insights: int = 0
+    """Number of insights that were not proposed: no quote supports them, and only the agent judged the answer."""
     usage: TurnUsage = Field(default_factory=TurnUsage)
     parent: str | None = None
     """For feedback, the run of the answer."""

@@ -16,14 +16,13 @@ from ringi.base import jsonable
 from ringi.engrammer.entries import EvidenceSource
 from ringi.engrammer.insights import MAX_BULLET_LENGTH, Evidence, Insight, QuoteClaim, insight_id, verify_quotes
 from ringi.engrammer.playbook import Playbook
-from ringi.engrammer.roles import RawInsight, Reflection, reflection_model
+from ringi.engrammer.roles import MAX_INSIGHTS, RawInsight, Reflection, reflection_model
 from ringi.engrammer.similarity import find_recent_rejection, normalize
 from ringi.engrammer.turns import Turn
 from ringi.runs import clean_json, clean_text
 
 log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 2
-MAX_INSIGHTS = 3
 MAX_INSIGHTS_READ = 10
 """Maximum number of the reflector's insights that are examined."""
 EXCERPT_LENGTH = 2_000
@@ -64,7 +63,7 @@ def build_turn_update(
     reflection: Reflection, playbook: Playbook, turn: Turn, notes: Mapping[str, str], now: datetime
 ) -> dict[str, Any]:
     """Return the turn update: insights, suppressed insights and bullet tags."""
-    insights, suppressed, dropped = list[Insight](), list[dict[str, Any]](), 0
+    insights, suppressed, dropped, unsupported = list[Insight](), list[dict[str, Any]](), 0, 0
     for number, raw in enumerate(merge_equal(reflection.insights[:MAX_INSIGHTS_READ]), 1):
         text = raw.description.strip()[:MAX_BULLET_LENGTH]
         if len(insights) == MAX_INSIGHTS:
@@ -74,12 +73,20 @@ def build_turn_update(
         elif text:
             evidence = find_quotes(raw.quotes, quotable_texts(turn, notes, playbook), turn)
             dropped += len(raw.quotes) - len(evidence)
-            insights.append(build_insight(raw, number, evidence, playbook, turn))
+            if not evidence and turn["feedback"]["source"] == "self":
+                log.warning(
+                    "run %s: an insight is not proposed: no quote supports it, and nobody has judged the answer",
+                    turn["run_id"],
+                )
+                unsupported += 1
+            else:
+                insights.append(build_insight(raw, number, evidence, playbook, turn))
     return {
         "reflected": {**reflection.model_dump(include=REFLECTION_FIELDS), "failed": None},
         "insights": jsonable(insights),
         "suppressed": suppressed,
         "dropped_quotes": dropped,
+        "unsupported_insights": unsupported,
         "tags": bullet_tags(reflection, playbook, turn),
         "phase": "reviewing" if insights else "done",
     }

@@ -1039,6 +1039,7 @@ export interface EngrammerTurn {
   insights: InsightView[];
   suppressed: SuppressedInsight[];
   droppedQuotes: number;
+  unsupportedInsights: number;
   usage: TurnUsage;
   parent: string | null;
   error: string | null;

@@ -180,6 +180,13 @@ test("what became of a proposal stays on its card, with the version that holds i
   expect(rejected?.textContent).toContain("guessed");
 });
 
+test("proposals that were left out because they had no evidence are counted", async () => {
+  server.conversation = aConversation({ turns: [aTurn({ insights: [], unsupportedInsights: 2 })] });
+  show(<LearningPage id="learn-1" />);
+  expect((await screen.findByTestId("unsupported-insights")).textContent).toContain("2 proposals without evidence");
+  expect(screen.queryByTestId("nothing-to-learn")).toBeNull();
+});
+
 test("a run that failed says why, and the conversation can go on", async () => {
   server.conversation = aConversation({ status: "error", turns: [aTurn({ phase: "answering", response: null, error: "the provider is down" })] });
   show(<LearningPage id="learn-1" />);

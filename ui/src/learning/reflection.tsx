@@ -37,9 +37,9 @@ export function ReflectionDetails({ turn: { runId, reflected } }: { turn: Turn }
 }
 
 /** Proposals that were skipped, with the reasons. */
-export function SkippedProposals({ turn: { runId, phase, reflected, insights, suppressed, droppedQuotes } }: { turn: Turn }) {
+export function SkippedProposals({ turn: { runId, phase, reflected, insights, suppressed, droppedQuotes, unsupportedInsights } }: { turn: Turn }) {
   const strings = useLearningStrings();
-  const isEmpty = phase === "done" && reflected !== null && !reflected.failed && insights.length + suppressed.length === 0;
+  const isEmpty = phase === "done" && reflected !== null && !reflected.failed && insights.length + suppressed.length + unsupportedInsights === 0;
   return (
     <>
       {isEmpty && <p className="quiet" data-testid="nothing-to-learn">{strings.nothingToLearn}</p>}
@@ -54,6 +54,7 @@ export function SkippedProposals({ turn: { runId, phase, reflected, insights, su
           </ul>
         </Disclosure>
       )}
+      {unsupportedInsights > 0 && <p className="quiet" data-testid="unsupported-insights">{strings.unsupportedInsights(unsupportedInsights)}</p>}
       {droppedQuotes > 0 && <p className="quiet" data-testid="dropped-quotes">{strings.droppedQuotes(droppedQuotes)}</p>}
     </>
   );

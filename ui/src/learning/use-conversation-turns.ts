@@ -18,7 +18,7 @@ export interface ConversationProps {
 function localTurn(query: string, run: string, thread: string): Turn {
   return {
     runId: run, threadId: thread, query, response: null, references: [], bullets: [], at: "", phase: "answering", feedback: null, reflected: null,
-    insights: [], suppressed: [], droppedQuotes: 0, usage: { answer: null, reflect: null }, parent: null, error: null,
+    insights: [], suppressed: [], droppedQuotes: 0, unsupportedInsights: 0, usage: { answer: null, reflect: null }, parent: null, error: null,
   };
 }
 

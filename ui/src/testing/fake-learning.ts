@@ -16,7 +16,7 @@ export function aTurn(changes: Known<Turn>): Turn {
   return known<Turn>({
     runId: "run-1", threadId: "learn-1", query: "How do I clamp a tenon?", response: "**First** the cheeks, see [b-00001].",
     references: [{ source: "woodworking_db", noteId: "joint-012" }], bullets: ["b-00001"], at, phase: "done",
-    feedback: { source: "self", verdict: "unknown", text: "", by: null }, reflected: null, insights: [], suppressed: [], droppedQuotes: 0,
+    feedback: { source: "self", verdict: "unknown", text: "", by: null }, reflected: null, insights: [], suppressed: [], droppedQuotes: 0, unsupportedInsights: 0,
     usage: { answer: null, reflect: null }, parent: null, error: null, ...changes,
   });
 }

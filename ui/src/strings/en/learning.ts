@@ -37,6 +37,7 @@ export const learning = {
   suppressed: (count: number) => (count === 1 ? "1 proposal is like one that was rejected lately and is left out" : `${count} proposals are like ones that were rejected lately and are left out`),
   rejectedLabel: "rejected",
   droppedQuotes: (count: number) => (count === 1 ? "1 quote was not found in its source and was dropped" : `${count} quotes were not found in their sources and were dropped`),
+  unsupportedInsights: (count: number) => (count === 1 ? "1 proposal without evidence is left out, because nobody judged the answer" : `${count} proposals without evidence are left out, because nobody judged the answer`),
 
   feedbackQuestion: "Was this right?",
   answerIsRight: "Right",

@@ -37,6 +37,7 @@ export const learning: Learning = {
   suppressed: (count: number) => `最近却下されたものに似た提案 ${count} 件を除きました`,
   rejectedLabel: "却下：",
   droppedQuotes: (count: number) => `どこにも書かれていない引用 ${count} 件を除きました`,
+  unsupportedInsights: (count: number) => `回答を評価した人がいないため、根拠のない提案 ${count} 件を除きました`,
 
   feedbackQuestion: "この回答は正しいですか？",
   answerIsRight: "正しい",

@@ -37,6 +37,7 @@ export const learning: Learning = {
   suppressed: (count: number) => `${count} 个提议与最近被拒绝的相似，已略去`,
   rejectedLabel: "拒绝于",
   droppedQuotes: (count: number) => `${count} 处引文查无出处，已去除`,
+  unsupportedInsights: (count: number) => `没有人评价过回答，已略去 ${count} 个没有依据的提议`,
 
   feedbackQuestion: "这个回答正确吗？",
   answerIsRight: "正确",
