@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
+from pydantic import Field
+
 from ringi.base import StrictModel, digest
 
 InsightType: TypeAlias = Literal["new_strategy", "refine_strategy", "error_pattern"]
@@ -14,6 +16,8 @@ EvidenceSource: TypeAlias = Literal["question", "answer", "feedback", "note", "p
 SECTIONS = ("strategies", "formulas", "mistakes", "heuristics", "context", "others")
 MAX_BULLET_LENGTH = 2_000
 """Maximum number of characters in a bullet."""
+MAX_SCOPE_LENGTH = 200
+"""Maximum number of characters that say when a bullet applies."""
 
 
 class Evidence(StrictModel):
@@ -39,6 +43,8 @@ class Content(StrictModel):
     text: str
     is_active: bool = True
     merged_into: str | None = None
+    applies_when: str = Field(default="", exclude_if=lambda scope: not scope)
+    """When the bullet applies; '' if always."""
 
 
 class BulletChange(StrictModel):
@@ -115,8 +121,8 @@ class Bullet(StrictModel):
 
     @property
     def hash(self) -> str:
-        """Digest of section, text and state, for comparison with the `base` of an operation."""
-        return digest(self.content.model_dump(include={"section", "text", "is_active"}))
+        """Digest of section, text, scope and state, for comparison with the `base` of an operation."""
+        return digest(self.content.model_dump(include={"section", "text", "is_active", "applies_when"}))
 
     @property
     def order(self) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from ringi.base import StrictModel
 from ringi.engrammer.entries import (
     MAX_BULLET_LENGTH,
+    MAX_SCOPE_LENGTH,
     SECTIONS,
     Entry,
     EntryMetadata,
@@ -76,6 +77,8 @@ class PlaybookOperation(StrictModel):
     op: OperationKind
     section: str
     text: str
+    applies_when: str = ""
+    """When the bullet applies; '' if always."""
     bullet: str | None = None
     """The bullet to edit or retire, or that remains after a merge."""
     sources: tuple[str, ...] = ()
@@ -90,6 +93,8 @@ class Insight(StrictModel):
     type: InsightType
     section: Section = OTHERS
     text: str = Field(min_length=1, max_length=MAX_BULLET_LENGTH)
+    applies_when: str | None = Field(default=None, exclude_if=lambda scope: scope is None)
+    """When the bullet applies; '' if always, None for the scope of the bullet that it changes."""
     why: str = ""
     source_bullet_id: str | None = None
     op: OperationKind = "add"
@@ -219,11 +224,12 @@ def rejection_entry(
 
 
 def args_schema(operation: PlaybookOperation) -> dict[str, Any]:
-    """Return the JSON Schema for edits of an operation: only text and section may change."""
+    """Return the JSON Schema for edits of an operation: only text, section and scope may change."""
     fixed: dict[str, Any] = {name: {"const": value} for name, value in operation.model_dump(mode="json").items()}
     text = {"type": "string", "minLength": 1, "maxLength": MAX_BULLET_LENGTH, "pattern": r"\S"}
     sections = list(dict.fromkeys((*SECTIONS, operation.section)))
-    free = {} if operation.op == "retire" else {"text": text, "section": {"enum": sections}}
+    scope = {"type": "string", "maxLength": MAX_SCOPE_LENGTH}
+    free = {} if operation.op == "retire" else {"text": text, "section": {"enum": sections}, "applies_when": scope}
     return {"type": "object", "properties": fixed | free, "required": [*fixed], "additionalProperties": False}
 
 
@@ -260,9 +266,9 @@ def _build_operation(insight: Insight, playbook: Playbook) -> PlaybookOperation 
         case "retire" if insight.source_bullet_id is None or len(active) < len(ids):
             return None
         case "edit" if not active:
-            return PlaybookOperation(op="add", section=insight.section, text=insight.text)
+            return _added(insight)
         case "add":
-            return PlaybookOperation(op="add", section=insight.section, text=insight.text)
+            return _added(insight)
     # Who retires a bullet because of another wants it to be as it was shown: else both may be gone.
     bullets = active[:1] if insight.op == "edit" else active
     keep = bullets[0]
@@ -270,9 +276,16 @@ def _build_operation(insight: Insight, playbook: Playbook) -> PlaybookOperation 
         op=insight.op,
         section=keep.content.section,
         text=keep.content.text if insight.op == "retire" else insight.text,
+        applies_when=keep.content.applies_when if insight.applies_when is None else insight.applies_when,
         bullet=keep.id,
         sources=tuple(each.id for each in bullets[1:]) if insight.op == "merge" else (),
         base={each.id: each.hash for each in bullets},
+    )
+
+
+def _added(insight: Insight) -> PlaybookOperation:
+    return PlaybookOperation(
+        op="add", section=insight.section, text=insight.text, applies_when=insight.applies_when or ""
     )
 
 
@@ -280,15 +293,16 @@ def _build_entry(operation: PlaybookOperation, playbook: Playbook, metadata: Ent
     for id, hash in operation.base.items():
         if playbook.active_bullet(id).hash != hash:
             raise changed_bullet(id)
+    text, section, scope = operation.text, operation.section, operation.applies_when
     match operation:
         case PlaybookOperation(op="edit", bullet=str(bullet)):
-            return playbook.edit_entry(bullet, operation.text, operation.section, **metadata)
+            return playbook.edit_entry(bullet, text, section, scope, **metadata)
         case PlaybookOperation(op="merge", bullet=str(bullet)):
-            return playbook.merge_entry(bullet, operation.sources, operation.text, operation.section, **metadata)
+            return playbook.merge_entry(bullet, operation.sources, text, section, scope, **metadata)
         case PlaybookOperation(op="retire", bullet=str(bullet)):
             return playbook.retire_entry(bullet, **metadata)
         case PlaybookOperation(op="add"):
-            return playbook.add_entry(operation.section, operation.text, **metadata)
+            return playbook.add_entry(section, text, scope, **metadata)
     raise InvalidError.of("bullet", f"name the bullet that this {operation.op!r} changes")
 
 
@@ -307,7 +321,8 @@ def _size_with(operation: PlaybookOperation, playbook: Playbook) -> int:
     lines = {each.id: render_line(each.id, each.content) for each in left}
     if operation.op != "retire":
         id = operation.bullet or playbook.next_id
-        lines[id] = render_line(id, Content(section=operation.section, text=operation.text))
+        content = Content(section=operation.section, text=operation.text, applies_when=operation.applies_when)
+        lines[id] = render_line(id, content)
     return estimate_tokens("\n".join(lines.values()))
 
 
@@ -315,7 +330,9 @@ def _original_text(operation: PlaybookOperation, insight: Insight, playbook: Pla
     if insight.proposed is not None:
         return insight.proposed
     before = _build_operation(insight, playbook)
-    is_same = before is not None and (before.text, before.section) == (operation.text, operation.section)
+    is_same = before is not None and all(
+        getattr(before, name) == getattr(operation, name) for name in ("text", "section", "applies_when")
+    )
     return None if is_same or before is None else before.text
 
 

@@ -128,7 +128,7 @@ class LearningNodes:
             )
         except PlaybookError as error:
             # What the person wrote is not lost: it is what is proposed now.
-            decided = {"text": operation.text, "section": operation.section}
+            decided = operation.model_dump(include={"text", "section", "applies_when"})
             original = (insight.proposed or insight.text) if status == "edited" else insight.proposed
             renewed_insight = insight.model_copy(update={**decided, "proposed": original})
             return {"insight": renewed_insight.model_dump(mode="json"), "renewed": error.code}

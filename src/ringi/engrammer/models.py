@@ -199,6 +199,8 @@ class InsightView(CamelModel):
     type: InsightType
     text: str
     section: str
+    applies_when: str | None = Field(default=None, alias="applies_when")
+    """When it applies; '' if always, null for the scope of the bullet that it changes."""
     why: str = ""
     """In the agent's own words."""
     source_bullet_id: str | None = None

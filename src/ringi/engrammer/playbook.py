@@ -10,6 +10,7 @@ from typing import Self, Unpack
 from ringi.base import StrictModel
 from ringi.engrammer.entries import (
     MAX_BULLET_LENGTH,
+    MAX_SCOPE_LENGTH,
     SECTIONS,
     Bullet,
     BulletChange,
@@ -141,17 +142,22 @@ class Playbook(StrictModel):
         bullets = [self.bullet(id) for id in entry.bullets]
         return [_hash_pair(one, other) for one, other in combinations(bullets, 2)]
 
-    def add_entry(self, section: str, text: str, **metadata: Unpack[EntryMetadata]) -> Entry:
+    def add_entry(self, section: str, text: str, applies_when: str = "", **metadata: Unpack[EntryMetadata]) -> Entry:
         """Return the entry that adds a bullet."""
-        after = Content(section=check_section(section), text=check_text(text))
+        after = Content(section=check_section(section), text=check_text(text), applies_when=check_scope(applies_when))
         return Entry(op="add", changes=(BulletChange(bullet=self.next_id, before=None, after=after),), **metadata)
 
     def edit_entry(
-        self, bullet: str, text: str | None = None, section: str | None = None, **metadata: Unpack[EntryMetadata]
+        self,
+        bullet: str,
+        text: str | None = None,
+        section: str | None = None,
+        applies_when: str | None = None,
+        **metadata: Unpack[EntryMetadata],
     ) -> Entry:
-        """Return the entry that changes the text or section of a bullet."""
+        """Return the entry that changes the text, section or scope of a bullet."""
         before = self.active_bullet(bullet).content
-        after = _with_changes(before, text, section)
+        after = _with_changes(before, text, section, applies_when)
         if after == before:
             raise duplicate_bullet(bullet)
         return Entry(op="edit", changes=(BulletChange(bullet=bullet, before=before, after=after),), **metadata)
@@ -177,12 +183,13 @@ class Playbook(StrictModel):
         sources: Iterable[str],
         text: str | None = None,
         section: str | None = None,
+        applies_when: str | None = None,
         **metadata: Unpack[EntryMetadata],
     ) -> Entry:
         """Return the entry that merges bullets into one; the others are retired and refer to it."""
         others = _check_sources(keep, tuple(sources))
         before = self.active_bullet(keep).content
-        changes = [BulletChange(bullet=keep, before=before, after=_with_changes(before, text, section))]
+        changes = [BulletChange(bullet=keep, before=before, after=_with_changes(before, text, section, applies_when))]
         for each in others:
             content = self.active_bullet(each).content
             after = content.model_copy(update={"is_active": False, "merged_into": keep})
@@ -225,10 +232,11 @@ class BulletLine(StrictModel):
     id: str
     section: str
     text: str
+    applies_when: str = ""
 
 
 class ChangedLine(StrictModel):
-    """A bullet whose text or section differs between two versions."""
+    """A bullet whose text, section or scope differs between two versions."""
 
     id: str
     before: BulletLine
@@ -259,7 +267,7 @@ def diff(older: Playbook, newer: Playbook) -> VersionDiff:
 
 def _lines(playbook: Playbook) -> dict[str, BulletLine]:
     return {
-        each.id: BulletLine(id=each.id, section=each.content.section, text=each.content.text)
+        each.id: BulletLine(id=each.id, **each.content.model_dump(include={"section", "text", "applies_when"}))
         for each in playbook.active
     }
 
@@ -274,6 +282,15 @@ def check_text(text: str) -> str:
     return text
 
 
+def check_scope(applies_when: str) -> str:
+    """Return when a bullet applies, without blanks around it, or raise `InvalidError` if it is too long."""
+    scope = applies_when.strip()
+    if len(scope) > MAX_SCOPE_LENGTH:
+        why = f"it has {len(scope)} characters: shorten it to {MAX_SCOPE_LENGTH}"
+        raise InvalidError.of("applies_when", why, "too_long", length=len(scope), max=MAX_SCOPE_LENGTH)
+    return scope
+
+
 def check_section(section: str) -> str:
     """Return the name of a section unchanged, or raise `InvalidError` if it is unknown."""
     if section not in SECTIONS:
@@ -282,8 +299,12 @@ def check_section(section: str) -> str:
     return section
 
 
-def _with_changes(before: Content, text: str | None, section: str | None) -> Content:
-    changes = {"text": None if text is None else check_text(text), "section": section}
+def _with_changes(before: Content, text: str | None, section: str | None, applies_when: str | None) -> Content:
+    changes = {
+        "text": None if text is None else check_text(text),
+        "section": section,
+        "applies_when": None if applies_when is None else check_scope(applies_when),
+    }
     # A section that is not changed may be one that only older versions knew.
     if section is not None and section != before.section:
         check_section(section)

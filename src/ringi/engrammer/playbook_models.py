@@ -21,6 +21,7 @@ from ringi.engrammer.models import (
 EntryKind = Literal["add", "edit", "merge", "retire", "restore", "undo", "tag", "reject", "keep"]
 BulletId = Annotated[str, Field(min_length=1, max_length=50)]
 BulletText = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"\S")]
+ScopeText = Annotated[str, Field(max_length=200)]
 Section = Literal["strategies", "formulas", "mistakes", "heuristics", "context", "others"]
 
 
@@ -34,6 +35,8 @@ class PlaybookChange(StrictModel):
     """The other bullets of a merge."""
     section: Section | None = None
     text: BulletText | None = None
+    applies_when: ScopeText | None = None
+    """When the bullet applies; '' if always."""
     base: Digest | None = None
     """The bullet's hash that the caller saw; the change is refused if it differs now."""
     version: Annotated[int, Field(ge=1)] | None = None
@@ -68,6 +71,8 @@ class LearningOperation(BaseModel):
     op: OperationKind
     section: str
     text: str
+    applies_when: str = ""
+    """When the bullet applies; '' if always."""
     bullet: str | None
     sources: list[str]
     base: dict[str, str]
@@ -140,6 +145,8 @@ class PlaybookBullet(CamelModel):
     id: str
     section: str
     text: str
+    applies_when: str = Field(default="", alias="applies_when")
+    """When it applies; '' if always."""
     is_active: bool
     merged_into: str | None
     helpful: int
@@ -202,6 +209,8 @@ class BulletContent(CamelModel):
 
     section: str
     text: str
+    applies_when: str = Field(default="", alias="applies_when")
+    """When it applies; '' if always."""
     is_active: bool
     merged_into: str | None
 
@@ -261,6 +270,8 @@ class DiffBullet(CamelModel):
     id: str
     section: str
     text: str
+    applies_when: str = Field(default="", alias="applies_when")
+    """When it applies; '' if always."""
 
 
 class DiffChange(CamelModel):

@@ -47,11 +47,11 @@ from ringi.server import (
 
 Version = Annotated[int | None, Query(ge=1, description="Version to read; by default the newest")]
 CHANGE_FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "add": (("section", "text"), ()),
-    "edit": (("bullet",), ("section", "text", "base")),
+    "add": (("section", "text"), ("applies_when",)),
+    "edit": (("bullet",), ("section", "text", "applies_when", "base")),
     "retire": (("bullet",), ("base",)),
     "restore": (("bullet",), ("base",)),
-    "merge": (("bullet", "sources"), ("section", "text", "base")),
+    "merge": (("bullet", "sources"), ("section", "text", "applies_when", "base")),
     "undo": (("version",), ()),
 }
 """The required and optional fields of each change."""
@@ -289,8 +289,8 @@ def check_fields(change: PlaybookChange) -> None:
         FieldError(name, f"not allowed for {change.op!r}: leave it out", "unexpected")
         for name in sorted(present - accepted)
     ]
-    if change.op == "edit" and not present & {"text", "section"}:
-        missing.append(FieldError("text", "enter a new text, section or both", "required"))
+    if change.op == "edit" and not present & {"text", "section", "applies_when"}:
+        missing.append(FieldError("text", "enter a new text, section or scope", "required"))
     if missing or unexpected:
         raise InvalidError([*missing, *unexpected])
 
@@ -304,15 +304,16 @@ def build_entry(change: PlaybookChange, playbook: Playbook, history: list[Versio
         raise PlaybookError("stale", what, bullet=bullet, version=version)
     match change.op:
         case "add":
-            return playbook.add_entry(change.section or "", change.text or "", reason=reason)
+            return playbook.add_entry(change.section or "", change.text or "", change.applies_when or "", reason=reason)
         case "edit":
-            return playbook.edit_entry(bullet, change.text, change.section, reason=reason)
+            return playbook.edit_entry(bullet, change.text, change.section, change.applies_when, reason=reason)
         case "retire":
             return playbook.retire_entry(bullet, reason=reason)
         case "restore":
             return playbook.restore_entry(bullet, reason=reason)
         case "merge":
-            return playbook.merge_entry(bullet, change.sources, change.text, change.section, reason=reason)
+            rest = (change.text, change.section, change.applies_when)
+            return playbook.merge_entry(bullet, change.sources, *rest, reason=reason)
         case "undo":
             return playbook.undo_entry(change.version or 0, history, reason=reason)
 

@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import ValidationError
 
 from ringi.base import jsonable
-from ringi.engrammer.entries import EvidenceSource
+from ringi.engrammer.entries import MAX_SCOPE_LENGTH, EvidenceSource
 from ringi.engrammer.insights import MAX_BULLET_LENGTH, Evidence, Insight, QuoteClaim, insight_id, verify_quotes
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import MAX_INSIGHTS, RawInsight, Reflection, reflection_model
@@ -135,6 +135,7 @@ def build_insight(
         type=raw.type if is_edit or raw.type != "refine_strategy" else "new_strategy",
         section=target.content.section if is_edit and target else raw.section,
         text=raw.description.strip()[:MAX_BULLET_LENGTH],
+        applies_when=raw.applies_when.strip()[:MAX_SCOPE_LENGTH] or None,
         why=raw.why.strip(),
         source_bullet_id=raw.source_bullet_id if is_there else None,
         op="edit" if is_edit else "add",

@@ -23,8 +23,14 @@ def render(playbook: Playbook) -> str:
 
 
 def render_line(id: str, content: Content) -> str:
-    """Return a bullet as one line; line breaks and bullet ids in its text are escaped."""
-    return f"[{id}] ({content.section}) " + BULLET_MARK.sub(r"\\[", r"\n".join(content.text.splitlines()))
+    """Return a bullet as one line, with its scope if it has one."""
+    scope = f", only when: {one_line(content.applies_when)}" if content.applies_when else ""
+    return f"[{id}] ({content.section}{scope}) {one_line(content.text)}"
+
+
+def one_line(text: str) -> str:
+    """Return a text with its line breaks and bullet ids escaped."""
+    return BULLET_MARK.sub(r"\\[", r"\n".join(text.splitlines()))
 
 
 def playbook_tokens(playbook: Playbook) -> int:

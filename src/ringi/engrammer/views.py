@@ -75,12 +75,12 @@ def insight_view(
 
 
 def edited_content(request: Request | None, status: str) -> Json:
-    """Return the edited text and section if the insight was learned as edited."""
+    """Return the edited text, section and scope if the insight was learned as edited."""
     if status != "edited":
         return {}
     args = request.granted.args if request and request.granted else {}
     # Where the answer was erased, or is not for this reader, the agent's text must not stand in its place.
-    return {"text": args.get("text", ""), **({"section": args["section"]} if "section" in args else {})}
+    return {"text": args.get("text", ""), **{name: args[name] for name in ("section", "applies_when") if name in args}}
 
 
 def request_for(conversation: ConversationSnapshot, insight_id: str, request_id: str | None) -> Request | None:
@@ -189,6 +189,7 @@ def note_view(note: Note) -> models.EngrammerNote:
 def note_of(bullet: Bullet, created_at: datetime, source: str) -> Note:
     """Return a bullet as a note."""
     more = {"section": bullet.content.section, "isActive": bullet.content.is_active, "version": bullet.changed}
+    more |= {"applies_when": bullet.content.applies_when} if bullet.content.applies_when else {}
     return Note(
         id=bullet.id, title=bullet.id, content=bullet.content.text, created_at=created_at, source=source, more=more
     )

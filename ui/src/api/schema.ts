@@ -827,6 +827,7 @@ export interface BulletChangeView {
 export interface BulletContent {
   section: string;
   text: string;
+  applies_when: string;
   isActive: boolean;
   mergedInto: string | null;
 }
@@ -837,6 +838,7 @@ export interface BulletHistory {
   id: string;
   section: string;
   text: string;
+  applies_when: string;
   isActive: boolean;
   mergedInto: string | null;
   helpful: number;
@@ -979,6 +981,7 @@ export interface DiffBullet {
   id: string;
   section: string;
   text: string;
+  applies_when: string;
 }
 /**
  * A bullet whose content differs between two versions.
@@ -1079,6 +1082,7 @@ export interface InsightView {
   type: "new_strategy" | "refine_strategy" | "error_pattern";
   text: string;
   section: string;
+  applies_when: string | null;
   why: string;
   sourceBulletId: string | null;
   op: "add" | "edit" | "merge" | "retire";
@@ -1316,6 +1320,7 @@ export interface LearningOperation {
   op: "add" | "edit" | "merge" | "retire";
   section: string;
   text: string;
+  applies_when?: string;
   bullet: string | null;
   sources: string[];
   base: {
@@ -1418,6 +1423,7 @@ export interface PlaybookBullet {
   id: string;
   section: string;
   text: string;
+  applies_when: string;
   isActive: boolean;
   mergedInto: string | null;
   helpful: number;
@@ -1440,6 +1446,7 @@ export interface PlaybookChange {
   sources?: string[];
   section?: ("strategies" | "formulas" | "mistakes" | "heuristics" | "context" | "others") | null;
   text?: string | null;
+  applies_when?: string | null;
   base?: string | null;
   version?: number | null;
   reason?: string | null;

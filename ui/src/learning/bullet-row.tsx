@@ -8,6 +8,7 @@ import { useBullet, useChange } from "./api";
 import { Confirm } from "./confirm";
 import { EditBullet } from "./edit-bullet";
 import { EntryView } from "./entry";
+import { BulletScope } from "./scope";
 import type { Bullet } from "./types";
 import { labelOf, useLearningStrings } from "./strings";
 
@@ -55,6 +56,7 @@ export function BulletRow({ playbook, bullet }: { playbook: string; bullet: Bull
         <Tag variant="filled" className="bullet-id">{visible(id)}</Tag>
         {step === "editing" ? null : <span className={isActive ? "" : "quiet"} data-testid="bullet-text"><AgentText text={text} /></span>}
       </div>
+      {step !== "editing" && <BulletScope scope={bullet.applies_when} />}
       {step === "editing" && <EditBullet playbook={playbook} bullet={bullet} onDone={back} />}
       <Counts bullet={bullet} />
       {step === "retiring" && (

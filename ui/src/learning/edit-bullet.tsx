@@ -9,6 +9,7 @@ import type { Bullet } from "./types";
 import { useLearningStrings } from "./strings";
 
 const maxLength = 2_000;
+const maxScopeLength = 200;
 
 interface EditBulletProps {
   playbook: string;
@@ -17,19 +18,22 @@ interface EditBulletProps {
   onDone: () => void;
 }
 
-/** The form in which a person writes the text and the section of a bullet. */
+/** The form in which a person writes the text, the scope and the section of a bullet. */
 export function EditBullet({ playbook, bullet, onDone }: EditBulletProps) {
   const strings = useLearningStrings();
   const id = useId();
   const [text, type] = useState(bullet?.text ?? "");
   const [section, choose] = useState(bullet?.section ?? "strategies");
+  const [scope, limit] = useState(bullet?.applies_when ?? "");
   const { mutate, isPending, error } = useChange(playbook);
-  const isChanged = text.trim() !== "" && (text !== bullet?.text || section !== bullet.section);
+  const isOtherScope = scope !== (bullet?.applies_when ?? "");
+  const isChanged = text.trim() !== "" && (text !== bullet?.text || section !== bullet.section || isOtherScope);
   const save = () => {
     if (!isChanged || isPending) return;
     // The hash names the version on screen, so the server refuses the edit if the bullet has changed.
     const target = bullet ? { op: "edit", bullet: bullet.id, base: bullet.hash } as const : { op: "add" } as const;
-    mutate({ ...target, text, section: section as PlaybookChange["section"] }, { onSuccess: onDone });
+    const place = { section: section as PlaybookChange["section"], ...isOtherScope && { applies_when: scope } };
+    mutate({ ...target, text, ...place }, { onSuccess: onDone });
   };
   useKeys(strings.editBullet, [
     { key: "mod+Enter", label: strings.saveBullet, run: save, whileTyping: true, once: true },
@@ -47,6 +51,11 @@ export function EditBullet({ playbook, bullet, onDone }: EditBulletProps) {
         onChange={(event) => type(event.target.value)} data-testid="bullet-text-box"
       />
       {bullet && text !== bullet.text && <div className="learn-text"><TextDiff before={bullet.text} after={text} /></div>}
+      <label htmlFor={`${id}-scope`} className="quiet">{strings.bulletScope}</label>
+      <Input
+        id={`${id}-scope`} value={scope} readOnly={isPending} maxLength={maxScopeLength} placeholder={strings.bulletScopeHint}
+        onChange={(event) => limit(event.target.value)} data-testid="bullet-scope-box"
+      />
       <label htmlFor={`${id}-section`} className="quiet">{strings.bulletSection}</label>
       <Select
         id={`${id}-section`} value={section} onChange={choose} disabled={isPending} className="wide"

@@ -10,6 +10,7 @@ import { visible } from "../widgets/visible";
 import { useChange } from "./api";
 import { Confirm } from "./confirm";
 import { EvidenceRef } from "./ref";
+import { BulletScope } from "./scope";
 import type { Entry } from "./types";
 import { labelOf, useLearningStrings } from "./strings";
 
@@ -24,6 +25,7 @@ function BulletChange({ change: { bullet, before, after } }: { change: Entry["ch
     <li>
       <code>{visible(bullet)}</code> {text}
       {moved && <span className="quiet"> {labelOf(strings.sections, before.section)} → {labelOf(strings.sections, after.section)}</span>}
+      <BulletScope scope={after.applies_when} />
     </li>
   );
 }

@@ -61,12 +61,12 @@ test("a change of a line is shown against what stands there, and neighbours that
   expect(warned.compareDocumentPosition(screen.getByTestId("similar"))).toBe(Node.DOCUMENT_POSITION_FOLLOWING);
 });
 
-test("only the text and the section can be edited, and what is written is what is sent", async () => {
+test("only the text, the scope and the section can be edited, and what is written is what is sent", async () => {
   const user = userEvent.setup();
   const request = aLearning();
   const sent = open(request);
   await user.click(await screen.findByTestId("decide-edit"));
-  expect(screen.getAllByTestId(/^arg-/).map(({ dataset }) => dataset.testid)).toEqual(["arg-text", "arg-section"]);
+  expect(screen.getAllByTestId(/^arg-/).map(({ dataset }) => dataset.testid)).toEqual(["arg-text", "arg-applies_when", "arg-section"]);
   const box = screen.getByTestId("arg-text").querySelector("textarea");
   if (!box) throw new Error("there is no box to write in");
   await user.clear(box);
@@ -74,8 +74,21 @@ test("only the text and the section can be edited, and what is written is what i
   await user.click(screen.getByTestId("confirm-edit"));
   await waitFor(() => expect(sent.map(({ path }) => path)).toEqual(["/v1/requests/r1/respond"]));
   expect(sent[0]?.body).toMatchObject({
-    decision: "edit", digest: request.digest, args: { op: "add", section: "strategies", text: "Cheeks first.", bullet: null, sources: [], base: {} },
+    decision: "edit", digest: request.digest, args: { op: "add", section: "strategies", text: "Cheeks first.", applies_when: "", bullet: null, sources: [], base: {} },
   });
+});
+
+test.each([["for oak only", "for oak only"], ["", ""]])("a scope can be changed to %j", async (typed, scope) => {
+  const user = userEvent.setup();
+  const sent = open(aLearning({}, { applies_when: "for pine" }));
+  expect((await screen.findByTestId("bullet-scope")).textContent).toContain("for pine");
+  await user.click(await screen.findByTestId("decide-edit"));
+  const box = screen.getByTestId("arg-applies_when").querySelector<HTMLElement>("input, textarea");
+  if (!box) throw new Error("there is no box to write in");
+  await user.clear(box);
+  if (typed) await user.type(box, typed);
+  await user.click(screen.getByTestId("confirm-edit"));
+  await waitFor(() => expect(sent[0]?.body).toMatchObject({ decision: "edit", args: { applies_when: scope } }));
 });
 
 test("a rejection offers reasons that fit what is learned", async () => {

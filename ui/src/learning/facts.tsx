@@ -8,6 +8,7 @@ import { visible } from "../widgets/visible";
 import { EvidenceList, SimilarBullets, SourceRun, TrialResult } from "./evidence";
 import { FeedbackSummary } from "./feedback-summary";
 import type { LearningProposal } from "./proposal";
+import { BulletScope } from "./scope";
 import type { ProposalContext } from "./types";
 import { labelOf, useLearningStrings } from "./strings";
 import "./learning.css";
@@ -33,16 +34,16 @@ function Cost({ context: { tokens, room } }: { context: ProposalContext }) {
   return <span className="quiet" data-testid="token-cost">{strings.tokenCost(tokens, room)}</span>;
 }
 
-/** Return the arguments that a person may change: text and section, unless the schema fixes them. */
+/** Return the arguments that a person may change: text, scope and section, unless the schema fixes them. */
 function editableArgs({ action }: Request): string[] {
   const properties = isObject(action?.schema?.properties) ? action.schema.properties : {};
   const isFixed = (name: string) => isObject(properties[name]) && properties[name].const !== undefined;
-  return ["text", "section"].filter((name) => action?.args[name] !== undefined && !isFixed(name));
+  return ["text", "applies_when", "section"].filter((name) => action?.args[name] !== undefined && !isFixed(name));
 }
 
 function Editors({ request, editing }: { request: Request; editing: EditingState }) {
   const strings = useLearningStrings();
-  const labels: Record<string, string> = { text: strings.bulletText, section: strings.bulletSection };
+  const labels: Record<string, string> = { text: strings.bulletText, applies_when: strings.bulletScope, section: strings.bulletSection };
   return editableArgs(request).map((name) => (
     <div key={name} className="learn-editor">
       <span className="quiet" aria-hidden="true">{labels[name]}</span>
@@ -61,7 +62,8 @@ export function LearningFacts({ request, context, operation, result, editing }: 
   const strings = useLearningStrings();
   const { type, why, before, renewed, feedback } = context;
   const isOtherText = result.text !== operation.text;
-  const isEdited = editing ? !isEqual(editing.draft.edited, request.action?.args) : isOtherText || result.section !== operation.section;
+  const isOtherPlace = result.section !== operation.section || result.applies_when !== operation.applies_when;
+  const isEdited = editing ? !isEqual(editing.draft.edited, request.action?.args) : isOtherText || isOtherPlace;
   const wasLearned = request.response?.decision === "approve" || request.response?.decision === "edit";
   return (
     <Card
@@ -78,6 +80,7 @@ export function LearningFacts({ request, context, operation, result, editing }: 
       {editing ? <Editors request={request} editing={editing} /> : (
         <div className="learn-text" data-testid="learn-text"><ProposedText op={operation.op} before={before} text={result.text} /></div>
       )}
+      {!editing && <BulletScope scope={result.applies_when} />}
       {!editing && isOtherText && (
         <div className="quiet" data-testid="proposed-text">{strings.originalProposal} <del className="agent-text">{visible(operation.text)}</del></div>
       )}

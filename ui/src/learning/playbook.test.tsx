@@ -10,7 +10,7 @@ const at = "2026-01-02T10:00:00Z";
 
 function aBullet(changes: Known<Bullet>): Bullet {
   return known<Bullet>({
-    id: "b-00001", section: "strategies", text: "Clamp the cheeks first.", isActive: true, mergedInto: null, helpful: 2, harmful: 0, used: 3, created: 2,
+    id: "b-00001", section: "strategies", text: "Clamp the cheeks first.", applies_when: "", isActive: true, mergedInto: null, helpful: 2, harmful: 0, used: 3, created: 2,
     changed: 2, type: "new_strategy", hash: "h1", ...changes,
   });
 }
@@ -18,7 +18,7 @@ function aBullet(changes: Known<Bullet>): Bullet {
 function anEntry(changes: Known<Entry>): Entry {
   return known<Entry>({
     version: 2, at, op: "add", by: "thread:learn-1", approvedBy: "ann", rejectedBy: null, requestId: "r1", threadId: "learn-1", runId: "run-1", reason: null,
-    undoes: null, changes: [{ bullet: "b-00001", before: null, after: { section: "strategies", text: "Clamp the cheeks first.", isActive: true, mergedInto: null } }],
+    undoes: null, changes: [{ bullet: "b-00001", before: null, after: { section: "strategies", text: "Clamp the cheeks first.", applies_when: "", isActive: true, mergedInto: null } }],
     tags: [], evidence: [], text: null, refused: null, bullets: [], ...changes,
   });
 }
@@ -34,7 +34,7 @@ function open(onChange: Reply = [200, anEntry({ version: 5 })]) {
   const sent = serve((path, { method }) => {
     if (method === "POST") return onChange;
     if (path.includes("/history")) return [200, { items: [anEntry({ version: 3, op: "reject", changes: [], text: "Never clamp.", rejectedBy: "ben", approvedBy: null, reason: "wrong" }), anEntry({})], next: null }];
-    if (path.includes("/diff")) return [200, { from: 1, to: 4, added: [{ id: "b-00002", section: "mistakes", text: "Glue ends." }], removed: [], changed: [] }];
+    if (path.includes("/diff")) return [200, { from: 1, to: 4, added: [{ id: "b-00002", section: "mistakes", text: "Glue ends.", applies_when: "" }], removed: [], changed: [] }];
     if (path.includes("/bullets/")) return [200, { ...aBullet({}), history: [anEntry({})] }];
     return path.startsWith("/v1/playbooks/") ? [200, playbook] : [200, { items: [], next: null }];
   });
@@ -67,6 +67,15 @@ test("an edit is bound to what was on screen", async () => {
   await waitFor(() => expect(sent[0]).toMatchObject({
     path: "/v1/playbooks/engrammer/changes", body: { op: "edit", bullet: "b-00001", base: "h1", text: "Clamp the cheeks first. Always.", section: "strategies" },
   }));
+});
+
+test("a person says when a bullet applies", async () => {
+  const user = userEvent.setup();
+  const sent = open();
+  await user.click((await bullet("b-00001")).getByTestId("edit-bullet"));
+  await user.type(screen.getByTestId("bullet-scope-box"), "for tenons");
+  await user.click(screen.getByTestId("save-bullet"));
+  await waitFor(() => expect(sent[0]?.body).toMatchObject({ op: "edit", bullet: "b-00001", base: "h1", applies_when: "for tenons" }));
 });
 
 test("what the server refuses stays to be read, with what was typed", async () => {

@@ -36,17 +36,22 @@ function contextOf(context: JsonObject): ProposalContext {
 
 export interface LearningProposal {
   context: ProposalContext;
-  operation: Pick<Operation, "op" | "section" | "text" | "bullet" | "sources">;
-  /** The text and the section that are learned, including a person's changes. */
-  result: Pick<Operation, "section" | "text">;
+  operation: Pick<Operation, "op" | "section" | "text" | "applies_when" | "bullet" | "sources">;
+  /** The text, the section and the scope that are learned, including a person's changes. */
+  result: Pick<Operation, "section" | "text" | "applies_when">;
 }
 
 /** Return the learning proposal of a request; undefined for other requests and unknown formats. */
 export function learningProposalOf({ kind, action, context, response }: Request): LearningProposal | undefined {
   if (kind !== "learning" || action?.name !== "learn" || !isObject(context.learning)) return undefined;
-  const { op, section, text: proposedText, bullet, sources } = action.args;
+  const { op, section, text: proposedText, applies_when: scope, bullet, sources } = action.args;
   if (typeof op !== "string" || typeof proposedText !== "string") return undefined;
-  const operation = { op: op as Operation["op"], section: text(section), text: proposedText, bullet: textOrNull(bullet), sources: texts(sources) };
-  const result = { text: textOrNull(response?.args?.text) ?? proposedText, section: textOrNull(response?.args?.section) ?? operation.section };
+  const target = { bullet: textOrNull(bullet), sources: texts(sources) };
+  const operation = { op: op as Operation["op"], section: text(section), text: proposedText, applies_when: text(scope), ...target };
+  const edited = response?.args;
+  const result = {
+    text: textOrNull(edited?.text) ?? proposedText, section: textOrNull(edited?.section) ?? operation.section,
+    applies_when: textOrNull(edited?.applies_when) ?? operation.applies_when,
+  };
   return { context: contextOf(context.learning), operation, result };
 }

@@ -7,7 +7,7 @@ const at = "2026-01-02T10:00:00Z";
 
 export function anInsight(changes: Known<Insight>): Insight {
   return known<Insight>({
-    id: "i1", type: "new_strategy", text: "Clamp the cheeks of a tenon before the shoulders.", section: "strategies", why: "The joint opened.",
+    id: "i1", type: "new_strategy", text: "Clamp the cheeks of a tenon before the shoulders.", section: "strategies", applies_when: null, why: "The joint opened.",
     sourceBulletId: null, op: "add", sources: [], evidence: [], feedback: null, status: "pending", request: null, version: null, reason: null, ...changes,
   });
 }
@@ -25,13 +25,14 @@ export function aConversation(changes: Known<Conversation>): Conversation {
   return known<Conversation>({ id: "learn-1", agent: "engrammer", status: "done", turns: [aTurn({})], pending: [], error: null, ...changes, });
 }
 
-const operation = { op: "add", section: "strategies", text: "Clamp the cheeks of a tenon before the shoulders.", bullet: null, sources: [], base: {} };
+const operation = { op: "add", section: "strategies", text: "Clamp the cheeks of a tenon before the shoulders.", applies_when: "", bullet: null, sources: [], base: {} };
 
 /** The request that asks whether something shall be learned. */
 export function aLearning(learning: JsonObject = {}, changed: JsonObject = {}, changes: Known<Request> = {}): Request {
   const args = { ...operation, ...changed };
   const fixed = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, { const: value }]));
-  const properties = { ...fixed, text: { type: "string", minLength: 1, maxLength: 2000 }, section: { enum: ["strategies", "mistakes"] } };
+  const free = { text: { type: "string", minLength: 1, maxLength: 2000 }, section: { enum: ["strategies", "mistakes"] } };
+  const properties = { ...fixed, ...free, applies_when: { type: "string", maxLength: 200 } };
   return aRequest({
     id: "r1", kind: "learning", title: `Learn: “${args.text}”`, thread_id: "learn-1",
     action: { name: "learn", args, schema: { type: "object", properties, required: Object.keys(args) } },

@@ -79,6 +79,8 @@ export const learning = {
   insightEdited: "edited",
   bulletText: "Text",
   bulletSection: "Section",
+  bulletScope: "Applies when",
+  bulletScopeHint: "Leave this empty if it applies to every question.",
   rationale: "Why, in the agent's words (not checked)",
   evidence: "Evidence, found word for word",
   noEvidence: "No evidence: the proposal quotes no message and no note.",

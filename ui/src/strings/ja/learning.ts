@@ -75,6 +75,8 @@ export const learning: Learning = {
   insightEdited: "修正あり",
   bulletText: "本文",
   bulletSection: "分類",
+  bulletScope: "適用する場合",
+  bulletScopeHint: "すべての質問に当てはまるなら空欄にします。",
   rationale: "エージェントの説明（未確認）",
   evidence: "根拠（原文と一致）",
   noEvidence: "根拠なし：発言やノートからの引用がありません。",

@@ -75,6 +75,8 @@ export const learning: Learning = {
   insightEdited: "已修改",
   bulletText: "正文",
   bulletSection: "分类",
+  bulletScope: "适用情形",
+  bulletScopeHint: "如果适用于所有问题，请留空。",
   rationale: "智能体的说明（未核实）",
   evidence: "依据（与原文一致）",
   noEvidence: "没有依据：未引用任何话语或笔记。",
