@@ -111,7 +111,7 @@ class ActionCommands:
 
     def _plan(self, id: str) -> Action:
         action = self.find_action(id)
-        if action.kind != "plan":
+        if self._definitions.plan_of(action) is not action:
             raise InvalidError.of(
                 "action_id", f"action {id!r} is of kind {action.kind!r}: use an action of kind 'plan'"
             )

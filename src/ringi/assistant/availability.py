@@ -97,7 +97,7 @@ class _AvailabilityCheck:
     def _order_reasons(self, action: Action) -> list[Reason]:
         """Return the reasons that are not infos: the action itself, its plan, other actions and workflows."""
         reasons = [*self._running_reasons(action)]
-        plan_action = self.definitions.plan_of(action) if action.kind == "apply" else None
+        plan_action = self.definitions.plan_of(action) if action.kind == "apply" and not action.confirmed else None
         if plan_action is not None:
             reasons += [*self._missing_plan(plan_action), *self._missing_request(plan_action)]
         for id in action.depends_on:

@@ -36,6 +36,7 @@ VALUE_FIELD = "value"
 DEFINITION_KEYS = ("$schema", "$defs", "definitions")
 """The keys that are valid only at the top level of a JSON Schema."""
 APPROVAL_DECISIONS: tuple[Decision, ...] = ("approve", "edit", "reject")
+CONFIRMATION_DECISIONS: tuple[Decision, ...] = ("approve", "reject")
 STEP_SCHEMA = {
     "type": "object",
     "properties": {
@@ -255,7 +256,8 @@ def ask_for_approval(assistant: AssistantSettings, job: dict[str, Any]) -> Reque
         kind="approval",
         description="\n\n".join(filter(None, paragraphs)) or None,
         action=RequestAction(str(action.workflow), approval_content(job), schema=CONTENT_SCHEMA),
-        allowed=APPROVAL_DECISIONS,
+        # The values of a confirmed action are changed in the conversation, so that they stay valid.
+        allowed=CONFIRMATION_DECISIONS if action.confirmed else APPROVAL_DECISIONS,
         context=context,
     )
 

@@ -94,7 +94,7 @@ class Catalog:
           action: An action of any kind.
 
         Returns:
-          The action itself if it is a plan, the plan that an `apply` applies, otherwise None.
+          The action itself if it is a plan or `confirmed`, the plan that an `apply` applies, otherwise None.
         """
         return self._plan_of[action.id]
 
@@ -216,7 +216,7 @@ class Catalog:
     @cached_property
     def _plan_of(self) -> dict[str, Action | None]:
         found = {each.id: next(iter(self.plans_of(each)), None) for each in self.actions}
-        return found | {each.id: each for each in self.actions if each.kind == "plan"}
+        return found | {each.id: each for each in self.actions if each.kind == "plan" or each.confirmed}
 
     @cached_property
     def _inputs(self) -> dict[str, tuple[str, ...]]:

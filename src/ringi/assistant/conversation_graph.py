@@ -188,7 +188,11 @@ class ConversationNodes:
         """Apply the events, one after another."""
         host = run_context(config)
         who = (host.key.id, host.inbox.clock(), str(host.by), host.run_id)
-        turn = ConversationReducer(self._definitions, *who, confirms_in_words=self._assistant.confirms_in_words)
+        options: dict[str, Any] = {
+            "confirms_in_words": self._assistant.confirms_in_words,
+            "language": state["language"],
+        }
+        turn = ConversationReducer(self._definitions, *who, **options)
         outcome = turn.settle(self._memory_cache.read(state["memory"]))
         # A handler that failed is not retried within the turn.
         if (due := self._due_fetches(turn, outcome, state)) and any(

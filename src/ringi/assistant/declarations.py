@@ -186,6 +186,8 @@ class Action:
       produces: Keys of the infos that the result becomes the value of. For a `plan`, the plan itself.
       info: The key of the info that a `selector` sets.
       schema: The JSON Schema of the object of arguments of an `immediate` action. Without it there are no arguments.
+      confirmed: True for an `apply` that needs no plan action: as soon as all that it requires is known, a person is
+        asked to approve it with exactly these values.
       keep: Keys of infos that an `apply` does not clear when it is completed. It clears the others that only it uses.
     """
 
@@ -203,6 +205,7 @@ class Action:
     info: str | None = None
     schema: Mapping[str, Any] = field(default_factory=dict)
     keep: tuple[str, ...] = ()
+    confirmed: bool = False
 
     def __post_init__(self) -> None:
         if self.kind == "apply":

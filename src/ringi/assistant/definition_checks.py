@@ -149,13 +149,26 @@ def _kind_faults(definitions: Catalog, action: Action) -> Iterator[str]:
     if action.kind == "selector" and action.info is None and action.handler is None:
         yield "is a selector without an info: name it"
     plans = [each.id for each in definitions.plans_of(action)]
-    if action.kind == "apply" and len(plans) != 1:
+    if action.confirmed:
+        yield from _confirmed_faults(definitions, action, plans)
+    elif action.kind == "apply" and len(plans) != 1:
         which = _quoted_list(plans) if plans else "no plan"
         yield f"applies {which}: make it depend on exactly one action of kind 'plan'"
     if action.kind == "immediate" and action.transactional:
         yield "is transactional and immediate, so nobody could approve it: make it an 'apply' that depends on a plan"
     if action.kind == "plan":
         yield from _apply_faults(definitions, action)
+
+
+def _confirmed_faults(definitions: Catalog, action: Action, plans: list[str]) -> Iterator[str]:
+    if action.kind != "apply":
+        yield f"is confirmed, but only an 'apply' can be, not a {action.kind}: remove confirmed"
+    if plans:
+        yield f"is confirmed, so it plans itself, but it also applies {_quoted_list(plans)}: remove one of them"
+    if not definitions.required_needs[action.id]:
+        yield "is confirmed, but requires no info, so there is nothing to confirm: name what it requires"
+    if action.produces:
+        yield f"is confirmed and produces {_quoted_list(action.produces)}, but has no result: remove produces"
 
 
 def _apply_faults(definitions: Catalog, plan: Action) -> Iterator[str]:

@@ -83,6 +83,8 @@ class EventContext:
     run: str = ""
     """The current run. Its id is part of the ids of new threads, so that nobody can start them in advance."""
     confirms_in_words: bool = False
+    language: str = "en"
+    """The language of the conversation, for the plans that code writes."""
 
     @property
     def sender_thread(self) -> str:
@@ -178,6 +180,10 @@ class EventContext:
             language: f"{in_language(self.title(key), language)}: {in_language(text, language)}"
             for language in LANGUAGES
         }
+
+    def value_in_words(self, key: str, value: object) -> object:
+        """Return a value as a person reads it: itself, or that any is fine, in the language of the conversation."""
+        return in_language(ANY_TEXT, self.language) if self.definitions.info(key).is_any(value) else value
 
     def hashes(self, memory: ContextMemory, keys: Sequence[str]) -> dict[str, str]:
         """Return the hashes of those infos that have a value."""

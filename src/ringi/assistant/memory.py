@@ -395,7 +395,7 @@ def _thread_inputs(definitions: Definitions, executing: Iterable[str]) -> set[st
 
 def _is_defined(definitions: Definitions, plan: Plan) -> bool:
     maker = definitions.actions_by_id.get(plan.action_id)
-    if maker is None or (maker.kind, maker.workflow) != ("plan", plan.workflow):
+    if maker is None or definitions.plan_of(maker) is not maker or maker.workflow != plan.workflow:
         return False
     return plan.status != "executing" or definitions.apply_of(maker) is not None
 

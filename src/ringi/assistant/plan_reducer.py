@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ringi.assistant import memory as memories
@@ -45,6 +46,62 @@ class PlanReducer(EventContext):
         after = self.with_workflow_status(self.without_plan_info(memory.with_plan(plan), action), action, "planning")
         sentences = (sentence("planning", action=action.label, version=plan.version),)
         return TurnResult(after, sentences, (BackgroundStart(kind="plan", thread=thread, job=job),), stop)
+
+    def propose(self, memory: ContextMemory, action: Action) -> TurnResult:
+        """Ask to approve a confirmed action with the values that it requires, as the next version of its plan."""
+        before = memory.plans.get(str(action.workflow))
+        if before and before.status == "executing":
+            return TurnResult(memory, (self._executing_sentence(memory, before),))
+        stop = (before.thread_id,) if before and before.thread_id else ()
+        if before and before.status == "completed":
+            before = None
+        inputs, values = self.inputs(memory, action), self.input_values(memory, action)
+        names = {key: self.definitions.info(key).name_in(self.language) for key in values}
+        content = {
+            name if list(names.values()).count(name) == 1 else f"{name} ({key})": self.value_in_words(key, values[key])
+            for key, name in names.items()
+        }
+        step = {"id": "1", "title": action.name_in(self.language), "args": values}
+        plan = plans.start_version(before, self._plan_id(memory, action), action, inputs, None, self.now)
+        now = plans.add_draft(plan, plan.version, {"plan": content, "steps": [step]}, inputs, self.now)
+        return TurnResult(memory, stop=stop).then(lambda memory: self._request_approval(memory, now))
+
+    def propose_confirmed(self, memory: ContextMemory, before: ContextMemory) -> TurnResult:
+        """Propose the confirmed actions whose values have become known or have changed since `before`."""
+        outcome = TurnResult(memory)
+        for action in self.definitions.actions:
+            if action.confirmed:
+                outcome = outcome.then(partial(self._propose_if_due, action=action, before=before))
+        return outcome
+
+    def _propose_if_due(self, memory: ContextMemory, action: Action, before: ContextMemory) -> TurnResult:
+        plan = memory.plans.get(str(action.workflow))
+        is_ready = self._is_ready(memory, action)
+        if plan and plan.status == "executing":
+            return TurnResult(memory)
+        if plan and plan.status in ("planned", "obsolete"):
+            changed = plans.changed_inputs(plan.inputs, self.inputs(memory, action))
+            if not changed:
+                return TurnResult(memory)
+            return self.propose(memory, action) if is_ready else self._withdraw_proposal(memory, plan, changed)
+        # A plan that was rejected or executed is not proposed again with the same values.
+        is_new = bool(self._own_inputs(memory, action) - self._own_inputs(before, action))
+        is_due = is_ready and (is_new or not self._is_ready(before, action))
+        return self.propose(memory, action) if is_due else TurnResult(memory)
+
+    def _is_ready(self, memory: ContextMemory, action: Action) -> bool:
+        return all(reason.code == "ALREADY_RUNNING" for reason in self.availability(memory, action).reasons)
+
+    def _own_inputs(self, memory: ContextMemory, action: Action) -> set[tuple[str, str]]:
+        """Return the hashes of the values that are no defaults, as nobody wants an action because of a default."""
+        inputs = self.inputs(memory, action).items()
+        return {(key, hash) for key, hash in inputs if key in memory.items and not memory.items[key].is_default}
+
+    def _withdraw_proposal(self, memory: ContextMemory, plan: Plan, changed: tuple[str, ...]) -> TurnResult:
+        label = self.definitions.action(plan.action_id).label
+        sentences = (sentence("no_longer_complete", action=label, what=[self.title(key) for key in changed]),)
+        after = memory.with_plan(plans.cancel(plan, self.now))
+        return TurnResult(after, sentences, stop=(plan.thread_id,) if plan.thread_id else ())
 
     def add_feedback(self, memory: ContextMemory, text: str, id: str) -> TurnResult:
         """Add a remark about the newest plan; the next version takes it into account."""
@@ -134,12 +191,11 @@ class PlanReducer(EventContext):
         if plan is None:
             return TurnResult(memory)
         by, text = str(event.get("by")), str(event.get("text") or "")
-        now = plans.cancel(plan, self.now)
-        if text:
+        now, action = plans.cancel(plan, self.now), self.definitions.action(plan.action_id)
+        if text and not action.confirmed:
             now = plans.add_feedback(now, Feedback(id=str(event["request"]), text=text, by=by, at=self.now))
-        action = self.definitions.action(plan.action_id)
         sentences = [sentence("rejected", by=by, version=plan.version, text=text)]
-        sentences += [sentence("plan_with_it", action=action.label)] if text else []
+        sentences += [sentence("plan_with_it", action=action.label)] if text and not action.confirmed else []
         return TurnResult(self.without_plan_info(memory.with_plan(now), action), tuple(sentences))
 
     def on_lapsed(self, memory: ContextMemory, event: Mapping[str, object]) -> TurnResult:
@@ -199,7 +255,7 @@ class PlanReducer(EventContext):
     def check_plan(self, memory: ContextMemory, workflow: str) -> TurnResult:
         """Check whether the inputs of a plan are still the same."""
         plan = memory.plans.get(workflow)
-        if plan is None or plan.status != "planned":
+        if plan is None or plan.status != "planned" or self.definitions.action(plan.action_id).confirmed:
             return TurnResult(memory)
         now = plans.check_inputs(plan, self.plan_inputs(memory, plan), self.now)
         return TurnResult(memory) if now is plan else self.withdraw_obsolete(memory.with_plan(now), now)
@@ -222,7 +278,9 @@ class PlanReducer(EventContext):
         """Store the plan as a value, and ask for its approval in a background thread."""
         action, thread = self.definitions.action(plan.action_id), self.new_thread_id(memory, "approve")
         now = plan.model_copy(update={"thread_id": thread, "is_unasked": False})
-        after = self.with_workflow_status(memory.with_plan(now), action, "completed")
+        after = memory.with_plan(now)
+        if not action.confirmed:
+            after = self.with_workflow_status(after, action, "completed")
         product = {"plan": now.plan, "version": now.version, "hash": now.hash}
         for key in action.produces:
             source = Provenance(kind="derived", actor=action.workflow, ref=now.id)
@@ -272,7 +330,11 @@ class PlanReducer(EventContext):
         return None
 
     def _newest_plan(self, memory: ContextMemory) -> Plan | None:
-        live = [plan for plan in memory.plans.values() if plan.status != "completed" and plan.updated_at]
+        live = [
+            plan
+            for plan in memory.plans.values()
+            if plan.status != "completed" and plan.updated_at and not self.definitions.action(plan.action_id).confirmed
+        ]
         return max(live, key=lambda plan: plan.updated_at or self.now, default=None)
 
     def _apply_action(self, plan: Plan) -> Action:

@@ -54,7 +54,9 @@ class ConversationReducer(PlanReducer):
             "execution_failed": self.on_execution_failed,
         }
         step = steps.get(str(event.get("type")))
-        return step(memory, event).then(self.settle) if step else self.settle(memory)
+        if step is None:
+            return self.settle(memory)
+        return step(memory, event).then(self.settle).then(partial(self.propose_confirmed, before=memory))
 
     def settle(self, memory: ContextMemory) -> TurnResult:
         """Update the memory: defaults, static and derived values, obsolete plans, and plans that are not defined."""
@@ -117,10 +119,9 @@ class ConversationReducer(PlanReducer):
         name = str(needed.get("type"))
         action, info = self.definitions.actions_by_id.get(name), self.definitions.infos_by_key.get(name)
         if action and (action.kind in ("apply", "cancel") or action.transactional):
-            is_possible = self.availability(memory, action).enabled
-            return TurnResult(
-                memory, (self._approval_hint(memory, action) if is_possible else self.unavailable(memory, action),)
-            )
+            if not self.availability(memory, action).enabled:
+                return TurnResult(memory, (self.unavailable(memory, action),))
+            return self._ask_or_hint(memory, action)
         if action:
             return self._on_action(memory, {"action": name, "args": needed.get("parameters")})
         if info is None:
@@ -153,7 +154,7 @@ class ConversationReducer(PlanReducer):
         if action.kind == "cancel":
             return self._on_cancel(memory, event)
         if action.transactional:
-            return TurnResult(memory, (self._approval_hint(memory, action),))
+            return self._ask_or_hint(memory, action)
         args = dict(event.get("args") or {})
         try:
             action.check_args(args)
@@ -162,6 +163,14 @@ class ConversationReducer(PlanReducer):
                 memory, (sentence("unfit", action=action.label, what=[each.field for each in error.errors]),)
             )
         return TurnResult(memory, calls=(ImmediateCall(action=action.id, args=args),))
+
+    def _ask_or_hint(self, memory: ContextMemory, action: Action) -> TurnResult:
+        """Ask to approve a confirmed action, or name the button if its request is open, or of another action."""
+        plan = memory.plans.get(str(action.workflow))
+        is_asked = plan is not None and plan.status == "planned" and not plan.is_unasked
+        if action.confirmed and not is_asked:
+            return self.propose(memory, action)
+        return TurnResult(memory, (self._approval_hint(memory, action),))
 
     def _approval_hint(self, memory: ContextMemory, action: Action) -> Sentence:
         if action.kind == "cancel":

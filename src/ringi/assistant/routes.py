@@ -93,7 +93,11 @@ class AssistantRoutes:
         action = conversation.assistant.definitions.actions_by_id.get(action_id)
         if action and action.kind == "apply":
             require_person(principal)
-            return await self._approve(http, principal, conversation, action, body)
+            plan = conversation.plan_of(action)
+            is_asked = plan is not None and await access.open_approval(plan) is not None
+            # Without a request, a confirmed action asks for its approval.
+            if is_asked or body.digest is not None or not action.confirmed:
+                return await self._approve(http, principal, conversation, action, body)
         if principal.role == "agent":
             await self._limits.check(self._components.inbox.for_tenant(principal.tenant), principal)
         # Without a message, this is the only hint of the language.

@@ -74,6 +74,11 @@ SENTENCES: dict[str, dict[str, str]] = {
         "ja": "指定がないため、次の初期値を使います: {what}。変更する場合は値をお伝えください。",
         "zh": "以下信息无人指定，因此使用默认值：{what}。如需更改，请告诉我其他值。",
     },
+    "no_longer_complete": {
+        "en": "I no longer ask to approve “{action}”, because this is missing now: {what}.",
+        "ja": "次の情報がなくなったため、「{action}」の承認依頼を取り下げました: {what}。",
+        "zh": "由于缺少以下信息，已撤回“{action}”的批准请求：{what}。",
+    },
     "may_be_any": {
         "en": "If any value is fine, say so in the chat.",
         "ja": "どれでもよい場合は、チャットでそうお伝えください。",
