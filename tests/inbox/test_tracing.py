@@ -84,6 +84,40 @@ async def main():
 
             await until(is_done)
 """
+MODELS = """
+from langchain_core.messages import AIMessage
+from langgraph.graph import END, START, StateGraph
+from tests.runs.world import at_work
+from ringi.runs.agent import Agent
+from ringi.testing import ScriptedModel
+
+
+def script(messages):
+    if messages[-1].text == "break":
+        raise ConnectionError("secret words")
+    tokens = {"input_tokens": 90, "output_tokens": 7, "total_tokens": 97, "input_token_details": {"cache_read": 64}}
+    return AIMessage("secret words", response_metadata={"model_name": "m-2026"}, usage_metadata=tokens)
+
+
+class Named(ScriptedModel):
+    model: str = "m"
+
+
+async def step(state):
+    await Named(script=script).ainvoke("secret words")
+    try:
+        await Named(script=script).ainvoke("break")
+    except ConnectionError:
+        return {}
+
+
+graph = StateGraph(dict).add_node("step", step).add_edge(START, "step").add_edge("step", END).compile()
+
+
+async def main():
+    async with at_work("memory://", [Agent("steps", graph)]) as world:
+        await world.run("steps", {})
+"""
 
 
 def spans(script: str) -> list[dict[str, Any]]:
@@ -141,3 +175,29 @@ def test_a_run_and_its_waits_stand_in_the_trace_of_whoever_started_it_over_http(
     parents = {span["name"]: by_id.get(span["parent_id"], "") for span in found}
     assert (parents["before"], parents["after"], parents["ringi.run"]) == ("ringi.run", "ringi.run", "ringi.started")
     assert parents["caller"] == ""
+
+
+def test_a_call_of_a_model_is_a_span_in_its_run_with_the_names_of_the_conventions() -> None:
+    found = spans(MODELS)
+    run = next(span for span in found if span["name"] == "ringi.run")
+    call, failed = (span for span in found if span["name"] == "chat m")
+    about = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "named",
+        "gen_ai.request.model": "m",
+        "gen_ai.conversation.id": "t1",
+    }
+    assert (call["parent_id"], call["kind"]) == (run["context"]["span_id"], "SpanKind.CLIENT")
+    assert call["start_time"] >= run["start_time"]
+    assert call["attributes"] == {
+        **about,
+        "gen_ai.response.model": "m-2026",
+        "gen_ai.usage.input_tokens": 90,
+        "gen_ai.usage.cache_read.input_tokens": 64,
+        "gen_ai.usage.output_tokens": 7,
+    }
+    assert (failed["attributes"], failed["status"]) == (
+        {**about, "error.type": "ConnectionError"},
+        {"status_code": "ERROR"},
+    )
+    assert "secret words" not in json.dumps(found)

@@ -12,6 +12,9 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.utils.json import parse_partial_json
 from langgraph.constants import TAG_NOSTREAM
+from pydantic import Field
+
+from ringi.runs import WRAPPER_MODEL
 
 REPLY = "reply"
 QUIET: RunnableConfig = {"tags": [TAG_NOSTREAM]}
@@ -26,6 +29,8 @@ class ReplyModel(BaseChatModel):
 
     caller: Runnable[LanguageModelInput, AIMessage]
     """The model with its tool."""
+    tags: list[str] | None = Field(default=[WRAPPER_MODEL], exclude=True)
+    """Only the calls of the inner model are counted."""
 
     @property
     def _llm_type(self) -> str:

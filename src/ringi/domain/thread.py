@@ -15,6 +15,7 @@ from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.domain.record import DEFAULT_TENANT, SYSTEM, THREAD, Event, Key, Record
+from ringi.domain.usage import ModelCalls
 from ringi.errors import ConflictError, FenceError, ThreadBusyError
 
 Savers = Callable[["Thread"], Any]
@@ -63,7 +64,7 @@ class Thread(Record):
     """The state of an agent's conversation, and the worker that may write to it."""
 
     record: ClassVar[str] = "thread"
-    unchained: ClassVar[frozenset[str]] = Record.unchained | {"lease_until"}
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"lease_until", "usage"}
 
     agent: str
     title: str | None = None
@@ -90,6 +91,8 @@ class Thread(Record):
     """The attempts not counted because the store was unavailable; reset to None at each pause."""
     images: tuple[int, ...] | None = Field(default=None, exclude_if=is_empty)
     """The numbers of the images in its messages. An unlisted image belongs to a run that never started."""
+    usage: tuple[ModelCalls, ...] | None = Field(default=None, exclude_if=is_empty)
+    """The calls of models by the newest run. Renewals of the lease write it too, so only some events contain it."""
 
     @classmethod
     def begun(
@@ -193,6 +196,7 @@ class Thread(Record):
         title = self.title or title_of(run.input)
         fields = {"agent": agent, "title": title, "run": run}
         known: dict[str, Any] = {"missed": None} if self.missed else {}
+        known |= {"usage": None} if self.usage else {}
         known |= {"images": (*(self.images or ()), *images)} if images else {}
         fresh = {**fields, **known, "status": "running", "error": None, "attention": None, **self._reset_attempts}
         # An erasure in progress uses the earlier fence: the higher fence keeps it from deleting the new run's data.
@@ -227,64 +231,79 @@ class Thread(Record):
         after, event = self.changed("acquired", owner, now, **held)
         return after.model_copy(update={"lease_until": now + lease}), event
 
-    def renewed(self, held: Self, now: datetime, lease: timedelta) -> tuple[Self, None]:
+    def renewed(
+        self, held: Self, now: datetime, lease: timedelta, usage: tuple[ModelCalls, ...] = ()
+    ) -> tuple[Self, None]:
         """Return the thread with a renewed lease; there is no event, because nothing happened.
 
         Args:
             held: The thread as the worker acquired it.
             now: The current time.
             lease: The duration of the lease from now.
+            usage: The calls of models by the run so far.
 
         Raises:
             FenceError: The holder in `held` does not hold the thread any more.
         """
         self.refuse_old(held)
-        return self.model_copy(update={"version": self.version + 1, "lease_until": now + lease}), None
+        until = {"version": self.version + 1, "lease_until": now + lease}
+        return self.model_copy(update={**until, **usage_field(usage)}), None
 
-    def parked(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
+    def parked(
+        self, held: Self, now: datetime, values: dict[str, Any], usage: tuple[ModelCalls, ...] = ()
+    ) -> tuple[Self, Event]:
         """Return the thread waiting for people, without a worker.
 
         Args:
             held: The thread as the worker acquired it.
             now: The current time.
             values: The visible part of the agent's state, as plain JSON data.
+            usage: The calls of models by the run so far.
 
         Raises:
             FenceError: The holder in `held` does not hold the thread any more.
             InvalidError: The values are not portable JSON.
         """
-        return self._without_holder(
-            "interrupted", held, now, status="interrupted", values=values, **self._reset_attempts
-        )
+        left = {"status": "interrupted", "values": values, **self._reset_attempts}
+        return self._without_holder("interrupted", held, now, **left, **usage_field(usage))
 
-    def finished(self, held: Self, now: datetime, values: dict[str, Any]) -> tuple[Self, Event]:
+    def finished(
+        self, held: Self, now: datetime, values: dict[str, Any], usage: tuple[ModelCalls, ...] = ()
+    ) -> tuple[Self, Event]:
         """Return the thread with its run done, without a worker.
 
         Args:
             held: The thread as the worker acquired it.
             now: The current time.
             values: The visible part of the agent's final state, as plain JSON data.
+            usage: The calls of models by the run.
 
         Raises:
             FenceError: The holder in `held` does not hold the thread any more.
             InvalidError: The values are not portable JSON.
         """
-        return self._without_holder("done", held, now, status="done", values=values, **self._reset_attempts)
+        left = {"status": "done", "values": values, **self._reset_attempts}
+        return self._without_holder("done", held, now, **left, **usage_field(usage))
 
-    def failed(self, held: Self, now: datetime, error: Failure) -> tuple[Self, Event]:
+    def failed(
+        self, held: Self, now: datetime, error: Failure, usage: tuple[ModelCalls, ...] = ()
+    ) -> tuple[Self, Event]:
         """Return the thread with its run ended by an error; new input may follow.
 
         Args:
             held: The thread as the worker acquired it.
             now: The current time.
             error: The cause, for people.
+            usage: The calls of models by the run so far.
 
         Raises:
             FenceError: The holder in `held` does not hold the thread any more.
         """
-        return self._without_holder("error", held, now, status="error", error=error)
+        return self._without_holder("error", held, now, status="error", error=error, **usage_field(usage))
 
-    def released(self, held: Self, now: datetime, *, is_outage: bool = False) -> tuple[Self, Event]:
+    def released(
+        self, held: Self, now: datetime, usage: tuple[ModelCalls, ...] = (), *, is_outage: bool = False
+    ) -> tuple[Self, Event]:
         """Return the thread running but free for another worker at once, in the same stretch.
 
         The worker's attempt no longer counts.
@@ -292,13 +311,15 @@ class Thread(Record):
         Args:
             held: The thread as the worker acquired it.
             now: The current time.
+            usage: The calls of models by the run so far.
             is_outage: True to count the attempt in `outages`, because the store was unavailable.
 
         Raises:
             FenceError: The holder in `held` does not hold the thread any more.
         """
         refund = self._without_attempt if is_outage else {"attempts": self.attempts - 1}
-        return self._without_holder("given_back", held, now, **refund, updated_at=self.updated_at)
+        left = {**refund, "updated_at": self.updated_at}
+        return self._without_holder("given_back", held, now, **left, **usage_field(usage))
 
     def attempt_refunded(self, owner: str, held: Self | None, now: datetime) -> tuple[Self, Event | None]:
         """Return the thread without the attempt of a worker that survived but could not reach the store.
@@ -329,7 +350,7 @@ class Thread(Record):
             now: The time of the cancellation.
             reason: The reason for the audit trail, if any.
         """
-        return self._stopped("cancelled", by, now, reason=reason)
+        return self._stopped("cancelled", by, now, reason=reason, **usage_field(self.usage or ()))
 
     def retried(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
         """Return the thread ready to continue: a failed run continues from its last state; a waiting run waits.
@@ -457,6 +478,11 @@ class Thread(Record):
         self.refuse_old(held)
         free = {"owner": None, "lease_until": None, "updated_at": now}
         return self.changed(type, self.owner or SYSTEM, now, **{**free, **changes})
+
+
+def usage_field(usage: tuple[ModelCalls, ...]) -> dict[str, Any]:
+    """Return the change of a thread by a run with this usage; a run that called no model changes nothing."""
+    return {"usage": usage} if usage else {}
 
 
 def checkpoint_thread(key: Key) -> str:

@@ -15,12 +15,13 @@ from datetime import datetime
 from opentelemetry import context, trace
 from opentelemetry.context import Context
 from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
-from opentelemetry.trace import Span
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from ringi.domain.record import microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import Run, Thread
+from ringi.domain.usage import ModelCalls
 
 HEADER, RAW_HEADER = "traceparent", b"traceparent"
 W3C = TraceContextTextMapPropagator()
@@ -46,6 +47,20 @@ class StartedSpan:
         if self._span:
             self._span.set_attributes(dict(attributes))
             self._span.end(_nanoseconds(at))
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """A call of a model by a run, for its span."""
+
+    thread_id: str
+    began: int
+    """The start in nanoseconds since 1970."""
+    provider: str | None = None
+    requested: str | None = None
+    """The name of the requested model."""
+    reported: str | None = None
+    """The name of the model in its response."""
 
 
 def start_span(what: str, at: datetime) -> StartedSpan:
@@ -80,6 +95,35 @@ def running(thread: Thread, run: Run) -> Iterator[None]:
     attributes = _attributes_of_run(thread)
     with _tracer().start_as_current_span("ringi.run", _context(run.traceparent), attributes=attributes):
         yield
+
+
+def record_model_call(call: ModelCall, usage: ModelCalls, error: BaseException | None) -> None:
+    """Record a call of a model in the current trace, in the terms of OpenTelemetry's conventions for generative AI.
+
+    Args:
+        call: The names and the start of the call.
+        usage: The tokens and the duration of this call; unknown tokens are no attributes.
+        error: The reason if the call failed.
+    """
+    if not is_enabled():
+        return
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": call.provider,
+        "gen_ai.request.model": call.requested,
+        "gen_ai.response.model": call.reported,
+        "gen_ai.conversation.id": call.thread_id,
+        "gen_ai.usage.input_tokens": usage.input_tokens,
+        "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+        "error.type": type(error).__qualname__ if error else None,
+    }
+    known = {name: value for name, value in attributes.items() if value is not None}
+    name = f"chat {call.requested or usage.model}"
+    span = _tracer().start_span(name, kind=SpanKind.CLIENT, attributes=known, start_time=call.began)
+    if error:
+        span.set_status(Status(StatusCode.ERROR))
+    span.end(call.began + round(usage.seconds * 1e9))
 
 
 def outgoing() -> dict[str, str]:

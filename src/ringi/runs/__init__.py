@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from ringi.runs.reconciler import record_pages, resumes_run
     from ringi.runs.runner import Runner
     from ringi.runs.states import graph_state
+    from ringi.runs.usage_meter import WRAPPER_MODEL
 
 __all__ = [
     "QUIET_CALLS",
+    "WRAPPER_MODEL",
     "Agent",
     "RunContext",
     "Runner",
@@ -52,5 +54,6 @@ __getattr__ = lazy_exports(
         "reconciler": "record_pages resumes_run",
         "runner": "Runner",
         "states": "graph_state",
+        "usage_meter": "WRAPPER_MODEL",
     },
 )

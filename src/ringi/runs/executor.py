@@ -48,6 +48,7 @@ from ringi.runs.leased_run import LeasedRun, RequestChange
 from ringi.runs.model_form import clean_text
 from ringi.runs.reconciler import RUNNER
 from ringi.runs.runner import Runner
+from ringi.runs.usage_meter import UsageMeter
 
 log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 5
@@ -81,6 +82,8 @@ class RunExecutor:
             agent, saver, leased_run.lease.key, leased_run.run.id, host=self._host, max_fields=max_fields
         )
         self._images = RunImages(leased_run.backend.stream, saver, memory)
+        self._meter = UsageMeter(leased_run.thread.usage, leased_run.thread.id)
+        leased_run.lease.usage = self._meter.total
         # Before its first worker a thread has no run that could have asked.
         known = () if leased_run.lease.fence == FIRST_FENCE else unsettled
         self._unsettled = None if known is None else by_id(known)
@@ -167,7 +170,7 @@ class RunExecutor:
         await self._emitter.flush()
         failpoint("run.before_go")
         context = self._graph.runtime_context(self._images.resolve_input(self._run.input), self._by)
-        with tracing.running(self._lease.thread, self._run):
+        with tracing.running(self._lease.thread, self._run), self._meter.counting():
             await self._graph.run(input, self._emitter, context)
         self._has_run = True
         await self._emitter.flush()
@@ -329,7 +332,8 @@ class RunExecutor:
                 self._leased_run.acknowledge(request)
         self._leased_run.pause(values, [request for request in requests if not request.is_final])
         failpoint("run.before_park")
-        return not await self._settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values))
+        usage = self._lease.usage()
+        return not await self._settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values, usage))
 
     async def _finish(self, values: dict[str, Any]) -> bool:
         titles = self._lease.thread.missed
@@ -338,7 +342,8 @@ class RunExecutor:
             await self._leased_run.mark(swallowed_message(titles))
         self._emitter.finish(values)
         failpoint("run.before_finish")
-        if not await self._settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values)):
+        usage = self._lease.usage()
+        if not await self._settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values, usage)):
             return True
         if not self._graph.agent.history:
             await prune_checkpoints(self._backend, self._lease.thread)

@@ -13,6 +13,7 @@ from ringi.base.log_limit import limited
 from ringi.contracts.store import Store, change_record
 from ringi.domain.record import Event, Key
 from ringi.domain.thread import Thread
+from ringi.domain.usage import ModelCalls
 from ringi.errors import FenceError, NotFoundError, UnavailableError, UnreadableError
 
 log = limited(__name__)
@@ -33,6 +34,8 @@ class Lease:
         """Held while the holder changes the thread."""
         self.is_cut_off = False
         """True if the store was unavailable at the last renewal or release of the lease."""
+        self.usage: Callable[[], tuple[ModelCalls, ...]] = tuple
+        """Returns the calls of models by the run, which each renewal saves: a dead worker cannot report them."""
 
     @property
     def key(self) -> Key:
@@ -66,7 +69,7 @@ class Lease:
     async def renew(self, store: Store | None = None) -> None:
         """Renew the lease; `store` is used instead of the lease's own store if its event loop is blocked."""
         length, began = timedelta(seconds=LEASE_SECONDS), time.monotonic()
-        renewed = lambda thread: thread.renewed(self.thread, self._clock(), length)  # noqa: E731
+        renewed = lambda thread: thread.renewed(self.thread, self._clock(), length, self.usage())  # noqa: E731
         await change_record(store or self._store, Thread, self.key, renewed)
         self.valid_until = began + LEASE_SECONDS
 

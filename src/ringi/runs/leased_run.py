@@ -121,7 +121,7 @@ class LeasedRun:
         """End the run with an error, and withdraw its open requests."""
         self._changes.clear()  # What it has not asked yet is not asked any more.
         self.emitter.fail(failure.message, failure.code)
-        await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure))
+        await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure, self.lease.usage()))
         await close_orphans(self.backend, self.inbox, self.thread)
 
     async def mark(self, why: str | None) -> None:
@@ -138,7 +138,9 @@ class LeasedRun:
         """Release the run to another worker at once; if that fails, it becomes available when the lease expires."""
         try:
             self.emitter.stop()
-            await self.lease.change(lambda t: t.released(self.thread, self.inbox.clock(), is_outage=is_outage))
+            await self.lease.change(
+                lambda t: t.released(self.thread, self.inbox.clock(), self.lease.usage(), is_outage=is_outage)
+            )
             await notify_watchers(self.backend, self.thread)
         except FenceError:
             await self.withdraw_after_loss()

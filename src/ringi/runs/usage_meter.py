@@ -1,0 +1,163 @@
+"""Counts the model calls of a run, with their tokens and seconds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.tracers.context import register_configure_hook
+
+from ringi.domain.usage import ModelCalls
+from ringi.inbox import tracing
+from ringi.runs.model_form import clean_text
+
+WRAPPER_MODEL = "ringi_wrapper_model"
+"""The tag of a chat model that only forwards to another one: the calls of the other one are counted."""
+MAX_MODELS = 20
+"""The number of models that are listed; the calls of others are added up."""
+OTHERS = "other models"
+UNKNOWN = "unknown"
+MAX_NAME = 200
+MAX_TOKENS = 10**9
+"""A provider that reports more tokens for one call reports nonsense, and numbers above 2**53 cannot be stored."""
+
+
+class UsageMeter(BaseCallbackHandler):
+    """Counts the model calls within a block of one run.
+
+    LangChain's `UsageMetadataCallbackHandler` counts no calls and no seconds, and omits calls without tokens.
+
+    Args:
+        earlier: The use of models by the run before this worker.
+        thread_id: The id of the run's thread, for spans.
+    """
+
+    run_inline = True
+
+    def __init__(self, earlier: Sequence[ModelCalls] | None, thread_id: str) -> None:
+        self._sums = {usage.model: usage for usage in earlier or ()}
+        self._thread_id = thread_id
+        self._lock = threading.Lock()
+        self._started = dict[UUID, tuple[tracing.ModelCall, int]]()
+        """The calls that have not ended, with the value of a timer at their start."""
+
+    def total(self) -> tuple[ModelCalls, ...]:
+        """Return the use of models by the run so far, by model."""
+        with self._lock:
+            return tuple(self._sums.values())
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count the calls in this block, and in the tasks and threads that it starts."""
+        token = METER.set(self)
+        try:
+            yield
+        finally:
+            METER.reset(token)
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        """Record the start of a call of a chat model."""
+        self._start(run_id, tags, metadata)
+
+    def on_llm_start(
+        self,
+        serialized: dict[str, Any],
+        prompts: list[str],
+        *,
+        run_id: UUID,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        """Record the start of a call of a model without messages."""
+        self._start(run_id, tags, metadata)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
+        """Count a call."""
+        self._end(run_id, response)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, response: LLMResult | None = None, **_: Any) -> None:
+        """Count a failed call, with the tokens of its partial answer."""
+        self._end(run_id, response, error)
+
+    def _start(self, run_id: UUID, tags: list[str] | None, metadata: dict[str, Any] | None) -> None:
+        if WRAPPER_MODEL in (tags or ()):
+            return
+        of = metadata or {}
+        names = {"requested": text_or_none(of.get("ls_model_name")), "provider": text_or_none(of.get("ls_provider"))}
+        call = tracing.ModelCall(self._thread_id, time.time_ns(), **names)
+        with self._lock:
+            self._started[run_id] = call, time.perf_counter_ns()
+
+    def _end(self, run_id: UUID, response: LLMResult | None, error: BaseException | None = None) -> None:
+        with self._lock:
+            started = self._started.pop(run_id, None)
+        if started is None:
+            return
+        seconds, message = round((time.perf_counter_ns() - started[1]) / 1e9, 3), message_of(response)
+        call = replace(started[0], reported=reported_name(message))
+        # A local server reports a path, and a provider a version that changes: prices are set for the requested name.
+        usage = usage_of(message, call.requested or call.reported or call.provider or UNKNOWN, seconds)
+        tracing.record_model_call(call, usage, error)
+        with self._lock:
+            if usage.model not in self._sums and len(self._sums) >= MAX_MODELS:
+                usage = usage.model_copy(update={"model": OTHERS})
+            known = self._sums.get(usage.model)
+            self._sums[usage.model] = known.plus(usage) if known else usage
+
+
+METER: ContextVar[UsageMeter | None] = ContextVar("ringi_usage_meter", default=None)
+register_configure_hook(METER, inheritable=True)
+
+
+def message_of(response: LLMResult | None) -> AIMessage | None:
+    """Return the first message of a model's response, if there is one."""
+    generation = next((each for group in response.generations for each in group), None) if response else None
+    message = generation.message if isinstance(generation, ChatGeneration) else None
+    return message if isinstance(message, AIMessage) else None
+
+
+def reported_name(message: AIMessage | None) -> str | None:
+    """Return the name of the model in its message, if there is one."""
+    about = message.response_metadata if message else {}
+    return text_or_none(about.get("model_name")) or text_or_none(about.get("model"))
+
+
+def usage_of(message: AIMessage | None, model: str, seconds: float) -> ModelCalls:
+    """Return the use of a model by one call."""
+    reported: dict[str, Any] = dict(message.usage_metadata or {}) if message else {}
+    read, written = tokens_or_none(reported.get("input_tokens")), tokens_or_none(reported.get("output_tokens"))
+    if read is None or written is None:
+        return ModelCalls(model=model, calls=1, unreported_calls=1, seconds=seconds)
+    cached = tokens_or_none((reported.get("input_token_details") or {}).get("cache_read"))
+    cached = None if cached is None else min(cached, read)
+    tokens = {"input_tokens": read, "cached_tokens": cached, "output_tokens": written}
+    return ModelCalls(model=model, calls=1, seconds=seconds, **tokens)
+
+
+def tokens_or_none(value: object) -> int | None:
+    """Return a plausible number of tokens, or None."""
+    return value if isinstance(value, int) and 0 <= value <= MAX_TOKENS else None
+
+
+def text_or_none(value: object) -> str | None:
+    """Return a name that can be stored and shown, or None."""
+    return (clean_text(value).strip()[:MAX_NAME] or None) if isinstance(value, str) else None
