@@ -32,7 +32,7 @@ async def test_an_agent_runs_asks_and_ends(world: World) -> None:
     thread = await wait_for_thread(world, "interrupted")
     assert set(thread) == {
         "id", "agent", "title", "status", "run_id", "values", "pending", "error", "attention",
-        "can_ask_again", "reason", "started_by", "created_at", "updated_at", "erased",
+        "can_ask_again", "reason", "started_by", "created_at", "updated_at", "erased", "usage",
     }  # fmt: skip
     assert thread["run_id"] == started.json()["run_id"]
     assert len(thread["pending"]) == 2

@@ -88,6 +88,10 @@ def _chat_model(name: str) -> Any:
     try:
         from langchain.chat_models import init_chat_model
 
-        return init_chat_model(name)
+        model: Any = init_chat_model(name)
     except (ImportError, ValueError) as error:
         raise SettingError("model", name, f"{error}") from error
+    if getattr(model, "stream_usage", True) is None:
+        # `ChatOpenAI` leaves it open for servers at other addresses, which would then report no tokens of streams.
+        model.stream_usage = True
+    return model

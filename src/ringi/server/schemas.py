@@ -256,10 +256,34 @@ class ThreadSummary(BaseModel):
     erased: Erased | None
 
 
+class ModelCalls(BaseModel):
+    """The calls of one model by the newest run of a thread."""
+
+    model: str
+    calls: int
+    """The number of calls, failed ones included."""
+    unreported_calls: int
+    """The calls for which the provider reported no tokens; no sum contains them."""
+    input_tokens: int | None
+    """The tokens that the model read, cached ones included; null if no call reported any."""
+    cached_tokens: int | None
+    """The part of `input_tokens` that came from the provider's cache; null if no call reported any."""
+    output_tokens: int | None
+    """The tokens that the model wrote; null if no call reported any."""
+    seconds: float
+    """The sum of the durations of the calls."""
+    cost: float | None
+    """The cost of the reported tokens at the operator's present prices; null without a price."""
+    currency: str | None
+    """The currency of `cost`, as a code of ISO 4217."""
+
+
 class Thread(ThreadSummary):
     """A conversation with an agent, and its pending requests."""
 
     pending: list[Request]  # type: ignore[valid-type]
+    usage: list[ModelCalls]
+    """The newest run's calls of models, in the order of their first calls."""
     traceback: str | None = Field(default=None, description="For admins only")
 
 
@@ -404,7 +428,7 @@ INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassign, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit, SignIn,
     Sweep, Upload)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
-    Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ThreadPage,
-    TroublePage, AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, MemoryPage, Session, Ways,
-    Info, Health, AttachedFile,
+    Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
+    ThreadPage, TroublePage, AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, MemoryPage, Session,
+    Ways, Info, Health, AttachedFile,
 )  # fmt: skip

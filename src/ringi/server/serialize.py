@@ -13,7 +13,9 @@ from ringi.base.canonical_json import COMPACT
 from ringi.domain import memories, thread
 from ringi.domain.record import Event
 from ringi.domain.request import PRIVATE, Request
+from ringi.domain.usage import ModelCalls
 from ringi.server import schemas
+from ringi.server.prices import Prices
 
 PUBLIC = Request.public()
 M = TypeVar("M", bound=BaseModel)
@@ -42,11 +44,22 @@ def thread_summary(thread: thread.Thread) -> schemas.ThreadSummary:
     return view(schemas.ThreadSummary, thread, **_failure(thread))
 
 
-def thread_view(thread: thread.Thread, pending: Iterable[Request] = ()) -> schemas.Thread:
-    """Return a thread with its pending requests."""
-    traceback = thread.error.traceback if thread.error else None
-    requests = list(map(public_request, pending))
-    return view(schemas.Thread, thread, **_failure(thread), pending=requests, traceback=traceback)
+def thread_view(thread: thread.Thread, pending: Iterable[Request] = (), prices: Prices | None = None) -> schemas.Thread:
+    """Return a thread with its pending requests and the use of models by its newest run."""
+    more = {
+        "pending": list(map(public_request, pending)),
+        "usage": [usage_view(usage, prices) for usage in thread.usage or ()],
+        "traceback": thread.error.traceback if thread.error else None,
+    }
+    return view(schemas.Thread, thread, **_failure(thread), **more)
+
+
+def usage_view(usage: ModelCalls, prices: Prices | None) -> schemas.ModelCalls:
+    """Return the use of a model, with its cost if the model has a price."""
+    price = prices.models.get(usage.model) if prices else None
+    cost = price.cost(usage) if price else None
+    currency = prices.currency if prices and cost is not None else None
+    return view(schemas.ModelCalls, usage, cost=cost, currency=currency)
 
 
 def _failure(thread: thread.Thread) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ringi.errors import SettingError
 from ringi.server.identity import Oidc, TrustedProxy, read_list
+from ringi.server.prices import Prices
 
 ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.I)
 STATIC = Path(__file__).parent / "static"
@@ -62,6 +63,8 @@ class ServerSettings:
 
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call with a token; `*` allows all. `RINGI_CORS_ORIGINS` sets it."""
+    prices: Prices | None = None
+    """The prices of models, so that threads show a cost. `RINGI_PRICES` sets it."""
 
     def __post_init__(self) -> None:
         """Refuse settings that would admit unauthenticated callers."""
@@ -89,6 +92,7 @@ class ServerSettings:
             "header_seconds": read_positive("RINGI_HEADER_SECONDS", cls.header_seconds),
             "body_seconds": read_positive("RINGI_BODY_SECONDS", cls.body_seconds),
             "cors_origins": read_list("RINGI_CORS_ORIGINS"),
+            "prices": Prices.load(),
             "max_connections": int(read_positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
         }
         return cls(**{**environment, **overrides})

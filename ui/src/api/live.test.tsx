@@ -19,7 +19,7 @@ const numbers = () => Array.from(document.querySelectorAll("[data-number]"), (on
 
 test("a stream that was refused is opened again after the last number, and shows each event once", async () => {
   const at = "2026-01-02T10:00:00Z";
-  serve(() => [200, { id: "t", agent: "a", status: "running", values: {}, pending: [], created_at: at, updated_at: at }]);
+  serve(() => [200, { id: "t", agent: "a", status: "running", values: {}, pending: [], usage: [], created_at: at, updated_at: at }]);
   show(<ThreadPage id="t" />);
   const first = FakeEventSource.last;
   expect(first.url).toBe("/v1/threads/t/stream?after=0");

@@ -1377,6 +1377,20 @@ export interface MemoryPage {
   next: string | null;
 }
 /**
+ * The calls of one model by the newest run of a thread.
+ */
+export interface ModelCalls {
+  model: string;
+  calls: number;
+  unreported_calls: number;
+  input_tokens: number | null;
+  cached_tokens: number | null;
+  output_tokens: number | null;
+  seconds: number;
+  cost: number | null;
+  currency: string | null;
+}
+/**
  * The agent, input and images of a new run.
  */
 export interface NewRun {
@@ -1592,6 +1606,7 @@ export interface Thread {
   updated_at: string;
   erased: Erased | null;
   pending: Request[];
+  usage: ModelCalls[];
   /**
    * For admins only
    */

@@ -1,7 +1,7 @@
 import type * as api from "./schema";
 
 export type {
-  Agent, AuditEvent, BulkItem, Count, Counts, Erased, FieldProblem, Info, Json, JsonObject, Option, Response,
+  Agent, AuditEvent, BulkItem, Count, Counts, Erased, FieldProblem, Info, Json, JsonObject, ModelCalls, Option, Response,
   Session, ThreadSummary, Ways, Winner,
 } from "./schema";
 export type { Button as ActionLook, Problem as ProblemDocument } from "./schema";

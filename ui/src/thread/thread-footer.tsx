@@ -8,6 +8,7 @@ import { visible } from "../widgets/visible";
 import { isStuck, RunControls } from "./run-controls";
 import type { Item } from "./stream";
 import { useDuration } from "./time-format";
+import { UsageLines } from "./usage-lines";
 
 function activityText(items: Item[], strings: ReturnType<typeof useStrings>): string {
   const last = items.at(-1);
@@ -74,6 +75,7 @@ export function ThreadFooter({ thread, items, isDisconnected }: ThreadFooterProp
       {status === "idle" && thread.reason && (
         <p className="quiet" data-testid="stop-reason">{strings.stopReason}: <AgentText text={thread.reason} /></p>
       )}
+      <UsageLines usage={thread.usage} />
       <RunControls thread={thread} />
     </div>
   );

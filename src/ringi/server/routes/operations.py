@@ -77,4 +77,5 @@ class OperationRoutes:
         thread = await act(
             backend, self._components.inbox.for_tenant(caller.tenant), id, by=caller.actor, reason=reason
         )
-        return reply(thread_view(thread, await open_requests(backend, thread)))
+        prices = self._components.settings.prices
+        return reply(thread_view(thread, await open_requests(backend, thread), prices))

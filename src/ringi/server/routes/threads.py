@@ -128,7 +128,8 @@ class ThreadRoutes:
     async def _reply_with(self, runner: Runner, caller: Principal, thread: Thread) -> HttpResponse:
         pending = await runner.pending(thread)
         readable = [request for request in pending if may_read(caller, request)]
-        return reply(thread_view(thread, readable), exclude=None if caller.role == "admin" else {"traceback"})
+        view = thread_view(thread, readable, self._settings.prices)
+        return reply(view, exclude=None if caller.role == "admin" else {"traceback"})
 
     async def _readable(self, scope: Scope, id: str) -> tuple[Runner, Principal, Thread]:
         caller, runner = self._auth.caller(scope), self._components.runner

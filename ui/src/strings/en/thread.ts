@@ -94,6 +94,15 @@ export const thread = {
     days: (days: number, hours: number) => `${days} d ${hours} h`,
   },
 
+  usage: {
+    calls: (count: string, isOne: boolean) => (isOne ? "1 call" : `${count} calls`),
+    read: (tokens: string) => `${tokens} tokens read`,
+    readCached: (tokens: string, share: string) => `${tokens} tokens read (${share} cached)`,
+    written: (tokens: string) => `${tokens} written`,
+    unreported: "tokens not reported",
+    unreportedCalls: (count: string, isOne: boolean) => (isOne ? "1 call did not report tokens" : `${count} calls did not report tokens`),
+  },
+
   retryRun: "Try again",
   askAgain: "Ask again",
   traceback: "Where the code failed",

@@ -95,6 +95,15 @@ export const thread: typeof en = {
     days: (days: number, hours: number) => `${days} 日 ${hours} 時間`,
   },
 
+  usage: {
+    calls: (count: string) => `呼び出し ${count} 回`,
+    read: (tokens: string) => `入力 ${tokens} トークン`,
+    readCached: (tokens: string, share: string) => `入力 ${tokens} トークン（${share} はキャッシュ）`,
+    written: (tokens: string) => `出力 ${tokens}`,
+    unreported: "トークン数の報告なし",
+    unreportedCalls: (count: string) => `${count} 回はトークン数の報告なし`,
+  },
+
   retryRun: "再試行",
   askAgain: "もう一度質問する",
   traceback: "コードが失敗した場所",

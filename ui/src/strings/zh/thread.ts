@@ -95,6 +95,15 @@ export const thread: typeof en = {
     days: (days: number, hours: number) => `${days} 天 ${hours} 小时`,
   },
 
+  usage: {
+    calls: (count: string) => `调用 ${count} 次`,
+    read: (tokens: string) => `输入 ${tokens} 个词元`,
+    readCached: (tokens: string, share: string) => `输入 ${tokens} 个词元（${share} 来自缓存）`,
+    written: (tokens: string) => `输出 ${tokens} 个`,
+    unreported: "未报告词元数",
+    unreportedCalls: (count: string) => `${count} 次未报告词元数`,
+  },
+
   retryRun: "重试",
   askAgain: "重新提问",
   traceback: "代码失败的位置",
