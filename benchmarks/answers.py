@@ -19,11 +19,12 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from ringi.engrammer.roles import PLAYBOOK_HEADING
 from ringi.engrammer.similarity import similarity_score
 
+# Without an example of a number, which a small model would copy to its answers.
 PROMPT = (
     "You work out figures of finance. Answer in JSON: `formula` names the formula and states it; `expression` is its\n"
     "right side with the numbers of the question in place of the names, in plain arithmetic: digits, + - * / ** and\n"
-    "parentheses. A program works it out and rounds it to two decimal places. Write all numbers in full: 4 million is\n"
-    "4000000, and 5 % is 0.05."
+    "parentheses, without names, units and results. A program works it out and rounds it to two decimal places. Write\n"
+    "each number with all its digits, and a percentage as a decimal fraction."
 )
 ANSWER_SCHEMA = {
     "title": "Answer",
