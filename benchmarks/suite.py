@@ -19,6 +19,7 @@ from benchmarks import (
     park,
     peers,
     postgres,
+    recorded,
     redis,
     sse,
     statements,
@@ -61,6 +62,7 @@ BENCHES: dict[str, Bench] = {
     "assistant": assistant.core,
     "verify": verify.memory,
     "models": models.conversations,
+    "recorded": recorded.recorded,
 }
 LIMIT_SECONDS = 100.0
 LONGER = {
@@ -76,6 +78,7 @@ LONGER = {
     "storage": 900.0,
     "verify": 7_200.0,
     "models": 14_400.0,
+    "recorded": 1_800.0,
 }
 """Some benches first write a million requests, or a hundred thousand three times, or start a server."""
 ON_UVLOOP = ("wave",)
