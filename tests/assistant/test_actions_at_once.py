@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph import MessagesState
-from tests.assistant.talk import ChatDriver
+from tests.assistant.talk import CHAT, ChatDriver
 from tests.assistant.test_streaming_workflows import URL, counting, graph_of, visible_texts
 from tests.runs.test_told_at_once import Interrupted
 from tests.runs.world import at_work
 
 from ringi.assistant import Action, Assistant, CallJob, Definitions
 from ringi.assistant.declare_tool import DECLARE
+from ringi.errors import DefinitionError
 from ringi.testing.model import ScriptedModel, parallel_tool_calls, tool_call
 
 STREAMED = "Two lamps are left."
@@ -61,3 +63,24 @@ async def test_an_answer_that_a_graph_says_without_a_model_is_told_once() -> Non
     async with at_work(URL, counting(graph_of(chairs)).agents()) as world:
         await ChatDriver(world).say("count")
         assert (await visible_texts(world))[1:] == ["I look.", "One chair is broken."]
+
+
+async def test_a_workflow_that_never_answers_ends_at_the_limit_of_its_assistant() -> None:
+    canceled = asyncio.Event()
+
+    async def chairs(job: CallJob) -> Any:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            canceled.set()
+
+    async with at_work(URL, replace(counting(chairs), call_timeout=0.01).agents()) as world:
+        await ChatDriver(world).say("count")
+        assert canceled.is_set()
+        assert (await world.thread(CHAT)).status == "done"
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_limit_that_ends_nothing_is_refused(limit: float) -> None:
+    with pytest.raises(DefinitionError, match="call_timeout"):
+        Assistant("assistant", Definitions((), ()), ScriptedModel(script=front), call_timeout=limit)

@@ -59,9 +59,10 @@ class Assistant(AssistantSettings):
       prompt: Instructions for the model, added to those of Ringi.
       confirms_in_words: True if a person may approve a plan by a sentence that names its hash. For text-only channels.
       light: True if the model only chooses the next agent, by one field, and replies.
+      call_timeout: The seconds until the workflow of an immediate action is cancelled. Increase it for a slow model.
 
     Raises:
-      DefinitionError: An action needs a workflow, and `workflows` has none for it.
+      DefinitionError: An action needs a workflow, and `workflows` has none for it, or `call_timeout` is not above 0.
     """
 
     def agents(self) -> list[Agent]:

@@ -45,8 +45,6 @@ log = logging.getLogger(__name__)
 MAX_MEMORIES = 100
 MAX_CALLS = 10
 """How many immediate actions one step of a turn may run."""
-CALL_TIMEOUT = 60.0
-"""The time limit of an immediate action in seconds. Until it ends, the conversation does nothing else."""
 MAX_MESSAGES = 60
 """How many messages the model receives. Facts from older messages are in the memory."""
 BACKGROUND_EVENTS = frozenset(
@@ -286,7 +284,10 @@ class ConversationNodes:
         event = {"type": "called", "action": action.id}
         if workflow := self._assistant.workflows.get(str(action.workflow)):
             return await run_to_event(
-                event, asyncio.wait_for(run_workflow(workflow, CallJob(call.args, inputs, language)), CALL_TIMEOUT)
+                event,
+                asyncio.wait_for(
+                    run_workflow(workflow, CallJob(call.args, inputs, language)), self._assistant.call_timeout
+                ),
             )
         return await run_to_event(
             event, self._assistant.handlers.run(str(action.handler), {**call.args, **inputs}, handler_scope(host))

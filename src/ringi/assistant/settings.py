@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -41,8 +42,12 @@ class AssistantSettings:
     """Whether a person may approve a plan by a sentence that names its hash, for text-only channels."""
     light: bool = False
     """Whether the model only chooses the next agent, by one field (`agent`), and replies."""
+    call_timeout: float = 60.0
+    """Seconds until the workflow of an immediate action is cancelled. Until it ends, the conversation waits."""
 
     def __post_init__(self) -> None:
+        if not 0 < self.call_timeout < math.inf:
+            raise DefinitionError([FieldError("call_timeout", "give the seconds as a number above 0, such as 60")])
         unserved = [action for action in self.definitions.actions if needs_workflow(action, self)]
         if unserved:
             raise DefinitionError([missing_workflow_error(action) for action in unserved])
