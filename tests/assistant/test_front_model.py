@@ -15,7 +15,7 @@ from tests.assistant.office import NOON, fetched, with_values
 from tests.assistant.talk import Office, talking
 
 from ringi.assistant import Action, Assistant, Definitions, Info, person_text
-from ringi.assistant.declare_tool import DECLARE, declare_tool, strict_tool
+from ringi.assistant.declare_tool import DECLARE, action_schemas, declare_tool, strict_tool
 from ringi.assistant.front_model import build_messages, parse_answer
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.model_context import as_table, one_language
@@ -187,6 +187,22 @@ def test_all_but_the_newest_message_stays_the_same_from_turn_to_turn() -> None:
     assert [each.text for each in second[1:3]] == ["goal: grow", "Noted."]
     assert person_text(first[-1]) == "goal: grow"
     assert second[-1].text.startswith("And now?\n\n[State")
+
+
+def test_long_results_are_cut_in_later_turns() -> None:
+    table = AIMessage("| task | done |\n" * 100)
+    _, asked, result, _ = build_messages(
+        Office().assistant(), EMPTY, NOON, [HumanMessage("x" * 1000), table, HumanMessage("And now?")], "en"
+    )
+    assert asked.text == "x" * 1000
+    assert result.text == f"{table.text[:300]}…"
+
+
+def test_only_actions_and_fetched_infos_can_be_required() -> None:
+    definitions = Office().assistant().definitions
+    (first, *_) = action_schemas(definitions)
+    fetched_keys = [info.key for info in definitions.infos if info.kind == "handler"]
+    assert first["enum"] == [*(each.id for each in definitions.actions if not each.schema), *fetched_keys]
 
 
 def test_every_field_of_the_tool_is_required_and_nothing_else_is_allowed() -> None:

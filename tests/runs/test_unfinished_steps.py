@@ -60,9 +60,7 @@ async def has_asked(world: World) -> bool:
 async def end_lease(world: World) -> None:
     """Take the thread from its worker, and die."""
     later = utc_now() + timedelta(hours=1)
-    await change_record(
-        world.backend.store, Thread, KEY, lambda t: t.acquired("dead", later, timedelta(seconds=-3599))
-    )
+    await change_record(world.backend.store, Thread, KEY, lambda t: t.acquired("dead", later, timedelta(seconds=-3599)))
 
 
 @pytest.mark.parametrize("is_last", [False, True])

@@ -47,10 +47,11 @@ def declare_tool(assistant: AssistantSettings) -> dict[str, Any]:
 
 
 def action_schemas(definitions: Definitions) -> list[dict[str, Any]]:
-    """Return what can be required: ids of actions, objects for those with arguments, and infos to ask for."""
-    chosen = {each.info for each in definitions.actions}
+    """Return what can be required: ids of actions, objects for those with arguments, and infos to fetch again.
+
+    Infos that people tell are asked for by the actions that need them: small models take their keys for actions.
+    """
     ids = [each.id for each in definitions.actions if not each.schema]
-    ids += [info.key for info in definitions.infos if is_tellable(info, definitions) and info.key not in chosen]
     ids += [info.key for info in definitions.infos if info.kind == "handler"]
     with_arguments = [each for each in definitions.actions if each.schema]
     return [

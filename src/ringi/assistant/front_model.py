@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 LOWEST_PRIORITY = 5
 MAX_ROWS = 20
+MAX_EARLIER = 300
+"""The maximum number of characters that the model receives of each of its earlier messages."""
 PUNCTUATION = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[;:!?…\"'“”‘’«»()\[\]。、「」『』・*_`–—-]")
 """Dots and commas in numbers are none."""
 LEAST_SHARED = 0.5
@@ -47,8 +49,7 @@ For the last message, declare:
 - ops: the infos whose value the person tells, with their own words as `quote`. Never invent a value. `clear` what they
   take back, `not_needed` what they do not need, `feedback` for remarks about a plan.
 - required_actions: the actions that the person asks for, or that answer their question. Never answer it yourself: the
-  result is shown after your reply. Who only tells something asks for no action. \
-The key of an info asks the person for it.
+  result is shown after your reply. Who only tells something asks for no action.
 - choice_context: the infos that the person wants to choose from a list, with filters.
 - reply: one short sentence in the language of the person. Promise nothing that you did not declare.
 Lists are empty, [], if the message tells no info or asks for nothing.
@@ -177,7 +178,15 @@ def build_messages(
     state = state_text(assistant.definitions, memory, now, language)
     # A repeated message keeps its old place, so the newest message may be the assistant's.
     last = max(n for n, message in enumerate(messages) if isinstance(message, HumanMessage))
-    return [SystemMessage(prompt), *messages[:last], with_state(messages[last], state), *messages[last + 1 :]]
+    earlier = [shortened(message) for message in messages[:last]]
+    return [SystemMessage(prompt), *earlier, with_state(messages[last], state), *messages[last + 1 :]]
+
+
+def shortened(message: BaseMessage) -> BaseMessage:
+    """Return an earlier message as the model receives it: results of actions are read again in each turn."""
+    if not isinstance(message, AIMessage) or len(message.text) <= MAX_EARLIER:
+        return message
+    return message.model_copy(update={"content": f"{message.text[:MAX_EARLIER]}…"})
 
 
 def parse_answer(

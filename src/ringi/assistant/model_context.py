@@ -19,7 +19,7 @@ from ringi.base import jsonable
 
 MAX_VALUE_BYTES = 4_000
 """The maximum number of bytes of a value in the prompt."""
-MAX_ROWS, MAX_FETCHED_BYTES = 20, 200
+MAX_ROWS, MAX_FETCHED_BYTES = 20, 100
 """The maximum number of rows, and of bytes or characters, of a fetched value: it is read again in each turn."""
 STATE = "\n\n[State, written by the program and not by the person]\n"
 """Separates a person's words from the state of the conversation in the newest message."""
