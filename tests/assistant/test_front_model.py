@@ -195,7 +195,7 @@ def test_long_results_are_cut_in_later_turns() -> None:
         Office().assistant(), EMPTY, NOON, [HumanMessage("x" * 1000), table, HumanMessage("And now?")], "en"
     )
     assert asked.text == "x" * 1000
-    assert result.text == f"{table.text[:300]}…"
+    assert result.text == f"{table.text[:100]}…"
 
 
 def test_only_actions_and_fetched_infos_can_be_required() -> None:

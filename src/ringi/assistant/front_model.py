@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 LOWEST_PRIORITY = 5
 MAX_ROWS = 20
-MAX_EARLIER = 300
+MAX_EARLIER = 100
 """The maximum number of characters that the model receives of each of its earlier messages."""
 PUNCTUATION = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[;:!?…\"'“”‘’«»()\[\]。、「」『』・*_`–—-]")
 """Dots and commas in numbers are none."""
