@@ -20,6 +20,7 @@ from ringi.assistant.front_model import build_messages, parse_answer
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.model_context import as_table, one_language
 from ringi.assistant.reply_stream import PartialReply
+from ringi.errors import DefinitionError
 from ringi.testing import ScriptedModel
 from ringi.testing.model import tool_call
 
@@ -196,6 +197,13 @@ def test_long_results_are_cut_in_later_turns() -> None:
     )
     assert asked.text == "x" * 1000
     assert result.text == f"{table.text[:100]}…"
+    whole = Office().assistant(result_limit=5_000)
+    assert build_messages(whole, EMPTY, NOON, [HumanMessage("Hi"), table, HumanMessage("And now?")], "en")[2] is table
+
+
+def test_a_negative_limit_of_results_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="result_limit: is -1: give 0 or more"):
+        Office().assistant(result_limit=-1)
 
 
 def test_only_actions_and_fetched_infos_can_be_required() -> None:

@@ -63,12 +63,12 @@ async def test_a_recorded_turn_neither_fails_nor_records_what_nobody_said(part: 
             assistant = assistants[turn["agent"]]
             assert assistant
             memory = await memory_of(world.backend, await world.thread(id))
-            told = {
+            answers = {
                 key: item.value
                 for key, item in memory.items.items()
                 if assistant.definitions.info(key).kind == "ask" and isinstance(item.value, str)
             }
-            for key, value in told.items():
+            for key, value in answers.items():
                 assert numbers_in(value) <= numbers_in(*turn["said"]), (key, turn)
             assert not any(plan.status in ("executing", "completed") for plan in memory.plans.values()), turn
 

@@ -60,9 +60,12 @@ class Assistant(AssistantSettings):
       confirms_in_words: True if a person may approve a plan by a sentence that names its hash. For text-only channels.
       light: True if the model only chooses the next agent, by one field, and replies.
       call_timeout: The seconds until the workflow of an immediate action is cancelled. Increase it for a slow model.
+      result_limit: The maximum number of characters of each fetched value and earlier answer that the model receives,
+        100 by default. With a higher limit, a large model can resolve “the second one”; it is read again in each turn.
 
     Raises:
-      DefinitionError: An action needs a workflow, and `workflows` has none for it, or `call_timeout` is not above 0.
+      DefinitionError: An action needs a workflow, and `workflows` has none for it; `call_timeout` is not above 0, or
+        `result_limit` is below 0.
     """
 
     def agents(self) -> list[Agent]:

@@ -34,8 +34,6 @@ log = logging.getLogger(__name__)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 LOWEST_PRIORITY = 5
 MAX_ROWS = 20
-MAX_EARLIER = 100
-"""The maximum number of characters that the model receives of each of its earlier messages."""
 PUNCTUATION = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[;:!?…\"'“”‘’«»()\[\]。、「」『』・*_`–—-]")
 """Dots and commas in numbers are none."""
 LEAST_SHARED = 0.5
@@ -175,18 +173,18 @@ def build_messages(
     template = LIGHT_PROMPT if assistant.light else SYSTEM_PROMPT
     definitions = definitions_text(assistant.definitions, language)
     prompt = template.format(name=assistant.name, prompt=assistant.prompt, definitions=definitions)
-    state = state_text(assistant.definitions, memory, now, language)
+    state = state_text(assistant.definitions, memory, now, language, assistant.result_limit)
     # A repeated message keeps its old place, so the newest message may be the assistant's.
     last = max(n for n, message in enumerate(messages) if isinstance(message, HumanMessage))
-    earlier = [shortened(message) for message in messages[:last]]
+    earlier = [shortened(message, assistant.result_limit) for message in messages[:last]]
     return [SystemMessage(prompt), *earlier, with_state(messages[last], state), *messages[last + 1 :]]
 
 
-def shortened(message: BaseMessage) -> BaseMessage:
+def shortened(message: BaseMessage, limit: int) -> BaseMessage:
     """Return an earlier message as the model receives it: results of actions are read again in each turn."""
-    if not isinstance(message, AIMessage) or len(message.text) <= MAX_EARLIER:
+    if not isinstance(message, AIMessage) or len(message.text) <= limit:
         return message
-    return message.model_copy(update={"content": f"{message.text[:MAX_EARLIER]}…"})
+    return message.model_copy(update={"content": f"{message.text[:limit]}…"})
 
 
 def parse_answer(

@@ -15,12 +15,13 @@ from ringi.assistant.definitions import Definitions
 from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory, shorten
 from ringi.assistant.sentences import LANGUAGES
+from ringi.assistant.settings import RESULT_LIMIT
 from ringi.base import jsonable
 
 MAX_VALUE_BYTES = 4_000
 """The maximum number of bytes of a value in the prompt."""
-MAX_ROWS, MAX_FETCHED_BYTES = 20, 100
-"""The maximum number of rows, and of bytes or characters, of a fetched value: it is read again in each turn."""
+MAX_ROWS = 20
+"""The maximum number of rows of a fetched value: it is read again in each turn."""
 STATE = "\n\n[State, written by the program and not by the person]\n"
 """Separates a person's words from the state of the conversation in the newest message."""
 ACTION_KINDS = {
@@ -52,7 +53,9 @@ def definitions_text(definitions: Definitions, language: str) -> str:
     return f"Infos that a person can tell:\n{infos or '(none)'}\n\nActions:\n{actions or '(none)'}"
 
 
-def state_text(definitions: Definitions, memory: ContextMemory, now: datetime, language: str) -> str:
+def state_text(
+    definitions: Definitions, memory: ContextMemory, now: datetime, language: str, limit: int = RESULT_LIMIT
+) -> str:
     """Return the state of a conversation as JSON: values, what is missing, and the plans.
 
     It does not list the actions that are possible: small models then declare one of them whatever the person says.
@@ -62,8 +65,10 @@ def state_text(definitions: Definitions, memory: ContextMemory, now: datetime, l
         memory: The memory of the conversation.
         now: The time at which actions must be possible.
         language: The language of the person.
+        limit: The maximum number of characters of a fetched value.
     """
-    return json.dumps({name: value for name, value in _state(definitions, memory, now, language) if value}, **COMPACT)
+    parts = _state(definitions, memory, now, language, limit)
+    return json.dumps({name: value for name, value in parts if value}, **COMPACT)
 
 
 COMPACT: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}
@@ -87,13 +92,13 @@ def person_text(message: BaseMessage) -> str:
 
 
 def _state(
-    definitions: Definitions, memory: ContextMemory, now: datetime, language: str
+    definitions: Definitions, memory: ContextMemory, now: datetime, language: str, limit: int
 ) -> Iterator[tuple[str, object]]:
     known = Freshness(definitions, memory, now)
     items = {key: item for key, item in memory.items.items() if key in definitions.infos_by_key}
     yield "language", LANGUAGE_NAMES.get(language, language)
     values = {
-        key: _value_view(item.value, definitions.info(key), language)
+        key: _value_view(item.value, definitions.info(key), language, limit)
         for key, item in items.items()
         # Constants stand in the definitions, and plans below.
         if item.status == "collected" and definitions.info(key).kind != "static" and key not in definitions.plan_actions
@@ -137,12 +142,12 @@ def _action_line(action: Action, language: str) -> str:
     return f"- {action.id}: {'. '.join(part for part in parts if part)} ({ACTION_KINDS[action.kind]})"
 
 
-def _value_view(value: object, info: Info, language: str) -> object:
+def _value_view(value: object, info: Info, language: str, limit: int) -> object:
     if info.kind != "handler":
         return shorten(one_language(value, language), MAX_VALUE_BYTES)
     table = as_table(one_language(value, language))
-    is_long = isinstance(table, str) and len(table) > MAX_FETCHED_BYTES
-    return f"{table[:MAX_FETCHED_BYTES]}…" if is_long else shorten(table, MAX_FETCHED_BYTES)
+    is_long = isinstance(table, str) and len(table) > limit
+    return f"{table[:limit]}…" if is_long else shorten(table, limit)
 
 
 def as_table(value: Any) -> Any:

@@ -24,6 +24,9 @@ For a `plan` it takes a `PlanJob` and returns `{"plan": …, "steps": […]}`; f
 each step; for an immediate action it takes a `CallJob` and returns the answer, which may become an info's value.
 """
 
+RESULT_LIMIT = 100
+"""With 300, a small model took rows of earlier results for requests."""
+
 
 @dataclass(frozen=True)
 class AssistantSettings:
@@ -44,10 +47,14 @@ class AssistantSettings:
     """Whether the model only chooses the next agent, by one field (`agent`), and replies."""
     call_timeout: float = 60.0
     """Seconds until the workflow of an immediate action is cancelled. Until it ends, the conversation waits."""
+    result_limit: int = RESULT_LIMIT
+    """The maximum number of characters of each fetched value and earlier answer that the model receives."""
 
     def __post_init__(self) -> None:
         if not 0 < self.call_timeout < math.inf:
             raise DefinitionError([FieldError("call_timeout", "give the seconds as a number above 0, such as 60")])
+        if self.result_limit < 0:
+            raise DefinitionError([FieldError("result_limit", f"is {self.result_limit}: give 0 or more characters")])
         unserved = [action for action in self.definitions.actions if needs_workflow(action, self)]
         if unserved:
             raise DefinitionError([missing_workflow_error(action) for action in unserved])
