@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from langgraph.graph import END, START, StateGraph
@@ -34,7 +34,7 @@ class Halting:
             await asyncio.wait_for(asyncio.Event().wait(), 20)
 
 
-def side_by_side(first: Callable[[Log], object], second: Callable[[Log], object]) -> Agent:
+def side_by_side(first: Any, second: Any) -> Agent:
     """Return an agent whose two steps run at once."""
     graph = StateGraph(Log)
     for name, step in (("first", first), ("second", second)):
