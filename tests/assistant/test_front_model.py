@@ -15,7 +15,7 @@ from tests.assistant.office import NOON, fetched, with_values
 from tests.assistant.talk import Office, talking
 
 from ringi.assistant import Action, Assistant, Definitions, Info, person_text
-from ringi.assistant.declare_tool import DECLARE, action_schemas, declare_tool, strict_tool
+from ringi.assistant.declare_tool import DECLARE, action_schemas, declare_tool, op_schemas, strict_tool
 from ringi.assistant.front_model import build_messages, parse_answer
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.model_context import as_table, one_language
@@ -204,6 +204,12 @@ def test_long_results_are_cut_in_later_turns() -> None:
 def test_a_negative_limit_of_results_is_refused() -> None:
     with pytest.raises(DefinitionError, match="result_limit: is -1: give 0 or more"):
         Office().assistant(result_limit=-1)
+
+
+def test_a_plan_that_sets_no_info_can_get_feedback_too() -> None:
+    plan = Action("make", "plan", "Plan", workflow="plan", requires=("goal",))
+    definitions = Definitions(infos=(Info("goal", "Goal"),), actions=(plan,))
+    assert [schema["properties"]["op"]["enum"] for schema in op_schemas(definitions)][-1] == ["feedback"]
 
 
 def test_only_actions_and_fetched_infos_can_be_required() -> None:

@@ -73,7 +73,7 @@ def op_schemas(definitions: Definitions) -> list[dict[str, Any]]:
         ops.append(object_of({"op": any_of(["set"]), "key": any_of(keys), "quote": TEXT, "value": schema}))
     if infos:
         ops.append(object_of({"op": any_of(["clear", "not_needed"]), "key": any_of(schemas), "quote": TEXT}))
-    if definitions.plan_actions:
+    if any(action.kind == "plan" for action in definitions.actions):
         ops.append(object_of({"op": any_of(["feedback"]), "quote": TEXT, "text": TEXT}))
     return ops
 
