@@ -14,6 +14,7 @@ from tests.assistant.talk import Office, talking
 
 from ringi.assistant import ANY, Action, Assistant, CallJob, Choices, Definitions, Info, InfoHandler
 from ringi.assistant.action_commands import ActionCommands
+from ringi.assistant.background import build_form
 from ringi.assistant.declare_tool import DECLARE, declare_tool, op_schemas, strict_tool
 from ringi.assistant.event_context import TurnResult
 from ringi.assistant.front_model import parse_answer
@@ -196,3 +197,10 @@ async def test_a_question_with_choices_offers_any_too(file: str) -> None:
         assert "If any value is fine, say so in the chat." in (request.description or "")
         await talk.answer("approve", data={"value": ANY})
         assert (await talk.item("project")).value == ANY
+
+
+def test_an_option_with_the_same_value_is_no_second_one() -> None:
+    info = Info("room", "Room", choices=Choices("rooms"), may_be_any=True)
+    options = [{"value": ANY, "label": "Annex"}, {"value": "red", "label": "Red"}]
+    (field,) = build_form(info, options, "Room", "en")["form"].fields
+    assert [(option.value, option.label) for option in field.options] == [("red", "Red"), (ANY, "any")]

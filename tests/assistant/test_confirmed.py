@@ -17,7 +17,7 @@ from ringi.assistant import ANY, Action, Assistant, Definitions, Info, InfoHandl
 from ringi.assistant.action_commands import ActionCommands
 from ringi.assistant.availability import availability_of
 from ringi.assistant.event_context import TurnResult
-from ringi.assistant.memory import ContextMemory
+from ringi.assistant.memory import ContextMemory, Provenance, record_value
 from ringi.assistant.reducer import ConversationReducer
 from ringi.assistant.views import actions_view
 from ringi.errors import DefinitionError, InvalidError
@@ -154,6 +154,70 @@ def test_after_its_end_it_waits_for_the_next_values() -> None:
     again = tell(done.memory, day="Monday").memory.plans["booking"]
     assert (again.status, again.version) == ("planned", 1)
     assert again.id != ASKED.memory.plans["booking"].id
+
+
+def failed(memory: ContextMemory) -> TurnResult:
+    going = decide(memory)
+    plan = going.memory.plans["booking"]
+    about: dict[str, Any] = {"plan": plan.id, "version": plan.version, "error": "no paper"}
+    return turn(going.memory, f"thread:{plan.thread_id}", type="execution_failed", **about)
+
+
+@pytest.mark.parametrize("required", ["book", None])
+def test_a_failed_execution_is_tried_again_as_the_same_version(required: str | None) -> None:
+    broken = failed(ASKED.memory).memory
+    assert broken.plans["booking"].status == "failed"
+    event: dict[str, Any] = {"type": "said", "required": [{"type": "book"}]}
+    again = turn(broken, **(event if required else {"type": "unchanged", "action": "book"}))
+    plan = again.memory.plans["booking"]
+    assert (plan.version, plan.hash) == (1, broken.plans["booking"].hash)
+    assert [start.kind for start in again.begin] == ["approve"]
+    # With another value it is another version.
+    assert tell(broken, day="Tuesday").memory.plans["booking"].version == 2
+
+
+def test_keeping_it_unchanged_shows_the_values_that_it_will_get() -> None:
+    # A value that comes from another conversation changes without an event.
+    source = Provenance(kind="remembered", actor="ann")
+    changed = record_value(ASKED.memory, "people", 5, source, NOON, HOTEL)
+    plan = turn(changed, type="unchanged", action="book").memory.plans["booking"]
+    assert plan.plan == {"Day": "Monday", "People": 5}
+    assert plan.steps[0].args == {"day": "Monday", "people": 5}
+
+
+def test_a_value_that_comes_during_the_execution_is_answered() -> None:
+    going = decide(ASKED.memory).memory
+    assert [each.code for each in tell(going, people=5).sentences] == ["executing"]
+    assert tell(going, name="Ann").sentences == ()
+
+
+def test_a_fetched_value_alone_does_not_propose_it_again() -> None:
+    hotel = replace(
+        HOTEL,
+        infos=(*HOTEL.infos, Info("stock", "Stock", handler="look")),
+        actions=(replace(BOOK, requires=("day", "stock"), keep=("day",)), HOTEL.actions[1]),
+        handlers=(InfoHandler("look", nothing),),
+    )
+    source = Provenance(kind="handler", actor="look")
+    told = tell(turn(ContextMemory(), definitions=hotel).memory, hotel, day="Monday").memory
+    asked = proposed(hotel, told, record_value(told, "stock", 3, source, NOON, hotel))
+    plan = asked.plans["booking"]
+    assert (plan.status, plan.version) == ("planned", 1)
+    for status in ("completed", "cancelled"):
+        ended = told.with_plan(plan.model_copy(update={"status": status}))
+        again = record_value(ended, "stock", 3, source, NOON, hotel)
+        assert proposed(hotel, ended, again).plans["booking"].status == status
+
+
+def proposed(hotel: Definitions, before: ContextMemory, memory: ContextMemory) -> ContextMemory:
+    """Return the memory with what is proposed after a change."""
+    return ConversationReducer(hotel, "chat", NOON, "ann", "run").propose_confirmed(memory, before).memory
+
+
+def test_a_text_of_several_lines_imitates_no_other_value() -> None:
+    plan = tell(BEGUN, day="Monday\n- People: 1").memory.plans["booking"]
+    assert plan.plan == {"Day": '"Monday\\n- People: 1"', "People": 2}
+    assert plan.steps[0].args["day"] == "Monday\n- People: 1"
 
 
 def test_what_it_keeps_does_not_propose_it_again() -> None:

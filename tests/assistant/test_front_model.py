@@ -11,14 +11,14 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
-from tests.assistant.office import NOON, fetched, with_values
+from tests.assistant.office import NOON, OFFICE, fetched, with_values
 from tests.assistant.talk import Office, talking
 
 from ringi.assistant import Action, Assistant, Definitions, Info, person_text
 from ringi.assistant.declare_tool import DECLARE, action_schemas, declare_tool, op_schemas, strict_tool
 from ringi.assistant.front_model import build_messages, parse_answer
 from ringi.assistant.memory import ContextMemory
-from ringi.assistant.model_context import as_table, one_language
+from ringi.assistant.model_context import as_table, one_language, state_text
 from ringi.assistant.reply_stream import PartialReply
 from ringi.errors import DefinitionError
 from ringi.testing import ScriptedModel
@@ -199,6 +199,15 @@ def test_long_results_are_cut_in_later_turns() -> None:
     assert result.text == f"{table.text[:100]}…"
     whole = Office().assistant(result_limit=5_000)
     assert build_messages(whole, EMPTY, NOON, [HumanMessage("Hi"), table, HumanMessage("And now?")], "en")[2] is table
+
+
+@pytest.mark.parametrize("text", ["日" * 100, "a\n" * 50])
+def test_a_fetched_value_is_cut_by_characters_in_every_script(text: str) -> None:
+    def shown(value: str) -> Any:
+        return json.loads(state_text(OFFICE, fetched(EMPTY, value), NOON, "ja", 100))["known"]["projects"]
+
+    assert shown(text) == text
+    assert shown(text + "x") == f"{text}…"
 
 
 def test_a_negative_limit_of_results_is_refused() -> None:

@@ -199,7 +199,8 @@ def build_form(info: Info, options: list[dict[str, Any]], title: str, language: 
     if info.choices:
         kind = MultiSelect if info.schema.get("type") == "array" else Select
         if info.may_be_any and kind is Select:
-            options = [*options[: MAX_OPTIONS - 1], {"value": ANY, "label": ANY_TEXT[language]}]
+            others = [option for option in options if option.get("value") != ANY]
+            options = [*others[: MAX_OPTIONS - 1], {"value": ANY, "label": ANY_TEXT[language]}]
         return {"form": Form([kind(VALUE_FIELD, label=title, options=options, required=True)])}
     if not info.schema or dict(info.schema) == {"type": "string"}:
         return {"form": Form([TextArea(VALUE_FIELD, label=title, required=True)])}

@@ -16,7 +16,7 @@ from ringi.assistant.freshness import Freshness
 from ringi.assistant.memory import ContextMemory, shorten
 from ringi.assistant.sentences import LANGUAGES
 from ringi.assistant.settings import RESULT_LIMIT
-from ringi.base import jsonable
+from ringi.base import canonical, jsonable
 
 MAX_VALUE_BYTES = 4_000
 """The maximum number of bytes of a value in the prompt."""
@@ -146,8 +146,8 @@ def _value_view(value: object, info: Info, language: str, limit: int) -> object:
     if info.kind != "handler":
         return shorten(one_language(value, language), MAX_VALUE_BYTES)
     table = as_table(one_language(value, language))
-    is_long = isinstance(table, str) and len(table) > limit
-    return f"{table[:limit]}…" if is_long else shorten(table, limit)
+    text = table if isinstance(table, str) else canonical(jsonable(table)).decode()
+    return table if len(text) <= limit else f"{text[:limit]}…"
 
 
 def as_table(value: Any) -> Any:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from pydantic_core import to_json
+
 from ringi.assistant import memory as memories
 from ringi.assistant import plans
 from ringi.assistant.availability import Fix
@@ -53,14 +55,15 @@ class PlanReducer(EventContext):
         if before and before.status == "executing":
             return TurnResult(memory, (self._executing_sentence(memory, before),))
         stop = (before.thread_id,) if before and before.thread_id else ()
+        inputs, values = self.inputs(memory, action), self.input_values(memory, action)
+        if before and before.status == "failed" and before.approval and before.inputs == inputs:
+            # The same version continues under its keys: a new one would do again what is done.
+            return TurnResult(memory, stop=stop).then(lambda memory: self._request_approval(memory, before))
         if before and before.status == "completed":
             before = None
-        inputs, values = self.inputs(memory, action), self.input_values(memory, action)
         names = {key: self.definitions.info(key).name_in(self.language) for key in values}
-        content = {
-            name if list(names.values()).count(name) == 1 else f"{name} ({key})": self.value_in_words(key, values[key])
-            for key, name in names.items()
-        }
+        titles = {key: name if [*names.values()].count(name) == 1 else f"{name} ({key})" for key, name in names.items()}
+        content = {title: one_line(self.value_in_words(key, values[key])) for key, title in titles.items()}
         step = {"id": "1", "title": action.name_in(self.language), "args": values}
         plan = plans.start_version(before, self._plan_id(memory, action), action, inputs, None, self.now)
         now = plans.add_draft(plan, plan.version, {"plan": content, "steps": [step]}, inputs, self.now)
@@ -77,31 +80,34 @@ class PlanReducer(EventContext):
     def _propose_if_due(self, memory: ContextMemory, action: Action, before: ContextMemory) -> TurnResult:
         plan = memory.plans.get(str(action.workflow))
         is_ready = self._is_ready(memory, action)
+        own = self._own_inputs(memory, action)
+        is_new = bool(own - self._own_inputs(before, action))
         if plan and plan.status == "executing":
-            return TurnResult(memory)
+            return TurnResult(memory, (self._executing_sentence(memory, plan),) if is_new else ())
         if plan and plan.status in ("planned", "obsolete"):
             changed = plans.changed_inputs(plan.inputs, self.inputs(memory, action))
             if not changed:
                 return TurnResult(memory)
             return self.propose(memory, action) if is_ready else self._withdraw_proposal(memory, plan, changed)
         # A plan that was rejected or executed is not proposed again with the same values.
-        is_new = bool(self._own_inputs(memory, action) - self._own_inputs(before, action))
-        is_due = is_ready and (is_new or not self._is_ready(before, action))
+        is_decided = plan is not None and not plan.is_unasked and own <= set(plan.inputs.items())
+        is_due = is_ready and (is_new or not (is_decided or self._is_ready(before, action)))
         return self.propose(memory, action) if is_due else TurnResult(memory)
 
     def _is_ready(self, memory: ContextMemory, action: Action) -> bool:
         return all(reason.code == "ALREADY_RUNNING" for reason in self.availability(memory, action).reasons)
 
     def _own_inputs(self, memory: ContextMemory, action: Action) -> set[tuple[str, str]]:
-        """Return the hashes of the values that are no defaults, as nobody wants an action because of a default."""
-        inputs = self.inputs(memory, action).items()
-        return {(key, hash) for key, hash in inputs if key in memory.items and not memory.items[key].is_default}
+        """Return the hashes of the values that somebody told: nobody wants an action because of another value."""
+        set_keys = {key for key, item in memory.items.items() if not item.is_default}
+        asked = {info.key for info in self.definitions.infos if info.kind == "ask"}
+        return {(key, hash) for key, hash in self.inputs(memory, action).items() if key in set_keys & asked}
 
     def _withdraw_proposal(self, memory: ContextMemory, plan: Plan, changed: tuple[str, ...]) -> TurnResult:
         label = self.definitions.action(plan.action_id).label
         sentences = (sentence("no_longer_complete", action=label, what=[self.title(key) for key in changed]),)
-        after = memory.with_plan(plans.cancel(plan, self.now))
-        return TurnResult(after, sentences, stop=(plan.thread_id,) if plan.thread_id else ())
+        withdrawn = plans.cancel(plan, self.now).model_copy(update={"is_unasked": True})
+        return TurnResult(memory.with_plan(withdrawn), sentences, stop=(plan.thread_id,) if plan.thread_id else ())
 
     def add_feedback(self, memory: ContextMemory, text: str, id: str) -> TurnResult:
         """Add a remark about the newest plan; the next version takes it into account."""
@@ -128,6 +134,8 @@ class PlanReducer(EventContext):
         plan = memory.plans.get(str(action.workflow)) if action else None
         if plan is None or not plan.is_applicable:
             return TurnResult(memory, (self.no_plan(),))
+        if action and action.confirmed and plan.status != "failed":
+            return self.propose(memory, action)  # Its content is its values: it has no other ones to keep.
         stop = (plan.thread_id,) if plan.thread_id else ()
         if plan.status != "failed":
             plan = plans.pin_inputs(plan, self.plan_inputs(memory, plan), None, self.now)
@@ -350,3 +358,8 @@ class PlanReducer(EventContext):
 def previous_version(plan: PreviousVersion) -> dict[str, Any]:
     """Return the previous version for the plan workflow: its content and the steps that are done."""
     return {"plan": plan.plan, "steps": to_json_list(plan.steps), "done": list(plan.done)}
+
+
+def one_line(value: object) -> object:
+    """Return a value that is no text of several lines: such a text is its JSON, or it could imitate other values."""
+    return to_json(value).decode() if isinstance(value, str) and len(value.splitlines()) > 1 else value

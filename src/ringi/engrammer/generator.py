@@ -46,11 +46,13 @@ class NoteReader:
             except Exception as error:
                 if not is_refusal(error):
                     raise
-                self._refusals += 1
                 log.warning("the provider refuses a forced search of the notes: %s", error)
+                response = await self._bind().ainvoke(messages, config)
+                # Not earlier: a request that is refused in both forms says nothing about the forced search.
+                self._refusals += 1
             else:
                 self._refusals = 0
-                return response
+            return response
         return await self._bind().ainvoke(messages, config)
 
     def _bind_forced(self) -> Runnable[LanguageModelInput, AIMessage] | None:

@@ -223,13 +223,23 @@ def rejection_entry(
     return Entry(op="reject", refused=operation.op, text=operation.text, bullets=bullets, **metadata)
 
 
+def operation_args(operation: PlaybookOperation) -> dict[str, Any]:
+    """Return the arguments of an operation as people approve them.
+
+    One that an older version has stored has no scope: its request keeps its digest.
+    """
+    unset = {"applies_when"} - operation.model_fields_set
+    return operation.model_dump(mode="json", exclude=unset)
+
+
 def args_schema(operation: PlaybookOperation) -> dict[str, Any]:
     """Return the JSON Schema for edits of an operation: only text, section and scope may change."""
-    fixed: dict[str, Any] = {name: {"const": value} for name, value in operation.model_dump(mode="json").items()}
+    fixed: dict[str, Any] = {name: {"const": value} for name, value in operation_args(operation).items()}
     text = {"type": "string", "minLength": 1, "maxLength": MAX_BULLET_LENGTH, "pattern": r"\S"}
     sections = list(dict.fromkeys((*SECTIONS, operation.section)))
     scope = {"type": "string", "maxLength": MAX_SCOPE_LENGTH}
     free = {} if operation.op == "retire" else {"text": text, "section": {"enum": sections}, "applies_when": scope}
+    free = {name: schema for name, schema in free.items() if name in fixed}
     return {"type": "object", "properties": fixed | free, "required": [*fixed], "additionalProperties": False}
 
 

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
 from ringi.backends import report_outages
-from ringi.base import Sentence, failpoint, jsonable, sentences_text
+from ringi.base import Sentence, failpoint, sentences_text
 from ringi.domain import Action, Ask, Decision, Request, Wording, is_person
 from ringi.engrammer.errors import PlaybookError
 from ringi.engrammer.evaluation import ProposalEvaluator
@@ -24,6 +24,7 @@ from ringi.engrammer.insights import (
     args_schema,
     build_proposal,
     check_operation,
+    operation_args,
     refusal_code,
     rejection_entry,
 )
@@ -165,7 +166,7 @@ class LearningNodes:
             title=sentences_text([title]),
             wording=Wording(title=(title,)),
             kind="learning",
-            action=Action(LEARN, jsonable(operation), schema=args_schema(operation)),
+            action=Action(LEARN, operation_args(operation), schema=args_schema(operation)),
             allowed=ALLOWED,
             context={"learning": learning_context(proposal)},
             assignee=engrammer.assignee,

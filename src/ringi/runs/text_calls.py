@@ -15,7 +15,10 @@ BEGINNING = re.compile(
     rf'{BLANKS},{BLANKS}"(?:arguments|parameters)"{BLANKS}:|{OPENING_TAG}',
     re.IGNORECASE,
 )
+OBJECT_IN_TAG = re.compile(rf"{BLANKS}\{{")
 NAME_IN_TAG = re.compile(rf'"name"{BLANKS}:{BLANKS}"([^"\\]{{1,{MAX_NAME}}}+)"')
+MAX_BEFORE_NAME = 2_000
+"""The number of characters of a tag in which the name of its tool is searched."""
 FENCE_END = re.compile(r"\s{0,200}+```[ \t]{0,200}+\n?")
 DECODER = json.JSONDecoder(strict=False)
 
@@ -25,30 +28,35 @@ class TextWithCalls(NamedTuple):
 
     text: str
     calls: tuple[str, ...] = ()
-    """The names of the called tools; '' if a call names none."""
+    """The names of the called tools, each once."""
 
 
 def split_calls(text: str, tools: Collection[str]) -> TextWithCalls:
     """Return a text without calls of these tools, and their names.
 
-    A call is an object with `name` and `arguments` or `parameters`, with or without a code fence, or a text in the tags
-    `<tool_call>`. A call that is cut off goes to the end of the text.
+    A call is an object with `name` and `arguments` or `parameters`, with or without a code fence, or an object with
+    `name` in the tags `<tool_call>`. A call that is cut off goes to the end of the text.
     """
     rest, calls, done, at = list[str](), list[str](), 0, 0
     while found := BEGINNING.search(text, at):
-        end = _end_of(text, found)
-        at = end
-        if found["object"] is None:
-            name = NAME_IN_TAG.search(text, found.end(), end)
-            calls.append(name[1] if name else "")
-        elif found["name"] in tools:
-            calls.append(found["name"])
-        else:
+        name = found["name"] if found["object"] else _name_in_tag(text, found.end())
+        if name not in tools:
             at = found.end()
             continue
+        at = end = _end_of(text, found)
+        calls.append(str(name))
         rest.append(text[done : found.start()])
         done = end
-    return TextWithCalls("".join([*rest, text[done:]]), tuple(calls))
+    return TextWithCalls("".join([*rest, text[done:]]), tuple(dict.fromkeys(calls)))
+
+
+def _name_in_tag(text: str, start: int) -> str | None:
+    """Return the name of the tool in a tag, or None if no object with a name follows."""
+    if not OBJECT_IN_TAG.match(text, start):
+        return None
+    end = text.find(CLOSING_TAG, start, start + MAX_BEFORE_NAME)
+    found = NAME_IN_TAG.search(text, start, end if end >= 0 else start + MAX_BEFORE_NAME)
+    return found[1] if found else None
 
 
 def _end_of(text: str, found: re.Match[str]) -> int:

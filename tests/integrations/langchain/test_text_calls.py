@@ -67,6 +67,16 @@ async def test_the_words_beside_a_call_as_text_are_read(file: str) -> None:
         assert [text.strip() for text in await world.texts()] == ["One moment.", "That is all."]
 
 
+@pytest.mark.parametrize(
+    "text", [f"[{CALL}]", f"```tool_call\n{CALL}\n```", f"[TOOL_CALLS][{CALL}]", f'{{"function": {CALL}}}']
+)
+async def test_the_wrapping_of_a_call_counts_as_no_words(file: str, text: str) -> None:
+    till, talk = Till(), Repairing(text, text)
+    async with at_work(file, [chat(talk, Forms(), tools=[till.refund])]) as world:
+        assert (await world.run("chat", {})).values == {"last": NOTICES["en"]}
+        assert till.paid == []
+
+
 @pytest.mark.parametrize("text", [CALL, TAGGED])
 async def test_the_second_call_as_text_runs_nothing_and_the_person_reads_what_happened(
     file: str, text: str, caplog: pytest.LogCaptureFixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import uuid
 from typing import Any
 
@@ -10,6 +11,7 @@ from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
+from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.refused_forms import conversation_of
 from ringi.runs.model_form import KEY, extract_form
 from ringi.runs.text_calls import TextWithCalls, split_calls
@@ -19,6 +21,7 @@ AGAIN = (
     "(The call of {calls} in your last answer was text, so it did not run, and nobody has read it.) "
     "Call the tool itself now, or tell me in one sentence that you could not do it."
 )
+WRAPPING = re.compile(r"""```\w*|\[TOOL_CALLS\]|\{\s{0,9}+"(?:function|tool_calls)"\s{0,9}+:""")
 NOTICES = {
     "en": "I wanted to use a tool, but my call could not be read. Nothing was done. Please try again, or say it in "
     "other words.",
@@ -44,9 +47,10 @@ def tool_name(tool: BaseTool | dict[str, Any]) -> str:
 def retry_of(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelRequest[Any] | None:
     """Return the request that tells the model of its call as text; None if its answer has none."""
     answer, found = text_calls_of(request, response)
-    if answer is None or not found.calls:
+    # Without questions nothing is hidden, so the person has read the call.
+    if answer is None or not found.calls or not asks():
         return None
-    names = ", ".join(name or "a tool" for name in found.calls)
+    names = ", ".join(found.calls)
     log.warning("the model wrote a call of %s as text: nothing ran, and it is asked once to call the tool", names)
     return request.override(messages=[*request.messages, answer, HumanMessage(AGAIN.format(calls=names))])
 
@@ -56,11 +60,16 @@ def without_calls(request: ModelRequest[Any], response: ModelResponse[Any]) -> M
     answer, found = text_calls_of(request, response)
     if answer is None or not found.calls:
         return response
-    log.warning("the model wrote a call of %s as text again: nothing ran", ", ".join(filter(None, found.calls)))
+    log.warning("the model wrote a call of %s as text again: nothing ran", ", ".join(found.calls))
     # People do not see the text of a call, so its replacement is a message of its own.
     notice = {"content": NOTICES[conversation_of(request.messages, KEY).language], "id": str(uuid.uuid4())}
-    words = answer.model_copy(update={"content": found.text} if found.text.strip() else notice)
+    words = answer.model_copy(update={"content": found.text} if has_words(found.text) else notice)
     return ModelResponse(result=[*response.result[:-1], words], structured_response=response.structured_response)
+
+
+def has_words(text: str) -> bool:
+    """Return whether a text has words beside the wrapping of calls: brackets, code fences and their languages."""
+    return any(sign.isalnum() for sign in WRAPPING.sub("", text))
 
 
 def text_calls_of(request: ModelRequest[Any], response: ModelResponse[Any]) -> tuple[AIMessage | None, TextWithCalls]:
