@@ -65,5 +65,5 @@ class Prices(StrictModel):
         except tomllib.TOMLDecodeError as error:
             raise SettingError(VARIABLE, path, f"is not TOML: {error}") from error
         except InvalidError as error:
-            remedy = "give a currency, and for each model the prices `input` and `output` of a million tokens"
+            remedy = "give a `currency`, and for each model the prices `input` and `output` of a million tokens"
             raise SettingError(VARIABLE, path, f"{error}; {remedy}") from error
