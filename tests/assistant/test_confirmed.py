@@ -199,12 +199,12 @@ def test_a_fetched_value_alone_does_not_propose_it_again() -> None:
         handlers=(InfoHandler("look", nothing),),
     )
     source = Provenance(kind="handler", actor="look")
-    told = tell(turn(ContextMemory(), definitions=hotel).memory, hotel, day="Monday").memory
-    asked = proposed(hotel, told, record_value(told, "stock", 3, source, NOON, hotel))
+    start = tell(turn(ContextMemory(), definitions=hotel).memory, hotel, day="Monday").memory
+    asked = proposed(hotel, start, record_value(start, "stock", 3, source, NOON, hotel))
     plan = asked.plans["booking"]
     assert (plan.status, plan.version) == ("planned", 1)
     for status in ("completed", "cancelled"):
-        ended = told.with_plan(plan.model_copy(update={"status": status}))
+        ended = start.with_plan(plan.model_copy(update={"status": status}))
         again = record_value(ended, "stock", 3, source, NOON, hotel)
         assert proposed(hotel, ended, again).plans["booking"].status == status
 

@@ -203,11 +203,11 @@ def test_long_results_are_cut_in_later_turns() -> None:
 
 @pytest.mark.parametrize("text", ["日" * 100, "a\n" * 50])
 def test_a_fetched_value_is_cut_by_characters_in_every_script(text: str) -> None:
-    def shown(value: str) -> Any:
+    def model_view(value: str) -> Any:
         return json.loads(state_text(OFFICE, fetched(EMPTY, value), NOON, "ja", 100))["known"]["projects"]
 
-    assert shown(text) == text
-    assert shown(text + "x") == f"{text}…"
+    assert model_view(text) == text
+    assert model_view(text + "x") == f"{text}…"
 
 
 def test_a_negative_limit_of_results_is_refused() -> None:

@@ -122,7 +122,14 @@ def test_bullets_without_a_scope_are_stored_and_rendered_as_before() -> None:
 
 
 def test_a_proposal_that_an_older_version_stored_keeps_its_question() -> None:
-    stored = {"op": "add", "section": "strategies", "text": GLUE, "bullet": None, "sources": [], "base": {}}
+    stored: dict[str, Any] = {
+        "op": "add",
+        "section": "strategies",
+        "text": GLUE,
+        "bullet": None,
+        "sources": [],
+        "base": {},
+    }
     operation = PlaybookOperation.model_validate(stored)
     assert operation_args(operation) == stored
     assert [*args_schema(operation)["properties"]] == [*stored]

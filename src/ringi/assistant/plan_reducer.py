@@ -58,7 +58,7 @@ class PlanReducer(EventContext):
         inputs, values = self.inputs(memory, action), self.input_values(memory, action)
         if before and before.status == "failed" and before.approval and before.inputs == inputs:
             # The same version continues under its keys: a new one would do again what is done.
-            return TurnResult(memory, stop=stop).then(lambda memory: self._request_approval(memory, before))
+            return TurnResult(memory, stop=stop).then(partial(self._request_approval, plan=before))
         if before and before.status == "completed":
             before = None
         names = {key: self.definitions.info(key).name_in(self.language) for key in values}
