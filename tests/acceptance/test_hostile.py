@@ -74,7 +74,7 @@ class Watch:
             "p => { history.pushState(null, '', p); dispatchEvent(new PopStateEvent('popstate')); }", path
         )
         await self.page.wait_for_function(
-            "sign => document.querySelector(sign) && !document.querySelector('.ant-skeleton, .ant-spin')",
+            "sign => document.querySelector(sign) && !document.querySelector('.ant-skeleton, .ant-spin-spinning')",
             arg=sign,
             timeout=WAIT,
         )

@@ -180,7 +180,7 @@ async def visit(page: Page, name: str) -> None:
     path, sign = VIEWS[name]
     await page.evaluate("p => { history.pushState(null, '', p); dispatchEvent(new PopStateEvent('popstate')); }", path)
     await page.wait_for_function(
-        "sign => document.querySelector(sign) && !document.querySelector('.ant-skeleton, .ant-spin')",
+        "sign => document.querySelector(sign) && !document.querySelector('.ant-skeleton, .ant-spin-spinning')",
         arg=sign,
         timeout=WAIT,
     )

@@ -26,9 +26,10 @@ def say(messages: Sequence[BaseMessage]) -> ModelOutput:
     """Answer with what is known, and propose both lessons for every question, or what a question says to learn."""
     if REFLECTOR_PROMPT_START not in messages[0].text:
         return "As I learned [b-00001]." if "[b-00001]" in messages[0].text.partition("# Playbook")[2] else "I guess."
-    lesson = messages[1].text.partition(f"## Question\n> {TEACHES}")[2].partition("\n")[0]
-    texts = [lesson] if lesson else LESSONS
-    insights = [RawInsight(type="new_strategy", description=text, quotes=["learned"]) for text in texts]
+    question = messages[1].text.partition("## Question\n> ")[2].partition("\n")[0]
+    texts = [question.removeprefix(TEACHES)] if question.startswith(TEACHES) else LESSONS
+    quotes = ["learned", question]
+    insights = [RawInsight(type="new_strategy", description=text, quotes=quotes) for text in texts]
     return Reflection(insights=insights, bullet_tags=[BulletTag(id="b-00001", tag="helpful")])
 
 

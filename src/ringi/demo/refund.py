@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
-from ringi import Action, Table
+from ringi import Action
 from ringi.integrations.langgraph import ask
 from ringi.runs import Agent
 
@@ -44,11 +44,10 @@ def agent(model: BaseChatModel) -> Agent:
         return {"explanation": (await model.ainvoke(prompt)).text}
 
     def pay(state: RefundState) -> RefundState:
-        facts = order_facts(state["order"], state["amount"])
         request = ask(
             f"Refund {exact(state['amount'])} for order {state['order']}?",
             description=state["explanation"],
-            display=[Table(columns=("order", *facts), rows=((str(state["order"]), *facts.values()),))],
+            context=order_facts(state["order"], state["amount"]),
             action=Action("refund", {"order": state["order"], "amount": state["amount"]}, schema=ARGS),
         )
         if request.granted is None:
