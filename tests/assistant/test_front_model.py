@@ -16,7 +16,7 @@ from tests.assistant.talk import Office, talking
 
 from ringi.assistant import Action, Assistant, Definitions, Info, person_text
 from ringi.assistant.declare_tool import DECLARE, action_schemas, declare_tool, op_schemas, strict_tool
-from ringi.assistant.front_model import build_messages, parse_answer
+from ringi.assistant.front_model import FrontModel, build_messages, parse_answer
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.model_context import as_table, one_language, state_text
 from ringi.assistant.reply_stream import PartialReply
@@ -40,6 +40,7 @@ class Provider(ScriptedModel):
 
     bound: list[dict[str, Any]] = []
     refuses: int = 0
+    refuses_all: bool = False
     pieces: list[str] = []
     words: str = ""
 
@@ -47,7 +48,7 @@ class Provider(ScriptedModel):
         self, tools: Sequence[Any], *, tool_choice: str | None = None, strict: bool | None = None, **_: Any
     ) -> Runnable[Any, AIMessage]:
         self.bound.append({"tool": tools[0], "tool_choice": tool_choice, "strict": strict})
-        if self.refuses and tool_choice:
+        if self.refuses and (tool_choice or self.refuses_all):
             return Refusing(script=self.script, status_code=self.refuses)
         return self
 
@@ -110,6 +111,18 @@ async def test_a_provider_that_refuses_a_forced_call_is_asked_without(status: in
         assert (await talk.say("goal: stay")).items["goals"].value == "stay"
     # A single refusal may be about one answer; after the second it is known.
     assert [each["tool_choice"] for each in office.provider.bound] == [DECLARE, None, DECLARE, None, None]
+
+
+async def test_a_request_that_is_refused_in_every_form_gives_no_binding_up() -> None:
+    office = ProviderOffice(refuses=400, refuses_all=True)
+    front, messages = FrontModel(office.assistant()), [HumanMessage("goal: grow")]
+    for _ in range(3):
+        with pytest.raises(RefusedError):
+            await front.ask(messages, {})
+    office.provider.refuses = 0
+    office.provider.bound.clear()
+    await front.ask(messages, {})
+    assert [each["tool_choice"] for each in office.provider.bound] == [DECLARE]
 
 
 async def test_other_refusals_of_a_provider_fail_the_run_and_change_nothing() -> None:

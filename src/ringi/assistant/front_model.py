@@ -116,6 +116,7 @@ class FrontModel:
         return answer.model_copy(update={"tool_calls": []}) if is_cut_off(answer) else answer
 
     async def _answer(self, messages: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
+        refused = list[Binding]()
         for binding in BINDINGS:
             # A single refusal may be about this answer; the second in turn is about the binding.
             if self._refusals[binding] > 1 or (model := self._bind(binding)) is None:
@@ -126,9 +127,10 @@ class FrontModel:
                 if binding == BINDINGS[-1] or not is_refusal(error):
                     raise
                 log.warning("%s: the provider refuses a %s call: %s", self._assistant.name, binding, error)
-                self._refusals[binding] += 1
+                refused.append(binding)
             else:
-                self._refusals[binding] = 0
+                # Not earlier: a request that is refused in every form says nothing about a binding.
+                self._refusals |= {binding: 0, **{each: self._refusals[each] + 1 for each in refused}}
                 return answer
         raise AssertionError("the last binding returns or raises")
 
