@@ -92,7 +92,6 @@ async def on_store(
                 "ms",
                 [w.milliseconds for w in ours],
                 [w.milliseconds for w in least],
-                at_most=1.3,
             ),
         ]
         if least

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import time
 import uuid
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,6 +22,9 @@ MAX_TOPIC_BYTES = 1_000
 """Maximum bytes of a topic in a message; a longer topic is replaced by its digest."""
 BATCH = 500
 """Maximum topics sent at once."""
+REST = 2.0
+"""Pause after a sending, as a multiple of its time."""
+MAX_REST_SECONDS = 0.05
 RETRY_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0)
 """Seconds until the next attempt to listen again."""
 UntilDead = Callable[[], Awaitable[None]]
@@ -78,7 +82,10 @@ class BroadcastNotifier(Notifier):
         while True:
             await self._has_topics.wait()
             self._has_topics.clear()
+            began = time.monotonic()
             await self._send_batches()
+            # The busier the process, the more topics are sent together.
+            await asyncio.sleep(min(MAX_REST_SECONDS, REST * (time.monotonic() - began)))
 
     async def _send_batches(self) -> None:
         while self._topics:

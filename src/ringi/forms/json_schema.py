@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as Kind
 
+from ringi.base.canonical_json import COMPACT
 from ringi.base.validation import (
     MAX_ERRORS,
     FieldValidationError,
@@ -256,6 +257,13 @@ def _compile(schema: object, field: str) -> tuple[jsonschema_rs.Validator, _Weig
     if not isinstance(schema, dict):
         raise InvalidError.of(field, f"must be a JSON Schema object, not {safe_repr(schema)}")
     check_json(schema, field=field, max_bytes=MAX_SCHEMA_BYTES, max_depth=MAX_SCHEMA_DEPTH)
+    return _compiled(COMPACT.encode(schema), field)
+
+
+@lru_cache(maxsize=128)
+def _compiled(text: str, field: str) -> tuple[jsonschema_rs.Validator, _Weight]:
+    # Agents ask with the same few schemas again and again.
+    schema = json.loads(text)
     weight = _weigh(schema, field)
     try:
         validator = jsonschema_rs.validator_for(schema, pattern_options=_engine(), validate_formats=True, offline=True)

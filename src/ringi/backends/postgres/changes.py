@@ -1,4 +1,4 @@
-"""Changes of several requests in one statement: none waits for another's row lock."""
+"""Changes of several records in one statement: none waits for another's row lock."""
 
 from __future__ import annotations
 
@@ -43,20 +43,67 @@ WITH given AS (
 )
 SELECT n FROM free JOIN saved USING (tenant, id)
 """
+FENCED_TYPES = {
+    **{"tenant": "text", "id": "text", "version": "integer", "body": "text", "status": "text", "fence": "integer"},
+    **{"lease_until": "bigint", "type": "text", "at": "bigint", "payload": "text", "payload_digest": "text"},
+    **{"previous": "text", "hash": "text"},
+}
+"""The column types of a thread's next version and its event."""
+HELD = ("version", "body", "status", "fence", "lease_until")
+# If another writer raises the fence of a stream meanwhile, the division undoes the statement.
+FENCE = f"""
+WITH given AS (
+  SELECT * FROM unnest({", ".join(f"${n}::{type}[]" for n, type in enumerate(FENCED_TYPES.values(), 1))})
+  WITH ORDINALITY AS given ({", ".join(FENCED_TYPES)}, n)
+), free AS MATERIALIZED (
+  SELECT given.*, stored.created_at FROM given, LATERAL (
+    SELECT created_at FROM threads
+    WHERE tenant = given.tenant AND id = given.id AND version = given.version - 1 FOR UPDATE SKIP LOCKED
+  ) AS stored
+  WHERE NOT EXISTS (
+    SELECT FROM stream_heads AS h WHERE h.tenant = given.tenant AND h.id = given.id AND h.fence > given.fence
+  )
+), saved AS (
+  INSERT INTO threads (tenant, id, created_at, {", ".join(HELD)})
+  SELECT tenant, id, created_at, {", ".join(HELD)} FROM free
+  ON CONFLICT (tenant, id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in HELD)}
+  WHERE threads.version = excluded.version - 1
+  RETURNING tenant, id, fence
+), head AS (
+  INSERT INTO stream_heads AS h SELECT tenant, id, 0, fence FROM saved ORDER BY tenant, id
+  ON CONFLICT (tenant, id) DO UPDATE SET fence = excluded.fence WHERE h.fence <= excluded.fence
+  RETURNING 1
+), noted AS (
+  INSERT INTO unsealed (tenant, record, record_id, {", ".join(NOTED)})
+  SELECT tenant, 'thread', id, {", ".join(NOTED)} FROM free JOIN saved USING (tenant, id)
+)
+SELECT n, 1 / ((SELECT count(*) FROM head) = (SELECT count(*) FROM saved))::integer
+FROM free JOIN saved USING (tenant, id)
+"""
 Change = dict[str, Any]
 
 
 async def change_all(database: Database, changes: Sequence[Change]) -> list[Rows | None]:
-    """Apply each change with its event, and return a row for each applied change.
+    """Apply each change of a request with its event, and return a row for each applied change.
 
     None does not state the reason: the row is locked or has another version, or a change cannot be stored.
     At most one of several changes to the same request is applied.
     """
     audiences = [to_json(change["audiences"]).decode() for change in changes]
     columns = [audiences if name == "audiences" else [change[name] for change in changes] for name in TYPES]
+    return await applied(database, CHANGE, columns)
+
+
+async def fence_all(database: Database, changes: Sequence[Change]) -> list[Rows | None]:
+    """Apply each change of a thread with its event, and set the fence of its stream; see `change_all`."""
+    return await applied(database, FENCE, [[change[name] for change in changes] for name in FENCED_TYPES])
+
+
+async def applied(database: Database, sql: str, columns: Sequence[list[Any]]) -> list[Rows | None]:
+    """Run a statement on the columns of changes, and return its row for each change; none if it fails."""
     try:
-        rows = await database.write(CHANGE, *columns)
+        rows = await database.write(sql, *columns)
     except asyncpg.PostgresError:
-        return [None] * len(changes)
+        rows = []
     made = {row[0]: [row] for row in rows}
-    return [made.get(n) for n, _ in enumerate(changes, 1)]
+    return [made.get(n) for n, _ in enumerate(columns[0], 1)]

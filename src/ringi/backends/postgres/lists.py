@@ -35,6 +35,16 @@ THREADS_JOBLESS = f"""threads.tenant || '/' || threads.id NOT IN (
 REQUESTS_JOBLESS = f"""'{RESUME}:' || requests.tenant || '/' || requests.id NOT IN (
   SELECT key FROM jobs WHERE kind = '{RESUME}'
 )"""
+UNSETTLED = "(status = 'pending' OR unacknowledged OR attention)"
+UNSETTLED_OF_THREADS = f"""
+SELECT wanted.n, found.body
+FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS wanted (tenant, thread_id, n), LATERAL (
+  SELECT body, created_at, id FROM requests
+  WHERE tenant = wanted.tenant AND thread_id = wanted.thread_id AND {UNSETTLED}
+  ORDER BY created_at DESC, id DESC LIMIT {{limit:d}}
+) AS found ORDER BY wanted.n, found.created_at DESC, found.id DESC
+"""
+"""Finds the first page of each thread."""
 EXPIRING = "expires_at IS NOT NULL"
 SHARES = f"""
 WITH RECURSIVE each (tenant) AS (
@@ -255,7 +265,7 @@ def conditions(query: Query) -> Where:
         where.add("expires_at <= ?", microseconds(query.expired_at))
     where.parts += [name for name in ("unacknowledged", "attention") if getattr(query, name)]
     if query.unsettled:
-        where.parts.append("(status = 'pending' OR unacknowledged OR attention)")
+        where.parts.append(UNSETTLED)
     if query.jobless:
         where.parts.append(REQUESTS_JOBLESS)
     if query.before:

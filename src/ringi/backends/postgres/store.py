@@ -15,7 +15,7 @@ from ringi.backends.audiences import audiences_of
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.claimed_jobs import row_of
 from ringi.backends.postgres import lists
-from ringi.backends.postgres.changes import TYPES, change_all
+from ringi.backends.postgres.changes import TYPES, change_all, fence_all
 from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
 from ringi.backends.postgres.search import is_search, search
@@ -44,6 +44,8 @@ class PostgresStore(Store):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._changes = StatementBatcher(partial(change_all, database))
+        self._fences = StatementBatcher(partial(fence_all, database))
+        self._unsettled = StatementBatcher(partial(unsettled, database))
         self._reads = {record: StatementBatcher(partial(bodies, database, table)) for record, table in TABLES.items()}
 
     async def put(self, record: Record, event: Event | None) -> None:
@@ -69,8 +71,11 @@ class PostgresStore(Store):
         values += () if moment.items is None else (thread.fence, *values_of(moment.items))
         values += map(list, zip(*map(row_of, moment.jobs), strict=True))
         sql = together(shapes, bool(noted), moment.items is not None, bool(moment.jobs))
+        alone = partial(self._database.write, sql, *values)
+        is_fence = moment == Moment(*own, items=()) and moment.event and thread.version > 1
+        change = dict(zip(EVENT_COLUMNS, noted[0], strict=True)) | rows[0][1] if is_fence else None
         try:
-            await self._write(thread, self._database.write(sql, *values))
+            await self._write(thread, self._fences.result(change, alone) if change else alone())
         except asyncpg.DivisionByZeroError:
             raise FenceError(thread.id, thread.fence) from None
         except asyncpg.InvalidArgumentForLogarithmError:
@@ -121,7 +126,12 @@ class PostgresStore(Store):
         if record == Request.record and is_search(query):
             return await search(self._database, query)
         sql, values = lists.find(TABLES[record], query)
-        rows = await self._database.fetch(sql, *values)
+        alone = partial(self._database.fetch, sql, *values)
+        is_of_thread = query == Query(tenant=query.tenant, thread_id=query.thread_id, unsettled=True, limit=query.limit)
+        if record == Request.record and query.tenant and query.thread_id and is_of_thread:
+            rows = await self._unsettled.result(query, alone)
+        else:
+            rows = await alone()
         if query.expired_at and query.tenant is None and len(rows) >= query.limit:
             sql, values = lists.shares(query)
             rows = await self._database.fetch(sql, *values) or rows
@@ -193,6 +203,16 @@ async def bodies(database: Database, table: str, keys: Sequence[Key]) -> list[Ro
     )
     rows = await database.fetch(sql, [key.tenant for key in keys], [key.id for key in keys])
     return [None if row[0] is None else [row] for row in rows]
+
+
+async def unsettled(database: Database, queries: Sequence[Query]) -> list[Rows | None]:
+    """Return the first page of each thread's unsettled requests; None for a page of another size than the first."""
+    size, found = queries[0].limit, [list[Any]() if query.limit == queries[0].limit else None for query in queries]
+    columns = [query.tenant for query in queries], [query.thread_id for query in queries]
+    for n, body in await database.fetch(lists.UNSETTLED_OF_THREADS.format(limit=size), *columns):
+        if (rows := found[n - 1]) is not None:
+            rows.append((body,))
+    return [*found]
 
 
 @cache

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
+import asyncpg
+
+from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.postgres.database import Database
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.stream import Stream, StreamItem
@@ -24,6 +29,25 @@ head AS (
 )
 """
 APPEND = f"WITH {ADDED.format('$1::text', '$2::text', '$3::integer', '$4', '$5', '')} SELECT last FROM head"
+# Several streams in one statement. In the order of their keys, two of them cannot block each other.
+APPEND_MANY = """
+WITH given AS (
+  SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[])
+  WITH ORDINALITY AS given (tenant, id, fence, size, n)
+), head AS (
+  INSERT INTO stream_heads AS h SELECT tenant, id, size, fence FROM given ORDER BY tenant, id
+  ON CONFLICT (tenant, id) DO UPDATE SET last = h.last + excluded.last, fence = excluded.fence
+  WHERE h.fence <= excluded.fence
+  RETURNING tenant, id, last
+), appended AS (SELECT n, tenant, id, last, last - size AS first FROM given JOIN head USING (tenant, id)
+), added AS (
+  INSERT INTO stream_items
+  SELECT appended.tenant, appended.id, appended.first + item.place, item.event, item.origin
+  FROM appended JOIN unnest($5::integer[], $6::integer[], $7::text[], $8::text[]) AS item (n, place, event, origin)
+  USING (n)
+)
+SELECT n, last FROM appended
+"""
 DELETE = """
 WITH head AS (
   INSERT INTO stream_heads AS h VALUES ($1, $2, 0, $3)
@@ -35,6 +59,31 @@ SELECT last FROM head
 READ = """
 SELECT event, origin, number FROM stream_items WHERE tenant = $1 AND id = $2 AND number > $3 ORDER BY number LIMIT $4
 """
+READ_MANY = """
+SELECT wanted.n, item.*
+FROM unnest($1::text[], $2::text[], $3::integer[]) WITH ORDINALITY AS wanted (tenant, id, past, n), LATERAL (
+  SELECT event, origin, number FROM stream_items
+  WHERE tenant = wanted.tenant AND id = wanted.id AND number > wanted.past ORDER BY number LIMIT {limit:d}
+) AS item
+ORDER BY wanted.n, item.number
+"""
+
+
+class Addition(NamedTuple):
+    """New items of one stream."""
+
+    key: Key
+    fence: int
+    events: list[str]
+    origins: list[str | None]
+
+
+class Page(NamedTuple):
+    """A page of one stream."""
+
+    key: Key
+    after: int
+    limit: int
 
 
 class PostgresStream(Stream):
@@ -42,9 +91,13 @@ class PostgresStream(Stream):
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._additions = StatementBatcher(partial(append_all, database))
+        self._pages = StatementBatcher(partial(read_all, database))
 
     async def append(self, key: Key, items: Sequence[StreamItem], *, fence: int) -> int:
-        rows = await self._database.write(APPEND, *key, fence, *values_of(items))
+        events, origins = values_of(items)
+        alone = partial(self._database.write, APPEND, *key, fence, events, origins)
+        rows = await self._additions.result(Addition(key, fence, events, origins), alone)
         if not rows:
             raise FenceError(key.id, fence)
         return int(rows[0][0])
@@ -56,8 +109,39 @@ class PostgresStream(Stream):
         return int(rows[0][0])
 
     async def read(self, key: Key, after: int = 0, limit: int = 500) -> list[StreamItem]:
-        rows = await self._database.fetch(READ, *key, after, limit)
+        alone = partial(self._database.fetch, READ, *key, after, limit)
+        rows = await self._pages.result(Page(key, after, limit), alone)
         return [StreamItem(json.loads(event), origin, number) for event, origin, number in rows]
+
+
+async def append_all(database: Database, additions: Sequence[Addition]) -> list[Rows | None]:
+    """Return the last number of each stream as a row; None for an addition that is to be made alone.
+
+    None does not state the reason: a higher fence, two additions to one stream, or values that cannot be stored.
+    """
+    items = [
+        (n, place, *item)
+        for n, addition in enumerate(additions, 1)
+        for place, item in enumerate(zip(addition.events, addition.origins, strict=True), 1)
+    ]
+    heads = [(*addition.key, addition.fence, len(addition.events)) for addition in additions]
+    columns = [list(column) for column in zip(*items, strict=True)] or [[]] * 4
+    try:
+        rows = await database.write(APPEND_MANY, *map(list, zip(*heads, strict=True)), *columns)
+    except asyncpg.PostgresError:
+        return [None] * len(additions)
+    last = {n: [(number,)] for n, number in rows}
+    return [last.get(n) for n, _ in enumerate(additions, 1)]
+
+
+async def read_all(database: Database, pages: Sequence[Page]) -> list[Rows | None]:
+    """Return the rows of each page; None for a page with another limit than the first."""
+    limit, found = pages[0].limit, [list[Any]() if page.limit == pages[0].limit else None for page in pages]
+    columns = [page.key.tenant for page in pages], [page.key.id for page in pages], [page.after for page in pages]
+    for n, *row in await database.fetch(READ_MANY.format(limit=limit), *columns):
+        if (rows := found[n - 1]) is not None:
+            rows.append(row)
+    return [*found]
 
 
 def values_of(items: Sequence[StreamItem]) -> tuple[list[str], list[str | None]]:
