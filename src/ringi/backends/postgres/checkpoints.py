@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from itertools import count
@@ -19,7 +20,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
-from ringi.backends.postgres.checkpoint_statements import LostFence, recorded, under_fence
+from ringi.backends.postgres.checkpoint_statements import LostFence, Statement, recorded, under_fence
 from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
 from ringi.backends.postgres.newest_checkpoint import (
     SELECT_NEWEST,
@@ -67,6 +68,8 @@ WITH held AS (
 SELECT 1 FROM held
 """.encode()
 LOOK_SECONDS = 2.0
+LARGE_SECONDS = 0.005
+"""Processor time for a checkpoint, after which the next ones of its run are serialized in a separate thread."""
 LIMIT_SECONDS = 30.0
 """Seconds for a checkpoint, including the wait for a connection: some checkpoints are large."""
 LOCK = "SELECT pg_try_advisory_lock(hashtext('ringi checkpoints'), hashtext(current_schema()))"
@@ -155,6 +158,7 @@ class FencedPostgresSaver(FencedSaver):
     def __init__(self, checkpoints: Checkpoints, held: Thread) -> None:
         super().__init__(held)
         self._checkpoints, self._newest = checkpoints, NewestCheckpoint(checkpoint_thread(held.key))
+        self._is_large = False
 
     def expect_no_checkpoint(self) -> None:
         """Note that no worker has held the thread before, so that reads of the store are omitted."""
@@ -183,7 +187,7 @@ class FencedPostgresSaver(FencedSaver):
         return load_row(found[0], config, self.serde)
 
     async def _write(self, method: str, *args: Any) -> Any:
-        result, statements = await asyncio.to_thread(recorded, self.serde, method, *args)
+        result, statements = await self._recorded(method, *args)
         fenced = under_fence(statements, self._held)
         failpoint("saver.before_commit")
         with refusing_lost(self._held), self._newest.writing(method, args, statements):
@@ -195,6 +199,15 @@ class FencedPostgresSaver(FencedSaver):
                     await connection.execute(sql.encode(), parameters)
         failpoint("saver.after_commit")
         return result
+
+    async def _recorded(self, method: str, *args: Any) -> tuple[Any, list[Statement]]:
+        """Serialize in a separate thread if it takes long; for a small state, the thread itself takes longer."""
+        if self._is_large:
+            return await asyncio.to_thread(recorded, self.serde, method, *args)
+        began = time.thread_time()
+        serialized = recorded(self.serde, method, *args)
+        self._is_large = time.thread_time() - began > LARGE_SECONDS
+        return serialized
 
     async def _keep_newest(self, thread_id: str) -> None:
         held = self._held
