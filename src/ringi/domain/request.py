@@ -181,9 +181,50 @@ class Request(Record):
         Raises:
             InvalidError: A value of the ask is not portable JSON.
         """
+        return cls._decided(ask, "approve", rule, now, None, traceparent, about)
+
+    @classmethod
+    def denied(
+        cls, ask: Ask, *, now: datetime, rule: str, reason: str, traceparent: str | None = None, **about: Any
+    ) -> tuple[Request, Event]:
+        """Return the new request, rejected by a rule of a policy, and the one event of both.
+
+        Args:
+            ask: The question, as `Ask.checked` returned it.
+            now: The time of the creation and of the rejection.
+            rule: The name of the rule; the responder is `policy:` and this name.
+            reason: The reason, as the message of the response.
+            traceparent: The OpenTelemetry span that asks; None without tracing.
+            about: `id` and `by`, and optionally `tenant` and `continuation`, as in `asked`.
+
+        Returns:
+            The completed request and its event `request.completed`, to be stored together.
+
+        Raises:
+            InvalidError: A value of the ask is not portable JSON.
+        """
+        return cls._decided(ask, "reject", rule, now, reason, traceparent, about)
+
+    @classmethod
+    def _decided(
+        cls,
+        ask: Ask,
+        decision: Decision,
+        rule: str,
+        now: datetime,
+        message: str | None,
+        traceparent: str | None,
+        about: dict[str, Any],
+    ) -> tuple[Request, Event]:
         asked = cls._new(ask, now=now, **about)
-        decision = {"decision": "approve", "responder": f"{POLICY}{rule}", "channel": "policy"}
-        response = Response(**decision, at=now, authorised_digest=asked.authorised_digest("approve", None, None))
+        response = Response(
+            decision=decision,
+            message=message,
+            responder=f"{POLICY}{rule}",
+            channel="policy",
+            at=now,
+            authorised_digest=asked.authorised_digest(decision, None, None),
+        )
         ended = {"status": "completed", "response": response, "ended_at": now, "traceparent": traceparent}
         return asked.model_copy(update=ended).created("completed", response.responder)
 

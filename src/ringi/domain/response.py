@@ -28,7 +28,7 @@ class Response(StrictModel):
     message: str | None = None
     """The person's text."""
     responder: str
-    """The name of the person; `policy:` and the name of a rule that approved."""
+    """The name of the person; `policy:` and the name of a rule that approved or denied."""
     channel: str
     """The channel of the answer, such as `python`, `http` or `page`."""
     at: datetime

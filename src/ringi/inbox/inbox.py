@@ -153,11 +153,33 @@ class Inbox(Closable, InboxAPI):
         Returns:
             The request. If its id exists, it is the stored one, and the caller must check its decision.
         """
-        ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
-        parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
-        span = tracing.start_span("asked", parts["now"])
+        ask, parts, span = self._born_final(ask, by)
         change = Request.approved(ask, **parts, rule=rule, traceparent=span.traceparent)
         return await self._put(NewRequest(*change, span))
+
+    async def submit_denied(self, ask: Ask, *, rule: str, reason: str, by: str | None = None) -> Request:
+        """Store an ask together with its rejection by a rule of a policy, atomically and with one event.
+
+        Args:
+            ask: The question.
+            rule: The name of the rule.
+            reason: The reason, as the message of the response.
+            by: The name of the asker, for the audit trail.
+
+        Returns:
+            The request; the stored one if its id exists, even with another content.
+        """
+        ask, parts, span = self._born_final(ask, by)
+        new = NewRequest(*Request.denied(ask, **parts, rule=rule, reason=reason, traceparent=span.traceparent), span)
+        try:
+            return await self._put(new)
+        except DifferentAskError:
+            return await self.get(new.request.id)
+
+    def _born_final(self, ask: Ask, by: str | None) -> tuple[Ask, dict[str, Any], tracing.StartedSpan]:
+        ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=True)
+        parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
+        return ask, parts, tracing.start_span("asked", parts["now"])
 
     async def _put(self, new: NewRequest) -> Request:
         try:

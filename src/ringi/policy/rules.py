@@ -1,10 +1,10 @@
-"""Policies as data, made in Python or read from JSON or TOML: they decide which tool calls wait for a person."""
+"""Policies as data, made in Python or read from JSON or TOML: which calls run, wait for a person, or are denied."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -15,6 +15,13 @@ from ringi.policy.conditions import Args, PolicyData, Where, all_hold
 
 NO_FACTS: Args = MappingProxyType({})
 RuleName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
+Effect = Literal["ask", "allow", "deny"]
+OTHERWISE = "otherwise"
+"""The name in the audit trail of a denial by the policy's `otherwise`."""
+UNNAMED = "no rule of the policy allows this call"
+DENIED = "the policy denies this call"
+OF_ASK = ("allowed", "title", "assignee", "candidate_groups", "priority", "expires_in", "auto_approve")
+"""The fields that only rules with the effect `ask` have."""
 
 
 class AutoApproval(PolicyData):
@@ -29,17 +36,24 @@ class AutoApproval(PolicyData):
 
 
 class Rule(PolicyData):
-    """A rule by which calls of some tools wait for a person.
+    """A rule for the calls of some tools: they wait for a person, run at once, or are denied.
 
-    It applies unless a condition in `where` is false. An unknown condition counts as true.
+    A rule that asks or denies applies unless a condition is false: an unknown condition counts as true. A rule that
+    allows applies only if all conditions certainly hold.
     """
 
     tools: Annotated[tuple[Name, ...], Field(min_length=1)]
     """The names of the tools."""
+    effect: Effect = "ask"
+    """`ask` a person, `allow` the call without a person and without a record, or `deny` it."""
+    name: RuleName | None = None
+    """The name of the rule, unique in its policy; a rule that denies needs one for the audit trail."""
+    reason: str | None = Field(default=None, min_length=1, max_length=1_000, pattern=r"\S")
+    """Why the rule denies a call; the model reads it."""
     where: Where = {}
-    """Conditions by argument; the rule applies unless one of them certainly fails."""
+    """Conditions by argument."""
     facts: Where = {}
-    """Conditions by fact, a value that your code looks up; the rule applies unless one of them certainly fails."""
+    """Conditions by fact, a value that your code looks up."""
     allowed: Annotated[tuple[Decision, ...], Field(min_length=1)] = ("approve", "edit", "reject")
     """The decisions that people can choose."""
     title: str | None = Field(default=None, min_length=1, max_length=500, pattern=r"\S")
@@ -65,16 +79,30 @@ class Rule(PolicyData):
             raise FieldValidationError("allowed", "has a duplicate decision: list each once")
         return self
 
+    @model_validator(mode="after")
+    def _fits_effect(self) -> Self:
+        if self.effect != "ask" and (unfit := [name for name in OF_ASK if name in self.model_fields_set]):
+            raise FieldValidationError(unfit[0], f"is for rules that ask: remove it, or the effect {self.effect}")
+        if self.effect != "deny" and self.reason is not None:
+            raise FieldValidationError("reason", "is for rules that deny: remove it, or set the effect deny")
+        if self.effect == "deny" and self.name is None:
+            raise FieldValidationError("name", "is missing: the audit trail names the rule that denies a call")
+        if self.name == OTHERWISE:
+            raise FieldValidationError("name", f"{OTHERWISE!r} is reserved: choose another name")
+        return self
+
     def covers(self, tool: str, args: Args, facts: Args = NO_FACTS) -> bool:
-        """Return whether the rule applies to a call; an unknown condition counts as true.
+        """Return whether the rule applies to a call.
 
         Args:
             tool: The name of the tool.
             args: The arguments of the call by name.
             facts: The facts about the call by name; a missing one is unknown.
         """
-        is_named = tool in self.tools
-        return is_named and all_hold(self.where, args) is not False and all_hold(self.facts, facts) is not False
+        if tool not in self.tools:
+            return False
+        results = (all_hold(self.where, args), all_hold(self.facts, facts))
+        return results == (True, True) if self.effect == "allow" else False not in results
 
     def approver(self, args: Args, facts: Args = NO_FACTS) -> str | None:
         """Return the name of the `AutoApproval` that approves a call without a person; None if a person must decide.
@@ -89,45 +117,135 @@ class Rule(PolicyData):
         return next((rule.name for rule in rules), None)
 
 
+class Verdict(NamedTuple):
+    """The decision of a policy about a call."""
+
+    effect: Effect
+    rule: Rule | None = None
+    """The rule that decides; None if no rule names the call."""
+    approver: str | None = None
+    """The name of the `AutoApproval` that approves in place of a person."""
+
+
+class Denial(NamedTuple):
+    """A policy's refusal of a call."""
+
+    rule: str
+    """The name of the rule in the audit trail."""
+    reason: str
+    """The reason, for the model and the audit trail."""
+
+
 class Policy(PolicyData):
-    """Ordered rules: the first matching rule decides how a call is asked; a call without a rule runs at once."""
+    """Rules for tool calls, in the order deny, ask, allow; the first matching rule that asks says how.
+
+    A call that no rule names runs at once if the policy only has rules that ask. Otherwise it asks a person; set
+    `otherwise` to choose.
+    """
 
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
     """The rules in order, at least one."""
+    otherwise: Effect | None = None
+    """The effect for a call that no rule names; by default `ask` if a rule allows or denies, else `allow`."""
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
         seen: set[str] = set()
-        for position, rule in enumerate(self.rules):
-            for number, auto in enumerate(rule.auto_approve):
-                if auto.name in seen:
-                    place = path_of("", ["rules", position, "auto_approve", number, "name"])
-                    raise FieldValidationError(
-                        place, f"{safe_repr(auto.name)} is the name of two rules: give each rule its own name"
-                    )
-                seen.add(auto.name)
+        for place, name in self._rule_names():
+            if name in seen:
+                raise FieldValidationError(
+                    path_of("", [*place, "name"]),
+                    f"{safe_repr(name)} is the name of two rules: give each rule its own name",
+                )
+            seen.add(name)
         return self
 
-    def rule_of(self, tool: str, args: Args, facts: Args = NO_FACTS) -> Rule | None:
-        """Return the first rule that applies to a call; None if the call runs without asking.
+    def _rule_names(self) -> Iterable[tuple[tuple[str | int, ...], str]]:
+        for position, rule in enumerate(self.rules):
+            if rule.name is not None:
+                yield ("rules", position), rule.name
+            for number, auto in enumerate(rule.auto_approve):
+                yield ("rules", position, "auto_approve", number), auto.name
+
+    @property
+    def default_effect(self) -> Effect:
+        """The effect for a call that no rule names."""
+        if self.otherwise is not None:
+            return self.otherwise
+        return "ask" if any(rule.effect != "ask" for rule in self.rules) else "allow"
+
+    @property
+    def denies(self) -> bool:
+        """True if the policy can deny a call."""
+        return self.default_effect == "deny" or any(rule.effect == "deny" for rule in self.rules)
+
+    def decide(self, tool: str, args: Args, facts: Args = NO_FACTS) -> Verdict:
+        """Return what happens with a call.
 
         Args:
             tool: The name of the tool.
             args: The arguments of the call by name.
             facts: The facts about the call by name; a missing one is unknown.
         """
-        return next((rule for rule in self.rules if rule.covers(tool, args, facts)), None)
+        for effect in ("deny", "ask", "allow"):
+            rule = self._first(effect, tool, args, facts)
+            if rule:
+                return Verdict(rule.effect, rule, rule.approver(args, facts))
+        return Verdict(self.default_effect)
 
-    def facts_of(self, tool: str, args: Args) -> frozenset[str]:
+    def denial(self, tool: str, args: Args, facts: Args = NO_FACTS) -> Denial | None:
+        """Return why the policy denies a call; None if it does not.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments of the call by name.
+            facts: The facts about the call by name; a missing one is unknown.
+        """
+        effect, rule, _ = self.decide(tool, args, facts)
+        if effect != "deny":
+            return None
+        return Denial(str(rule.name), rule.reason or DENIED) if rule else Denial(OTHERWISE, UNNAMED)
+
+    def rule_of(self, tool: str, args: Args, facts: Args = NO_FACTS) -> Rule | None:
+        """Return the rule by which a person is asked about a call; None if nobody is asked.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments of the call by name.
+            facts: The facts about the call by name; a missing one is unknown.
+        """
+        effect, rule, _ = self.decide(tool, args, facts)
+        return None if effect != "ask" else rule or Rule(tools=(tool,))
+
+    def _first(self, effect: str, tool: str, args: Args, facts: Args) -> Rule | None:
+        return next((rule for rule in self.rules if rule.effect == effect and rule.covers(tool, args, facts)), None)
+
+    def facts_of(self, tool: str, args: Args, effects: Collection[Effect] = ("ask", "allow", "deny")) -> frozenset[str]:
         """Return the names of the facts that decide about a call.
 
         Args:
             tool: The name of the tool.
             args: The arguments of the call by name.
+            effects: The effects of the rules that need the facts.
         """
-        rules = [rule for rule in self.rules if tool in rule.tools and all_hold(rule.where, args) is not False]
+        rules = [
+            rule
+            for rule in self.rules
+            if rule.effect in effects and tool in rule.tools and all_hold(rule.where, args) is not False
+        ]
         conditions = [*(rule.facts for rule in rules), *(auto.facts for rule in rules for auto in rule.auto_approve)]
         return frozenset(path.partition(".")[0] for facts in conditions for path in facts)
+
+    def facts_of_denial(self, tool: str, args: Args) -> frozenset[str]:
+        """Return the names of the facts that decide whether a call is denied.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments of the call by name.
+        """
+        # If the default denies, each rule that does not apply may lead to a denial.
+        effects: tuple[Effect, ...] = ("deny",) if self.default_effect != "deny" else ("ask", "allow", "deny")
+        return self.facts_of(tool, args, effects)
 
     def check_tools(self, arguments: Mapping[str, frozenset[str] | None], facts: Collection[str] = ()) -> None:
         """Check that the rules name only these tools, their arguments, and these facts.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Container
+from collections.abc import Container, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from langgraph.store.base import BaseStore
@@ -41,6 +43,7 @@ class RunContext:
         self.memories = Memories(inbox, by)
         self._open_calls: dict[tuple[str, str], dict[str, Any]] = {}
         self._paused: dict[str, tuple[str, str]] = {}
+        self._loop, self._tasks = running_loop(), set[asyncio.Task[Any]]()
 
     @property
     def runner(self) -> Runner:
@@ -177,6 +180,45 @@ class RunContext:
         complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
         with report_outages():
             return await self._inbox.submit_approved(complete, rule=rule, by=self._by)
+
+    async def deny(self, ask: Ask, rule: str, reason: str) -> Request:
+        """Record that a rule denies a call, once for each call in the thread; idempotent.
+
+        Args:
+            ask: The question about the call.
+            rule: The name of the rule.
+            reason: The reason, as the message of the response.
+
+        Returns:
+            The rejected request.
+        """
+        call = (ask.action.name, ask.action.args) if ask.action else ()
+        identity = canonical([checkpoint_thread(self.key), "deny", rule, *call])
+        id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
+        complete = ask.model_copy(update={"id": id, "thread_id": self.key.id, "run_id": self._run_id})
+        with report_outages():
+            return await self._inbox.submit_denied(complete, rule=rule, reason=reason, by=self._by)
+
+    def run_on_loop(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do work on the run's event loop for code that cannot await; wait for it unless called on the loop itself.
+
+        Args:
+            work: The coroutine, such as that of `deny`.
+        """
+        loop = running_loop()
+        if loop is None and self._loop:
+            asyncio.run_coroutine_threadsafe(work, self._loop).result()
+            return
+        task = asyncio.ensure_future(work, loop=loop)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that runs in this thread; None if there is none."""
+    with suppress(RuntimeError):
+        return asyncio.get_running_loop()
+    return None
 
 
 def call_digest(tool: str, args: dict[str, Any]) -> str:

@@ -12,7 +12,8 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
 from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.tool_gate import FactFunction, GatedCall, ToolGate, gate_request
+from ringi.integrations.langchain.tool_gate import GatedCall, ToolGate, gate_request
+from ringi.policy.facts import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.tool_arguments import call_schema, injected
 
@@ -27,8 +28,11 @@ class Approval(AgentMiddleware[Any, Any, Any]):
     starts, a person is asked again. After the start, a person is asked only if the model calls the tool again. A
     rejected, expired or canceled call never runs.
 
+    A rule can deny a call: nobody is asked, and the model reads the reason. Such rules count right before the tool
+    starts, even after an approval, and even if `RINGI_ENABLED=0` lets all other calls run.
+
     If Ringi does not run the agent, calls pause it with a plain LangGraph interrupt. Rules then approve nothing,
-    because an approval would not be recorded.
+    because an approval would not be recorded, and a denial is not recorded.
 
     Args:
         policy: The rules that say which calls wait for a person, as a `Policy` or as plain data.
@@ -56,9 +60,10 @@ class Approval(AgentMiddleware[Any, Any, Any]):
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
         """Run the call, or return a message to the model instead."""
-        if not asks():
+        is_asking = asks()
+        if not is_asking and not self.policy.denies:
             return handler(request)
-        gate = ToolGate(self.policy, request, self.facts)
+        gate = ToolGate(self.policy, request, self.facts, asks=is_asking)
         grant = gate.enter(call_of(request), request.tool)
         return grant if isinstance(grant, ToolMessage) else handler(gate_request(request, gate, grant.args))
 
@@ -66,9 +71,10 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
     ) -> Result:
         """Run the call, or return a message to the model instead."""
-        if not asks():
+        is_asking = asks()
+        if not is_asking and not self.policy.denies:
             return await handler(request)
-        gate = ToolGate(self.policy, request, self.facts)
+        gate = ToolGate(self.policy, request, self.facts, asks=is_asking)
         grant = await gate.aenter(call_of(request), request.tool)
         return grant if isinstance(grant, ToolMessage) else await handler(gate_request(request, gate, grant.args))
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
-import inspect
 import json
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,22 +15,23 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 from pydantic import SkipValidation
 
-from ringi.base import canonical, jsonable
 from ringi.domain.ask import Action, Ask, parse_body
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
+from ringi.integrations.langchain.own_tools import asks_itself
 from ringi.integrations.langgraph import ask_question
-from ringi.policy.rules import Policy, Rule
+from ringi.policy.facts import FactFunction, afind_facts, find_facts
+from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
 from ringi.runs.context import call_digest, find_run_context
 from ringi.runs.stream_writer import FACTS, TOOL_CALL_ID
 from ringi.runs.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
 
-log = logging.getLogger(__name__)
 LONGEST = 20_000
 EDITED = (
     "A person changed the arguments of this call before it ran, on purpose: it ran with {args}. "
     "Do not repeat the original call.\n\n"
 )
+DENIED = "The policy denies this call of {tool}: {reason}. It did not run, and nobody was asked; do not repeat it."
 REJECTED = "A person rejected this call of {tool}: {reason}. It did not run; do not repeat it as it is."
 UNANSWERED = "Nobody consented to this call of {tool} ({status}). It did not run."
 UNFIT = "This call of {tool} does not fit: {error}. Nobody was asked, and it did not run; correct it and call again."
@@ -45,10 +43,6 @@ RENAMED = "This call was changed from {tool} to {name} on its way. It did not ru
 BEGUN = "ringi_begun"
 """The configuration key that records that a step's tool has begun."""
 Result = ToolMessage | Command[Any]
-FactFunction = Callable[[dict[str, Any]], Any]
-"""Looks up a fact about a call from its arguments: returns JSON or an awaitable of it."""
-UNKNOWN = object()
-"""Stands for a fact whose function failed."""
 
 
 class GatedCall(NamedTuple):
@@ -78,10 +72,19 @@ class Grant(NamedTuple):
 
 
 class ToolGate:
-    """The authorization of one call: each set of arguments is asked once, and nothing else runs."""
+    """The authorization of one call: each set of arguments is asked once, and nothing else runs.
 
-    def __init__(self, policy: Policy, request: ToolCallRequest, facts: Mapping[str, FactFunction]) -> None:
-        self._policy, self._facts, self._config = policy, facts, request.runtime.config
+    Args:
+        policy: The rules.
+        request: The call of the tool.
+        facts: The functions that look up facts, by name.
+        asks: False if the run asks nobody: then only denied calls are stopped.
+    """
+
+    def __init__(
+        self, policy: Policy, request: ToolCallRequest, facts: Mapping[str, FactFunction], *, asks: bool = True
+    ) -> None:
+        self._policy, self._facts, self._config, self._asks = policy, facts, request.runtime.config, asks
         self._id, self._words = str(request.tool_call["id"]), model_text(request)
         self._host = find_run_context(self._config)
         self._grants: dict[str, Grant] = {}
@@ -91,27 +94,40 @@ class ToolGate:
 
     def enter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
         """Return the authorized call, or a message to the model instead; a person is asked if a rule requires it."""
-        facts, names = self._facts_about(call)
-        # Only async calls can wait for a fact.
-        facts |= known_facts({name: look_up(name, self._facts[name], call) for name in names})
-        return self._enter(call, tool, facts)
-
-    def _enter(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Grant | ToolMessage:
         try:
-            rule = self._rule(call, facts)
-            if rule is None:
+            current = find_facts(self._facts, self._policy.facts_of_denial(*call), *call)
+            if denial := self._denial(call, tool, current):
+                self._record_on_loop(call, denial, current)
+                return self._denied(call, denial)
+            if not self._asks:
                 return Grant(call.args)
-            known = self._earlier_result(call) or self._refuse_repeat(call)
-            return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule, facts)))
+            facts, names = self._facts_about(call, current)
+            # Only async calls can wait for a fact.
+            facts |= find_facts(self._facts, names, *call)
+            return self._enter(call, tool, facts)
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
 
+    def _enter(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Grant | ToolMessage:
+        rule = self._rule(call, tool, facts)
+        if rule is None:
+            return Grant(call.args)
+        known = self._earlier_result(call) or self._refuse_repeat(call)
+        return known or self._apply_answer(call, rule, ask_question(self._question(call, tool, rule, facts)))
+
     async def aenter(self, call: GatedCall, tool: BaseTool | None) -> Grant | ToolMessage:
         """Do the same, but let a rule approve instead of a person if Ringi runs the agent and records it."""
-        facts, names = self._facts_about(call)
-        facts |= known_facts({name: await alook_up(name, self._facts[name], call) for name in names})
         try:
-            rule = self._rule(call, facts)
+            current = await afind_facts(self._facts, self._policy.facts_of_denial(*call), *call)
+            if denial := self._denial(call, tool, current):
+                if self._host:
+                    await self._host.deny(self._denied_ask(call, current), *denial)
+                return self._denied(call, denial)
+            if not self._asks:
+                return Grant(call.args)
+            facts, names = self._facts_about(call, current)
+            facts |= await afind_facts(self._facts, names, *call)
+            rule = self._rule(call, tool, facts)
             approver = self._approver(call, rule, facts) if rule else None
             if rule is None or approver is None or self._host is None:
                 return self._enter(call, tool, facts)
@@ -120,11 +136,15 @@ class ToolGate:
         except InvalidError as error:
             return self.message(call, UNFIT.format(tool=call.tool, error=error))
 
-    def _facts_about(self, call: GatedCall) -> tuple[dict[str, Any], list[str]]:
+    def _facts_about(self, call: GatedCall, current: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return the facts about a call, and the names of those that the caller looks up and adds to them.
 
         Facts that people are shown stand until the call has run. If Ringi does not run the agent, nobody remembers what
         was asked, so facts are unknown: a changed fact could let a rejected call run.
+
+        Args:
+            call: The call.
+            current: The facts that were just looked up.
         """
         try:
             digest = call.digest
@@ -135,8 +155,8 @@ class ToolGate:
         if digest in self._known_facts:
             return self._known_facts[digest], []
         asked = self._host.facts_of(self._id, digest)
-        facts = self._known_facts[digest] = dict(asked or {})
-        return facts, sorted(self._policy.facts_of(*call)) if asked is None else []
+        facts = self._known_facts[digest] = dict(current if asked is None else asked)
+        return facts, sorted(self._policy.facts_of(*call) - current.keys()) if asked is None else []
 
     def begin(self) -> None:
         """Record that the tool has begun."""
@@ -146,9 +166,34 @@ class ToolGate:
         """Return a message to the model in place of the tool's result."""
         return ToolMessage(text, name=call.tool, tool_call_id=self._id, status=status)
 
-    def _rule(self, call: GatedCall, facts: Mapping[str, Any]) -> Rule | None:
+    def _denial(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Denial | None:
+        denial = self._policy.denial(*call, facts)
+        return None if denial and denial.rule == OTHERWISE and self._is_exempt(tool) else denial
+
+    def _is_exempt(self, tool: BaseTool | None) -> bool:
+        """Return whether `otherwise` does not apply: the tool asks people itself, or nothing can run."""
+        return tool is None or asks_itself(tool)
+
+    def _denied(self, call: GatedCall, denial: Denial) -> ToolMessage:
+        return self.message(call, DENIED.format(tool=call.tool, reason=denial.reason))
+
+    def _denied_ask(self, call: GatedCall, facts: Mapping[str, Any]) -> Ask:
+        context = {TOOL_CALL_ID: self._id, **({FACTS: dict(facts)} if facts else {})}
+        action = Action(call.tool, copy.deepcopy(call.args))
+        return parse_body(Ask, {"title": f"Run {call.tool}?", "context": context, "action": action})
+
+    def _record_on_loop(self, call: GatedCall, denial: Denial, facts: Mapping[str, Any]) -> None:
+        if self._host:
+            self._host.run_on_loop(self._host.deny(self._denied_ask(call, facts), *denial))
+
+    def _rule(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Rule | None:
+        verdict = self._policy.decide(*call, facts)
+        found = verdict.rule if verdict.effect == "ask" else None
+        # A fact that people were shown may differ from the current one: then a denial becomes a question.
+        if found is None and verdict.effect != "allow" and (verdict.rule or not self._is_exempt(tool)):
+            found = Rule(tools=(call.tool,))
         # Without the gate, an approved call changed to one that no rule covers would run unasked.
-        found = self._policy.rule_of(*call, facts) or self._gate
+        found = found or self._gate
         return found or (Rule(tools=(call.tool,)) if self._has_asked(call) else None)
 
     def _approver(self, call: GatedCall, rule: Rule, facts: Mapping[str, Any]) -> str | None:
@@ -219,47 +264,6 @@ class ToolGate:
 
     def _place(self) -> object:
         return self._step.get("checkpoint_ns")
-
-
-def look_up(name: str, function: FactFunction, call: GatedCall) -> Any:
-    """Return a fact about a call as JSON, an awaitable of it, or `UNKNOWN` if its function fails."""
-    try:
-        found = function(copy.deepcopy(call.args))
-        return found if inspect.isawaitable(found) else portable(found)
-    except Exception:
-        log.exception("the fact %r about a call of %s is unknown", name, call.tool)
-        return UNKNOWN
-
-
-async def alook_up(name: str, function: FactFunction, call: GatedCall) -> Any:
-    """Do the same, and wait for an awaitable fact."""
-    if inspect.iscoroutinefunction(function):
-        found = look_up(name, function, call)
-    else:
-        # A function that waits would stop all runs of the worker.
-        found = await asyncio.to_thread(look_up, name, function, call)
-    if not inspect.isawaitable(found):
-        return found
-    try:
-        return portable(await found)
-    except Exception:
-        log.exception("the fact %r about a call of %s is unknown", name, call.tool)
-        return UNKNOWN
-
-
-def portable(value: object) -> Any:
-    """Return a value as JSON; raise `InvalidError` if other systems would read another value."""
-    result = jsonable(value)
-    canonical(result)
-    return result
-
-
-def known_facts(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts that were looked up; a coroutine that nobody waits for is closed."""
-    for fact in found.values():
-        if inspect.iscoroutine(fact):
-            fact.close()
-    return {name: fact for name, fact in found.items() if fact is not UNKNOWN and not inspect.isawaitable(fact)}
 
 
 class GuardedTool(BaseTool):
