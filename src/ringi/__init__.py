@@ -65,6 +65,7 @@ from ringi.forms.form import (
 )
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox, Limits
+from ringi.policy.cards import ToolCard
 from ringi.policy.conditions import Condition
 from ringi.policy.rules import AutoApproval, Policy, Rule
 from ringi.privacy.erasure import Erasure
@@ -140,6 +141,7 @@ __all__ = [
     "Text",
     "TextArea",
     "ThreadBusyError",
+    "ToolCard",
     "UnavailableError",
     "UndecidedError",
     "UnreachableError",

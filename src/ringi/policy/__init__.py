@@ -1,6 +1,7 @@
 """Policies as data: which calls ask a person, which person they ask, and which calls run without asking."""
 
+from ringi.policy.cards import ToolCard
 from ringi.policy.conditions import Condition
 from ringi.policy.rules import AutoApproval, Policy, Rule
 
-__all__ = ["AutoApproval", "Condition", "Policy", "Rule"]
+__all__ = ["AutoApproval", "Condition", "Policy", "Rule", "ToolCard"]

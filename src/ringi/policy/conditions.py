@@ -111,7 +111,7 @@ def all_hold(where: Mapping[str, Condition], args: Args) -> bool | None:
         where: Conditions by argument.
         args: The arguments by name.
     """
-    return _all(condition.holds(_value(args, path)) for path, condition in where.items())
+    return _all(condition.holds(argument_of(args, path)) for path, condition in where.items())
 
 
 def contradiction(*conditions: Condition) -> str | None:
@@ -165,7 +165,8 @@ def _all(results: Iterable[bool | None]) -> bool | None:
     return False if False in values else None if None in values else True
 
 
-def _value(args: object, path: str) -> object:
+def argument_of(args: object, path: str) -> object:
+    """Return the value at a path such as `customer.country`; `MISSING` if there is none."""
     value = args
     for part in path.split("."):
         value = value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
@@ -176,7 +177,8 @@ def _item_results(value: object, where: Mapping[str, Condition]) -> list[bool | 
     if not isinstance(value, list):
         return None
     return [
-        _all(each.holds(item if path == ITEM else _value(item, path)) for path, each in where.items()) for item in value
+        _all(each.holds(item if path == ITEM else argument_of(item, path)) for path, each in where.items())
+        for item in value
     ]
 
 
@@ -197,7 +199,7 @@ def _sum(value: object, where: Mapping[str, Condition]) -> bool | None:
 
 
 def _total(items: Iterable[object], path: str) -> object:
-    numbers = [item if path == ITEM else _value(item, path) for item in items]
+    numbers = [item if path == ITEM else argument_of(item, path) for item in items]
     if not all(_type(number) is float for number in numbers):
         return MISSING
     # As decimals: three times 0.1 is 0.3.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from ringi.base.validation import FieldValidationError, path_of, safe_repr
 from ringi.domain.ask import Decision, Name, Priority
 from ringi.errors import InvalidError
+from ringi.policy.cards import ToolCard
 from ringi.policy.conditions import Args, PolicyData, Where, all_hold
 
 NO_FACTS: Args = MappingProxyType({})
@@ -146,7 +147,10 @@ class Policy(PolicyData):
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
     """The rules in order, at least one."""
     otherwise: Effect | None = None
-    """The effect for a call that no rule names; by default `ask` if a rule allows or denies, else `allow`."""
+    """The effect for a call that no rule names; by default `ask` if a rule allows or denies or a tool has a card, else
+    `allow`."""
+    cards: dict[Name, ToolCard] = {}
+    """The cards of tools, by the name of the tool."""
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -172,7 +176,7 @@ class Policy(PolicyData):
         """The effect for a call that no rule names."""
         if self.otherwise is not None:
             return self.otherwise
-        return "ask" if any(rule.effect != "ask" for rule in self.rules) else "allow"
+        return "ask" if self.cards or any(rule.effect != "ask" for rule in self.rules) else "allow"
 
     @property
     def denies(self) -> bool:
@@ -205,6 +209,15 @@ class Policy(PolicyData):
         if effect != "deny":
             return None
         return Denial(str(rule.name), rule.reason or DENIED) if rule else Denial(OTHERWISE, UNNAMED)
+
+    def card_of(self, tool: str, args: Args) -> dict[str, Any]:
+        """Return the card of a call as JSON data; empty if its tool has none.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments of the call by name.
+        """
+        return self.cards[tool].describe(args) if tool in self.cards else {}
 
     def rule_of(self, tool: str, args: Args, facts: Args = NO_FACTS) -> Rule | None:
         """Return the rule by which a person is asked about a call; None if nobody is asked.
@@ -248,26 +261,22 @@ class Policy(PolicyData):
         return self.facts_of(tool, args, effects)
 
     def check_tools(self, arguments: Mapping[str, frozenset[str] | None], facts: Collection[str] = ()) -> None:
-        """Check that the rules name only these tools, their arguments, and these facts.
+        """Check that the rules and cards name only these tools, their arguments, and these facts.
 
         Args:
             arguments: The names of each tool's arguments, by tool; None for unknown arguments.
             facts: The names of the facts that can be looked up.
 
         Raises:
-            InvalidError: A rule names another tool or fact, or an argument that its tool does not have.
+            InvalidError: A rule or a card names another tool or fact, or an argument that its tool does not have.
         """
         for place, tool, where, of_facts in self._named():
             for fact in [name for name in of_facts if name.partition(".")[0] not in facts]:
                 raise InvalidError.of(f"{place}.facts", f"{safe_repr(fact)} is not a fact: use {_names(facts)}")
-            if tool not in arguments:
-                raise InvalidError.of(
-                    f"{place}.tools", f"{safe_repr(tool)} is not a tool of this agent: use {_names(arguments)}"
-                )
-            has = arguments[tool]
-            for argument in [name for name in where if has is not None and name.partition(".")[0] not in has]:
-                wrong = f"{safe_repr(argument)} is not an argument of {tool}: use {_names(has or ())}"
-                raise InvalidError.of(f"{place}.where", wrong)
+            _check_arguments(arguments, tool, where, f"{place}.tools", f"{place}.where")
+        for tool, card in self.cards.items():
+            place = path_of("", ["cards", tool])
+            _check_arguments(arguments, tool, card.arguments, place, place)
 
     def _named(self) -> Iterable[tuple[str, str, Where, Where]]:
         for number, rule in enumerate(self.rules):
@@ -275,6 +284,17 @@ class Policy(PolicyData):
                 yield f"rules[{number}]", tool, rule.where, rule.facts
                 for position, auto in enumerate(rule.auto_approve):
                     yield f"rules[{number}].auto_approve[{position}]", tool, auto.where, auto.facts
+
+
+def _check_arguments(
+    arguments: Mapping[str, frozenset[str] | None], tool: str, used: Iterable[str], place: str, place_of_argument: str
+) -> None:
+    if tool not in arguments:
+        raise InvalidError.of(place, f"{safe_repr(tool)} is not a tool of this agent: use {_names(arguments)}")
+    has = arguments[tool]
+    for argument in [name for name in used if has is not None and name.partition(".")[0] not in has]:
+        wrong = f"{safe_repr(argument)} is not an argument of {tool}: use {_names(has or ())}"
+        raise InvalidError.of(place_of_argument, wrong)
 
 
 def _names(names: Iterable[str]) -> str:

@@ -18,10 +18,11 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
+from ringi.policy.question import FACTS
 from ringi.runs.agent import Agent
 from ringi.runs.memories import Memories
 from ringi.runs.runner import Runner
-from ringi.runs.stream_writer import FACTS, TOOL_CALL_ID
+from ringi.runs.stream_writer import TOOL_CALL_ID
 
 RUN_CONTEXT = "ringi_host"
 """The key of the RunContext in a run's configuration; absent if Ringi does not run the graph."""

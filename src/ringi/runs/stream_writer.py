@@ -45,8 +45,6 @@ REASONS = {"approval": "tool_call", "form": "input_required", "choice": "input_r
 """The reason of an interrupt by the kind of its request."""
 TOOL_CALL_ID = "tool_call_id"
 """The key in the context of a request that names the tool call it gates."""
-FACTS = "facts"
-"""The key in the context of a request with the facts about that call."""
 REPEATED = "again"
 """The mark of an interrupt that an earlier pause of the run has shown."""
 

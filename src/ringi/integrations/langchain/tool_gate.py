@@ -15,15 +15,16 @@ from langchain_core.tools import BaseTool
 from langgraph.types import Command
 from pydantic import SkipValidation
 
-from ringi.domain.ask import Action, Ask, parse_body
+from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langchain.own_tools import asks_itself
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
+from ringi.policy.question import question_of
 from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
 from ringi.runs.context import call_digest, find_run_context
-from ringi.runs.stream_writer import FACTS, TOOL_CALL_ID
+from ringi.runs.stream_writer import TOOL_CALL_ID
 from ringi.runs.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
 
 LONGEST = 20_000
@@ -178,9 +179,7 @@ class ToolGate:
         return self.message(call, DENIED.format(tool=call.tool, reason=denial.reason))
 
     def _denied_ask(self, call: GatedCall, facts: Mapping[str, Any]) -> Ask:
-        context = {TOOL_CALL_ID: self._id, **({FACTS: dict(facts)} if facts else {})}
-        action = Action(call.tool, copy.deepcopy(call.args))
-        return parse_body(Ask, {"title": f"Run {call.tool}?", "context": context, "action": action})
+        return question_of(self._policy, None, *call, facts=facts, context={TOOL_CALL_ID: self._id})
 
     def _record_on_loop(self, call: GatedCall, denial: Denial, facts: Mapping[str, Any]) -> None:
         if self._host:
@@ -219,16 +218,16 @@ class ToolGate:
 
     def _question(self, call: GatedCall, tool: BaseTool | None, rule: Rule, facts: Mapping[str, Any]) -> Ask:
         check_tool(tool, call.args)
-        answer = {
-            "title": rule.title or f"Run {call.tool}?",
-            "description": self._words,
-            "context": {TOOL_CALL_ID: self._id, **({FACTS: dict(facts)} if facts else {})},
-        }
-        people = rule.model_dump(include={"allowed", "assignee", "candidate_groups", "priority", "expires_in"})
-        action = Action(call.tool, copy.deepcopy(call.args))
-        question = parse_body(Ask, {**answer, **people, "action": action})
+        question = question_of(
+            self._policy,
+            rule,
+            *call,
+            facts=facts,
+            context={TOOL_CALL_ID: self._id},
+            description=self._words,
+        )
         try:
-            typed = action.model_copy(update={"args_schema": call_schema(tool)})
+            typed = question.action and question.action.model_copy(update={"args_schema": call_schema(tool)})
             return question.model_copy(update={"action": typed}).checked(max_fields=0, may_be_derived=True)
         except InvalidError:
             # A schema may be too large to check a person's edit: then the tool checks it, as always.

@@ -1,0 +1,48 @@
+"""The question to people about one call, as a rule of a policy asks it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from ringi.domain.ask import Action, Ask, parse_body
+from ringi.policy.rules import Policy, Rule
+
+FACTS = "facts"
+"""The key of the facts in a request's context."""
+CARD = "card"
+"""The key of the tool's card in a request's context."""
+
+
+def question_of(
+    policy: Policy,
+    rule: Rule | None,
+    tool: str,
+    args: dict[str, Any],
+    *,
+    facts: Mapping[str, Any],
+    context: Mapping[str, Any] | None = None,
+    description: str | None = None,
+) -> Ask:
+    """Return the question about a call.
+
+    Args:
+        policy: The policy, for the card of the tool.
+        rule: The rule that asks; None for the record of a denial.
+        tool: The name of the tool.
+        args: The arguments of the call by name.
+        facts: The facts that people see.
+        context: More context of the request.
+        description: More text for people.
+
+    Raises:
+        InvalidError: The call breaks a rule for questions, such as the length of a name.
+    """
+    card = policy.card_of(tool, args)
+    own = {**(context or {}), **({FACTS: dict(facts)} if facts else {}), **({CARD: card} if card else {})}
+    fields = {"allowed", "assignee", "candidate_groups", "priority", "expires_in"}
+    people = rule.model_dump(include=fields) if rule else {}
+    title = (rule.title if rule else None) or f"Run {tool}?"
+    action = Action(tool, copy.deepcopy(args))
+    return parse_body(Ask, {"title": title, "description": description, "context": own, **people, "action": action})
