@@ -251,6 +251,12 @@ WRONG = [
     "demo --model none:none",
     "webhooks test",
     "webhooks test x",
+    "policy test {folder}/none --calls {folder}/taken.txt",
+    "policy test {folder}/taken.txt --calls {folder}/taken.txt",
+    "policy test {folder}/taken.toml --calls {folder}/taken.txt",
+    "policy test {folder}/policy.json --calls {folder}/none",
+    "policy test {folder}/policy.json --calls {folder}/taken.txt",
+    "policy test {folder}/policy.json --calls {folder}/policy.json",
 ]
 
 
@@ -260,7 +266,9 @@ def test_no_wrong_use_is_answered_in_english(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, arguments: str, name: str
 ) -> None:
     desk.ask("返金", id="r9", form=Form([Text("who", required=True)]))
-    (desk.folder / "taken.txt").write_text("not a database, and not JSON either")
+    for taken in ("taken.txt", "taken.toml"):
+        (desk.folder / taken).write_text("not a database, and not JSON either")
+    (desk.folder / "policy.json").write_text('{"rules": [{"tools": ["pay"]}]}')
     monkeypatch.setenv("LC_ALL", LOCALES[name])
     words = [each.format(folder=desk.folder) for each in arguments.split()]
     done = ringi(desk, *words)

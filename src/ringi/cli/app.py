@@ -15,6 +15,7 @@ from ringi.cli.commands.ask import ask, list_, show
 from ringi.cli.commands.backup import backup, restore
 from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
 from ringi.cli.commands.erase import erase
+from ringi.cli.commands.policy import policy_test
 from ringi.cli.commands.runs import abandon, ask_again, retry, runs
 from ringi.cli.commands.serve import demo, serve, worker
 from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
@@ -53,6 +54,9 @@ app.add_typer(secret_app, name="secret")
 webhooks_app = typer.Typer(no_args_is_help=True, help="Webhook endpoints.")
 webhooks_app.command("test")(webhooks_test)
 app.add_typer(webhooks_app, name="webhooks")
+policy_app = typer.Typer(no_args_is_help=True, help="Policies for tool calls.")
+policy_app.command("test")(policy_test)
+app.add_typer(policy_app, name="policy")
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from ringi.policy.cards import ToolCard
 from ringi.policy.conditions import Condition
+from ringi.policy.files import read_policy
 from ringi.policy.rules import AutoApproval, Policy, Rule
 
-__all__ = ["AutoApproval", "Condition", "Policy", "Rule", "ToolCard"]
+__all__ = ["AutoApproval", "Condition", "Policy", "Rule", "ToolCard", "read_policy"]

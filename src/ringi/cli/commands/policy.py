@@ -1,0 +1,108 @@
+"""The command `policy test`: what a policy does with recorded calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from ringi.base.model import StrictModel
+from ringi.cli.format.output import say
+from ringi.cli.format.table import table
+from ringi.cli.options import Json
+from ringi.cli.texts import text_of
+from ringi.domain.ask import Name, parse_body
+from ringi.errors import InvalidError
+from ringi.policy.files import read_policy
+from ringi.policy.rules import OTHERWISE, Effect, Policy
+
+COLUMNS = ("line", "tool", "effect", "rule", "why")
+
+
+class RecordedCall(StrictModel):
+    """One line of a file of calls."""
+
+    tool: Name
+    args: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
+    expect: Effect | None = None
+
+
+class TestedCall(NamedTuple):
+    """What the policy does with the call of one line."""
+
+    line: int
+    tool: str
+    effect: Effect
+    rule: str | None
+    """The name of the rule, or the title of its requests; None if the rule has neither."""
+    reason: str | None
+    """The reason of a denial."""
+    expect: Effect | None
+
+    @property
+    def is_expected(self) -> bool:
+        """True unless the line expects another effect."""
+        return self.expect in (None, self.effect)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of a table."""
+        wrong = "" if self.is_expected else text_of("policy.expected", effect=text_of(f"policy.{self.expect}"))
+        rule = text_of("policy.otherwise") if self.rule == OTHERWISE else self.rule or ""
+        why = " · ".join(part for part in (wrong, self.reason) if part)
+        return (str(self.line), self.tool, text_of(f"policy.{self.effect}"), rule, why)
+
+
+def policy_test(
+    file: Annotated[Path, typer.Argument(help="The policy: JSON, or TOML if its name ends in `.toml`.")],
+    calls: Annotated[
+        Path, typer.Option("--calls", help="The calls, one JSON object a line: `tool`, `args`, `facts`, `expect`.")
+    ],
+    json_: Json = False,
+) -> None:
+    """Print what a policy does with recorded calls: allow, ask or deny.
+
+    Exits with 1 if a line expects another effect, and with 2 if the policy or a line is invalid. Facts that a line does
+    not give are unknown.
+    """
+    policy = read_policy(file)
+    tested = [_test(policy, number, call) for number, call in _read(calls)]
+    rows = [{**each._asdict(), "expected": each.is_expected} for each in tested]
+    columns = [text_of(f"column.{name}") for name in COLUMNS]
+    text = table(columns, [each.cells for each in tested]) if tested else text_of("policy.no_calls")
+    say({"items": rows, "next": None}, text, json_)
+    if not all(each.is_expected for each in tested):
+        raise typer.Exit(1)
+
+
+def _test(policy: Policy, number: int, call: RecordedCall) -> TestedCall:
+    effect, rule, approver = policy.decide(call.tool, call.args, call.facts)
+    denial = policy.denial(call.tool, call.args, call.facts)
+    name = approver or (rule.name or rule.title if rule else OTHERWISE)
+    return TestedCall(
+        number, call.tool, "allow" if approver else effect, name, denial.reason if denial else None, call.expect
+    )
+
+
+def _read(path: Path) -> Iterator[tuple[int, RecordedCall]]:
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise InvalidError.of("--calls", f"cannot read {path}: {error.strerror}", "unreadable_file") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, parse_body(RecordedCall, json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise InvalidError.of(
+                "--calls", f"line {number} is not JSON ({error}): write each call as one JSON object in UTF-8"
+            ) from error
+        except InvalidError as error:
+            raise InvalidError.of(
+                "--calls", f"line {number} is not a call ({error}): give tool, args, and optionally facts and expect"
+            ) from error

@@ -1,0 +1,41 @@
+"""Policies in files: JSON, or TOML if the name ends in `.toml`."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ringi.errors import InvalidError
+from ringi.policy.rules import Policy
+
+
+def read_policy(path: str | Path) -> Policy:
+    """Return the policy in a file: JSON, or TOML if the name ends in `.toml`.
+
+    Args:
+        path: The path of the file, in UTF-8.
+
+    Raises:
+        InvalidError: The file cannot be read, or its policy is invalid.
+    """
+    return Policy.parse(_data(Path(path)))
+
+
+def _data(path: Path) -> Any:
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise InvalidError.of("policy", f"cannot read {path}: {error.strerror}", "unreadable_file") from error
+    except UnicodeDecodeError as error:
+        raise InvalidError.of("policy", f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
+    if path.suffix == ".toml":
+        try:
+            return tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InvalidError.of("policy", f"{path} is not TOML ({error}): correct it") from error
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidError.of("policy", f"{path} is not JSON ({error}): correct it", "not_json") from error
