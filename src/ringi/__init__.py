@@ -72,6 +72,7 @@ from ringi.privacy.erasure import Erasure
 from ringi.runs.agent import Agent
 
 if TYPE_CHECKING:
+    from ringi.integrations.functions import gate, requires_approval
     from ringi.integrations.langchain.approval import Approval
 
 __all__ = [
@@ -149,9 +150,13 @@ __all__ = [
     "UnsupportedError",
     "WaitTimeoutError",
     "Webhook",
+    "gate",
     "open",
+    "requires_approval",
     "sync",
 ]
 
 # The gate for LangChain's agents needs LangChain; everything else works without it.
-__getattr__ = lazy_exports(__name__, {"integrations.langchain.approval": "Approval"})
+__getattr__ = lazy_exports(
+    __name__, {"integrations.langchain.approval": "Approval", "integrations.functions": "gate requires_approval"}
+)

@@ -19,6 +19,7 @@ from ringi import connect
 from ringi.client import client
 from ringi.errors import ClosedError
 from ringi.inbox import inbox
+from ringi.inbox.api import InboxAPI
 from ringi.inbox.lifetime import Lifetime
 
 P = ParamSpec("P")
@@ -89,6 +90,31 @@ class _Blocking:
 
     def _closed_error(self) -> ClosedError:
         return ClosedError(type(self).__name__.lower())
+
+
+def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Do work on the background event loop, and block until it is done.
+
+    Args:
+        work: Returns the coroutine; it may use the async inbox of an open object, see `async_inbox`.
+    """
+    with LOOP as portal:
+        running: Future[T] = portal.start_task_soon(work)
+        try:
+            return running.result()
+        finally:
+            running.cancel()
+
+
+def async_inbox(facade: Inbox | Client) -> InboxAPI:
+    """Return the inbox or client behind an open object; it must be used on the background event loop.
+
+    Args:
+        facade: The open object.
+    """
+    facade._lifetime.check()
+    api: InboxAPI = facade._api
+    return api
 
 
 def blocking(operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:

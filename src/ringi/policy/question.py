@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ringi.domain.ask import Action, Ask, parse_body
+from ringi.errors import InvalidError
 from ringi.policy.rules import Policy, Rule
 
 FACTS = "facts"
@@ -46,3 +47,20 @@ def question_of(
     title = (rule.title if rule else None) or f"Run {tool}?"
     action = Action(tool, copy.deepcopy(args))
     return parse_body(Ask, {"title": title, "description": description, "context": own, **people, "action": action})
+
+
+def with_schema(question: Ask, schema: dict[str, Any] | None) -> Ask:
+    """Return the question with the schema of its arguments, checked; without the schema if that is unusable.
+
+    Args:
+        question: The question about a call.
+        schema: The JSON Schema of the arguments; None if it is unknown.
+
+    Raises:
+        InvalidError: The question breaks a rule.
+    """
+    try:
+        typed = question.action and question.action.model_copy(update={"args_schema": schema})
+        return question.model_copy(update={"action": typed}).checked(max_fields=0, may_be_derived=True)
+    except InvalidError:
+        return question.checked(max_fields=0, may_be_derived=True)

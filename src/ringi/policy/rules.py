@@ -260,21 +260,31 @@ class Policy(PolicyData):
         effects: tuple[Effect, ...] = ("deny",) if self.default_effect != "deny" else ("ask", "allow", "deny")
         return self.facts_of(tool, args, effects)
 
-    def check_tools(self, arguments: Mapping[str, frozenset[str] | None], facts: Collection[str] = ()) -> None:
+    def check_tools(
+        self,
+        arguments: Mapping[str, frozenset[str] | None],
+        facts: Collection[str] = (),
+        only: Collection[str] | None = None,
+    ) -> None:
         """Check that the rules and cards name only these tools, their arguments, and these facts.
 
         Args:
             arguments: The names of each tool's arguments, by tool; None for unknown arguments.
             facts: The names of the facts that can be looked up.
+            only: Check nothing about other tools than these; None checks everything.
 
         Raises:
             InvalidError: A rule or a card names another tool or fact, or an argument that its tool does not have.
         """
         for place, tool, where, of_facts in self._named():
+            if only is not None and tool not in only:
+                continue
             for fact in [name for name in of_facts if name.partition(".")[0] not in facts]:
                 raise InvalidError.of(f"{place}.facts", f"{safe_repr(fact)} is not a fact: use {_names(facts)}")
             _check_arguments(arguments, tool, where, f"{place}.tools", f"{place}.where")
         for tool, card in self.cards.items():
+            if only is not None and tool not in only:
+                continue
             place = path_of("", ["cards", tool])
             _check_arguments(arguments, tool, card.arguments, place, place)
 

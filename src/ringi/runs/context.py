@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Container, Coroutine
+from collections.abc import Container
 from contextlib import suppress
 from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from ringi.backends.fenced_saver import report_outages
+from ringi.backends.fenced_saver import report_outages, running_loop
 from ringi.base.canonical_json import canonical, digest
 from ringi.domain.ask import Ask, digest_of
 from ringi.domain.record import Key
@@ -26,6 +26,8 @@ from ringi.runs.stream_writer import TOOL_CALL_ID
 
 RUN_CONTEXT = "ringi_host"
 """The key of the RunContext in a run's configuration; absent if Ringi does not run the graph."""
+LOOP_SECONDS = 5.0
+"""Seconds for which code without await waits for the event loop, before the loop counts as blocked."""
 
 
 class RunContext:
@@ -200,26 +202,27 @@ class RunContext:
         with report_outages():
             return await self._inbox.submit_denied(complete, rule=rule, reason=reason, by=self._by)
 
-    def run_on_loop(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Do work on the run's event loop for code that cannot await; wait for it unless called on the loop itself.
-
-        Args:
-            work: The coroutine, such as that of `deny`.
-        """
+    def deny_without_await(self, ask: Ask, rule: str, reason: str) -> None:
+        """Do the same as `deny` for code that cannot await; if it blocks the event loop, the record follows later."""
         loop = running_loop()
         if loop is None and self._loop:
-            asyncio.run_coroutine_threadsafe(work, self._loop).result()
+            with suppress(TimeoutError):
+                asyncio.run_coroutine_threadsafe(self.deny(ask, rule, reason), self._loop).result(LOOP_SECONDS)
             return
-        task = asyncio.ensure_future(work, loop=loop)
+        task = asyncio.ensure_future(self.deny(ask, rule, reason), loop=loop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the event loop that runs in this thread; None if there is none."""
-    with suppress(RuntimeError):
-        return asyncio.get_running_loop()
-    return None
+    def approve_without_await(self, ask: Ask, rule: str, place: str) -> Request | None:
+        """Do the same as `approve` for code that cannot await; None if it blocks the event loop."""
+        if running_loop() or self._loop is None:
+            return None
+        approved = asyncio.run_coroutine_threadsafe(self.approve(ask, rule, place), self._loop)
+        try:
+            return approved.result(LOOP_SECONDS)
+        except TimeoutError:
+            approved.cancel()
+            return None
 
 
 def call_digest(tool: str, args: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langchain.own_tools import asks_itself
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
-from ringi.policy.question import question_of
+from ringi.policy.question import question_of, with_schema
 from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
 from ringi.runs.context import call_digest, find_run_context
 from ringi.runs.stream_writer import TOOL_CALL_ID
@@ -98,7 +98,8 @@ class ToolGate:
         try:
             current = find_facts(self._facts, self._policy.facts_of_denial(*call), *call)
             if denial := self._denial(call, tool, current):
-                self._record_on_loop(call, denial, current)
+                if self._host:
+                    self._host.deny_without_await(self._denied_ask(call, current), *denial)
                 return self._denied(call, denial)
             if not self._asks:
                 return Grant(call.args)
@@ -181,10 +182,6 @@ class ToolGate:
     def _denied_ask(self, call: GatedCall, facts: Mapping[str, Any]) -> Ask:
         return question_of(self._policy, None, *call, facts=facts, context={TOOL_CALL_ID: self._id})
 
-    def _record_on_loop(self, call: GatedCall, denial: Denial, facts: Mapping[str, Any]) -> None:
-        if self._host:
-            self._host.run_on_loop(self._host.deny(self._denied_ask(call, facts), *denial))
-
     def _rule(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Rule | None:
         verdict = self._policy.decide(*call, facts)
         found = verdict.rule if verdict.effect == "ask" else None
@@ -226,12 +223,8 @@ class ToolGate:
             context={TOOL_CALL_ID: self._id},
             description=self._words,
         )
-        try:
-            typed = question.action and question.action.model_copy(update={"args_schema": call_schema(tool)})
-            return question.model_copy(update={"action": typed}).checked(max_fields=0, may_be_derived=True)
-        except InvalidError:
-            # A schema may be too large to check a person's edit: then the tool checks it, as always.
-            return question.checked(max_fields=0, may_be_derived=True)
+        # A schema may be too large to check a person's edit: then the tool checks it, as always.
+        return with_schema(question, call_schema(tool))
 
     def _apply_answer(self, call: GatedCall, rule: Rule, request: Request) -> Grant | ToolMessage:
         self._gate = rule

@@ -1,0 +1,178 @@
+"""The places where a gated function asks: an inbox in which this process waits, or none."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple, Protocol
+
+from ringi.base.canonical_json import digest
+from ringi.base.settings import hitl_enabled
+from ringi.connect import open
+from ringi.domain.ask import Ask
+from ringi.domain.request import Request
+from ringi.errors import DifferentAskError, NotFoundError
+from ringi.inbox.api import InboxAPI
+from ringi.inbox.inbox import Inbox
+from ringi.policy.facts import FactFunction, afind_facts, find_facts
+from ringi.policy.question import FACTS
+from ringi.policy.rules import Denial
+
+log = logging.getLogger(__name__)
+
+
+class Call(NamedTuple):
+    """A call of a gated function."""
+
+    name: str
+    args: dict[str, Any]
+
+
+class Asker(Protocol):
+    """The place where a gated function asks."""
+
+    def asks(self) -> bool:
+        """Return whether people are asked at all."""
+
+    async def find_facts(
+        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
+    ) -> dict[str, Any]:
+        """Return facts about a call."""
+
+    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
+        """Return the facts that people were shown with exactly this call; None if nobody was asked about it."""
+
+    async def deny(self, question: Ask, denial: Denial) -> str:
+        """Record a denial, and return the id of its request."""
+
+    async def approve(self, question: Ask, rule: str) -> Request | None:
+        """Record the approval by a rule; None if it cannot be recorded: then a person decides."""
+
+    async def ask(self, question: Ask) -> Request:
+        """Return the request once it has ended."""
+
+    def begin(self) -> None:
+        """Record that the function begins."""
+
+
+class NoAsker:
+    """Asks nobody: the caller blocks the event loop, where waiting for a person would stop the whole program."""
+
+    def asks(self) -> bool:
+        return hitl_enabled()
+
+    async def find_facts(
+        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
+    ) -> dict[str, Any]:
+        return find_facts(functions, names, *call)
+
+    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
+        return None
+
+    async def deny(self, question: Ask, denial: Denial) -> str:
+        log.warning("%s: the denial by %r is not recorded, because the event loop is blocked", question.title, denial)
+        return f"policy:{denial.rule}"
+
+    async def approve(self, question: Ask, rule: str) -> Request | None:
+        return None
+
+    async def ask(self, question: Ask) -> Request:
+        name = question.action.name if question.action else question.title
+        raise RuntimeError(f"{name} would block the event loop until a person answers: await it in asyncio.to_thread")
+
+    def begin(self) -> None:
+        pass
+
+
+class InboxAsker:
+    """Asks in an inbox, and waits in this process.
+
+    Args:
+        stack: Closes an inbox that is opened here.
+        inbox: The inbox or client; None opens one if it is needed.
+        url: The store to open; None for the default.
+        key: The key of the question, from which the id of its request derives; None for a new request.
+    """
+
+    def __init__(self, stack: AsyncExitStack, inbox: InboxAPI | None, url: str | None, key: str | None) -> None:
+        self._stack, self._inbox, self._url, self._key = stack, inbox, url, key
+        self._earlier: Request | None = None
+
+    def asks(self) -> bool:
+        return hitl_enabled()
+
+    async def find_facts(
+        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
+    ) -> dict[str, Any]:
+        return await afind_facts(functions, names, *call)
+
+    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
+        if self._key is None:
+            return None
+        try:
+            self._earlier = await self._stored(self._id(call.name), call)
+        except NotFoundError:
+            return None
+        facts = self._earlier.context.get(FACTS)
+        return facts if isinstance(facts, dict) else {}
+
+    async def deny(self, question: Ask, denial: Denial) -> str:
+        inbox = await self._opened()
+        if not isinstance(inbox, Inbox):
+            log.warning("%s: a client cannot record the denial by %r", question.title, denial.rule)
+            return f"policy:{denial.rule}"
+        call = (question.action.name, question.action.args) if question.action else ()
+        id = f"p-{hashed('deny', denial.rule, self._key, *call)}"
+        request = await inbox.submit_denied(
+            question.model_copy(update={"id": id}), rule=denial.rule, reason=denial.reason
+        )
+        return request.id
+
+    async def approve(self, question: Ask, rule: str) -> Request | None:
+        inbox = await self._opened()
+        if not isinstance(inbox, Inbox):
+            return None
+        return await inbox.submit_approved(self._identified(question), rule=rule)
+
+    async def ask(self, question: Ask) -> Request:
+        inbox, request = await self._opened(), self._earlier
+        if request is None:
+            question = self._identified(question)
+            try:
+                request = await inbox.submit(question)
+            except DifferentAskError:
+                # Another process may have asked about the same call at the same moment, with newer facts.
+                if not question.id or not question.action:
+                    raise
+                request = await self._stored(question.id, Call(question.action.name, question.action.args))
+        if not request.is_final:
+            log.info("%s waits in this process for request %s", request.action and request.action.name, request.id)
+        return await inbox.wait(request)
+
+    def begin(self) -> None:
+        pass
+
+    async def _opened(self) -> InboxAPI:
+        if self._inbox is None:
+            self._inbox = await self._stack.enter_async_context(open(self._url))
+        return self._inbox
+
+    async def _stored(self, id: str, call: Call) -> Request:
+        request = await (await self._opened()).get(id)
+        if request.action is None or digest([request.action.name, request.action.args]) != digest([*call]):
+            raise DifferentAskError(id)
+        return request
+
+    def _identified(self, question: Ask) -> Ask:
+        if self._key is None or not question.action:
+            return question
+        return question.model_copy(update={"id": self._id(question.action.name)})
+
+    def _id(self, name: str) -> str:
+        return f"gate-{hashed(name, self._key)}"
+
+
+def hashed(*parts: object) -> str:
+    """Return a short hash of JSON values."""
+    return digest([*parts]).removeprefix("sha256:")[:32]

@@ -1,0 +1,289 @@
+"""Approval of any function: a call under a policy runs when a person or a rule approves."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, ParamSpec, TypeVar, cast
+
+from ringi import sync
+from ringi.backends.fenced_saver import running_loop
+from ringi.domain.request import Request
+from ringi.errors import InvalidError, NotAuthorizedError
+from ringi.inbox.api import InboxAPI
+from ringi.integrations.askers import Asker, Call, InboxAsker, NoAsker
+from ringi.integrations.signatures import Args, CallSignature, is_json
+from ringi.policy.facts import FactFunction
+from ringi.policy.question import question_of, with_schema
+from ringi.policy.rules import Policy, Rule
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+Key = Callable[[Args], str] | str
+"""A text from which a request's id derives, or a function that makes it from the arguments of the call as a dict."""
+AnyInbox = InboxAPI | sync.Inbox | sync.Client
+
+
+def requires_approval(
+    policy: Policy | Mapping[str, Any] | None = None,
+    *,
+    name: str | None = None,
+    facts: Mapping[str, FactFunction] | None = None,
+    key: Key | None = None,
+    inbox: AnyInbox | None = None,
+    url: str | None = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator that gates each call of a function, async or not, by a policy.
+
+    In a run of Ringi a question **suspends** the run, as that of a gated tool does: call one gated function in a node,
+    task or tool, with no side effects before it. Elsewhere the call **waits** in this process until somebody answers in
+    the inbox, however long that takes; set `expires_in` in the rule. A log line says which. The function gets exactly
+    the authorized arguments. Rules that deny are read again right before the call, and hold with `RINGI_ENABLED=0`.
+
+    A function that is not async blocks its thread while it waits, so it must not be called on an event loop.
+
+    Args:
+        policy: The rules, in which the function is a tool; None asks about every call.
+        name: The name of the function in the policy; by default its own.
+        facts: Functions that look up what the policy's `facts` need, as in `Approval`.
+        key: Identifies the question, so that a retried task does not ask twice: a function of the arguments, or a text
+            for a function with a single call. One key is one call: after a rejection or an expiry it never runs.
+            A run of Ringi needs none.
+        inbox: The inbox or client to ask in; of `ringi.sync` if the function is not async.
+        url: The store to open for each call that asks; by default `RINGI_URL`.
+
+    Raises:
+        InvalidError: The policy is invalid, names arguments or facts that do not exist, or does not apply to the
+            function. Calls raise it for arguments that are not plain JSON or do not fit their annotations.
+        TypeError: The function is a generator, or the inbox is of the wrong kind.
+
+    Calls raise `NotAuthorizedError` if the policy denies them, or if the request was rejected, expired or canceled.
+    """
+
+    def gated(function: Callable[P, R]) -> Callable[P, R]:
+        is_async = inspect.iscoroutinefunction(function)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{function!r} is a generator: gate a function that returns its result")
+        refuse_other_inbox(inbox, is_async=is_async)
+        signature = CallSignature(function)
+        own_name = name or str(getattr(function, "__name__", "")) or type(function).__name__
+        gate = FunctionGate(own_name, rules_of(policy, own_name), facts, signature)
+        gate.check_policy(signature.names)
+
+        async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+            granted = await gate.authorize(signature.bind(args, kwargs), key, cast(InboxAPI | None, inbox), url)
+            return await signature.call(function, granted)
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+            granted = gate.authorize_blocking(
+                signature.bind(args, kwargs), key, cast(sync.Inbox | sync.Client | None, inbox), url
+            )
+            return signature.call(function, granted)
+
+        return cast(Callable[P, R], functools.wraps(function)(call_async if is_async else call))
+
+    return gated
+
+
+async def gate(
+    name: str,
+    args: Mapping[str, Any],
+    *,
+    policy: Policy | Mapping[str, Any] | None = None,
+    facts: Mapping[str, FactFunction] | None = None,
+    key: Key | None = None,
+    inbox: InboxAPI | None = None,
+    url: str | None = None,
+) -> dict[str, Any]:
+    """Return the authorized arguments of a call; see `requires_approval`.
+
+    Args:
+        name: The name of the call in the policy.
+        args: The arguments of the call by name, as plain JSON.
+        policy: The rules; None asks.
+        facts: Functions that look up what the policy's `facts` need.
+        key: Identifies the question, so that a repeated call does not ask twice.
+        inbox: The inbox or client to ask in.
+        url: The store to open if the call asks; by default `RINGI_URL`.
+
+    Raises:
+        InvalidError: The policy is invalid, or the arguments are not plain JSON.
+        NotAuthorizedError: The policy denies the call, or its request was rejected, expired or canceled.
+    """
+    refuse_other_inbox(inbox, is_async=True)
+    arguments = dict(args)
+    if not is_json(arguments):
+        raise InvalidError.of("args", "are not plain JSON: pass text, numbers, lists and dicts")
+    made = FunctionGate(name, rules_of(policy, name), facts)
+    made.check_policy(None)
+    return await made.authorize(copy.deepcopy(arguments), key, inbox, url)
+
+
+def rules_of(policy: Policy | Mapping[str, Any] | None, name: str) -> Policy:
+    """Return the policy in plain data; one that always asks for None."""
+    if policy is None:
+        return Policy(rules=(Rule(tools=(name,)),))
+    return policy if isinstance(policy, Policy) else Policy.parse(dict(policy))
+
+
+def refuse_other_inbox(inbox: object, *, is_async: bool) -> None:
+    """Raise `TypeError` for an inbox that the function cannot use."""
+    kinds: tuple[type, ...] = (InboxAPI,) if is_async else (sync.Inbox, sync.Client)
+    if inbox is not None and not isinstance(inbox, kinds):
+        wanted = "ringi.open or ringi.Client" if is_async else "ringi.sync.open or ringi.sync.Client"
+        raise TypeError(f"{inbox!r} is no inbox for this function: pass one of {wanted}")
+
+
+class FunctionGate:
+    """The authorization of the calls of one function.
+
+    Args:
+        name: The name of the function in the policy.
+        policy: The rules.
+        facts: The functions that look up facts, by name.
+        signature: The signature of the function, if it is known.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        policy: Policy,
+        facts: Mapping[str, FactFunction] | None,
+        signature: CallSignature | None = None,
+    ) -> None:
+        self._name, self._policy, self._facts, self._signature = name, policy, dict(facts or {}), signature
+
+    def check_policy(self, arguments: frozenset[str] | None) -> None:
+        """Raise `InvalidError` for a policy that does not fit the function.
+
+        Args:
+            arguments: The names of its arguments; None if they are unknown.
+        """
+        self._policy.check_tools({self._name: arguments}, self._facts, only=(self._name,))
+        is_named = any(self._name in rule.tools for rule in self._policy.rules)
+        if not is_named and self._policy.default_effect == "allow":
+            why = f"no rule names {self._name!r}, so nobody would be asked: add a rule, or set otherwise"
+            raise InvalidError.of("rules", why)
+
+    async def authorize(self, args: Args, key: Key | None, inbox: InboxAPI | None, url: str | None) -> Args:
+        """Return the authorized arguments of a call.
+
+        Args:
+            args: The arguments.
+            key: The key of the question.
+            inbox: The inbox outside of a run.
+            url: The store to open without an inbox.
+
+        Raises:
+            NotAuthorizedError: The call may not run.
+        """
+        call = Call(self._name, args)
+        if run := current_run():
+            from ringi.integrations.run_askers import RunAsker
+
+            return await self._authorize(call, RunAsker(*run))
+        async with AsyncExitStack() as stack:
+            return await self._authorize(call, InboxAsker(stack, inbox, url, key_of(key, args)))
+
+    def authorize_blocking(
+        self, args: Args, key: Key | None, inbox: sync.Inbox | sync.Client | None, url: str | None
+    ) -> Args:
+        """Do the same without await."""
+        call = Call(self._name, args)
+        if run := current_run():
+            from ringi.integrations.run_askers import BlockingRunAsker
+
+            return without_await(self._authorize(call, BlockingRunAsker(*run)))
+        if running_loop():
+            return without_await(self._authorize(call, NoAsker()))
+        api = None if inbox is None else sync.async_inbox(inbox)
+        return sync.run_blocking(lambda: self.authorize(args, key, api, url))
+
+    async def _authorize(self, call: Call, asker: Asker) -> Args:
+        current = await self._refuse_denied(call, asker)
+        earlier = await asker.earlier_facts(call)
+        facts = current if earlier is None else earlier
+        if earlier is None and asker.asks():
+            facts = current | await self._find(asker, self._policy.facts_of(*call) - current.keys(), call)
+        effect, rule, approver = self._policy.decide(*call, facts)
+        # After a question people decide, even if the policy or a fact has changed.
+        if earlier is None and (not asker.asks() or effect == "allow"):
+            asker.begin()
+            return call.args
+        question = question_of(self._policy, rule if effect == "ask" else None, *call, facts=facts)
+        question = with_schema(question, self._signature.schema if self._signature else None)
+        request = await asker.approve(question, approver) if approver and earlier is None else None
+        request = request or await asker.ask(question)
+        granted = self._granted(request)
+        await self._refuse_denied(call._replace(args=granted), asker)
+        asker.begin()
+        return granted
+
+    async def _refuse_denied(self, call: Call, asker: Asker) -> dict[str, Any]:
+        """Return the facts that decide about a denial, or raise `NotAuthorizedError`."""
+        facts = await self._find(asker, self._policy.facts_of_denial(*call), call)
+        denial = self._policy.denial(*call, facts)
+        if denial is None:
+            return facts
+        id = await asker.deny(question_of(self._policy, None, *call, facts=facts), denial)
+        raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
+
+    async def _find(self, asker: Asker, names: Collection[str], call: Call) -> dict[str, Any]:
+        return await asker.find_facts(self._facts, sorted(names), call)
+
+    def _granted(self, request: Request) -> Args:
+        granted, response = request.granted, request.response
+        if granted is None:
+            why = f"it is {request.status}"
+            if response:
+                message = f": {response.message}" if response.message else ""
+                why = f"{response.responder} decided {response.decision}{message}"
+            raise NotAuthorizedError(request.id, why)
+        args = copy.deepcopy(granted.args)
+        request.authorize(self._name, args)
+        try:
+            if self._signature:
+                self._signature.check(args)
+        except InvalidError as error:
+            raise NotAuthorizedError(request.id, f"the edited arguments do not fit the function ({error})") from error
+        return args
+
+
+def current_run() -> Any:
+    """Return the context of the run of Ringi in which this code runs, and the configuration of its step, if any."""
+    # Without this module, Ringi runs no graph in this process.
+    if "ringi.runs.context" not in sys.modules:
+        return None
+    from ringi.integrations import run_askers
+
+    return run_askers.current_run()
+
+
+def key_of(key: Key | None, args: Args) -> str | None:
+    """Return the key of a call's question.
+
+    Raises:
+        InvalidError: The key is not a text.
+    """
+    found: object = key(copy.deepcopy(args)) if callable(key) else key
+    if found is None and not callable(key):
+        return None
+    if not isinstance(found, str) or not found:
+        raise InvalidError.of("key", f"{found!r} is not a text: return one that identifies the call")
+    return found
+
+
+def without_await(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that never waits."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    work.close()
+    raise RuntimeError("this code cannot wait")

@@ -1,0 +1,100 @@
+"""The places where a gated function asks in a run of Ringi: the run suspends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from langgraph.config import get_config
+
+from ringi.base.settings import hitl_enabled
+from ringi.domain.ask import Ask
+from ringi.domain.request import Request
+from ringi.errors import RingiError
+from ringi.integrations.askers import Call
+from ringi.integrations.langgraph import ask_question
+from ringi.policy.facts import FactFunction, afind_facts, find_facts
+from ringi.policy.rules import Denial
+from ringi.runs.context import RunContext, call_digest, find_run_context
+from ringi.runs.graph_run import ASKS
+
+log = logging.getLogger(__name__)
+BEGUN = "ringi_function_begun"
+"""The configuration key that records that a gated function has begun in a step."""
+NO_CALL_ID = str(None)
+"""The id of the tool call in the questions of functions: they have none."""
+
+
+class RunAsker:
+    """Asks in a run of Ringi, which suspends until the answer.
+
+    Args:
+        host: The context of the run.
+        config: The configuration of the step.
+    """
+
+    def __init__(self, host: RunContext, config: Any) -> None:
+        self._host, self._step = host, config["configurable"]
+
+    def asks(self) -> bool:
+        decided = self._step.get(ASKS)
+        return hitl_enabled() if decided is None else bool(decided)
+
+    async def find_facts(
+        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
+    ) -> dict[str, Any]:
+        return await afind_facts(functions, names, *call)
+
+    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
+        return self._host.facts_of(NO_CALL_ID, call_digest(*call))
+
+    async def deny(self, question: Ask, denial: Denial) -> str:
+        return (await self._host.deny(question, *denial)).id
+
+    async def approve(self, question: Ask, rule: str) -> Request | None:
+        return await self._host.approve(question, rule, str(self._place))
+
+    async def ask(self, question: Ask) -> Request:
+        name = question.action.name if question.action else question.title
+        if BEGUN in self._step and self._step[BEGUN] == self._place:
+            # After the answer, the step runs again from its beginning.
+            raise RingiError(
+                f"{name} cannot ask in a step in which a gated function has already run, because that would run again: "
+                "call each in its own node, task or tool"
+            )
+        log.info("%s suspends its run until a person answers", name)
+        return ask_question(question)
+
+    def begin(self) -> None:
+        self._step[BEGUN] = self._place
+
+    @property
+    def _place(self) -> object:
+        return self._step.get("checkpoint_ns")
+
+
+class BlockingRunAsker(RunAsker):
+    """Does the same without await, for functions that are not async."""
+
+    async def find_facts(
+        self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
+    ) -> dict[str, Any]:
+        return find_facts(functions, names, *call)
+
+    async def deny(self, question: Ask, denial: Denial) -> str:
+        self._host.deny_without_await(question, *denial)
+        return f"policy:{denial.rule}"
+
+    async def approve(self, question: Ask, rule: str) -> Request | None:
+        return self._host.approve_without_await(question, rule, str(self._place))
+
+
+def current_run() -> tuple[RunContext, Any] | None:
+    """Return the context of the run in which this code runs, with the configuration of its step; None without one."""
+    try:
+        config = get_config()
+    except RuntimeError:
+        return None
+    host = find_run_context(config)
+    return None if host is None else (host, config)

@@ -1,0 +1,246 @@
+"""A gated function in a run of Ringi: the run suspends, and the function runs with the authorized arguments."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.tools import tool
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, MessagesState, StateGraph
+from tests.integrations.langchain.office import agent, call, calls
+from tests.runs.world import World, at_work, opened, working
+
+import ringi
+from ringi import Agent, NotAuthorizedError
+
+DENY: Any = {
+    "tools": ["refund"],
+    "effect": "deny",
+    "name": "no huge",
+    "reason": "the bank pays",
+    "where": {"amount": {"above": 1000}},
+}
+SMALL: Any = {"name": "small", "where": {"amount": {"at_most": 20}}}
+POLICY: Any = {"rules": [{"tools": ["refund"], "title": "Pay this back?", "auto_approve": [SMALL]}, DENY]}
+Paid = list[float]
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    url = f"sqlite:///{tmp_path / 'ringi.db'}"
+    monkeypatch.setenv("RINGI_URL", url)
+    return url
+
+
+def gated(paid: Paid, policy: Any = POLICY, *, is_async: bool) -> Any:
+    def pay(order: int, amount: float) -> str:
+        paid.append(amount)
+        return f"paid {amount:g}"
+
+    async def pay_async(order: int, amount: float) -> str:
+        return pay(order, amount)
+
+    return ringi.requires_approval(policy, name="refund")(pay_async if is_async else pay)
+
+
+def office(paid: Paid, kind: str, *amounts: float, policy: Any = POLICY) -> Agent:
+    """Return an agent whose one node refunds these amounts, and shows what came of it."""
+    refund = gated(paid, policy, is_async=kind == "async")
+
+    def build_output(results: list[str]) -> Any:
+        return {"messages": [("ai", " | ".join(results))]}
+
+    async def work_async(state: Any) -> Any:
+        results = []
+        for amount in amounts:
+            try:
+                result = refund(1, amount=amount)
+                results.append(result if kind == "blocking" else await result)
+            except NotAuthorizedError as error:
+                results.append(str(error))
+        return build_output(results)
+
+    def work(state: Any) -> Any:
+        results = []
+        for amount in amounts:
+            try:
+                results.append(refund(1, amount=amount))
+            except NotAuthorizedError as error:
+                results.append(str(error))
+        return build_output(results)
+
+    node: Any = work if kind == "sync" else work_async
+    graph = StateGraph(MessagesState).add_node("work", node).add_edge(START, "work").compile()
+    return Agent("office", graph, input=lambda _: {"messages": []}, output=shown_text)
+
+
+def shown_text(state: Any) -> dict[str, Any]:
+    return {"text": state["messages"][-1].text if state.get("messages") else ""}
+
+
+async def text(world: World) -> str:
+    thread = await world.thread()
+    assert thread.status == "done", thread
+    return str(thread.values["text"])
+
+
+KINDS = ("sync", "async", "blocking")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_the_run_suspends_and_goes_on_in_another_process(
+    file: str, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    paid: Paid = []
+    caplog.set_level(logging.INFO, "ringi.integrations")
+    async with at_work(file, [office(paid, kind, 40)]) as world:
+        assert (await world.run("office", {})).status == "interrupted"
+        request = await world.one()
+        assert (request.title, request.thread_id, paid) == ("Pay this back?", "t1", [])
+        assert request.action
+        assert request.action.args == {"order": 1, "amount": 40}
+        assert "refund suspends its run until a person answers" in caplog.messages
+    async with opened(file, [office(paid, kind, 40)]) as world:
+        await world.respond(request, "edit", args={"order": 1, "amount": 35})
+        async with working(world):
+            await world.rest()
+        assert (await text(world), paid) == ("paid 35", [35])
+        assert len(await world.asked()) == 1
+        await world.verified()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ending", ["reject", "cancel"])
+async def test_a_call_that_nobody_consented_to_does_not_run(file: str, kind: str, ending: str) -> None:
+    paid: Paid = []
+    async with at_work(file, [office(paid, kind, 40)]) as world:
+        await world.run("office", {})
+        request = await world.one()
+        if ending == "reject":
+            await world.answer(request, "reject", message="no")
+        else:
+            await world.inbox.cancel(request.id, "ann")
+            await world.rest()
+        wanted = "ann decided reject: no" if ending == "reject" else "it is cancelled"
+        assert (wanted in await text(world), paid) == (True, [])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_denied_call_is_on_record_and_raises(file: str, kind: str) -> None:
+    paid: Paid = []
+    async with at_work(file, [office(paid, kind, 4000, 4000)]) as world:
+        await world.run("office", {})
+        assert ("the rule 'no huge' denies it: the bank pays" in await text(world), paid) == (True, [])
+        (request,) = await world.asked()
+        assert request.winner
+        assert request.winner["responder"] == "policy:no huge"
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_a_rule_approves_on_record(file: str, kind: str) -> None:
+    paid: Paid = []
+    async with at_work(file, [office(paid, kind, 20)]) as world:
+        await world.run("office", {})
+        assert (await text(world), paid) == ("paid 20", [20])
+        (request,) = await world.asked()
+        assert request.winner
+        assert request.winner["responder"] == "policy:small"
+
+
+async def test_a_rule_cannot_approve_while_the_loop_is_blocked_so_a_person_decides(file: str) -> None:
+    paid: Paid = []
+    async with at_work(file, [office(paid, "blocking", 20)]) as world:
+        await world.run("office", {})
+        await world.answer(await world.one(), "approve")
+        assert (await text(world), paid) == ("paid 20", [20])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_edit_or_a_later_rule_that_denies_stops_an_approved_call(file: str, kind: str) -> None:
+    paid: Paid = []
+    asks = {"rules": [{"tools": ["refund"]}]}
+    async with at_work(file, [office(paid, kind, 40)]) as world:
+        await world.run("office", {})
+        await world.answer(await world.one(), "edit", args={"order": 1, "amount": 1001})
+        assert ("no huge" in await text(world), paid) == (True, [])
+    async with at_work(file, [office(paid, kind, 4000, policy=asks)]) as world:
+        await world.run("office", {}, id="t2")
+        request = await world.one("t2")
+    async with at_work(file, [office(paid, kind, 4000)]) as world:
+        await world.answer(request, "approve")
+        assert ((await world.thread("t2")).status, paid) == ("done", [])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_without_people_calls_run_and_denials_hold(file: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RINGI_ENABLED", "0")
+    paid: Paid = []
+    async with at_work(file, [office(paid, kind, 40, 4000)]) as world:
+        await world.run("office", {})
+        assert ("no huge" in await text(world), paid) == (True, [40])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_question_after_a_call_in_the_same_step_is_refused(file: str, kind: str) -> None:
+    paid: Paid = []
+    allow = {"rules": [{"tools": ["refund"], "where": {"amount": {"above": 20}}}]}
+    async with at_work(file, [office(paid, kind, 20, 40, policy=allow)]) as world:
+        thread = await world.run("office", {})
+        assert paid == [20]
+        assert "call each in its own node, task or tool" in str(thread.error)
+        assert await world.pending() == []
+
+
+async def test_each_task_of_a_workflow_asks_for_itself(file: str) -> None:
+    paid: Paid = []
+    refund = task(gated(paid, is_async=True))
+
+    @entrypoint()
+    async def workflow(input: dict[str, Any]) -> list[str]:
+        return [await refund(1, 40), await refund(2, 50)]
+
+    async with at_work(file, [Agent("office", workflow, output=lambda state: {"results": state})]) as world:
+        await world.run("office", {})
+        await world.answer(await world.one(), "approve")
+        assert paid == [40]
+        await world.answer(await world.one(), "approve")
+        assert ((await world.thread()).status, paid) == ("done", [40, 50])
+
+
+async def test_a_gated_function_is_a_tool_of_an_agent(file: str) -> None:
+    paid: Paid = []
+    made = tool("refund", description="Pay money back.")(gated(paid, is_async=True))
+    wants = calls(call("refund", "c1", order=1, amount=40), call("refund", "c2", order=2, amount=50))
+    async with at_work(file, [agent(wants, [made])]) as world:
+        await world.run("office", {})
+        first, second = await world.pending()
+        await world.respond(first, "approve")
+        await world.respond(second, "edit", args={"order": 2, "amount": 5})
+        await world.rest()
+        assert sorted(paid) in ([5, 40], [5, 50])
+
+
+async def test_the_gate_suspends_a_run(file: str) -> None:
+    seen: list[Any] = []
+
+    async def work(state: Any) -> Any:
+        seen.append(await ringi.gate("refund", {"amount": 40}, policy=POLICY))
+        return {"messages": [("ai", "done")]}
+
+    graph = StateGraph(MessagesState).add_node("work", work).add_edge(START, "work").compile()
+    made = Agent("office", graph, input=lambda _: {"messages": []}, output=shown_text)
+    async with at_work(file, [made]) as world:
+        await world.run("office", {})
+        await world.answer(await world.one(), "edit", args={"amount": 4})
+        assert seen == [{"amount": 4}]
+
+
+async def test_a_graph_that_ringi_does_not_run_asks_in_the_inbox(file: str) -> None:
+    paid: Paid = []
+    graph = office(paid, "async", 20).graph
+    async with ringi.open(file) as inbox:
+        state = await graph.ainvoke({"messages": []})
+        assert (state["messages"][-1].text, paid, len(await inbox.find())) == ("paid 20", [20], 1)
