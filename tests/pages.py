@@ -57,8 +57,12 @@ SHIMS = {
     "npm": PACKAGES,
     "make": f'exec /usr/bin/env PATH="$OWN_PATH" make --silent --dry-run -C "{ROOT}" "$@"',
     **{name: f'exec "{postgres_programs() / name}" "$@"' for name in CLIENTS},
+    "celery": 'exec python -m py_compile "$2.py"',
+    "dramatiq": 'exec python -m py_compile "$1.py"',
+    "pgq": 'exec python -m py_compile "${2%%:*}.py"',
 }
-"""A page says `make test`; the test of the page only looks whether there is such a thing."""
+"""A page says `make test`; the test of the page only looks whether there is such a thing. Of a file
+for a queue that is not installed, it checks the syntax."""
 
 
 class Part(NamedTuple):

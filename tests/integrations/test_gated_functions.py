@@ -13,7 +13,7 @@ import pytest
 from tests.runs.world import until
 
 import ringi
-from ringi import Inbox, InvalidError, NotAuthorizedError, Query, Request
+from ringi import Inbox, InvalidError, NotAuthorizedError, Query, Request, WaitTimeoutError
 from ringi.errors import DifferentAskError
 
 DENY: Any = {
@@ -214,6 +214,17 @@ async def test_a_denial_beats_an_approval_under_the_same_key(inbox: Inbox) -> No
     with pytest.raises(NotAuthorizedError, match="no huge"):
         await later.refund(1, 4000)
     assert later.paid == []
+
+
+async def test_a_task_may_leave_and_come_back_for_the_decision(inbox: Inbox) -> None:
+    shop = Shop(key=lambda args: "k", timeout=0.05, inbox=inbox)
+    for _ in range(2):
+        with pytest.raises(WaitTimeoutError):
+            await shop.refund(1, 40)
+    await respond(inbox, "approve")
+    assert (await shop.refund(1, 40), len(await inbox.find())) == ("paid 40", 1)
+    with pytest.raises(InvalidError, match="timeout: needs key"):
+        Shop(timeout=5)
 
 
 @pytest.mark.parametrize("key", ["", 5, None])

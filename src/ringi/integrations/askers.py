@@ -29,6 +29,17 @@ class Call(NamedTuple):
     args: dict[str, Any]
 
 
+class InboxOptions(NamedTuple):
+    """Where and how long a call waits outside of a run."""
+
+    inbox: InboxAPI | None
+    """The inbox or client; None opens one if it is needed."""
+    url: str | None
+    """The store to open; None for the default."""
+    timeout: float | None
+    """Seconds until `WaitTimeoutError`; None for no limit."""
+
+
 class Asker(Protocol):
     """The place where a gated function asks."""
 
@@ -90,13 +101,12 @@ class InboxAsker:
 
     Args:
         stack: Closes an inbox that is opened here.
-        inbox: The inbox or client; None opens one if it is needed.
-        url: The store to open; None for the default.
+        options: The inbox and the time to wait.
         key: The key of the question, from which the id of its request derives; None for a new request.
     """
 
-    def __init__(self, stack: AsyncExitStack, inbox: InboxAPI | None, url: str | None, key: str | None) -> None:
-        self._stack, self._inbox, self._url, self._key = stack, inbox, url, key
+    def __init__(self, stack: AsyncExitStack, options: InboxOptions, key: str | None) -> None:
+        self._stack, self._options, self._inbox, self._key = stack, options, options.inbox, key
         self._earlier: Request | None = None
 
     def asks(self) -> bool:
@@ -148,14 +158,14 @@ class InboxAsker:
                 request = await self._stored(question.id, Call(question.action.name, question.action.args))
         if not request.is_final:
             log.info("%s waits in this process for request %s", request.action and request.action.name, request.id)
-        return await inbox.wait(request)
+        return await inbox.wait(request, self._options.timeout)
 
     def begin(self) -> None:
         pass
 
     async def _opened(self) -> InboxAPI:
         if self._inbox is None:
-            self._inbox = await self._stack.enter_async_context(open(self._url))
+            self._inbox = await self._stack.enter_async_context(open(self._options.url))
         return self._inbox
 
     async def _stored(self, id: str, call: Call) -> Request:

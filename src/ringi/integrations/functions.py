@@ -15,7 +15,7 @@ from ringi.backends.fenced_saver import running_loop
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import InboxAPI
-from ringi.integrations.askers import Asker, Call, InboxAsker, NoAsker
+from ringi.integrations.askers import Asker, Call, InboxAsker, InboxOptions, NoAsker
 from ringi.integrations.signatures import Args, CallSignature, is_json
 from ringi.policy.facts import FactFunction
 from ringi.policy.question import question_of, with_schema
@@ -37,6 +37,7 @@ def requires_approval(
     key: Key | None = None,
     inbox: AnyInbox | None = None,
     url: str | None = None,
+    timeout: float | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that gates each call of a function, async or not, by a policy.
 
@@ -56,10 +57,13 @@ def requires_approval(
             A run of Ringi needs none.
         inbox: The inbox or client to ask in; of `ringi.sync` if the function is not async.
         url: The store to open for each call that asks; by default `RINGI_URL`.
+        timeout: Seconds to wait outside of a run, then `WaitTimeoutError`; the request stays open, and a repeated call
+            with the same `key` goes on waiting for it. None waits without limit.
 
     Raises:
         InvalidError: The policy is invalid, names arguments or facts that do not exist, or does not apply to the
-            function. Calls raise it for arguments that are not plain JSON or do not fit their annotations.
+            function, or a timeout has no key. Calls raise it for arguments that are not plain JSON, or do not fit
+            their annotations.
         TypeError: The function is a generator, or the inbox is of the wrong kind.
 
     Calls raise `NotAuthorizedError` if the policy denies them, or if the request was rejected, expired or canceled.
@@ -70,19 +74,21 @@ def requires_approval(
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError(f"{function!r} is a generator: gate a function that returns its result")
         refuse_other_inbox(inbox, is_async=is_async)
+        refuse_timeout_without_key(timeout, key)
         signature = CallSignature(function)
         own_name = name or str(getattr(function, "__name__", "")) or type(function).__name__
         gate = FunctionGate(own_name, rules_of(policy, own_name), facts, signature)
         gate.check_policy(signature.names)
 
         async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-            granted = await gate.authorize(signature.bind(args, kwargs), key, cast(InboxAPI | None, inbox), url)
+            options = InboxOptions(cast(InboxAPI | None, inbox), url, timeout)
+            granted = await gate.authorize(signature.bind(args, kwargs), key, options)
             return await signature.call(function, granted)
 
         def call(*args: P.args, **kwargs: P.kwargs) -> Any:
-            granted = gate.authorize_blocking(
-                signature.bind(args, kwargs), key, cast(sync.Inbox | sync.Client | None, inbox), url
-            )
+            facade = cast(sync.Inbox | sync.Client | None, inbox)
+            options = InboxOptions(None if facade is None else sync.async_inbox(facade), url, timeout)
+            granted = gate.authorize_blocking(signature.bind(args, kwargs), key, options)
             return signature.call(function, granted)
 
         return cast(Callable[P, R], functools.wraps(function)(call_async if is_async else call))
@@ -99,6 +105,7 @@ async def gate(
     key: Key | None = None,
     inbox: InboxAPI | None = None,
     url: str | None = None,
+    timeout: float | None = None,
 ) -> dict[str, Any]:
     """Return the authorized arguments of a call; see `requires_approval`.
 
@@ -110,18 +117,20 @@ async def gate(
         key: Identifies the question, so that a repeated call does not ask twice.
         inbox: The inbox or client to ask in.
         url: The store to open if the call asks; by default `RINGI_URL`.
+        timeout: Seconds to wait outside of a run, then `WaitTimeoutError`; needs a `key`. None waits without limit.
 
     Raises:
         InvalidError: The policy is invalid, or the arguments are not plain JSON.
         NotAuthorizedError: The policy denies the call, or its request was rejected, expired or canceled.
     """
     refuse_other_inbox(inbox, is_async=True)
+    refuse_timeout_without_key(timeout, key)
     arguments = dict(args)
     if not is_json(arguments):
         raise InvalidError.of("args", "are not plain JSON: pass text, numbers, lists and dicts")
     made = FunctionGate(name, rules_of(policy, name), facts)
     made.check_policy(None)
-    return await made.authorize(copy.deepcopy(arguments), key, inbox, url)
+    return await made.authorize(copy.deepcopy(arguments), key, InboxOptions(inbox, url, timeout))
 
 
 def rules_of(policy: Policy | Mapping[str, Any] | None, name: str) -> Policy:
@@ -137,6 +146,12 @@ def refuse_other_inbox(inbox: object, *, is_async: bool) -> None:
     if inbox is not None and not isinstance(inbox, kinds):
         wanted = "ringi.open or ringi.Client" if is_async else "ringi.sync.open or ringi.sync.Client"
         raise TypeError(f"{inbox!r} is no inbox for this function: pass one of {wanted}")
+
+
+def refuse_timeout_without_key(timeout: float | None, key: Key | None) -> None:
+    """Raise `InvalidError` for a timeout without a key: each repeated call would ask again."""
+    if timeout is not None and key is None:
+        raise InvalidError.of("timeout", "needs key: without one, each repeated call would ask again")
 
 
 class FunctionGate:
@@ -170,14 +185,13 @@ class FunctionGate:
             why = f"no rule names {self._name!r}, so nobody would be asked: add a rule, or set otherwise"
             raise InvalidError.of("rules", why)
 
-    async def authorize(self, args: Args, key: Key | None, inbox: InboxAPI | None, url: str | None) -> Args:
+    async def authorize(self, args: Args, key: Key | None, options: InboxOptions) -> Args:
         """Return the authorized arguments of a call.
 
         Args:
             args: The arguments.
             key: The key of the question.
-            inbox: The inbox outside of a run.
-            url: The store to open without an inbox.
+            options: The inbox outside of a run.
 
         Raises:
             NotAuthorizedError: The call may not run.
@@ -188,11 +202,9 @@ class FunctionGate:
 
             return await self._authorize(call, RunAsker(*run))
         async with AsyncExitStack() as stack:
-            return await self._authorize(call, InboxAsker(stack, inbox, url, key_of(key, args)))
+            return await self._authorize(call, InboxAsker(stack, options, key_of(key, args)))
 
-    def authorize_blocking(
-        self, args: Args, key: Key | None, inbox: sync.Inbox | sync.Client | None, url: str | None
-    ) -> Args:
+    def authorize_blocking(self, args: Args, key: Key | None, options: InboxOptions) -> Args:
         """Do the same without await."""
         call = Call(self._name, args)
         if run := current_run():
@@ -201,8 +213,7 @@ class FunctionGate:
             return without_await(self._authorize(call, BlockingRunAsker(*run)))
         if running_loop():
             return without_await(self._authorize(call, NoAsker()))
-        api = None if inbox is None else sync.async_inbox(inbox)
-        return sync.run_blocking(lambda: self.authorize(args, key, api, url))
+        return sync.run_blocking(lambda: self.authorize(args, key, options))
 
     async def _authorize(self, call: Call, asker: Asker) -> Args:
         current = await self._refuse_denied(call, asker)
