@@ -42,7 +42,7 @@ from ringi.errors import (
     UndecidedError,
 )
 from ringi.forms import json_schema
-from ringi.runs.executor import failure_of
+from ringi.runs.failures import failure_of
 from ringi.server.problems import INTERNAL, STATUSES
 
 SOURCES = Path(ringi.__file__).parent

@@ -371,7 +371,7 @@ def asks(state: MessagesState) -> dict[str, Any]:
 
 async def test_an_image_is_there_after_a_question_and_another_worker(url: str) -> None:
     graph = StateGraph(MessagesState).add_node(asks).add_edge(START, "asks").compile()
-    agent = looker(graph=graph)
+    agent = looker(target=graph)
     async with talk(url, agent) as here:
         await here.start("one", photo())
         request = await waiting(here)

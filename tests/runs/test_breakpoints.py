@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langgraph.graph import StateGraph
 from tests.runs.test_pitfalls import State, agent, chain
 
 from ringi.errors import SettingError
@@ -40,5 +41,6 @@ def test_a_graph_that_stops_nowhere_is_taken() -> None:
 
 @pytest.mark.parametrize("graph", [chain(act=act), act, None])
 def test_what_is_no_compiled_graph_is_refused_before_it_runs(graph: Any) -> None:
-    with pytest.raises(SettingError, match=f"agents='a': {type(graph).__name__} is not a compiled graph: give it what"):
+    what = "a compiled graph" if isinstance(graph, StateGraph) else "an agent of an installed framework"
+    with pytest.raises(SettingError, match=f"agents='a': {type(graph).__name__} is not {what}: give it "):
         agents_by_name([Agent("a", graph)])

@@ -12,7 +12,7 @@ from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
-from ringi.runs.tool_arguments import injected
+from ringi.runtimes.langgraph.tool_arguments import injected
 
 
 class Own(InjectedToolArg):

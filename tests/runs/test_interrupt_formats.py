@@ -28,7 +28,7 @@ from ringi.domain.request import Request
 from ringi.errors import InvalidError
 from ringi.runs import operations
 from ringi.runs.agent import Agent, agents_by_name
-from ringi.runs.interrupt_formats import read_interrupt
+from ringi.runtimes.langgraph.interrupt_formats import read_interrupt
 from ringi.testing.clock import Clock
 from ringi.testing.model import ScriptedModel
 
@@ -505,7 +505,7 @@ async def test_all_calls_of_a_batch_answered_in_one_moment_run_once(url: str) ->
 
 async def test_a_graph_within_a_tool_is_asked_about_too(file: str) -> None:
     effects: Effects = []
-    inner = gated(effects, {"pay": True}, *TWO_PAYMENTS).graph
+    inner = gated(effects, {"pay": True}, *TWO_PAYMENTS).target
 
     async def delegate(state: State) -> State:
         reply = await inner.ainvoke({"messages": [("user", "go")]})

@@ -126,7 +126,7 @@ async def test_a_run_that_failed_before_its_first_step_begins_again(url: str) ->
             raise ValueError("no input")
         return {"log": []}
 
-    agent = Agent("agent", side_by_side(a=Flaky(0)).graph, input=prepare, output=dict)
+    agent = Agent("agent", side_by_side(a=Flaky(0)).target, input=prepare, output=dict)
     async with at_work(url, [agent]) as world:
         assert (await world.run("agent", {})).status == "error"
         shaky["broken"] = False

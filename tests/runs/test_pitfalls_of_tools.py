@@ -35,7 +35,7 @@ class BareAgent(Bare):
     """An agent on LangGraph alone, at its first question."""
 
     def __init__(self, agent: Agent) -> None:
-        self.graph = agent.graph.copy({"checkpointer": InMemorySaver()})
+        self.graph = agent.target.copy({"checkpointer": InMemorySaver()})
         self.config: RunnableConfig = {"configurable": {"thread_id": "t1"}}
 
     async def begin(self) -> str:

@@ -16,7 +16,7 @@ from tests.runs.world import at_work
 from ringi import Button
 from ringi.errors import InvalidError, SettingError
 from ringi.runs.agent import Agent, agents_by_name
-from ringi.runs.plain_interrupts import as_markdown, text_question
+from ringi.runtimes.langgraph.plain_interrupts import as_markdown, text_question
 from ringi.server.serialize import request_json
 
 ANY = [

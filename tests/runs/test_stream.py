@@ -343,7 +343,7 @@ async def test_a_run_that_fails_before_its_first_step_is_heard_too(url: str) -> 
         raise KeyError("city")
 
     agent = graph_of("broken", only=talker("only"))
-    broken_agent = Agent("broken", agent.graph, input=broken)
+    broken_agent = Agent("broken", agent.target, input=broken)
     async with at_work(url, [broken_agent]) as world:
         assert (await world.run("broken", {})).status == "error"
         items = await world.items()
@@ -372,7 +372,7 @@ UNFIT: list[Any] = [{"n": 2**53}, {"n": float("nan")}, {"n": object()}, ["no obj
 
 @pytest.mark.parametrize("values", UNFIT, ids=["unsafe", "nan", "opaque", "list", "none"])
 async def test_a_run_whose_values_cannot_be_stored_never_says_that_it_ended_well(url: str, values: Any) -> None:
-    graph = graph_of("unfit", only=lambda state: {"log": ["ok"]}).graph
+    graph = graph_of("unfit", only=lambda state: {"log": ["ok"]}).target
     async with at_work(url, [Agent("unfit", graph, input=lambda _: {"log": []}, output=lambda _: values)]) as world:
         thread = await world.run("unfit", {})
         assert thread.error
@@ -383,7 +383,7 @@ async def test_a_run_whose_values_cannot_be_stored_never_says_that_it_ended_well
 
 
 async def test_nobody_is_asked_by_a_run_whose_values_cannot_be_stored(url: str) -> None:
-    graph = graph_of("unfit", only=talker("only")).graph
+    graph = graph_of("unfit", only=talker("only")).target
     unfit = Agent("unfit", graph, input=lambda _: {"log": []}, output=lambda _: {"n": 2**53})
     async with at_work(url, [unfit]) as world:
         assert (await world.run("unfit", {})).status == "error"

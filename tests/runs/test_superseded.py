@@ -243,7 +243,7 @@ async def test_all_that_was_said_in_a_step_that_did_not_end_is_superseded(subgra
             await asyncio.Event().wait()
         return {"log": texts}
 
-    inner: Any = graph_of("inner", speak=speak).graph
+    inner: Any = graph_of("inner", speak=speak).target
     outer = graph_of("speaks", speak=inner if subgraphs else speak)
     async with opened("memory://", [replace(outer, subgraphs=subgraphs)]) as world:
         await world.start("speaks", {})

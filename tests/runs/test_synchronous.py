@@ -96,7 +96,7 @@ async def test_it_goes_on_in_another_process_after_the_first_is_gone(url: str) -
 def subagent_as_tool(effects: Effects, *, is_gated: bool) -> Agent:
     """Return LangChain's own way to have an agent call another: a tool that invokes it."""
     made = ("pay", {"to": "ann", "amount": 1})
-    within = gated(effects, {"pay": is_gated}, made).graph
+    within = gated(effects, {"pay": is_gated}, made).target
 
     @tool
     def research(query: str) -> str:

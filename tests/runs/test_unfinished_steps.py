@@ -17,7 +17,7 @@ from ringi.domain.record import Key
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
-from ringi.runs.graph_run import INTERRUPTS
+from ringi.runtimes.langgraph.graph_run import INTERRUPTS
 
 KEY = Key("default", "t1")
 

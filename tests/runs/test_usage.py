@@ -22,7 +22,8 @@ from ringi.domain.thread import Thread
 from ringi.runs.agent import Agent
 from ringi.runs.lease import PendingReleases, leased
 from ringi.runs.operations import retry
-from ringi.runs.usage_meter import MAX_MODELS, OTHERS, UsageMeter
+from ringi.runs.usage import MAX_MODELS, OTHERS, UsageSums
+from ringi.runtimes.langgraph.usage_meter import UsageMeter
 from ringi.testing import ScriptedModel
 
 
@@ -146,10 +147,11 @@ async def test_a_worker_that_stops_passes_its_count_to_the_next(file: str) -> No
 async def test_a_renewed_lease_saves_the_count_of_a_worker_that_dies(url: str) -> None:
     async with opened(url, [graph(pause)]) as world:
         await world.start_and_lose("steps", {})
-        meter = UsageMeter(None, "t1")
+        sums = UsageSums(None)
+        meter = UsageMeter(sums.count, "t1")
         store, pending = world.backend.store, PendingReleases(world.backend.store, utc_now)
         async with leased(store, utc_now, Key("default", "t1"), "worker", pending) as lease:
-            lease.usage = meter.total
+            lease.usage = sums.total
             with meter.counting():
                 await answering(usage=tokens(10, 2)).ainvoke("Hello")
             await lease.renew()
@@ -198,14 +200,15 @@ async def test_two_threads_of_one_worker_count_apart(file: str) -> None:
 
 
 async def test_a_model_that_forwards_to_another_is_not_counted() -> None:
-    meter = UsageMeter(None, "t1")
+    sums = UsageSums(None)
+    meter = UsageMeter(sums.count, "t1")
     with meter.counting():
         wrapper = ReplyModel(caller=answering(usage=tokens(10, 2)))
         await wrapper.ainvoke([HumanMessage("Hello")])
         async for _chunk in wrapper.astream([HumanMessage("Hello")]):
             pass
 
-    assert [(each.model, each.calls) for each in meter.total()] == [("m-1", 2)]
+    assert [(each.model, each.calls) for each in sums.total()] == [("m-1", 2)]
 
 
 @pytest.mark.parametrize("wrong", [-1, 10**18])
@@ -217,31 +220,34 @@ async def test_impossible_numbers_count_as_unreported(wrong: int, file: str) -> 
 
 
 async def test_cached_tokens_are_a_part_of_the_tokens_read() -> None:
-    meter = UsageMeter(None, "t1")
+    sums = UsageSums(None)
+    meter = UsageMeter(sums.count, "t1")
     with meter.counting():
         await answering(usage=tokens(10, 2, cached=99)).ainvoke("Hello")
 
-    assert [each.cached_tokens for each in meter.total()] == [10]
+    assert [each.cached_tokens for each in sums.total()] == [10]
 
 
 async def test_a_model_has_the_requested_name_even_if_the_answer_names_a_file() -> None:
     class Named(ScriptedModel):
         model: str = "local"
 
-    meter = UsageMeter(None, "t1")
+    sums = UsageSums(None)
+    meter = UsageMeter(sums.count, "t1")
     with meter.counting():
         await Named(script=lambda _: AIMessage("Fine.", response_metadata={"model_name": "/m.gguf"})).ainvoke("Hello")
 
-    assert [each.model for each in meter.total()] == ["local"]
+    assert [each.model for each in sums.total()] == ["local"]
 
 
 async def test_names_of_models_are_cleaned_and_limited() -> None:
-    meter = UsageMeter(None, "t1")
+    sums = UsageSums(None)
+    meter = UsageMeter(sums.count, "t1")
     with meter.counting():
         for number in range(MAX_MODELS + 5):
             await answering(f"{number}\x00\ud800" + "m" * 300).ainvoke("Hello")
 
-    names = [each.model for each in meter.total()]
+    names = [each.model for each in sums.total()]
     assert (len(names), names[-1], max(map(len, names))) == (MAX_MODELS + 1, OTHERS, 200)
     assert names[0].startswith("0?mmm")
 

@@ -147,7 +147,7 @@ async def test_a_failure_without_words_keeps_its_traceback_for_admins_only(graph
 
 
 async def test_a_long_traceback_keeps_its_beginning_and_its_end(graphs: World) -> None:
-    from ringi.runs.executor import failure_of
+    from ringi.runs.failures import failure_of
 
     failure = failure_of(ValueError("x" * 50_000))
     assert failure.traceback
@@ -182,7 +182,7 @@ async def test_without_values_a_thread_shows_what_was_said_since_the_person_spok
 
 
 def test_a_graph_with_an_output_of_its_own_shows_only_that() -> None:
-    from ringi.runs.outcome import final_values, output_of
+    from ringi.runtimes.langgraph.outcome import final_values, output_of
 
     state = {"a": 1, "secret": 2, "messages": [HumanMessage("hi"), AIMessage("x" * 9_000)]}
     assert output_of(state, ["a"]) == {"a": 1}

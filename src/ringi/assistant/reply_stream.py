@@ -14,7 +14,7 @@ from langchain_core.utils.json import parse_partial_json
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import Field
 
-from ringi.runs import WRAPPER_MODEL
+from ringi.runtimes.langgraph import WRAPPER_MODEL
 
 REPLY = "reply"
 QUIET: RunnableConfig = {"tags": [TAG_NOSTREAM]}

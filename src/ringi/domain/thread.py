@@ -490,6 +490,11 @@ def checkpoint_thread(key: Key) -> str:
     return hashlib.sha256(f"{key.tenant}\0{key.id}".encode()).hexdigest()
 
 
+def state_streams(key: Key) -> tuple[Key, Key]:
+    """Return the keys of the streams with the state of a thread whose framework has no checkpoints."""
+    return Key(key.tenant, f"states/{key.id}/0"), Key(key.tenant, f"states/{key.id}/1")
+
+
 def title_of(input: dict[str, Any]) -> str | None:
     """Return the first line of a person's first message, or of the query, shortened; None if there is neither."""
     query = input.get("query")

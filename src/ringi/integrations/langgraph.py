@@ -15,7 +15,7 @@ from ringi.domain.ask import Ask, AskOptions, digest_of
 from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError, NotFoundError
 from ringi.runs.context import find_run_context
-from ringi.runs.interrupt_formats import ENVELOPE
+from ringi.runtimes.langgraph.interrupt_formats import ENVELOPE
 
 
 def ask(title: str, **options: Unpack[AskOptions]) -> Request:

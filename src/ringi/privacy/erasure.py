@@ -33,7 +33,7 @@ from ringi.domain.record import (
     cursor_of,
 )
 from ringi.domain.request import Request
-from ringi.domain.thread import Savers, Thread, checkpoint_thread
+from ringi.domain.thread import Savers, Thread, checkpoint_thread, state_streams
 from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
     ConflictError,
@@ -344,8 +344,11 @@ class Eraser:
                 await self._store.put(*thread.without_images(erased.by, erased.at))
                 failpoint("erase.before_images")
                 return False
-            if self._stream and await self._stream.delete(thread.key, fence=thread.fence):
-                await self._stream.append(thread.key, [StreamItem(MARK)], fence=thread.fence)
+            if self._stream:
+                if await self._stream.delete(thread.key, fence=thread.fence):
+                    await self._stream.append(thread.key, [StreamItem(MARK)], fence=thread.fence)
+                for key in state_streams(thread.key):
+                    await self._stream.delete(key, fence=thread.fence)
             await self._images.erase(thread.key, fence=thread.fence)
         except (ConflictError, FenceError):
             return False

@@ -8,7 +8,6 @@ from ringi.runs.agent import Agent, State, no_output
 if TYPE_CHECKING:
     from ringi.runs.cleanup import is_asked_by, open_requests, requests_of_run
     from ringi.runs.context import RunContext, run_context
-    from ringi.runs.graph_run import QUIET_CALLS
     from ringi.runs.json_values import clean_json
     from ringi.runs.model_form import clean_text
     from ringi.runs.model_stops import is_cut_off, is_refusal, stop_reason
@@ -16,11 +15,8 @@ if TYPE_CHECKING:
     from ringi.runs.reconciler import record_pages, resumes_run
     from ringi.runs.runner import Runner
     from ringi.runs.states import graph_state
-    from ringi.runs.usage_meter import WRAPPER_MODEL
 
 __all__ = [
-    "QUIET_CALLS",
-    "WRAPPER_MODEL",
     "Agent",
     "RunContext",
     "Runner",
@@ -46,7 +42,6 @@ __getattr__ = lazy_exports(
     {
         "cleanup": "is_asked_by open_requests requests_of_run",
         "context": "RunContext run_context",
-        "graph_run": "QUIET_CALLS",
         "json_values": "clean_json",
         "model_form": "clean_text",
         "model_stops": "is_cut_off is_refusal stop_reason",
@@ -54,6 +49,5 @@ __getattr__ = lazy_exports(
         "reconciler": "record_pages resumes_run",
         "runner": "Runner",
         "states": "graph_state",
-        "usage_meter": "WRAPPER_MODEL",
     },
 )

@@ -1,24 +1,18 @@
-"""An agent that Ringi runs: a LangGraph graph or workflow with its input, output and settings."""
+"""An agent that Ringi runs: an object of its framework with its input, output and settings."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import metadata
+from functools import cached_property
 from typing import Any
 
 from ringi.domain.ask import Ask, parse_body
-from ringi.errors import FieldError, InvalidError, SettingError, UnsupportedError
+from ringi.errors import FieldError, InvalidError, SettingError
 from ringi.forms import form as forms
-from ringi.runs.answer_schema import EVERY_NODE, AnswerSpec, answer_schemas
+from ringi.runs.frameworks import Served, find_runtime
 
 State = Mapping[str, Any]
-MINIMUM_VERSIONS = {"langgraph": "1.2.20", "langchain": "1.4.6"}
-"""The oldest versions that match each answer to its own question and refuse an invalid answer before storing it."""
-ASK_INSTEAD = "compile it without interrupt_before and interrupt_after, and ask in a node"
-COMPILE = "give it what StateGraph(…).compile() returns, or an @entrypoint workflow"
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 
@@ -59,11 +53,11 @@ class UnfitValuesError(InvalidError):
 
 @dataclass(frozen=True)
 class Agent:
-    """A name, a graph compiled without a checkpointer, and the settings of its runs."""
+    """A name, the agent of a framework, and the settings of its runs."""
 
     name: str
-    graph: Any
-    """A LangGraph `CompiledStateGraph`, or an `@entrypoint` workflow."""
+    target: Any
+    """A LangGraph graph compiled without a checkpointer, or an agent of another framework."""
     title: str = ""
     description: str = ""
     input_schema: dict[str, Any] = field(default_factory=lambda: ANY_OBJECT)
@@ -110,14 +104,10 @@ class Agent:
         """Return the default assignee and expiry of a question whose graph sets neither."""
         return {"expires_in": self.expires_in, "assignee": self.assignee, "candidate_groups": self.candidate_groups}
 
-    def answer_spec(self, node: str) -> AnswerSpec:
-        """Return the answer schema and rejection value of a plain `interrupt()`.
-
-        Args:
-            node: The name of the node that interrupts.
-        """
-        schemas = answer_schemas(self.answer_schema, nodes_of(self.graph))
-        return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), self.rejection_value)
+    @cached_property
+    def served(self) -> Served:
+        """The runtime of the agent, and its description."""
+        return find_runtime(self)
 
     def check_input(self, input: dict[str, Any]) -> None:
         """Check a run input against `input_schema`.
@@ -138,8 +128,8 @@ def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
         agents: The agents of a process.
 
     Raises:
-        SettingError: Two agents share a name, a graph is not compiled, or a graph has static breakpoints.
-        UnsupportedError: There are agents, and an installed library is too old for them.
+        SettingError: Two agents share a name, or a runtime refuses an agent.
+        UnsupportedError: An installed library is too old for an agent.
     """
     by_name: dict[str, Agent] = {}
     for agent in agents:
@@ -147,56 +137,6 @@ def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
             raise SettingError("agents", agent.name, "give each agent its own name")
         forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
         parse_body(Ask, {"title": agent.name, **agent.ask_defaults})
-        if not is_graph(agent.graph):
-            raise SettingError("agents", agent.name, f"{type(agent.graph).__name__} is not a compiled graph: {COMPILE}")
-        if stops := breakpoints(agent.graph):
-            raise SettingError(
-                "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
-            )
-        answer_schemas(agent.answer_schema, nodes_of(agent.graph))
+        _ = agent.served
         by_name[agent.name] = agent
-    if by_name:
-        check_versions()
     return by_name
-
-
-def nodes_of(graph: Any) -> frozenset[str]:
-    """Return the names of a graph's nodes."""
-    return frozenset(getattr(graph, "nodes", ()))
-
-
-def is_graph(graph: Any) -> bool:
-    """Return True if a worker can run the object.
-
-    Without LangGraph every object passes; another check reports the missing library.
-    """
-    try:
-        from langgraph.pregel import Pregel
-    except ModuleNotFoundError:
-        return True
-    return isinstance(graph, Pregel)
-
-
-def breakpoints(graph: Any) -> list[str]:
-    """Return the nodes at which a graph or one of its subgraphs was compiled to stop.
-
-    Such a stop has no question and no answer. A worker cannot distinguish it from a pending step, and continues.
-    """
-    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
-    places = ("interrupt_before_nodes", "interrupt_after_nodes")
-    return sorted({node for each in (graph, *within) for place in places for node in getattr(each, place, ())})
-
-
-def check_versions() -> None:
-    """Raise `UnsupportedError` if an installed library is too old; another check reports missing libraries."""
-    for name, needed in MINIMUM_VERSIONS.items():
-        with suppress(metadata.PackageNotFoundError):
-            found = metadata.version(name)
-            if version_numbers(found) < version_numbers(needed):
-                what = f"{name} {found} is too old to run agents"
-                raise UnsupportedError(f"{what}: pip install '{name}>={needed}'")
-
-
-def version_numbers(version: str) -> tuple[int, ...]:
-    """Return the first three numbers of a version, for comparison."""
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

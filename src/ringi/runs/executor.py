@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import traceback
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
 
-from langgraph.errors import is_invalid_resume
-from pydantic import ValidationError
-
-from ringi.base.canonical_json import canonical
 from ringi.base.failpoints import failpoint
 from ringi.base.texts import reason_of
+from ringi.contracts.runtime import AnswerRefusedError, OpenRun, Question, Standing
 from ringi.domain.ask import Continuation, digest_of
-from ringi.domain.record import SYSTEM, Event, Key
+from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.thread import Failure, Thread, checkpoint_thread
+from ringi.domain.thread import Failure, Thread
 from ringi.errors import (
     AgentServiceError,
     ConflictError,
@@ -40,15 +35,16 @@ from ringi.runs.cleanup import (
     unsettled_requests,
 )
 from ringi.runs.context import RunContext
-from ringi.runs.graph_run import GraphPosition, GraphRun, Question, resume_value, resume_with
+from ringi.runs.failures import failure_of, swallowed_message
 from ringi.runs.images import ImageMemory, RunImages
-from ringi.runs.interrupt_formats import OWN
 from ringi.runs.lease import Lease
 from ringi.runs.leased_run import LeasedRun, RequestChange
-from ringi.runs.model_form import clean_text
 from ringi.runs.reconciler import RUNNER
+from ringi.runs.request_ids import request_id
+from ringi.runs.run import ExecutedRun
+from ringi.runs.run_states import RunStates
 from ringi.runs.runner import Runner
-from ringi.runs.usage_meter import UsageMeter
+from ringi.runs.usage import UsageSums
 
 log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 5
@@ -59,8 +55,6 @@ FIRST_FENCE = 1
 """The fence of the first worker that holds a thread; an erasure keeps the thread and its fence."""
 AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
 MAX_SWALLOWED = 10
-MAX_TRACEBACK = 16_000
-"""The number of characters stored of a traceback: its beginning and its end."""
 ANSWER_REFUSED = reason_of("answer_refused")
 
 
@@ -73,23 +67,33 @@ class RunExecutor:
         self._leased_run, self._lease, self._run = leased_run, leased_run.lease, leased_run.run
         self._emitter, self._inbox, self._backend = leased_run.emitter, leased_run.inbox, leased_run.backend
         self._by = leased_run.run.by or leased_run.lease.thread.started_by
-        self._host = RunContext(runner, leased_run.inbox, leased_run.thread, leased_run.run.id, self._by)
-        saver, max_fields = leased_run.backend.savers(leased_run.thread), leased_run.inbox.limits.max_fields
-        if leased_run.thread.fence == FIRST_FENCE:
-            saver.expect_no_checkpoint()
-        agent = runner.agents[leased_run.thread.agent]
-        self._graph = GraphRun(
-            agent, saver, leased_run.lease.key, leased_run.run.id, host=self._host, max_fields=max_fields
-        )
+        thread, usage = leased_run.thread, UsageSums(leased_run.thread.usage)
+        agent, saver = runner.agents[thread.agent], leased_run.backend.savers(thread)
+        self._runtime, self._about = agent.served
         self._images = RunImages(leased_run.backend.stream, saver, memory)
-        self._meter = UsageMeter(leased_run.thread.usage, leased_run.thread.id)
-        leased_run.lease.usage = self._meter.total
+        self._view = ExecutedRun(
+            agent,
+            thread.key,
+            self._run.id,
+            self._by,
+            host=RunContext(runner, leased_run.inbox, thread, self._run.id, self._by),
+            checkpoints=saver,
+            max_fields=leased_run.inbox.limits.max_fields,
+            is_first=thread.fence == FIRST_FENCE,
+            images=self._images,
+            raw_input=self._run.input,
+            count_usage=usage.count,
+            prune_checkpoints=self._prune,
+        )
+        self._states = RunStates(leased_run.backend.stream, thread.key, thread.fence)
+        leased_run.lease.usage = usage.total
         # Before its first worker a thread has no run that could have asked.
         known = () if leased_run.lease.fence == FIRST_FENCE else unsettled
         self._unsettled = None if known is None else by_id(known)
         """The open or unacknowledged requests by id. Only this worker adds some; people may end them meanwhile. None
         if they must be read.
         """
+        self._open: OpenRun | None = None
         self._has_run = False
         """Whether this worker has run the graph: it has ended each step, or a step has asked."""
         self._delivered: set[str] = set()
@@ -107,8 +111,7 @@ class RunExecutor:
         try:
             # Images are loaded even if the agent no longer accepts them: the history contains them.
             async with self._images.loaded(self._leased_run.thread):
-                while await self._step():
-                    failpoint("run.between_steps")
+                await self._go_on()
         except (FenceError, UnavailableError):
             raise
         except Exception as error:
@@ -120,10 +123,10 @@ class RunExecutor:
 
     async def _fail(self, error: Exception) -> None:
         failure = failure_of(error.error if isinstance(error, AgentServiceError) else error)
-        steps, (asked_at, last_answers) = self._graph.failed_steps, self._last_answers
-        # A task of a workflow is a step of its own, nested in the step that asks.
-        found = [requests for question, requests in last_answers if question.task_id in steps]
-        refused = found or [requests for _, requests in last_answers if steps]
+        failed: frozenset[str] = self._open.failed if self._open is not None else frozenset()
+        asked_at, last_answers = self._last_answers
+        found = [requests for question, requests in last_answers if question.id in failed]
+        refused = found or [requests for _, requests in last_answers if failed]
         answers = [request for requests in refused or [each for _, each in last_answers] for request in requests]
         for requests in refused:
             for request in requests:
@@ -133,70 +136,92 @@ class RunExecutor:
         details = {"answers": tuple(request.id for request in answers), "asked_at": None if refused else asked_at}
         await self._leased_run.fail(failure.model_copy(update=details))
 
-    async def _step(self) -> bool:
+    async def _go_on(self) -> None:
+        """Continue until the run asks or ends."""
+        if not self._about.has_checkpoints:
+            state = self._view.state = await self._states.take_over()
+            if state and (state.framework != self._about.framework or state.schema_number not in self._about.reads):
+                await self._mark_stuck(reason_of("state_unknown", framework=state.framework, version=state.version))
+                return
+        run = self._open = self._runtime.open(self._view)
         if self._run.back_to:
-            await self._graph.rewind(self._run.back_to)
+            await run.rewind(self._run.back_to)
             await self._lease.change(lambda t: t.went_back(self._inbox.clock()))
             self._run = self._run.model_copy(update={"back_to": None})
-        position = await self._graph.position()
-        asks = [ask for question in position.questions for ask in question.asks]
-        self._host.set_open_questions(asks)
-        await self._report_swallowed(self._host.swallowed_questions({digest_of(ask) for ask in asks}, position.asking))
-        if not position.has_begun:
-            if position.has_earlier and not self._graph.agent.history:
-                # Left by a run that failed or was cancelled, or by an earlier setting.
-                await prune_checkpoints(self._backend, self._lease.thread)
-                self._graph.forget_checkpoint()
-            return await self._run_graph(self._graph.graph_input(self._images.resolve_input(self._run.input)))
-        missing = await self._missing_steps(position)
-        if missing:
-            return await self._mark_stuck(position, missing)
-        values = self._graph.output(position) if position.questions or not position.has_more else {}
-        asked = [(question, await self._ask(question)) for question in position.questions]
+        standing: Standing | None = await run.look()
+        while standing:
+            await self._report_swallowed(standing.swallowed)
+            standing = await self._step(run, standing)
+            failpoint("run.between_steps")
+
+    async def _step(self, run: OpenRun, standing: Standing) -> Standing | None:
+        """Ask, or continue the run; return its next position, or None once it waits or has ended."""
+        if standing.status == "new":
+            return await self._advance(run, {})
+        if missing := await self._missing_steps(standing):
+            return await self._mark_stuck(
+                reason_of("steps_missing", steps=", ".join(map(repr, sorted(missing)))), standing, missing
+            )
+        asked = [(question, await self._ask(question)) for question in standing.questions]
         requests = [request for _, each in asked for request in each]
         await self._recover(requests)
         await self._close_others({request.id for request in requests})
-        ended = answerable(asked)
+        ended = self._answerable(asked)
         if ended:
-            return await self._resume(ended, position.checkpoint_id)
-        if requests and (self._has_run or not position.has_unfinished):
-            return await self._park(values, requests)
-        return await self._run_graph(None) if position.has_more else await self._finish(values)
+            return await self._resume(run, ended, standing.position)
+        values = dict(standing.values or {})
+        if requests and (self._has_run or not standing.is_interrupted):
+            return None if await self._park(values, requests) else standing
+        if standing.status != "done":
+            return await self._advance(run, {})
+        return None if await self._finish(values) else standing
 
-    async def _run_graph(self, input: Any) -> bool:
+    async def _advance(self, run: OpenRun, answers: Mapping[str, Sequence[Request]]) -> Standing:
         await self._leased_run.save_changes()
         self._emitter.open()
         # A step that blocks the event loop must hide neither this nor, on SQLite, the end of this transaction.
         await self._emitter.flush()
         failpoint("run.before_go")
-        context = self._graph.runtime_context(self._images.resolve_input(self._run.input), self._by)
-        with tracing.running(self._lease.thread, self._run), self._meter.counting():
-            await self._graph.run(input, self._emitter, context)
+        with tracing.running(self._lease.thread, self._run):
+            standing = await run.advance(answers, self._emitter)
         self._has_run = True
         await self._emitter.flush()
+        if standing.state:
+            self._view.state = standing.state.model_copy(update={"run_id": self._run.id})
+            await self._states.write(self._view.state)
         failpoint("run.after_go")
-        return True
+        return standing
 
-    async def _resume(self, ended: Sequence[AskedQuestion], asked_at: str | None) -> bool:
-        answers = {question.interrupt_id: resume_value(question, requests) for question, requests in ended}
+    async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
+        answers = {question.id: requests for question, requests in ended}
         repeated = self._delivered & answers.keys()
         if repeated:
-            what = f"the graph repeats the answered interrupts {', '.join(sorted(repeated))}"
-            raise RingiError(f"{what}: ask once per node, and let GraphBubbleUp through where exceptions are caught")
+            what = f"the agent repeats the answered questions {', '.join(sorted(repeated))}"
+            raise RingiError(f"{what}: {self._about.repeats}")
         self._delivered |= answers.keys()
         self._last_answers = asked_at, ended
         try:
-            await self._run_graph(resume_with(answers))
+            standing = await self._advance(run, answers)
             self._last_answers = None, ()
-            return True
-        except ValidationError as error:
-            if not is_invalid_resume(error):
-                raise
-            log.warning("run %s refused an answer to %s: asking again", self._run.id, ", ".join(answers))
+            return standing
+        except AnswerRefusedError as error:
+            log.warning("run %s refused an answer to %s: asking again", self._run.id, error.id)
+            refused = [request for question, requests in ended if question.id == error.id for request in requests]
         self._delivered -= answers.keys()
-        for request in [request for question, requests in ended if question.may_refuse_answers for request in requests]:
+        for request in refused:
             await self._mark_request(request, ANSWER_REFUSED)
-        return await self._run_graph(None)
+        return await self._advance(run, {})
+
+    def _answerable(self, asked: Sequence[AskedQuestion]) -> Sequence[AskedQuestion]:
+        """Return the questions that can be answered now, with their requests."""
+        ended = [each for each in asked if all(request.is_final for request in each[1])]
+        if self._about.needs == "all" and len(ended) < len(asked):
+            return ()
+        # If one of several answers is refused, it stops the others midway and their effects would be repeated.
+        return [each for each in ended if each[0].may_refuse][:1] or ended
+
+    async def _prune(self) -> None:
+        await prune_checkpoints(self._backend, self._lease.thread)
 
     async def _ask(self, question: Question) -> list[Request]:
         return [await self._ask_one(question, position) for position in question.positions]
@@ -217,11 +242,11 @@ class RunExecutor:
 
     async def _submit(self, question: Question, position: int, id: str) -> Request:
         key = self._lease.key
-        recipients = {} if question.format is OWN else self._graph.agent.ask_defaults
+        recipients = {} if question.has_recipients else self._view.agent.ask_defaults
         about = {"id": id, "thread_id": key.id, "run_id": self._run.id, **recipients}
         ask = question.asks[position].model_copy(update=about)
-        args = {"interrupt_id": question.interrupt_id, "node": question.node}
-        target = self._graph.agent.name
+        args = {"interrupt_id": question.id, "node": question.step}
+        target = self._view.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
         if id in await self._unsettled_requests():
             return await self._known_request(id)
@@ -301,28 +326,33 @@ class RunExecutor:
         if combined != known:
             await self._lease.change(lambda t: t.missing(combined, self._inbox.clock()))
 
-    async def _missing_steps(self, position: GraphPosition) -> set[str]:
-        """Return the steps that asked and that the deployed graph does not have."""
-        if not position.lost:
+    async def _missing_steps(self, standing: Standing) -> set[str]:
+        """Return the steps that asked and that the deployed agent does not have."""
+        if not standing.lost:
             return set()
         asked = await requests_of_run(self._backend, self._lease.thread)
         arguments = [r.continuation.args for r in asked if r.continuation]
-        nodes = {str(args["node"]) for args in arguments if args.get("interrupt_id") in position.lost}
-        return {node for node in nodes if not self._graph.has_node(node)}
+        steps = {str(args["node"]) for args in arguments if args.get("interrupt_id") in standing.lost}
+        return steps - self._about.steps
 
-    async def _mark_stuck(self, position: GraphPosition, missing: set[str]) -> bool:
+    async def _mark_stuck(
+        self, why: str, standing: Standing | None = None, missing: Container[str] | None = None
+    ) -> Standing | None:
+        """Mark the run and its requests for an operator; `missing` are the steps that it lacks, or None for all."""
         # Resuming would commit a state in which the lost step never asked, and would silently drop its request.
-        why = reason_of("steps_missing", steps=", ".join(map(repr, sorted(missing))))
         pending = await open_requests(self._backend, self._lease.thread)
-        stuck = [r for r in pending if r.continuation and r.continuation.args.get("node") in missing]
+        stuck = [
+            r for r in pending if missing is None or (r.continuation and r.continuation.args.get("node") in missing)
+        ]
         ended = [request for request in (await self._unsettled_requests()).values() if request.is_unacknowledged]
         for request in [*stuck, *ended]:
             await self._mark_request(request, why)
         await self._leased_run.mark(why)
-        if pending:
-            return await self._park(self._graph.output(position), pending)
-        await self._leased_run.fail(Failure(message=why, code="attention"))
-        return False
+        if not pending:
+            await self._leased_run.fail(Failure(message=why, code="attention"))
+            return None
+        values = dict(standing.values or {}) if standing else dict(self._lease.thread.values or {})
+        return None if await self._park(values, pending) else standing
 
     async def _park(self, values: dict[str, Any], requests: Sequence[Request]) -> bool:
         for request in requests:
@@ -333,7 +363,7 @@ class RunExecutor:
         self._leased_run.pause(values, [request for request in requests if not request.is_final])
         failpoint("run.before_park")
         usage = self._lease.usage()
-        return not await self._settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values, usage))
+        return await self._settle(lambda t: t.parked(self._lease.thread, self._inbox.clock(), values, usage))
 
     async def _finish(self, values: dict[str, Any]) -> bool:
         titles = self._lease.thread.missed
@@ -344,10 +374,10 @@ class RunExecutor:
         failpoint("run.before_finish")
         usage = self._lease.usage()
         if not await self._settle(lambda t: t.finished(self._lease.thread, self._inbox.clock(), values, usage)):
-            return True
-        if not self._graph.agent.history:
-            await prune_checkpoints(self._backend, self._lease.thread)
-        return False
+            return False
+        if self._about.has_checkpoints and not self._view.agent.history:
+            await self._prune()
+        return True
 
 
 async def advance(
@@ -385,36 +415,6 @@ async def advance(
         leased_run.emitter.stop()
 
 
-def failure_of(error: Exception) -> Failure:
-    """Return the message of an error for people, and its origin for operators."""
-    name = type(error).__name__
-    text = "".join(traceback.format_exception(error))
-    if len(text) > MAX_TRACEBACK:
-        text = f"{text[: MAX_TRACEBACK // 4]}\n…\n{text[-MAX_TRACEBACK * 3 // 4 :]}"
-    message = f"{name}: {error}" if str(error) else reason_of("no_message", error=name)
-    return Failure(message=message[:2000], code=name, traceback=clean_text(text))
-
-
-def swallowed_message(titles: Sequence[str]) -> str:
-    """Return the message to an operator about questions that were swallowed."""
-    return reason_of("swallowed", titles=", ".join(f"“{title}”" for title in titles))
-
-
 def by_id(requests: Iterable[Request]) -> dict[str, Request]:
     """Return requests by their ids."""
     return {request.id: request for request in requests}
-
-
-def answerable(asked: Sequence[AskedQuestion]) -> Sequence[AskedQuestion]:
-    """Return the questions that can be answered now, with their requests."""
-    ended = [each for each in asked if all(request.is_final for request in each[1])]
-    # If one of several answers is refused, it stops the others midway and their effects would be repeated.
-    return [each for each in ended if each[0].may_refuse_answers][:1] or ended
-
-
-def request_id(key: Key, question: Question, position: int, attempt: int, refusals: int = 0) -> str:
-    """Return the id of a question's request: stable for this attempt of the run."""
-    identity: list[Any] = [checkpoint_thread(key), question.interrupt_id, question.digests[position]]
-    identity += [attempt] if attempt else []
-    identity += [{"position": position, "refusals": refusals}] if position or refusals else []
-    return f"q-{hashlib.sha256(canonical(identity)).hexdigest()[:32]}"

@@ -360,7 +360,7 @@ class TestHarness:
 
     def _agent_of(self, graph: object) -> Agent:
         # Unnamed graphs share a default name: one would continue the run of another.
-        agents = [agent for agent in self._agents.values() if agent.graph is graph]
+        agents = [agent for agent in self._agents.values() if agent.target is graph]
         return agents[0] if agents else Agent(f"{getattr(graph, 'name', 'agent')}-{len(self._agents) + 1}", graph)
 
     async def _advance_to(self, end: datetime) -> None:
@@ -407,7 +407,7 @@ class TestHarness:
     async def _result(self, thread: Thread) -> AgentResult:
         if thread.status == "error" or thread.attention:
             raise RunFailedError(thread)
-        graph = self._agents[thread.agent].graph.copy({"checkpointer": await saver_of(self.backend, thread)})
+        graph = self._agents[thread.agent].target.copy({"checkpointer": await saver_of(self.backend, thread)})
         snapshot = await graph.aget_state({"configurable": {"thread_id": checkpoint_thread(thread.key)}})
         events = await self.inbox.events(START, MAX_EVENTS)
         # By the events: while the clock stands still, all questions have the same time.

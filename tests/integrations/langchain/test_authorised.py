@@ -27,7 +27,7 @@ from ringi.domain.ask import Answer
 from ringi.domain.request import Request
 from ringi.integrations.langchain import Approval
 from ringi.runs.agent import Agent
-from ringi.runs.graph_run import question_of, resume_value
+from ringi.runtimes.langgraph.graph_run import question_of, resume_value
 from ringi.testing.model import ScriptedModel, scripted_turns
 
 ORDER = {"order": 1182, "amount": 40, "lines": [{"sku": "a-1", "count": 2}], "note": {"by": "ann", "urgent": False}}

@@ -172,7 +172,7 @@ async def test_the_limit_of_steps_is_an_error_on_langgraph_alone() -> None:
 
 async def test_the_limit_of_steps_leads_to_the_gate_and_the_next_task_has_its_own(file: str) -> None:
     agent = gated(hearing([], looking), tools=[look])
-    limited = replace(agent, graph=agent.graph.with_config(recursion_limit=20))
+    limited = replace(agent, target=agent.target.with_config(recursion_limit=20))
     async with at_work(file, [limited]) as world:
         assert (await stopped(world)).context["reason"] == "the limit of steps of one run was reached"
         await answered(world, "update: look again")
@@ -367,7 +367,7 @@ async def test_with_people_switched_off_an_agent_ends_and_fails_as_if_there_were
     deleter = gated(hearing([], deleting), agent_name="deleter", tools=[delete])
     limited = gated(hearing([], looking), LIMITS[0], agent_name="limited", tools=[look], is_around=True)
     endless = gated(hearing([], looking), agent_name="endless", tools=[look])
-    endless = replace(endless, graph=endless.graph.with_config(recursion_limit=20))
+    endless = replace(endless, target=endless.target.with_config(recursion_limit=20))
     ending = gated(hearing([], looking), ModelCallLimitMiddleware(run_limit=2), agent_name="ending", tools=[look])
     async with at_work(file, [gated(hearing([])), finishing, ending, deleter, limited, endless]) as world:
         for name in ("worker", "finishing", "ending"):

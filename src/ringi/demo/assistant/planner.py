@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from ringi.assistant import PlanJob, Text, in_language
 from ringi.base import jsonable
 from ringi.errors import RingiError
-from ringi.runs import QUIET_CALLS
+from ringi.runtimes.langgraph import QUIET_CALLS
 
 LANGUAGES = {"en": "English", "ja": "Japanese", "zh": "Chinese"}
 PROMPT = """You plan for {what}. Write in {language}.

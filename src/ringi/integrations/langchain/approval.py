@@ -15,7 +15,7 @@ from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.tool_gate import GatedCall, ToolGate, gate_request
 from ringi.policy.facts import FactFunction
 from ringi.policy.rules import Policy
-from ringi.runs.tool_arguments import call_schema, injected
+from ringi.runtimes.langgraph.tool_arguments import call_schema, injected
 
 Result = ToolMessage | Command[Any]
 Tool = BaseTool | Callable[..., Any] | str | dict[str, Any]

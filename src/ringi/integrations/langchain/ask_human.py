@@ -21,9 +21,9 @@ from ringi.forms.repair import RepairResult, repair
 from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.refused_forms import REFUSED, FormConversation, conversation_of, report_invalid
 from ringi.integrations.langgraph import ask_question
-from ringi.runs.graph_run import MAX_FIELDS
 from ringi.runs.model_form import MAX_FORM_BYTES, MAX_FORM_DEPTH
 from ringi.runs.stream_writer import TOOL_CALL_ID
+from ringi.runtimes.langgraph.graph_run import MAX_FIELDS
 
 log = logging.getLogger(__name__)
 UNCHANGED = RepairResult(None)

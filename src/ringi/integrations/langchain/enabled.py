@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import ensure_config
 
 from ringi.base.settings import hitl_enabled
-from ringi.runs.graph_run import ASKS
+from ringi.runtimes.langgraph.graph_run import ASKS
 
 
 def asks() -> bool:

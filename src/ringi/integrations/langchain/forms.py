@@ -55,9 +55,10 @@ from ringi.integrations.langchain.refused_forms import (
 from ringi.integrations.langchain.text_calls import retry_of, tool_names, without_calls
 from ringi.integrations.langchain.tool_gate import with_note
 from ringi.integrations.langgraph import ask
-from ringi.runs.graph_run import MAX_FIELDS, MODEL_FORMS, TOOL_NAMES
 from ringi.runs.model_form import KEY, NO_OBJECT, ExtractedForm, ModelAsk, ask_of, extract_form
 from ringi.runs.stream_writer import SAY
+from ringi.runtimes.langgraph.graph_run import MAX_FIELDS
+from ringi.runtimes.langgraph.stream_translator import MODEL_FORMS, TOOL_NAMES
 
 log = logging.getLogger(__name__)
 INSTRUCTION = """\

@@ -25,7 +25,7 @@ from ringi.policy.question import question_of, with_schema
 from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
 from ringi.runs.context import call_digest, find_run_context
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runs.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
+from ringi.runtimes.langgraph.tool_arguments import accept_all_arguments, call_schema, check_tool, injected
 
 LONGEST = 20_000
 EDITED = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -22,9 +22,6 @@ from ringi.runs.model_form import clean_text
 
 WRAPPER_MODEL = "ringi_wrapper_model"
 """The tag of a chat model that only forwards to another one: the calls of the other one are counted."""
-MAX_MODELS = 20
-"""The number of models that are listed; the calls of others are added up."""
-OTHERS = "other models"
 UNKNOWN = "unknown"
 MAX_NAME = 200
 MAX_TOKENS = 10**9
@@ -37,23 +34,17 @@ class UsageMeter(BaseCallbackHandler):
     LangChain's `UsageMetadataCallbackHandler` counts no calls and no seconds, and omits calls without tokens.
 
     Args:
-        earlier: The use of models by the run before this worker.
+        count: Counts the use of a model by one call.
         thread_id: The id of the run's thread, for spans.
     """
 
     run_inline = True
 
-    def __init__(self, earlier: Sequence[ModelCalls] | None, thread_id: str) -> None:
-        self._sums = {usage.model: usage for usage in earlier or ()}
-        self._thread_id = thread_id
+    def __init__(self, count: Callable[[ModelCalls], None], thread_id: str) -> None:
+        self._count, self._thread_id = count, thread_id
         self._lock = threading.Lock()
         self._started = dict[UUID, tuple[tracing.ModelCall, int]]()
         """The calls that have not ended, with the value of a timer at their start."""
-
-    def total(self) -> tuple[ModelCalls, ...]:
-        """Return the use of models by the run so far, by model."""
-        with self._lock:
-            return tuple(self._sums.values())
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -117,11 +108,7 @@ class UsageMeter(BaseCallbackHandler):
         # A local server reports a path, and a provider a version that changes: prices are set for the requested name.
         usage = usage_of(message, call.requested or call.reported or call.provider or UNKNOWN, seconds)
         tracing.record_model_call(call, usage, error)
-        with self._lock:
-            if usage.model not in self._sums and len(self._sums) >= MAX_MODELS:
-                usage = usage.model_copy(update={"model": OTHERS})
-            known = self._sums.get(usage.model)
-            self._sums[usage.model] = known.plus(usage) if known else usage
+        self._count(usage)
 
 
 METER: ContextVar[UsageMeter | None] = ContextVar("ringi_usage_meter", default=None)

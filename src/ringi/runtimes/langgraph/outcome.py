@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ringi.runs.interrupt_formats import as_text
+from ringi.runs.calls import as_text
 from ringi.runs.json_values import clean_json, json_text
 
 MAX_OUTPUT = 64_000

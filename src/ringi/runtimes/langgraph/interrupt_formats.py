@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from ringi.base.canonical_json import canonical, jsonable
-from ringi.domain.ask import Ask, Button, Decision, digest_of, parse_body
+from ringi.domain.ask import Ask, Button, Decision, digest_of
 from ringi.domain.request import Request
-from ringi.errors import InvalidError, UndecidedError
-from ringi.forms import form as forms
-from ringi.runs import plain_interrupts
-from ringi.runs.answer_schema import ANY_ANSWER, AnswerSpec
-from ringi.runs.model_form import clean_text
+from ringi.runs.calls import DECISIONS, approval_ask, decision_on
+from ringi.runtimes.langgraph import plain_interrupts
+from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
 
 ENVELOPE = "ringi"
 """The key of a Ringi question, and of its answer, within an interrupt."""
 DEFINITION = re.compile(r'"#/\$defs/([^"/]+)"')
-DECISIONS: tuple[Decision, ...] = get_args(Decision)
-REFUSING_DECISIONS: tuple[Decision, ...] = ("reject", "respond")
-UNAPPROVABLE = "**This call can only be refused:** {why}. What is shown as text here may be no text in the call.\n\n"
 Schema: TypeAlias = dict[str, Any]
 M = TypeVar("M", bound=BaseModel)
 
@@ -35,16 +29,6 @@ class InterruptFormat(NamedTuple):
     """Returns the questions; empty if the value is in another format."""
     answer: Callable[[Sequence[Request], Schema | None], Any]
     """Returns the result of `interrupt` once all have ended; raises `UndecidedError` if silence has no value."""
-
-
-class CallDecision(NamedTuple):
-    """The decision on a call."""
-
-    decision: Decision
-    name: str
-    args: dict[str, Any]
-    """The arguments with which an allowed call runs."""
-    message: str | None
 
 
 class ActionRequest(BaseModel):
@@ -195,24 +179,6 @@ def read_interrupt(
     return next(found, None) or (PLAIN, (plain_interrupts.question(value, own_spec),))
 
 
-def decision_on(request: Request) -> CallDecision:
-    """Return the decision on a call; silence is a rejection.
-
-    Raises `NotAuthorizedError` unless the call that may run is the authorized call. Raises `UndecidedError` if there
-    is no decision and the graph accepts no rejection.
-    """
-    action, response = request.action, request.response
-    assert action
-    if response and not request.erased:
-        granted = request.granted
-        if granted:
-            request.authorize(action.name, granted.args)
-        return CallDecision(response.decision, action.name, granted.args if granted else {}, response.message)
-    if "reject" not in request.allowed:
-        raise UndecidedError(request.id, request.status)
-    return CallDecision("reject", action.name, {}, f"nobody decided: the request was {request.status}")
-
-
 def langchain_decision(request: Request) -> dict[str, Any]:
     """Return the decision on a call in LangChain's format."""
     decided = decision_on(request)
@@ -240,49 +206,6 @@ def inbox_call(asked: HumanInterrupt) -> Ask:
     ask = approval_ask(action.action, action.action, action.args, asked.config.allowed, asked.description)
     labels: dict[Decision, Button] = {"reject": Button(label="Ignore")} if asked.config.allow_ignore else {}
     return ask.model_copy(update={"actions": labels})
-
-
-def approval_ask(
-    name: str,
-    title: str,
-    args: dict[str, Any],
-    allowed: Collection[str],
-    description: str | None,
-    args_schema: Schema | None = None,
-) -> Ask:
-    """Return the question that asks for approval of a call."""
-    storable, why = storable_args(jsonable(args))
-    # Consent covers exactly the arguments shown: a call without a digest can only be rejected.
-    offered = REFUSING_DECISIONS if why else DECISIONS
-    decisions = tuple(decision for decision in offered if decision in allowed)
-    if not decisions:
-        problem = f"it cannot be approved ({why})" if why else "nothing can be decided about it"
-        raise InvalidError.of("allowed", f"{name!r}: {problem}: allow one of {', '.join(offered)}")
-    action = {"name": name, "args": storable, "schema": None if why else checkable(args_schema)}
-    text = clean_text((UNAPPROVABLE.format(why=why) if why else "") + (description or ""))[:20_000] or None
-    return parse_body(Ask, {"title": title[:500], "description": text, "action": action, "allowed": decisions})
-
-
-def storable_args(args: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """Return storable arguments, and the reason if some were converted to text; None if all are unchanged."""
-    try:
-        canonical(args)
-    except InvalidError as error:
-        return {clean_text(name): as_text(each) for name, each in args.items()}, error.errors[0].message
-    return args, None
-
-
-def as_text(value: Any) -> Any:
-    """Return a value, with parts that have no digest converted to text."""
-    if isinstance(value, dict):
-        return {clean_text(str(name)): as_text(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [as_text(each) for each in value]
-    try:
-        canonical(value)
-    except InvalidError:
-        return clean_text(str(value))
-    return value
 
 
 def validated(model: type[M], value: Any) -> M | None:
@@ -326,12 +249,3 @@ def value_at(value: Any, *path: str) -> Any:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
-
-
-def checkable(schema: Schema | None) -> Schema | None:
-    """Return a schema that can check arguments here; the graph's own check follows."""
-    try:
-        forms.check_schema(schema, field="schema")
-    except InvalidError:
-        return None
-    return schema or None

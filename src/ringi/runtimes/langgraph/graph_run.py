@@ -2,60 +2,47 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.errors import is_invalid_resume
 from langgraph.types import Command, Interrupt, StateSnapshot
+from pydantic import ValidationError
 
 from ringi.base.canonical_json import canonical, jsonable
 from ringi.base.settings import hitl_enabled
+from ringi.contracts.runtime import AnswerRefusedError, Output, Question, Run, Standing
 from ringi.domain.ask import Ask, digest_of
-from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
 from ringi.errors import AgentServiceError, InvalidError, OutageError, UnavailableError
-from ringi.runs.agent import Agent, UnfitValuesError
-from ringi.runs.answer_schema import ANY_ANSWER, AnswerSpec
-from ringi.runs.context import RUN_CONTEXT, RunContext
-from ringi.runs.interrupt_formats import OWN, REFUSABLE, InterruptFormat, checkable, read_interrupt
-from ringi.runs.json_values import clean_json, json_text
-from ringi.runs.model_form import VisibleText, clean_text
-from ringi.runs.outcome import final_values, output_of
-from ringi.runs.repeats import StreamedMessage, unsent_part
-from ringi.runs.stream_writer import SAY, Emitter
-from ringi.runs.tool_arguments import call_schema, refusal_reason, tools_of
+from ringi.runs.agent import UnfitValuesError
+from ringi.runs.calls import checkable
+from ringi.runs.context import RUN_CONTEXT
+from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
+from ringi.runtimes.langgraph.checks import answer_spec
+from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
+from ringi.runtimes.langgraph.outcome import final_values, output_of
+from ringi.runtimes.langgraph.stream_translator import StreamTranslator
+from ringi.runtimes.langgraph.tool_arguments import call_schema, refusal_reason, tools_of
+from ringi.runtimes.langgraph.usage_meter import UsageMeter
 
 RUN = "ringi_run"
 ASKS = "ringi_asks"
 """The key that records whether a run asks people, as set when the run began."""
 MAX_FIELDS = "ringi_max_fields"
 """The key of the maximum number of fields in a form, as set by the server."""
-MODEL_FORMS = "ringi_model_forms"
-"""The tag of a model that may put a form into its answer."""
-TOOL_NAMES = "ringi_tools"
-"""The key in the metadata of a model with the names of its tools, whose calls may come as text."""
-QUIET_CALLS = "ringi_quiet_calls"
-"""The tag of a model whose tool calls run no tool and are not shown: they carry structured output."""
-MODEL = "ls_model_type"
-"""The metadata key present on model messages and absent on step results."""
 STREAM_MODES = ["messages", "custom", "debug"]
-LOOP_TURNS = 50
-"""The number of event-loop turns for which a step's results wait for its last messages; LangGraph needs a few."""
 INTERRUPTS = "__interrupt__"
 """The channel in which a checkpoint stores the interrupts of its tasks."""
 
 
-class Question(NamedTuple):
+class InterruptQuestion(NamedTuple):
     """An interrupt that waits for a person."""
 
     interrupt_id: str
@@ -72,14 +59,21 @@ class Question(NamedTuple):
     """The step of the outermost graph that asks."""
 
     @property
-    def positions(self) -> list[int]:
-        """The positions of the questions that people are asked."""
-        return [position for position in range(len(self.asks)) if position not in self.refused_calls]
-
-    @property
     def may_refuse_answers(self) -> bool:
         """True if the graph may refuse an answer that matches the schema."""
         return self.schema is not None and self.format is not OWN
+
+    def for_people(self) -> Question:
+        """Return the question as all frameworks ask it."""
+        return Question(
+            self.interrupt_id,
+            self.asks,
+            self.digests,
+            step=self.node,
+            answered=frozenset(self.refused_calls),
+            has_recipients=self.format is OWN,
+            may_refuse=self.may_refuse_answers,
+        )
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,7 @@ class GraphPosition:
     """The position of a graph between two stretches."""
 
     values: Any
-    questions: tuple[Question, ...] = ()
+    questions: tuple[InterruptQuestion, ...] = ()
     asking: frozenset[str] = frozenset()
     """The ids of the steps that ask the questions."""
     lost: frozenset[str] = frozenset()
@@ -102,18 +96,65 @@ class GraphPosition:
 
 
 class GraphRun:
-    """A graph with the checkpointer of one lease."""
+    """A run of a graph, with the checkpointer of one lease; see `OpenRun`."""
 
-    def __init__(self, agent: Agent, saver: Any, key: Key, run_id: str, *, host: RunContext, max_fields: int) -> None:
-        self.agent = agent
+    def __init__(self, run: Run) -> None:
+        self._run, self.agent, graph = run, run.agent, run.agent.target
+        saver = self._saver = run.checkpoints
+        if run.is_first:
+            saver.expect_no_checkpoint()
         # A graph that was compiled with a store uses its own store.
-        store = agent.graph.store or host.store_of(agent)
-        self._graph, self._saver = agent.graph.copy({"checkpointer": saver, "store": store}), saver
+        self._graph = graph.copy({"checkpointer": saver, "store": graph.store or run.host.store_of(self.agent)})
         # LangGraph's own tools can read a history only as LangGraph writes it.
-        saver.serializer.is_plain = agent.history
-        self._run_id, self._tools = run_id, tools_of(agent.graph)
-        settings = {"thread_id": checkpoint_thread(key), MAX_FIELDS: max_fields, RUN_CONTEXT: host}
-        self._config: Any = {"configurable": settings, "metadata": {RUN: run_id}}
+        saver.serializer.is_plain = self.agent.history
+        self._tools = tools_of(graph)
+        settings = {"thread_id": checkpoint_thread(run.key), MAX_FIELDS: run.max_fields, RUN_CONTEXT: run.host}
+        self._config: Any = {"configurable": settings, "metadata": {RUN: run.id}}
+        self._position = GraphPosition(None)
+        self._meter = UsageMeter(run.count_usage, run.key.id)
+
+    async def look(self) -> Standing:
+        """Return the position of the run, from its newest checkpoint."""
+        position = self._position = await self.position()
+        host, asks = self._run.host, [ask for question in position.questions for ask in question.asks]
+        host.set_open_questions(asks)
+        swallowed = host.swallowed_questions({digest_of(ask) for ask in asks}, position.asking)
+        if not position.has_begun:
+            return Standing("new", swallowed=tuple(swallowed))
+        is_running = position.has_more and not position.questions
+        return Standing(
+            "paused" if position.questions else "ready" if position.has_more else "done",
+            tuple(question.for_people() for question in position.questions),
+            None if is_running and not position.lost else self.output(position),
+            lost=position.lost,
+            swallowed=tuple(swallowed),
+            is_interrupted=position.has_unfinished,
+            position=position.checkpoint_id,
+        )
+
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> Standing:
+        """Run to the next pause or the end."""
+        position, run = self._position, self._run
+        if not position.has_begun:
+            if position.has_earlier and not self.agent.history:
+                # Left by a run that failed or was cancelled, or by an earlier setting.
+                await run.prune_checkpoints()
+                self._saver.forget()
+            input: Any = self.graph_input(run.input)
+        else:
+            asked = {question.interrupt_id: question for question in position.questions}
+            # Keyed by interrupt: a value without a key could answer a later question.
+            values = {id: resume_value(asked[id], requests) for id, requests in answers.items()}
+            input = Command(resume=values) if values else None
+        try:
+            with self._meter.counting():
+                await self.run(input, out, self.runtime_context(run.input, run.by))
+        except ValidationError as error:
+            if not answers or not is_invalid_resume(error):
+                raise
+            refused = next((id for id in answers if asked[id].may_refuse_answers), next(iter(answers)))
+            raise AnswerRefusedError(refused, str(error)) from error
+        return await self.look()
 
     async def position(self) -> GraphPosition:
         """Return the position of the graph, from its newest checkpoint."""
@@ -123,13 +164,13 @@ class GraphRun:
         self._saver.next_read = saved if saved and not saved.pending_writes else None
         open_ids = {interrupt.id for interrupt in snapshot.interrupts}
         questions = tuple(
-            question_of(task.name, interrupt, self._tools, self.agent.answer_spec(task.name))._replace(task_id=task.id)
+            question_of(task.name, interrupt, self._tools, answer_spec(self.agent, task.name))._replace(task_id=task.id)
             for task in snapshot.tasks
             for interrupt in task.interrupts
             if interrupt.id in open_ids
         )
         metadata: Any = snapshot.metadata or {}
-        has_begun = metadata.get(RUN) == self._run_id
+        has_begun = metadata.get(RUN) == self._run.id
         self._set_asks(metadata.get(ASKS, True) if has_begun else hitl_enabled())
         lost = lost_interrupts(saved, {task.id for task in snapshot.tasks})
         # `next` omits steps with saved results: after a crash these results still have to be committed.
@@ -146,10 +187,6 @@ class GraphRun:
             checkpoint_id=checkpoint_id,
             has_earlier=snapshot.parent_config is not None,
         )
-
-    def has_node(self, name: str) -> bool:
-        """Return whether the deployed graph still has this node."""
-        return name in self._graph.nodes
 
     def graph_input(self, input: dict[str, Any]) -> Any:
         """Return the graph's own input."""
@@ -185,7 +222,7 @@ class GraphRun:
                 return schema()
         return context
 
-    async def run(self, input: Any, emitter: Emitter, context: Any = None) -> None:
+    async def run(self, input: Any, emitter: Output, context: Any = None) -> None:
         """Run until the graph ends or asks, and pass its output to the emitter."""
         emitter.begin()
         translator = StreamTranslator(emitter)
@@ -196,19 +233,18 @@ class GraphRun:
                 translator.translate(mode, part, is_inner=any(graphs))
         translator.end()
 
-    def forget_checkpoint(self) -> None:
-        """Read the newest checkpoint again before the run begins, because another saver has pruned its ancestors."""
-        self._saver.forget()
-
     async def rewind(self, checkpoint_id: str) -> None:
         """Return the graph to its position at a checkpoint, with all steps of that position pending."""
         place = {**self._config["configurable"], "checkpoint_ns": "", "checkpoint_id": checkpoint_id}
         await self._graph.aupdate_state({**self._config, "configurable": place}, None, as_node="__copy__")
 
     @property
-    def failed_steps(self) -> frozenset[str]:
-        """The ids of the steps that failed on an answer."""
-        return frozenset(self._saver.failed)
+    def failed(self) -> frozenset[str]:
+        """The ids of the questions whose steps failed when they were answered."""
+        steps, questions = self._saver.failed, self._position.questions if self._saver.failed else ()
+        asked = frozenset(each.interrupt_id for each in questions if each.task_id in steps)
+        # A task of a workflow is a step of its own, nested in the step that asks.
+        return asked or frozenset(each.interrupt_id for each in questions)
 
     def _set_asks(self, asks: bool) -> None:
         # Otherwise a rejected call would run if questions are disabled before its run resumes.
@@ -242,15 +278,15 @@ def question_of(
     interrupt: Interrupt,
     tools: Mapping[str, BaseTool] = MappingProxyType({}),
     answer_spec: AnswerSpec = ANY_ANSWER,
-) -> Question:
+) -> InterruptQuestion:
     """Return an interrupt as a question for people."""
     schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
     format, asks = read_interrupt(interrupt.value, schema, answer_spec)
-    question = Question(interrupt.id, node, asks, format, schema, tuple(map(digest_of, asks)))
+    question = InterruptQuestion(interrupt.id, node, asks, format, schema, tuple(map(digest_of, asks)))
     return with_tools(question, interrupt.value, tools) if format in REFUSABLE else question
 
 
-def with_tools(question: Question, value: Any, tools: Mapping[str, BaseTool]) -> Question:
+def with_tools(question: InterruptQuestion, value: Any, tools: Mapping[str, BaseTool]) -> InterruptQuestion:
     """Return a question about calls with their tools' schemas, without the calls that the tools refuse."""
     asks, refused_calls = list(question.asks), dict[int, str]()
     for position, ask in enumerate(question.asks):
@@ -267,7 +303,7 @@ def with_tools(question: Question, value: Any, tools: Mapping[str, BaseTool]) ->
     return question._replace(asks=tuple(asks), refused_calls=refused_calls)
 
 
-def resume_value(question: Question, requests: Sequence[Request]) -> Any:
+def resume_value(question: InterruptQuestion, requests: Sequence[Request]) -> Any:
     """Return the result of the graph's `interrupt` call once all its requests have ended."""
     refused = {position: {"type": "reject", "message": why} for position, why in question.refused_calls.items()}
     if not refused:
@@ -276,120 +312,3 @@ def resume_value(question: Question, requests: Sequence[Request]) -> Any:
         return refused[0]
     decided = iter(question.format.answer(requests, None)["decisions"])
     return {"decisions": [refused.get(n) or next(decided) for n in range(len(question.asks))]}
-
-
-def resume_with(answers: dict[str, Any]) -> Command[Any]:
-    """Return a resume command keyed by interrupt: a value without a key could answer a later question."""
-    return Command(resume=answers)
-
-
-@dataclass
-class StreamTranslator:
-    """Translates LangGraph's stream to emitter calls, with ids that are stable across attempts."""
-
-    emitter: Emitter
-    step: int = 0
-    messages: dict[str, StreamedMessage] = field(default_factory=dict)
-    ordinals: Counter[str] = field(default_factory=Counter)
-    running: set[str] = field(default_factory=set)
-
-    def translate(self, mode: str, part: Any, *, is_inner: bool = False) -> None:
-        """Pass one part to the emitter; `is_inner` means that a nested graph produced it."""
-        if mode == "debug":
-            self._debug(part, is_inner)
-        elif mode == "custom":
-            self._custom(part)
-        else:
-            self._message(*part)
-
-    async def flush_step(self, task_id: str | None) -> None:
-        """Return once all output of a step is stored in the stream.
-
-        Its results are saved next, and the step never runs again to repeat missing output.
-        """
-        for _ in range(LOOP_TURNS):
-            if task_id not in self.running:
-                break
-            await asyncio.sleep(0)
-        await self.emitter.flush()
-
-    def end(self) -> None:
-        """Close all open messages."""
-        for message in list(self.messages.values()):
-            self._close(message)
-
-    def _debug(self, part: dict[str, Any], is_inner: bool) -> None:
-        if not is_inner:
-            self.step = part["step"]
-        if part["type"] == "task":
-            self.running.add(part["payload"]["id"])
-        if part["type"] == "task_result":
-            self.running.discard(part["payload"]["id"])
-            for message in [m for m in self.messages.values() if m.task == part["payload"]["id"]]:
-                self._close(message)
-
-    def _custom(self, value: Any) -> None:
-        text = json_text(value)
-        plain = clean_json(json.loads(text))
-        name = plain.get("name", "custom") if isinstance(plain, dict) else "custom"
-        place = f"{self.step}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-        self.ordinals[place] += 1
-        place = f"{place}:{self.ordinals[place]}"
-        if isinstance(plain, dict) and plain.keys() == {SAY}:
-            return self.emitter.whole_text(place, str(plain[SAY]))
-        self.emitter.custom(place, str(name), plain)
-
-    def _message(self, message: BaseMessage, metadata: dict[str, Any]) -> None:
-        if isinstance(message, ToolMessage):
-            return self.emitter.tool_result(clean_text(message.tool_call_id), clean_text(str(message.content)))
-        if not isinstance(message, AIMessage):
-            return None
-        place = str(metadata.get("langgraph_checkpoint_ns", ""))
-        chunk = message if isinstance(message, AIMessageChunk) else None
-        text, is_models = clean_text(message.text), chunk is not None or MODEL in metadata
-        if not is_models and message.id not in self.messages:
-            text = self._unsent_part(message, text, place)
-        known = self._streamed_message(message, place, is_models)
-        known.has_ended |= chunk is None or chunk.chunk_position == "last"
-        if MODEL_FORMS in metadata.get("tags", ()):
-            known.visible_text = known.visible_text or VisibleText(metadata.get(TOOL_NAMES, ()))
-        known.text += text
-        self.emitter.text(known.id, known.visible_text.add(text) if known.visible_text else text)
-        if QUIET_CALLS in metadata.get("tags", ()):
-            return None
-        if chunk is None:
-            self._tool_calls(message)
-        elif chunk.tool_call_chunks:
-            known.whole = chunk if known.whole is None else known.whole + chunk
-
-    def _unsent_part(self, message: AIMessage, text: str, place: str) -> str:
-        """Return the part of a step's result that is not yet in the stream."""
-        unsent, known, repeated = unsent_part(text, place, self.messages.values())
-        if known and message.id:
-            self.messages[message.id] = known
-        for each in repeated:
-            self.emitter.supersede(each.id)
-            each.text = ""
-        return unsent
-
-    def _streamed_message(self, message: AIMessage, place: str, is_models: bool) -> StreamedMessage:
-        key = message.id or place
-        if key not in self.messages:
-            self.ordinals[place] += 1
-            id = hashlib.sha256(f"{place}:{self.ordinals[place]}".encode()).hexdigest()[:24]
-            self.messages[key] = StreamedMessage(f"msg-{id}", place.rpartition(":")[2], place, is_models)
-        return self.messages[key]
-
-    def _close(self, message: StreamedMessage) -> None:
-        if message.visible_text is not None:
-            self.emitter.text(message.id, message.visible_text.finish())
-            message.visible_text = None
-        self.emitter.end_text(message.id)
-        if message.whole is not None:
-            self._tool_calls(message.whole)
-            message.whole = None
-        message.task = ""
-
-    def _tool_calls(self, message: AIMessage) -> None:
-        for call in message.tool_calls:
-            self.emitter.tool_call(clean_text(str(call["id"])), clean_text(call["name"]), json_text(call["args"]))

@@ -12,8 +12,8 @@ from ringi.domain.ask import ANSWER, Ask, Button, Decision
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, UndecidedError
 from ringi.forms import form as forms
-from ringi.runs.answer_schema import AnswerSpec
 from ringi.runs.model_form import clean_text
+from ringi.runtimes.langgraph.answer_schema import AnswerSpec
 
 OF_ROOTS = ("$schema", "$defs", "definitions")
 """Parts of a JSON Schema that are allowed only at its root."""

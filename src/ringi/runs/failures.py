@@ -1,0 +1,28 @@
+"""Errors of runs as messages to people and operators."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+
+from ringi.base.texts import reason_of
+from ringi.domain.thread import Failure
+from ringi.runs.model_form import clean_text
+
+MAX_TRACEBACK = 16_000
+"""The number of characters stored of a traceback: its beginning and its end."""
+
+
+def failure_of(error: Exception) -> Failure:
+    """Return the message of an error for people, and its origin for operators."""
+    name = type(error).__name__
+    text = "".join(traceback.format_exception(error))
+    if len(text) > MAX_TRACEBACK:
+        text = f"{text[: MAX_TRACEBACK // 4]}\n…\n{text[-MAX_TRACEBACK * 3 // 4 :]}"
+    message = f"{name}: {error}" if str(error) else reason_of("no_message", error=name)
+    return Failure(message=message[:2000], code=name, traceback=clean_text(text))
+
+
+def swallowed_message(titles: Sequence[str]) -> str:
+    """Return the message to an operator about questions that were swallowed."""
+    return reason_of("swallowed", titles=", ".join(f"“{title}”" for title in titles))

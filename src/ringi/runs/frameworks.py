@@ -1,0 +1,54 @@
+"""The runtimes of the installed frameworks, found by entry points."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import NamedTuple
+
+from ringi.base.extras import missing
+from ringi.contracts.runtime import Agent, Description, Runtime
+from ringi.errors import SettingError
+
+GROUP = "ringi.runtimes"
+"""The group of the entry points. The name of each is the package of the framework as Python imports it."""
+KNOWN = "give it an agent of a supported framework, such as what StateGraph(…).compile() returns"
+
+
+class Served(NamedTuple):
+    """The runtime of an agent, and its description."""
+
+    runtime: Runtime
+    description: Description
+
+
+def find_runtime(agent: Agent) -> Served:
+    """Return the runtime that claims an agent.
+
+    An object of a framework exists only if its package is imported: the runtimes of other packages are not loaded.
+
+    Args:
+        agent: The agent.
+
+    Raises:
+        SettingError: No runtime claims the agent, or its runtime cannot serve it.
+        MissingExtraError: A library of its runtime is not installed.
+    """
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        if point.name in sys.modules:
+            runtime = load(point)
+            if description := runtime.describe(agent):
+                return Served(runtime, description)
+    what = f"{type(agent.target).__name__} is not an agent of an installed framework"
+    raise SettingError("agents", agent.name, f"{what}: {KNOWN}")
+
+
+@cache
+def load(point: EntryPoint) -> Runtime:
+    """Return the runtime of an entry point."""
+    try:
+        runtime: Runtime = point.load()()
+    except ModuleNotFoundError as error:
+        missing(f"agents of {point.name}", error)
+    return runtime

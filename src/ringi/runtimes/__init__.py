@@ -1,0 +1,1 @@
+"""Runtimes: one room for each agent framework."""

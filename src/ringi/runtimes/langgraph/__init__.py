@@ -1,0 +1,16 @@
+"""Run LangGraph's graphs and workflows."""
+
+from typing import TYPE_CHECKING
+
+from ringi.base.extras import lazy_exports
+
+if TYPE_CHECKING:
+    from ringi.runtimes.langgraph.runtime import LangGraphRuntime
+    from ringi.runtimes.langgraph.stream_translator import QUIET_CALLS
+    from ringi.runtimes.langgraph.usage_meter import WRAPPER_MODEL
+
+__all__ = ["QUIET_CALLS", "WRAPPER_MODEL", "LangGraphRuntime"]
+
+__getattr__ = lazy_exports(
+    __name__, {"stream_translator": "QUIET_CALLS", "runtime": "LangGraphRuntime", "usage_meter": "WRAPPER_MODEL"}
+)

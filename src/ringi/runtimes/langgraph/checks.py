@@ -1,0 +1,53 @@
+"""What a graph must be to be served."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from importlib import metadata
+from typing import Any
+
+from ringi.errors import UnsupportedError
+from ringi.runs.agent import Agent
+from ringi.runtimes.langgraph.answer_schema import EVERY_NODE, AnswerSpec, answer_schemas
+
+MINIMUM_VERSIONS = {"langgraph": "1.2.20", "langchain": "1.4.6"}
+"""The oldest versions that match each answer to its own question and refuse an invalid answer before storing it."""
+ASK_INSTEAD = "compile it without interrupt_before and interrupt_after, and ask in a node"
+COMPILE = "give it what StateGraph(…).compile() returns, or an @entrypoint workflow"
+
+
+def nodes_of(graph: Any) -> frozenset[str]:
+    """Return the names of a graph's nodes."""
+    return frozenset(getattr(graph, "nodes", ()))
+
+
+def answer_spec(agent: Agent, node: str) -> AnswerSpec:
+    """Return the answer schema and the rejection value of a plain `interrupt()` in this node."""
+    schemas = answer_schemas(agent.answer_schema, nodes_of(agent.target))
+    return AnswerSpec(schemas.get(node, schemas.get(EVERY_NODE)), agent.rejection_value)
+
+
+def breakpoints(graph: Any) -> list[str]:
+    """Return the nodes at which a graph or one of its subgraphs was compiled to stop.
+
+    Such a stop has no question and no answer. A worker cannot distinguish it from a pending step, and continues.
+    """
+    within = [sub for _, sub in graph.get_subgraphs(recurse=True)] if hasattr(graph, "get_subgraphs") else []
+    places = ("interrupt_before_nodes", "interrupt_after_nodes")
+    return sorted({node for each in (graph, *within) for place in places for node in getattr(each, place, ())})
+
+
+def check_versions() -> None:
+    """Raise `UnsupportedError` if an installed library is too old; another check reports missing libraries."""
+    for name, needed in MINIMUM_VERSIONS.items():
+        with suppress(metadata.PackageNotFoundError):
+            found = metadata.version(name)
+            if version_numbers(found) < version_numbers(needed):
+                what = f"{name} {found} is too old to run agents"
+                raise UnsupportedError(f"{what}: pip install '{name}>={needed}'")
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """Return the first three numbers of a version, for comparison."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

@@ -1,0 +1,47 @@
+"""The runtime of LangGraph's graphs and workflows."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Any
+
+from langgraph.graph import StateGraph
+from langgraph.pregel import Pregel
+
+from ringi.contracts.runtime import Description, OpenRun, Run
+from ringi.errors import SettingError
+from ringi.runtimes.langgraph.answer_schema import answer_schemas
+from ringi.runtimes.langgraph.checks import ASK_INSTEAD, COMPILE, breakpoints, check_versions, nodes_of
+from ringi.runtimes.langgraph.graph_run import GraphRun
+
+REPEATS = "ask once per node, and let GraphBubbleUp through where exceptions are caught"
+
+
+class LangGraphRuntime:
+    """Runs graphs on checkpoints that only the worker that holds the thread can write."""
+
+    def describe(self, agent: Any) -> Description | None:
+        """Return the description of a compiled graph; None for an object of another framework.
+
+        Raises:
+            SettingError: The graph is not compiled, or has static breakpoints.
+            UnsupportedError: LangGraph is too old.
+        """
+        graph = agent.target
+        if isinstance(graph, StateGraph):
+            raise SettingError("agents", agent.name, f"{type(graph).__name__} is not a compiled graph: {COMPILE}")
+        if not isinstance(graph, Pregel):
+            return None
+        if stops := breakpoints(graph):
+            raise SettingError(
+                "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
+            )
+        answer_schemas(agent.answer_schema, nodes_of(graph))
+        check_versions()
+        return Description(
+            "langgraph", metadata.version("langgraph"), has_checkpoints=True, steps=nodes_of(graph), repeats=REPEATS
+        )
+
+    def open(self, run: Run) -> OpenRun:
+        """Return a run of a graph."""
+        return GraphRun(run)
