@@ -1,0 +1,116 @@
+"""A framework that nobody here knows, and the runtime that its author has written for Ringi."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringi.contracts.runtime import Description, Output, Question, Run, Standing, State
+from ringi.domain.ask import digest_of
+from ringi.domain.request import Request
+from ringi.domain.usage import ModelCalls
+from ringi.runs.calls import approval_ask, decision_on
+
+ENTRY_POINT = "[ringi.runtimes]\ntests = tests.runtimes.toy:ToyRuntime\n"
+
+
+@dataclass
+class ToyAgent:
+    """An agent that makes some calls, one stage after another; a call of `refund` needs consent."""
+
+    stages: list[list[dict[str, Any]]]
+    effects: list[dict[str, Any]] = field(default_factory=list)
+    """The arguments of the refunds made so far."""
+    secret: str = ""
+    """Part of the state."""
+    padding: int = 0
+    """Characters that the state has in addition."""
+    is_all: bool = True
+
+
+@contextmanager
+def installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install the runtime, as `pip` does."""
+    about = folder / "toy_runtime-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-runtime\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(ENTRY_POINT)
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield
+
+
+class ToyRuntime:
+    """Runs the toy agents."""
+
+    schema_number = 1
+
+    def describe(self, agent: Any) -> Description | None:
+        if not isinstance(agent.target, ToyAgent):
+            return None
+        needs: Any = "all" if agent.target.is_all else "each"
+        return Description("toy", "1.0", reads=range(self.schema_number, self.schema_number + 1), needs=needs)
+
+    def open(self, run: Run) -> ToyRun:
+        return ToyRun(run, self.schema_number)
+
+
+class ToyRun:
+    """One run: its state holds the number of its stage, and the calls that wait."""
+
+    failed: frozenset[str] = frozenset()
+
+    def __init__(self, run: Run, schema_number: int) -> None:
+        self._run, self._schema_number = run, schema_number
+        self._agent: ToyAgent = run.agent.target
+
+    async def look(self) -> Standing:
+        state = self._run.state
+        if state is None or state.run_id != self._run.id:
+            return Standing("new")
+        data: Any = state.data
+        return self._standing(data)
+
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> Standing:
+        state = self._run.state
+        is_own = state is not None and state.run_id == self._run.id
+        data: Any = state.data if state and is_own else {"stage": -1, "open": [], "log": []}
+        out.begin()
+        for id, (request,) in answers.items():
+            decided = decision_on(request)
+            if decided.decision in ("approve", "edit"):
+                self._agent.effects.append(decided.args)
+            data["log"].append(f"{id} {decided.decision}")
+            data["open"] = [call for call in data["open"] if call["id"] != id]
+        while not data["open"]:
+            data["stage"] += 1
+            out.text(f"stage-{data['stage']}", f"Stage {data['stage']}.")
+            out.end_text(f"stage-{data['stage']}")
+            if data["stage"] >= len(self._agent.stages):
+                break
+            calls = self._agent.stages[data["stage"]]
+            data["open"] = [{"id": f"{data['stage']}:{n}", "args": args} for n, args in enumerate(calls)]
+        data |= {"secret": self._agent.secret, "padding": "x" * self._agent.padding}
+        self._run.count_usage(ModelCalls(model="toy", calls=1, input_tokens=3, output_tokens=2, seconds=0))
+        standing = self._standing(json.loads(json.dumps(data)))
+        return standing
+
+    async def rewind(self, position: str) -> None:
+        raise AssertionError(position)
+
+    def _standing(self, data: Any) -> Standing:
+        state = State(framework="toy", version="1.0", schema_number=self._schema_number, data=data)
+        values = {"log": data["log"]}
+        questions = tuple(question(call["id"], call["args"]) for call in data["open"])
+        return Standing("paused" if questions else "done", questions, values, state)
+
+
+def question(id: str, args: dict[str, Any]) -> Question:
+    ask = approval_ask("refund", f"Refund {args.get('amount')}?", args, ("approve", "edit", "reject", "respond"), None)
+    return Question(id, (ask,), (digest_of(ask),))
