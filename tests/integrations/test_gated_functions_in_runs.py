@@ -240,7 +240,7 @@ async def test_the_gate_suspends_a_run(file: str) -> None:
 
 async def test_a_graph_that_ringi_does_not_run_asks_in_the_inbox(file: str) -> None:
     paid: Paid = []
-    graph = office(paid, "async", 20).graph
+    graph = office(paid, "async", 20).target
     async with ringi.open(file) as inbox:
         state = await graph.ainvoke({"messages": []})
         assert (state["messages"][-1].text, paid, len(await inbox.find())) == ("paid 20", [20], 1)

@@ -17,7 +17,7 @@ from ringi.integrations.langgraph import ask_question
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
 from ringi.policy.rules import Denial
 from ringi.runs.context import RunContext, call_digest, find_run_context
-from ringi.runs.graph_run import ASKS
+from ringi.runtimes.langgraph.graph_run import ASKS
 
 log = logging.getLogger(__name__)
 BEGUN = "ringi_function_begun"
