@@ -13,7 +13,7 @@ import pytest
 from tests.runs.world import until
 
 import ringi
-from ringi import Inbox, InvalidError, NotAuthorizedError, Query, Request, WaitTimeoutError
+from ringi import Inbox, InboxAPI, InvalidError, NotAuthorizedError, Query, Request, WaitTimeoutError
 from ringi.errors import DifferentAskError
 
 DENY: Any = {
@@ -315,6 +315,24 @@ async def test_the_gate_returns_the_authorized_arguments(inbox: Inbox) -> None:
     await respond(inbox, "edit", args={"amount": 30})
     assert await running == {"amount": 30}
     assert await ringi.gate("refund", {"amount": 20}, policy=POLICY, inbox=inbox) == {"amount": 20}
+
+
+async def test_behind_a_client_people_approve_and_denials_hold_without_a_record(inbox: Inbox) -> None:
+    async def submit(self: Any, ask: Any) -> Request:
+        return await inbox.submit(ask)
+
+    async def wait(self: Any, request: Any, timeout: float | None = None) -> Request:
+        return await inbox.wait(request, timeout)
+
+    others = dict.fromkeys(InboxAPI.__abstractmethods__)
+    remote: Any = type("Remote", (InboxAPI,), {**others, "submit": submit, "wait": wait})()
+    shop = Shop(inbox=remote)
+    running = asyncio.create_task(shop.refund(1, 20))
+    await respond(inbox, "approve")
+    assert await running == "paid 20"
+    with pytest.raises(NotAuthorizedError, match="no huge"):
+        await shop.refund(1, 4000)
+    assert len(await inbox.find()) == len(shop.paid) == 1
 
 
 async def test_exceptions_of_the_function_pass_through(inbox: Inbox) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return url
 
 
-def gated(paid: Paid, policy: Any = POLICY, *, is_async: bool) -> Any:
+def gated(paid: Paid, policy: Any = POLICY, facts: Any = None, *, is_async: bool) -> Any:
     def pay(order: int, amount: float) -> str:
         paid.append(amount)
         return f"paid {amount:g}"
@@ -43,12 +44,12 @@ def gated(paid: Paid, policy: Any = POLICY, *, is_async: bool) -> Any:
     async def pay_async(order: int, amount: float) -> str:
         return pay(order, amount)
 
-    return ringi.requires_approval(policy, name="refund")(pay_async if is_async else pay)
+    return ringi.requires_approval(policy, name="refund", facts=facts)(pay_async if is_async else pay)
 
 
-def office(paid: Paid, kind: str, *amounts: float, policy: Any = POLICY) -> Agent:
+def office(paid: Paid, kind: str, *amounts: float, policy: Any = POLICY, facts: Any = None) -> Agent:
     """Return an agent whose one node refunds these amounts, and shows what came of it."""
-    refund = gated(paid, policy, is_async=kind == "async")
+    refund = gated(paid, policy, facts, is_async=kind == "async")
 
     def build_output(results: list[str]) -> Any:
         return {"messages": [("ai", " | ".join(results))]}
@@ -192,6 +193,50 @@ async def test_a_question_after_a_call_in_the_same_step_is_refused(file: str, ki
         assert paid == [20]
         assert "call each in its own node, task or tool" in str(thread.error)
         assert await world.pending() == []
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_calls_beside_a_question_in_the_same_step_never_run_twice(file: str, is_slow: bool) -> None:
+    paid: Paid = []
+
+    async def count(args: Any) -> int:
+        if is_slow and args["amount"] == 40:
+            await asyncio.to_thread(int)
+        return 1
+
+    policy = {"rules": [{"tools": ["refund"], "facts": {"count": {"above": 0}}}]}
+
+    @ringi.requires_approval(policy, facts={"count": count})
+    async def refund(amount: float) -> None:
+        paid.append(amount)
+
+    async def work(state: Any) -> Any:
+        await asyncio.gather(refund(40), refund(50))
+
+    graph = StateGraph(MessagesState).add_node("work", work).add_edge(START, "work").compile()
+    made = Agent("office", graph, input=lambda _: {"messages": []}, output=shown_text)
+    async with at_work(file, [made]) as world:
+        await world.run("office", {})
+        for _ in range(3):
+            for request in await world.pending():
+                await world.answer(request, "approve")
+        assert len(paid) == len(set(paid))
+        assert (await world.thread()).status == "error"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_facts_stand_until_the_call_has_run(file: str, kind: str) -> None:
+    paid: Paid = []
+    rate = [1]
+    policy = {"rules": [{"tools": ["refund"], "facts": {"rate": {"above": 0}}}]}
+    made = office(paid, kind, 40, policy=policy, facts={"rate": lambda _: rate[0]})
+    async with at_work(file, [made]) as world:
+        await world.run("office", {})
+        request = await world.one()
+        assert request.context["facts"] == {"rate": 1}
+        rate[0] = 0
+        await world.answer(request, "approve")
+        assert paid == [40]
 
 
 async def test_each_task_of_a_workflow_asks_for_itself(file: str) -> None:

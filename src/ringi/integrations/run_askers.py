@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
 
 from ringi.base.settings import hitl_enabled
 from ringi.domain.ask import Ask
@@ -22,6 +23,8 @@ from ringi.runtimes.langgraph.graph_run import ASKS
 log = logging.getLogger(__name__)
 BEGUN = "ringi_function_begun"
 """The configuration key that records that a gated function has begun in a step."""
+PAUSED = "ringi_function_paused"
+"""The configuration key that records that a gated function asks in a step."""
 NO_CALL_ID = str(None)
 """The id of the tool call in the questions of functions: they have none."""
 
@@ -64,9 +67,15 @@ class RunAsker:
                 "call each in its own node, task or tool"
             )
         log.info("%s suspends its run until a person answers", name)
-        return ask_question(question)
+        try:
+            return ask_question(question)
+        except GraphInterrupt:
+            self._step[PAUSED] = self._place
+            raise
 
     def begin(self) -> None:
+        if PAUSED in self._step and self._step[PAUSED] == self._place:
+            raise RingiError("another gated function of this step asks, and the step runs again after the answer")
         self._step[BEGUN] = self._place
 
     @property

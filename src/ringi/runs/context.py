@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Container
 from contextlib import suppress
 from typing import Any
@@ -24,6 +25,7 @@ from ringi.runs.memories import Memories
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
+log = logging.getLogger(__name__)
 RUN_CONTEXT = "ringi_host"
 """The key of the RunContext in a run's configuration; absent if Ringi does not run the graph."""
 LOOP_SECONDS = 5.0
@@ -211,7 +213,12 @@ class RunContext:
             return
         task = asyncio.ensure_future(self.deny(ask, rule, reason), loop=loop)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._end_denial)
+
+    def _end_denial(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a denied call did not run, but is not on record: %s", error)
 
     def approve_without_await(self, ask: Ask, rule: str, place: str) -> Request | None:
         """Do the same as `approve` for code that cannot await; None if it blocks the event loop."""
