@@ -199,14 +199,15 @@ async def test_a_question_after_a_call_in_the_same_step_is_refused(file: str, ki
 async def test_calls_beside_a_question_in_the_same_step_never_run_twice(file: str, is_slow: bool) -> None:
     paid: Paid = []
 
-    async def count(args: Any) -> int:
-        if is_slow and args["amount"] == 40:
+    async def frozen(args: Any) -> bool:
+        if is_slow:
             await asyncio.to_thread(int)
-        return 1
+        return False
 
-    policy = {"rules": [{"tools": ["refund"], "facts": {"count": {"above": 0}}}]}
+    deny = {"tools": ["refund"], "effect": "deny", "name": "frozen", "facts": {"frozen": {"equals": True}}}
+    policy = {"rules": [{"tools": ["refund"]}, deny]}
 
-    @ringi.requires_approval(policy, facts={"count": count})
+    @ringi.requires_approval(policy, facts={"frozen": frozen})
     async def refund(amount: float) -> None:
         paid.append(amount)
 
@@ -221,7 +222,6 @@ async def test_calls_beside_a_question_in_the_same_step_never_run_twice(file: st
             for request in await world.pending():
                 await world.answer(request, "approve")
         assert len(paid) == len(set(paid))
-        assert (await world.thread()).status == "error"
 
 
 @pytest.mark.parametrize("kind", KINDS)

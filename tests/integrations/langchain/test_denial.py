@@ -209,7 +209,11 @@ async def test_a_denied_call_of_a_synchronous_agent_is_recorded(till: Till, file
         assert (till.paid, len(await world.asked())) == ([], 1)
 
 
-def test_without_a_run_of_ringi_a_denied_call_does_not_run(till: Till) -> None:
+@pytest.mark.parametrize("enabled", ["0", "1"])
+def test_without_a_run_of_ringi_a_denied_call_does_not_run(
+    till: Till, enabled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RINGI_ENABLED", enabled)
     made = create_agent(
         ScriptedModel(script=calls(call("refund", **REFUND))), till.tools, middleware=[Approval(POLICY, till.tools)]
     )
