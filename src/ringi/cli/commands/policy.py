@@ -1,4 +1,4 @@
-"""The command `policy test`: what a policy does with recorded calls."""
+"""The command `policy test`: the effect of a policy on recorded calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RecordedCall(StrictModel):
 
 
 class TestedCall(NamedTuple):
-    """What the policy does with the call of one line."""
+    """A call of one line, and the effect that the policy has on it."""
 
     line: int
     tool: str
