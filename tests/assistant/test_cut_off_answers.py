@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall
 from tests.assistant.talk import CHAT, TENANT, Office, talking
 
 from ringi.assistant.declare_tool import DECLARE
-from ringi.runs import is_cut_off, stop_reason
+from ringi.runtimes.langgraph import is_cut_off, stop_reason
 from ringi.testing.model import tool_call
 
 EMPTY = AIMessage("")

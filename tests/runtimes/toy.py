@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from ringi.contracts.runtime import Description, Output, Question, Run, Standing, State
 from ringi.domain.ask import digest_of
 from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.runs.calls import approval_ask, decision_on
+
+if TYPE_CHECKING:
+    import pytest
 
 ENTRY_POINT = "[ringi.runtimes]\ntests = tests.runtimes.toy:ToyRuntime\n"
 

@@ -40,6 +40,7 @@ from ringi.base import jsonable, reason_of, utc_now
 from ringi.domain import Key, Thread
 from ringi.errors import InvalidError, NotFoundError, OutageError
 from ringi.runs import RunContext, abandon, run_context
+from ringi.runtimes.langgraph import Memories
 
 log = logging.getLogger(__name__)
 MAX_MEMORIES = 100
@@ -297,7 +298,7 @@ class ConversationNodes:
         lacking = {info.key for info in self._definitions.infos if info.scope == "user"} - known_infos(memory)
         if not lacking or is_background_sender(host):
             return memory
-        for each in await host.memories.newest(MAX_MEMORIES):
+        for each in await Memories(host.inbox, host.by).newest(MAX_MEMORIES):
             if each.category in lacking - known_infos(memory):
                 info, source = (
                     self._definitions.info(each.category),

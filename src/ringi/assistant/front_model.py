@@ -28,8 +28,7 @@ from ringi.assistant.model_context import definitions_text, state_text, with_sta
 from ringi.assistant.reply_stream import ReplyModel
 from ringi.assistant.settings import AssistantSettings
 from ringi.base import StrictModel
-from ringi.runs import is_cut_off, is_refusal, stop_reason
-from ringi.runtimes.langgraph import QUIET_CALLS
+from ringi.runtimes.langgraph import QUIET_CALLS, is_cut_off, is_refusal, stop_reason
 
 log = logging.getLogger(__name__)
 ModelT = TypeVar("ModelT", bound=BaseModel)

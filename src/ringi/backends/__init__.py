@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ringi.base.extras import lazy_exports
 
 if TYPE_CHECKING:
-    from ringi.backends.fenced_saver import report_outages
+    from ringi.base.outages import report_outages
 
 __all__ = [
     "report_outages",

@@ -23,7 +23,7 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from ringi.backends.fenced_saver import report_outages
+from ringi.base.outages import report_outages
 
 log = logging.getLogger(__name__)
 ROOT = "ringi"

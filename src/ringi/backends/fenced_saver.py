@@ -6,7 +6,6 @@ import asyncio
 import threading
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -21,8 +20,10 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.types import ERROR, RESUME
 
 from ringi.backends.compact_serde import CompactSerializer
+from ringi.base.loops import running_loop
+from ringi.base.outages import report_outages
 from ringi.domain.thread import Thread
-from ringi.errors import FenceError, OutageError, UnavailableError
+from ringi.errors import FenceError
 
 Saver = BaseCheckpointSaver[Any]
 ERROR_SOURCE_NODE = "__error_source_node__"
@@ -222,27 +223,10 @@ class FencedSaver(Saver):
         await self._write("keep_newest", thread_id)
 
 
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the running loop of this thread; None if there is none."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
 async def call_before_write(saver: FencedSaver, task_id: str | None) -> None:
     """Run a saver's actions before a write, on its loop."""
     with report_outages():
         await saver.before_write(task_id)
-
-
-@contextmanager
-def report_outages() -> Iterator[None]:
-    """Raise an outage of the run's own store as `OutageError`: its agent may raise the same error for another store."""
-    try:
-        yield
-    except UnavailableError as error:
-        raise OutageError(error) from error
 
 
 def call_method(saver: Saver, method: str, *args: Any, **options: Any) -> Any:

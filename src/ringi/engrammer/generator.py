@@ -16,8 +16,8 @@ from ringi.engrammer.notes import NOTE_ERRORS, Note, Notes
 from ringi.engrammer.playbook import Playbook
 from ringi.engrammer.roles import GET_NOTE_TOOL, MAX_TEXT_LENGTH, SEARCH_NOTES_TOOL, generator_tools
 from ringi.errors import RingiError
-from ringi.runs import clean_text, is_refusal, stop_reason
-from ringi.runtimes.langgraph import QUIET_CALLS
+from ringi.runs import clean_text
+from ringi.runtimes.langgraph import QUIET_CALLS, is_refusal, stop_reason
 
 log = logging.getLogger(__name__)
 MAX_ROUNDS = 6

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from typing import Any, ParamSpec, TypeVar, cast
 
 from ringi import sync
-from ringi.backends.fenced_saver import running_loop
+from ringi.base.loops import running_loop
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import InboxAPI

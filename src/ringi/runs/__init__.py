@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from ringi.runs.context import RunContext, run_context
     from ringi.runs.json_values import clean_json
     from ringi.runs.model_form import clean_text
-    from ringi.runs.model_stops import is_cut_off, is_refusal, stop_reason
     from ringi.runs.operations import abandon
     from ringi.runs.reconciler import record_pages, resumes_run
     from ringi.runs.runner import Runner
@@ -26,15 +25,12 @@ __all__ = [
     "clean_text",
     "graph_state",
     "is_asked_by",
-    "is_cut_off",
-    "is_refusal",
     "no_output",
     "open_requests",
     "record_pages",
     "requests_of_run",
     "resumes_run",
     "run_context",
-    "stop_reason",
 ]
 
 __getattr__ = lazy_exports(
@@ -44,7 +40,6 @@ __getattr__ = lazy_exports(
         "context": "RunContext run_context",
         "json_values": "clean_json",
         "model_form": "clean_text",
-        "model_stops": "is_cut_off is_refusal stop_reason",
         "operations": "abandon",
         "reconciler": "record_pages resumes_run",
         "runner": "Runner",

@@ -9,10 +9,9 @@ from collections.abc import Container
 from contextlib import suppress
 from typing import Any
 
-from langgraph.store.base import BaseStore
-
-from ringi.backends.fenced_saver import report_outages, running_loop
 from ringi.base.canonical_json import canonical, digest
+from ringi.base.loops import running_loop
+from ringi.base.outages import report_outages
 from ringi.domain.ask import Ask, digest_of
 from ringi.domain.record import Key
 from ringi.domain.request import Request
@@ -20,8 +19,6 @@ from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
 from ringi.policy.question import FACTS
-from ringi.runs.agent import Agent
-from ringi.runs.memories import Memories
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
@@ -45,7 +42,6 @@ class RunContext:
 
     def __init__(self, runner: Runner, inbox: Inbox, thread: Thread, run_id: str, by: str | None) -> None:
         self._runner, self._inbox, self._thread, self._run_id, self._by = runner, inbox, thread, run_id, by
-        self.memories = Memories(inbox, by)
         self._open_calls: dict[tuple[str, str], dict[str, Any]] = {}
         self._paused: dict[str, tuple[str, str]] = {}
         self._loop, self._tasks = running_loop(), set[asyncio.Task[Any]]()
@@ -83,20 +79,6 @@ class RunContext:
     def by(self) -> str | None:
         """The name of the person who started the run; None if it is no longer known."""
         return self._by
-
-    def store_of(self, agent: Agent) -> BaseStore | None:
-        """Return the store behind `runtime.store`.
-
-        Args:
-            agent: The agent of the run.
-
-        Returns:
-            The person's memories if the agent uses them, else the agent's store across threads, if there is one.
-        """
-        stores = self._runner.backend.agent_stores
-        if agent.memories:
-            return self.memories
-        return stores(self.key.tenant, agent.name) if stores else None
 
     async def check_lease(self) -> None:
         """Check that this worker still holds the run; call it right before a lasting effect.

@@ -68,8 +68,9 @@ class RunExecutor:
         self._emitter, self._inbox, self._backend = leased_run.emitter, leased_run.inbox, leased_run.backend
         self._by = leased_run.run.by or leased_run.lease.thread.started_by
         thread, usage = leased_run.thread, UsageSums(leased_run.thread.usage)
-        agent, saver = runner.agents[thread.agent], leased_run.backend.savers(thread)
+        agent = runner.agents[thread.agent]
         self._runtime, self._about = agent.served
+        saver = leased_run.backend.savers(thread) if self._about.has_checkpoints else None
         self._images = RunImages(leased_run.backend.stream, saver, memory)
         self._view = ExecutedRun(
             agent,

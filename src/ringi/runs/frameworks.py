@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ringi.base.extras import missing
 from ringi.contracts.runtime import Agent, Description, Runtime
-from ringi.errors import SettingError
+from ringi.errors import MissingExtraError, SettingError
 
 GROUP = "ringi.runtimes"
 """The group of the entry points. The name of each is the package of the framework as Python imports it."""
@@ -35,11 +35,18 @@ def find_runtime(agent: Agent) -> Served:
         SettingError: No runtime claims the agent, or its runtime cannot serve it.
         MissingExtraError: A library of its runtime is not installed.
     """
+    missed: MissingExtraError | None = None
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        if point.name in sys.modules:
-            runtime = load(point)
-            if description := runtime.describe(agent):
-                return Served(runtime, description)
+        try:
+            # Another package may have imported a part of a framework that is not installed itself.
+            runtime = load(point) if sys.modules.get(point.name) else None
+        except MissingExtraError as error:
+            missed = error
+            continue
+        if runtime and (description := runtime.describe(agent)):
+            return Served(runtime, description)
+    if missed:
+        raise missed
     what = f"{type(agent.target).__name__} is not an agent of an installed framework"
     raise SettingError("agents", agent.name, f"{what}: {KNOWN}")
 

@@ -191,7 +191,8 @@ class RunImages:
         async with self._memory.reserve(sum(file["size"] for file in files)):
             with damage_as_agent_error():
                 self._texts = await encode_images(self._images, thread.key, files)
-            self._saver.serializer.know(self._texts)
+            if self._saver:
+                self._saver.serializer.know(self._texts)
             yield
 
     def resolve_input(self, input: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.errors import is_invalid_resume
+from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic import ValidationError
 
@@ -21,12 +22,13 @@ from ringi.domain.ask import Ask, digest_of
 from ringi.domain.request import Request
 from ringi.domain.thread import checkpoint_thread
 from ringi.errors import AgentServiceError, InvalidError, OutageError, UnavailableError
-from ringi.runs.agent import UnfitValuesError
+from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.calls import checkable
-from ringi.runs.context import RUN_CONTEXT
+from ringi.runs.context import RUN_CONTEXT, RunContext
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.checks import answer_spec
 from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
+from ringi.runtimes.langgraph.memories import Memories
 from ringi.runtimes.langgraph.outcome import final_values, output_of
 from ringi.runtimes.langgraph.stream_translator import StreamTranslator
 from ringi.runtimes.langgraph.tool_arguments import call_schema, refusal_reason, tools_of
@@ -104,7 +106,7 @@ class GraphRun:
         if run.is_first:
             saver.expect_no_checkpoint()
         # A graph that was compiled with a store uses its own store.
-        self._graph = graph.copy({"checkpointer": saver, "store": graph.store or run.host.store_of(self.agent)})
+        self._graph = graph.copy({"checkpointer": saver, "store": graph.store or store_of(self.agent, run.host)})
         # LangGraph's own tools can read a history only as LangGraph writes it.
         saver.serializer.is_plain = self.agent.history
         self._tools = tools_of(graph)
@@ -250,6 +252,17 @@ class GraphRun:
         # Otherwise a rejected call would run if questions are disabled before its run resumes.
         for part in ("configurable", "metadata"):
             self._config[part][ASKS] = asks
+
+
+def store_of(agent: Agent, host: RunContext) -> BaseStore | None:
+    """Return the store behind `runtime.store`.
+
+    It holds the person's memories if the agent uses them, else it is the agent's store across threads, if there is one.
+    """
+    if agent.memories:
+        return Memories(host.inbox, host.by)
+    stores = host.runner.backend.agent_stores
+    return stores(host.key.tenant, agent.name) if stores else None
 
 
 def lost_interrupts(saved: CheckpointTuple | None, tasks: set[str]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from ringi.backends.fenced_saver import report_outages
+from ringi.base.outages import report_outages
 from ringi.domain.memories import Memory, is_person
 from ringi.errors import InvalidError, NotFoundError, UnsupportedError
 from ringi.inbox.inbox import Inbox
