@@ -394,6 +394,9 @@ def test_what_cannot_be_gated_is_refused(url: str) -> None:
 
     with pytest.raises(TypeError, match="is a generator"):
         ringi.requires_approval()(generator)
+    for wrong in (lambda: None, "policy.json"):
+        with pytest.raises(TypeError, match="is no policy"):
+            ringi.requires_approval(wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidError, match="no rule names 'generate'"):
         ringi.requires_approval({"rules": [{"tools": ["refund"]}]}, name="generate")(lambda: None)
     with pytest.raises(InvalidError, match="is not an argument of refund: use order"):

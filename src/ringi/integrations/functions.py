@@ -69,6 +69,9 @@ def requires_approval(
     Calls raise `NotAuthorizedError` if the policy denies them, or if the request was rejected, expired or canceled.
     """
 
+    # At once: without parentheses, the decorated function would arrive here as the policy.
+    parsed = None if policy is None else policy_of(policy)
+
     def gated(function: Callable[P, R]) -> Callable[P, R]:
         is_async = inspect.iscoroutinefunction(function)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -77,7 +80,7 @@ def requires_approval(
         refuse_timeout_without_key(timeout, key)
         signature = CallSignature(function)
         own_name = name or str(getattr(function, "__name__", "")) or type(function).__name__
-        gate = FunctionGate(own_name, rules_of(policy, own_name), facts, signature)
+        gate = FunctionGate(own_name, rules_of(parsed, own_name), facts, signature)
         gate.check_policy(signature.names)
 
         async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -135,9 +138,16 @@ async def gate(
 
 def rules_of(policy: Policy | Mapping[str, Any] | None, name: str) -> Policy:
     """Return the policy in plain data; one that always asks for None."""
-    if policy is None:
-        return Policy(rules=(Rule(tools=(name,)),))
-    return policy if isinstance(policy, Policy) else Policy.parse(dict(policy))
+    return Policy(rules=(Rule(tools=(name,)),)) if policy is None else policy_of(policy)
+
+
+def policy_of(policy: object) -> Policy:
+    """Return the policy in plain data; raise `TypeError` for anything else."""
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, Mapping):
+        return Policy.parse(dict(policy))
+    raise TypeError(f"{policy!r} is no policy: pass a Policy, its plain data, or ringi.policy.read_policy(path)")
 
 
 def refuse_other_inbox(inbox: object, *, is_async: bool) -> None:
