@@ -173,7 +173,7 @@ def bench_learning(arguments: list[str]) -> None:
 def lock(arguments: list[str]) -> None:
     """Write a new requirements.lock; `--upgrade` takes newer versions."""
     setup([])
-    options = "--universal --all-extras --group dev --generate-hashes --no-header --no-annotate"
+    options = "--universal --extra all --group dev --generate-hashes --no-header --no-annotate"
     compile_ = [UV, "pip", "compile", "--quiet", "pyproject.toml", "-o", LOCK.name, *options.split()]
     step("resolve", compile_ + arguments)
 

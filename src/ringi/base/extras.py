@@ -14,6 +14,8 @@ EXTRAS = {
     "langgraph": ("aiosqlite", "langchain", "langchain_core", "langgraph"),
     "postgres": ("asyncpg", "psycopg"),
     "redis": ("redis",),
+    "openai-agents": ("agents", "openai"),
+    "pydantic-ai": ("pydantic_ai", "pydantic_graph"),
     "oidc": ("authlib", "cryptography", "httpx2", "joserfc"),
 }
 """The libraries of each extra, by their import names."""

@@ -1,0 +1,130 @@
+"""One run of an agent of the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from agents import Agent as SDKAgent
+from agents import RunConfig, Runner, RunResultStreaming, ToolExecutionConfig
+from agents.run_state import RunState
+from agents.usage import Usage
+
+from ringi.base.canonical_json import jsonable
+from ringi.contracts.runtime import Output, Run, Standing
+from ringi.domain.ask import Decision
+from ringi.domain.request import Request
+from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
+from ringi.runtimes.openai_agents.guarded_agents import Grant, Grants, GuardedAgents
+from ringi.runtimes.openai_agents.output import ModelMeter, OutputWriter
+from ringi.runtimes.openai_agents.run_state import (
+    dump,
+    history_of,
+    is_readable,
+    stored,
+    tool_of,
+    waiting_calls,
+)
+from ringi.runtimes.tool_calls import (
+    REJECTED,
+    messages_of,
+    read_questions,
+    result_values,
+    stored_questions,
+)
+
+UNEDITED: tuple[Decision, ...] = ("approve", *REFUSING_DECISIONS)
+"""The decisions on a call whose arguments nobody can change: of a shell, a patch, or an MCP server."""
+
+
+class AgentRun:
+    """One run of an agent."""
+
+    failed: frozenset[str] = frozenset()
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def look(self) -> Standing:
+        """Return the position of the run, from the stored state."""
+        data = self._own_data()
+        if data is None:
+            return Standing("new")
+        if "questions" in data:
+            return Standing("paused", read_questions(data["questions"]), values={}, state=self._run.state)
+        return Standing("done", values=data["values"], state=self._run.state)
+
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> Standing:
+        """Run to the next pause or the end."""
+        data, grants = self._own_data(), Grants()
+        agents = GuardedAgents(grants)
+        start = agents.copy_of(self._run.agent.target)
+        state = await self._restored(start, data, answers, grants) if data else None
+        out.begin()
+        writer, meter = OutputWriter(out, self._run.id, data["messages"] if data else 0), ModelMeter(self._run)
+        before = copy(state._context.usage) if state and state._context else Usage()
+        result = Runner.run_streamed(
+            start,
+            self._input() if state is None else state,
+            context=self._run.agent.context(self._run.input, self._run.by),
+            hooks=meter,
+            run_config=RunConfig(tool_execution=ToolExecutionConfig(pre_approval_tool_input_guardrails=True)),
+        )
+        try:
+            async for event in result.stream_events():
+                writer.write(event)
+        finally:
+            meter.count_nested(before, result.context_wrapper.usage)
+        await out.flush()
+        return self._paused(result, writer) if result.interruptions else self._done(result)
+
+    async def rewind(self, position: str) -> None:
+        """Do nothing: the stored state is the only position of a run."""
+
+    def _own_data(self) -> dict[str, Any] | None:
+        state = self._run.state
+        return state.data if state and state.run_id == self._run.id and isinstance(state.data, dict) else None
+
+    def _input(self) -> list[Any]:
+        """Return the conversation so far, and the input of the run."""
+        run = self._run
+        converted = run.agent.input(run.input)
+        # A list is already in the SDK's own format.
+        if not isinstance(converted, list):
+            converted = [{"role": each.role, "content": each.text} for each in messages_of(converted)]
+        return [*history_of(run.state.data if run.state else None), *converted]
+
+    async def _restored(
+        self, start: SDKAgent[Any], data: dict[str, Any], answers: Mapping[str, Sequence[Request]], grants: Grants
+    ) -> RunState[Any, Any]:
+        """Return the state of the pause with the answers, and add the approved calls to `grants`."""
+        state = await RunState.from_json(start, data["run_state"])
+        for call, item in waiting_calls(state.get_interruptions(), start.name):
+            if call.id not in answers:
+                continue
+            request = answers[call.id][0]
+            decided = call.decision(request)
+            if decided.decision in REFUSING_DECISIONS:
+                state.reject(item, rejection_message=decided.message or REJECTED)
+            else:
+                grants.add(item.agent.name, Grant(call, request))
+                state.approve(item)
+        return state
+
+    def _paused(self, result: RunResultStreaming, writer: OutputWriter) -> Standing:
+        state, asks = result.to_state(), {}
+        for call, item in waiting_calls(result.interruptions, self._run.agent.target.name):
+            tool = tool_of(item)
+            allowed = (DECISIONS if tool else UNEDITED) if is_readable(item) else REFUSING_DECISIONS
+            words = None if call.agent else writer.words.strip()
+            schema = tool.params_json_schema if tool else None
+            asks[call.id] = call.question(allowed, description=words, schema=schema)
+        questions = stored_questions(asks)
+        data = {"questions": questions, "messages": writer.messages, "run_state": dump(state)}
+        return Standing("paused", read_questions(questions), values={}, state=stored(data))
+
+    def _done(self, result: RunResultStreaming) -> Standing:
+        values = result_values(self._run.agent, result, result.final_output)
+        data = {"history": jsonable(result.to_input_list()), "values": values}
+        return Standing("done", values=values, state=stored(data))

@@ -1,0 +1,156 @@
+"""Copies of an agent and of all agents that it reaches, whose tools run with the authorized arguments.
+
+The SDK cannot change the arguments of an approved call. The tools of the copies look up each call that a person has
+decided, and run it with the authorized arguments or not at all.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from agents import Agent, FunctionTool, Handoff, ToolInputGuardrailData
+from agents.exceptions import ToolInputGuardrailTripwireTriggered
+from agents.tool_context import ToolContext
+
+from ringi.domain.request import Request
+from ringi.errors import NotAuthorizedError
+from ringi.runtimes.tool_calls import NOTE, ToolCall, args_of
+
+Invoke = Callable[[Any, str], Awaitable[Any]]
+BIND = "__agents_bind_function_tool__"
+"""The SDK's own method that binds an invoker to a copy of its tool."""
+
+
+class Grant(NamedTuple):
+    """A call that a person approved, and the request that authorizes it."""
+
+    call: ToolCall
+    request: Request
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The authorized arguments."""
+        granted = self.request.granted
+        if granted is None:
+            raise NotAuthorizedError(self.request.id, "it was not approved")
+        return granted.args
+
+
+class Grants:
+    """The approved calls of one stretch of a run."""
+
+    def __init__(self) -> None:
+        self._by_call: dict[tuple[str, str, str], list[Grant]] = {}
+
+    def add(self, agent: str, grant: Grant) -> None:
+        """Add an approved call of an agent."""
+        self._by_call.setdefault((agent, grant.call.name, grant.call.call_id), []).append(grant)
+
+    def find(self, agent: str, name: str, call_id: str, args: str) -> Grant | None:
+        """Return the grant of a call; None for a call that nobody was asked about.
+
+        Raises:
+            NotAuthorizedError: The call was approved with other arguments.
+        """
+        grants = self._by_call.get((agent, name, call_id), [])
+        found = next((grant for grant in grants if grant.call.args == args_of(args)), None)
+        if grants and not found:
+            raise NotAuthorizedError(grants[0].request.id, f"the arguments of {name!r} are not those that were shown")
+        return found
+
+
+class GuardedInvoker:
+    """The function of a tool, which runs a decided call with the authorized arguments."""
+
+    def __init__(self, invoke: Invoke, tool: FunctionTool, agent: str, grants: Grants) -> None:
+        self._invoke, self._tool, self._agent, self._grants = invoke, tool, agent, grants
+
+    @property
+    def __class__(self) -> type:
+        # The SDK recognizes its own invokers by their class, and inspects arguments only for those.
+        return type(self._invoke)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._invoke, name)
+
+    def __agents_bind_function_tool__(self, tool: FunctionTool) -> GuardedInvoker:
+        """Return the invoker for a copy of the tool: the SDK copies tools, and a copy must be guarded too."""
+        bind = getattr(self._invoke, BIND, None)
+        return GuardedInvoker(bind(tool) if bind else self._invoke, tool, self._agent, self._grants)
+
+    async def __call__(self, ctx: ToolContext[Any], input: str) -> Any:
+        """Run the call."""
+        name = self._tool.qualified_name
+        grant = self._grants.find(self._agent, name, ctx.tool_call_id, input)
+        if grant is None:
+            return await self._invoke(ctx, input)
+        grant.request.authorize(name, grant.args)
+        if grant.args == grant.call.args:
+            return await self._invoke(ctx, input)
+        edited = json.dumps(grant.args, ensure_ascii=False)
+        ctx.tool_arguments = edited
+        result = await self._refusal(ctx) or await self._invoke(ctx, edited)
+        return NOTE.format(args=edited) + result if isinstance(result, str) else result
+
+    async def _refusal(self, ctx: ToolContext[Any]) -> str | None:
+        """Return what the tool's own guardrails say against edited arguments: the SDK has checked the original ones."""
+        agent: Any = ctx.agent
+        for guardrail in self._tool.tool_input_guardrails or ():
+            output = await guardrail.run(ToolInputGuardrailData(context=ctx, agent=agent))
+            if output.behavior["type"] == "reject_content":
+                return output.behavior["message"]
+            if output.behavior["type"] == "raise_exception":
+                raise ToolInputGuardrailTripwireTriggered(guardrail, output)
+        return None
+
+
+class GuardedAgents:
+    """The copies of agents for one stretch of a run; the agents themselves stay unchanged."""
+
+    def __init__(self, grants: Grants) -> None:
+        self._grants = grants
+        self._copies: dict[int, Agent[Any]] = {}
+        self._originals: list[Agent[Any]] = []
+        """Held, so that no other object gets the id of one."""
+
+    def copy_of(self, agent: Agent[Any]) -> Agent[Any]:
+        """Return the copy of an agent, with copies of all agents that it reaches."""
+        if id(agent) in self._copies:
+            return self._copies[id(agent)]
+        guarded = copy.copy(agent)
+        self._originals.append(agent)
+        self._copies |= {id(agent): guarded, id(guarded): guarded}
+        guarded.tools = [self._tool(tool, agent.name) for tool in agent.tools]
+        guarded.handoffs = [self._handoff(each) for each in agent.handoffs]
+        return guarded
+
+    def _tool(self, tool: Any, agent: str) -> Any:
+        if not isinstance(tool, FunctionTool):
+            return tool
+        guarded = copy.copy(tool)
+        invoke: Any = GuardedInvoker(guarded.on_invoke_tool, guarded, agent, self._grants)
+        guarded.on_invoke_tool = invoke
+        # The SDK restores the paused run of an agent that is a tool with this agent.
+        if isinstance(nested := getattr(tool, "_agent_instance", None), Agent):
+            guarded._agent_instance = self.copy_of(nested)
+        return guarded
+
+    def _handoff(self, handoff: Any) -> Any:
+        if isinstance(handoff, Agent):
+            return self.copy_of(handoff)
+        if not isinstance(handoff, Handoff):
+            return handoff
+        guarded, invoke = copy.copy(handoff), handoff.on_invoke_handoff
+
+        async def hand_off(ctx: Any, input: str | None = None) -> Any:
+            return self.copy_of(await invoke(ctx, input))  # type: ignore[arg-type]
+
+        guarded.on_invoke_handoff = hand_off
+        target = ref() if (ref := getattr(handoff, "_agent_ref", None)) else None
+        if isinstance(target, Agent):
+            guarded._agent_ref = weakref.ref(self.copy_of(target))
+        return guarded

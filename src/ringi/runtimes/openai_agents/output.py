@@ -1,0 +1,160 @@
+"""The events of a run of the SDK as output for people, and the count of its model calls."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from agents import Agent, ItemHelpers, RunHooks
+from agents.items import ModelResponse
+from agents.usage import Usage
+
+from ringi.base.canonical_json import jsonable
+from ringi.contracts.runtime import Output, Run
+from ringi.domain.usage import ModelCalls
+from ringi.runs.json_values import json_text
+from ringi.runtimes.tool_calls import args_of
+
+TEXT_DELTAS = ("response.output_text.delta", "response.refusal.delta")
+UNKNOWN = "unknown"
+NESTED = "agents as tools"
+"""The name under which the calls of agents that are tools are counted: the SDK reports only their sums."""
+MAX_NAME = 200
+
+
+class OutputWriter:
+    """Writes the events of one stretch of a run.
+
+    The ids of messages count from the state with which the stretch begins, so a repetition gives them again.
+    """
+
+    def __init__(self, out: Output, run_id: str, messages: int) -> None:
+        self._out, self._run_id = out, run_id
+        self.messages = messages
+        """The number of messages of the run so far."""
+        self._is_open = False
+        self._streamed = 0
+        self.words = ""
+        """The newest text of the agent, which explains its calls."""
+
+    def write(self, event: Any) -> None:
+        """Write an event of the stream."""
+        if event.type == "raw_response_event":
+            self._write_raw(event.data)
+        elif event.type == "run_item_stream_event":
+            self._write_item(event.name, event.item)
+
+    def _write_raw(self, data: Any) -> None:
+        if data.type == "response.created":
+            self._close()
+            self.words = ""
+        elif data.type in TEXT_DELTAS:
+            self._append(data.delta)
+        elif data.type == "response.output_item.done" and data.item.type == "message":
+            self._close()
+
+    def _write_item(self, name: str, item: Any) -> None:
+        if name == "message_output_created":
+            self._write_message(ItemHelpers.text_message_output(item))
+        elif name in ("tool_called", "handoff_requested"):
+            raw = jsonable(item.raw_item)
+            if call_id := call_id_of(raw):
+                self._out.tool_call(call_id, tool_name(raw), tool_args(raw))
+        elif name in ("tool_output", "handoff_occured"):
+            raw = jsonable(item.raw_item)
+            if call_id := call_id_of(raw):
+                self._out.tool_result(call_id, text_of_output(raw.get("output")))
+
+    def _write_message(self, text: str) -> None:
+        self._close()
+        if self._streamed:
+            self._streamed -= 1
+        elif text:
+            self._append(text)
+            self._close()
+            self._streamed -= 1
+
+    def _append(self, delta: str) -> None:
+        if not self._is_open:
+            self.messages, self._is_open = self.messages + 1, True
+        self.words += delta
+        self._out.text(self._message_id, delta)
+
+    def _close(self) -> None:
+        if self._is_open:
+            self._out.end_text(self._message_id)
+            self._is_open, self._streamed = False, self._streamed + 1
+
+    @property
+    def _message_id(self) -> str:
+        return f"{self._run_id}-{self.messages}"
+
+
+def call_id_of(raw: dict[str, Any]) -> str | None:
+    """Return the id of a call, or of the call that an output belongs to."""
+    return raw.get("call_id") or raw.get("id")
+
+
+def tool_name(raw: dict[str, Any]) -> str:
+    """Return the name of a called tool; tools of the provider have only a type."""
+    return str(raw.get("name") or raw.get("type", UNKNOWN).removesuffix("_call"))
+
+
+def tool_args(raw: dict[str, Any]) -> str:
+    """Return the arguments of a call as JSON."""
+    args = raw.get("arguments")
+    if isinstance(args, str):
+        return args if args_of(args) is not None else json_text({"arguments": args})
+    known = ("id", "call_id", "type", "name", "status", "caller", "namespace")
+    return json_text({name: value for name, value in raw.items() if name not in known and value is not None})
+
+
+def text_of_output(output: Any) -> str:
+    """Return the output of a tool as text."""
+    return output if isinstance(output, str) else json.dumps(jsonable(output), ensure_ascii=False)
+
+
+class ModelMeter(RunHooks[Any]):
+    """Counts the model calls of one stretch of a run."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._started = 0.0
+        self._counted = Usage()
+
+    async def on_llm_start(self, context: Any, agent: Any, system_prompt: Any, input_items: Any) -> None:
+        """Start the time of a call."""
+        self._started = time.perf_counter()
+
+    async def on_llm_end(self, context: Any, agent: Agent[Any], response: ModelResponse) -> None:
+        """Count a call."""
+        self._counted.add(response.usage)
+        self._run.count_usage(calls_of(response.usage, model_name(agent), 1, time.perf_counter() - self._started))
+
+    def count_nested(self, before: Usage, after: Usage) -> None:
+        """Count the calls that the stretch made beyond its own: those of agents that are tools."""
+        names = ("requests", "input_tokens", "output_tokens")
+        rest = {name: getattr(after, name) - getattr(before, name) - getattr(self._counted, name) for name in names}
+        if rest["requests"] > 0:
+            self._run.count_usage(calls_of(Usage(**rest), NESTED, rest["requests"], 0.0))
+
+
+def calls_of(usage: Usage, model: str, calls: int, seconds: float) -> ModelCalls:
+    """Return the use of a model; a provider without a report gives zeros."""
+    if usage.input_tokens + usage.output_tokens <= 0:
+        return ModelCalls(model=model, calls=calls, unreported_calls=calls, seconds=round(seconds, 3))
+    return ModelCalls(
+        model=model,
+        calls=calls,
+        input_tokens=usage.input_tokens,
+        cached_tokens=usage.input_tokens_details.cached_tokens or 0,
+        output_tokens=usage.output_tokens,
+        seconds=round(seconds, 3),
+    )
+
+
+def model_name(agent: Agent[Any]) -> str:
+    """Return the name of an agent's model."""
+    model = agent.model if isinstance(agent.model, str) else getattr(agent.model, "model", None)
+    return str(model or UNKNOWN)[:MAX_NAME]

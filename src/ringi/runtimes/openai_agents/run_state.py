@@ -1,0 +1,99 @@
+"""What is stored of a run of the SDK: a pause with its questions, or the history for the thread's next run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from agents import FunctionTool
+from agents.items import ToolApprovalItem
+from agents.run_state import CURRENT_SCHEMA_VERSION, SUPPORTED_SCHEMA_VERSIONS, RunState
+
+from ringi.base.canonical_json import jsonable
+from ringi.contracts.runtime import State
+from ringi.runtimes.tool_calls import ToolCall, args_of, unique_ids
+
+FRAMEWORK = "openai-agents"
+VERSION_KEY = "$schemaVersion"
+NO_CONTEXT = {"original_type": None, "serialized_via": "none", "requires_deserializer": False, "omitted": False}
+"""The SDK's own description of a run without a context."""
+
+
+def number_of(schema_version: str) -> int:
+    """Return the version of a state as a number: 121 for 1.21."""
+    major, _, minor = schema_version.partition(".")
+    return 100 * int(major) + int(minor or 0)
+
+
+def readable_numbers() -> range:
+    """Return the numbers of the states that the installed SDK reads."""
+    numbers = [number_of(each) for each in SUPPORTED_SCHEMA_VERSIONS]
+    return range(min(numbers), max(numbers) + 1)
+
+
+def stored(data: dict[str, Any]) -> State:
+    """Return the state with this data."""
+    number = number_of(data.get("run_state", {}).get(VERSION_KEY, CURRENT_SCHEMA_VERSION))
+    return State(framework=FRAMEWORK, version=version(FRAMEWORK), schema_number=number, data=data)
+
+
+def dump(state: RunState[Any, Any]) -> dict[str, Any]:
+    """Return the state of the SDK as JSON, without the context: it is made again for each stretch."""
+    dumped: dict[str, Any] = jsonable(state.to_json(context_serializer=lambda context: {}))
+    forget_contexts(dumped)
+    return dumped
+
+
+def forget_contexts(data: Any) -> None:
+    """Remove the contexts from a state and from the states of agents that are tools."""
+    if isinstance(data, dict):
+        if VERSION_KEY in data and isinstance(data.get("context"), dict):
+            data["context"] |= {"context": None, "context_meta": NO_CONTEXT}
+        for each in data.values():
+            forget_contexts(each)
+    elif isinstance(data, list):
+        for each in data:
+            forget_contexts(each)
+
+
+def waiting_calls(items: Sequence[ToolApprovalItem], agent: str) -> list[tuple[ToolCall, ToolApprovalItem]]:
+    """Return the calls that wait for approval; `agent` is the name of the run's agent."""
+    calls = [(call_of(item, agent), item) for item in items]
+    ids = unique_ids([call.id for call, _ in calls])
+    return [(call._replace(id=id), item) for id, (call, item) in zip(ids, calls, strict=True)]
+
+
+def call_of(item: ToolApprovalItem, agent: str) -> ToolCall:
+    """Return the call of an item."""
+    raw = jsonable(item.raw_item)
+    call_id, owner = str(raw.get("call_id") or raw.get("id") or ""), item.agent.name
+    args = args_of(item.arguments) if item.arguments is not None else details_of(raw)
+    name = (item.qualified_name or item.name or raw.get("type", "tool"))[:200]
+    unreadable = {"arguments": item.arguments}
+    own = "" if owner == agent else owner
+    return ToolCall(f"{owner}/{call_id}", call_id, name, unreadable if args is None else args, own)
+
+
+def details_of(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return what a call without arguments is about: the commands of a shell, or the operation of a patch."""
+    return {name: raw[name] for name in ("action", "operation", "operations", "input") if raw.get(name) is not None}
+
+
+def is_readable(item: ToolApprovalItem) -> bool:
+    """Return whether the arguments of a call are a JSON object: others can only be rejected."""
+    return item.arguments is None or args_of(item.arguments) is not None
+
+
+def tool_of(item: ToolApprovalItem) -> FunctionTool | None:
+    """Return the function tool that a call names, if its agent holds it; tools of MCP servers are made in each turn."""
+    tools = (tool for tool in item.agent.tools if isinstance(tool, FunctionTool))
+    return next((tool for tool in tools if tool.qualified_name == item.qualified_name), None)
+
+
+def history_of(data: Any) -> list[Any]:
+    """Return the conversation that an earlier run of the thread left: a run that paused and was canceled, its input."""
+    if not isinstance(data, dict):
+        return []
+    found = data.get("history") or data.get("run_state", {}).get("original_input") or []
+    return [{"role": "user", "content": found}] if isinstance(found, str) else list(found)

@@ -1,0 +1,39 @@
+"""The runtime of agents of the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from ringi.contracts.runtime import Agent, Description, OpenRun, Run
+from ringi.runtimes.tool_calls import refuse_settings
+
+SDK_CLASS = ("agents.agent", "Agent")
+
+
+class OpenAIAgentsRuntime:
+    """Runs agents of the OpenAI Agents SDK.
+
+    The SDK's package has a common name: a program may have another package `agents`. The SDK is therefore imported only
+    for an agent of the SDK.
+    """
+
+    def describe(self, agent: Agent) -> Description | None:
+        """Return the description of an agent; None for an object of another framework."""
+        if not is_sdk_agent(agent.target):
+            return None
+        from ringi.runtimes.openai_agents.run_state import FRAMEWORK, readable_numbers
+
+        refuse_settings(agent, FRAMEWORK)
+        return Description(FRAMEWORK, version(FRAMEWORK), reads=readable_numbers(), needs="each")
+
+    def open(self, run: Run) -> OpenRun:
+        """Return a run, before any of its code has run."""
+        from ringi.runtimes.openai_agents.agent_run import AgentRun
+
+        return AgentRun(run)
+
+
+def is_sdk_agent(target: Any) -> bool:
+    """Return whether an object is an agent of the SDK."""
+    return any((each.__module__, each.__name__) == SDK_CLASS for each in type(target).__mro__)

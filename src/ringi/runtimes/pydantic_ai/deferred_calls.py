@@ -1,0 +1,117 @@
+"""Deferred calls of Pydantic AI as questions to people, and the answers as results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
+from pydantic_ai.messages import ToolCallPart
+
+from ringi.base.canonical_json import jsonable
+from ringi.domain.ask import ANSWER, Ask, Decision, parse_body
+from ringi.domain.request import Request
+from ringi.errors import NotAuthorizedError
+from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
+from ringi.runs.json_values import clean_json, json_text
+from ringi.runs.model_form import clean_text
+from ringi.runs.stream_writer import TOOL_CALL_ID
+from ringi.runtimes.tool_calls import NOTE, REJECTED, ToolCall, args_of
+
+METADATA = "metadata"
+"""The key in the context of a request with the metadata that the tool gives with its call."""
+CALL = "call"
+"""The key in the context of a question with the call whose result a person gives."""
+ANSWERABLE: tuple[Decision, ...] = ("respond", "reject")
+
+
+def questions_of(
+    requests: DeferredToolRequests, words: str | None, schemas: Mapping[str, dict[str, Any]]
+) -> dict[str, Ask]:
+    """Return the questions about deferred calls, by id; `words` is the text with which the model explains them."""
+    asks = {}
+    for part in requests.approvals:
+        call, args = call_of(part), args_of(part.args)
+        allowed = DECISIONS if args is not None else REFUSING_DECISIONS
+        metadata = metadata_of(requests, part)
+        schema = schemas.get(part.tool_name)
+        asks[call.id] = call.question(allowed, description=words, schema=schema, context=metadata)
+    for part in requests.calls:
+        asks[part.tool_call_id] = external_question(requests, part, words)
+    return asks
+
+
+def external_question(requests: DeferredToolRequests, part: ToolCallPart, words: str | None) -> Ask:
+    """Return the question for the result of a call that runs outside of the agent; any JSON answers it."""
+    call = call_of(part)
+    text = call.args.get("question") if requests.kind(part.tool_call_id) == "question" else None
+    title = text if isinstance(text, str) and text.strip() else f"What is the result of {part.tool_name}?"
+    context = {TOOL_CALL_ID: call.call_id, CALL: {"name": call.name, "args": call.args}, **metadata_of(requests, part)}
+    body = {
+        "title": clean_text(title)[:500],
+        "description": clean_text(words)[:20_000] if words else None,
+        "answer_schema": {},
+        "allowed": ANSWERABLE,
+        "context": clean_json(jsonable(context)),
+    }
+    return parse_body(Ask, body)
+
+
+def metadata_of(requests: DeferredToolRequests, part: ToolCallPart) -> dict[str, Any]:
+    """Return the metadata of a call as context."""
+    metadata = requests.metadata.get(part.tool_call_id)
+    return {METADATA: metadata} if metadata else {}
+
+
+def call_of(part: ToolCallPart) -> ToolCall:
+    """Return a call of the model."""
+    args = args_of(part.args)
+    unreadable = {"arguments": part.args}
+    return ToolCall(part.tool_call_id, part.tool_call_id, part.tool_name, unreadable if args is None else args)
+
+
+def results_of(
+    requests: DeferredToolRequests, answers: Mapping[str, Sequence[Request]]
+) -> tuple[DeferredToolResults, list[str]]:
+    """Return the results of all deferred calls, and what the model has to read about edited ones.
+
+    An approved call always runs with the arguments of its request, and never with those in the history.
+
+    Raises:
+        NotAuthorizedError: An approval is about another call.
+    """
+    results, notes = DeferredToolResults(), list[str]()
+    for part, request in answered(requests.approvals, answers):
+        call = call_of(part)
+        decided = call.decision(request)
+        if decided.decision in REFUSING_DECISIONS:
+            results.approvals[part.tool_call_id] = ToolDenied(decided.message or REJECTED)
+        else:
+            results.approvals[part.tool_call_id] = ToolApproved(override_args=decided.args)
+        if decided.decision == "edit":
+            notes.append(f"{part.tool_name} ({part.tool_call_id}): {NOTE.format(args=json_text(decided.args))}".strip())
+    for part, request in answered(requests.calls, answers):
+        results.calls[part.tool_call_id] = value_of(request)
+    by = {part.tool_call_id: request for part, request in answered([*requests.approvals, *requests.calls], answers)}
+    results.answered_by.update({id: each.response.responder for id, each in by.items() if each.response})
+    return results, notes
+
+
+def answered(
+    parts: Sequence[ToolCallPart], answers: Mapping[str, Sequence[Request]]
+) -> Iterator[tuple[ToolCallPart, Request]]:
+    """Yield each call with its ended request; raise `NotAuthorizedError` for a call without one."""
+    for part in parts:
+        if part.tool_call_id not in answers:
+            raise NotAuthorizedError(part.tool_call_id, "the call has no answer")
+        yield part, answers[part.tool_call_id][0]
+
+
+def value_of(request: Request) -> Any:
+    """Return a person's answer as the result of a tool: JSON, text, or why there is none."""
+    response = request.response
+    if request.erased or not response:
+        return f"Nobody answered: the request was {request.status}."
+    if response.decision == "reject":
+        return f"A person refused to answer{': ' + response.message if response.message else '.'}"
+    return response.data[ANSWER] if response.data and ANSWER in response.data else response.message

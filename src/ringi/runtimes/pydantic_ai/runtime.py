@@ -1,0 +1,229 @@
+"""The runtime of agents of Pydantic AI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any, get_args
+
+from pydantic import TypeAdapter
+from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai import DeferredToolRequests, RunUsage
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    UserPromptPart,
+)
+from pydantic_ai.run import AgentRunResult, AgentRunResultEvent
+
+from ringi.base.canonical_json import jsonable
+from ringi.contracts.runtime import Agent, Description, Output, Run, Standing, State
+from ringi.domain.request import Request
+from ringi.domain.usage import ModelCalls
+from ringi.errors import RingiError, SettingError
+from ringi.runtimes.pydantic_ai.deferred_calls import questions_of, results_of
+from ringi.runtimes.pydantic_ai.output import OutputWriter
+from ringi.runtimes.tool_calls import (
+    Message,
+    messages_of,
+    read_questions,
+    refuse_settings,
+    result_values,
+    stored_questions,
+)
+
+FRAMEWORK = "pydantic-ai"
+PACKAGE = "pydantic-ai-slim"
+SCHEMA_NUMBER = 2
+"""The major version of Pydantic AI: messages that one version wrote can be read by the later ones with this number."""
+REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
+USAGE: TypeAdapter[RunUsage] = TypeAdapter(RunUsage)
+UNKNOWN = "unknown"
+MAX_NAME = 200
+
+
+class PydanticAIRuntime:
+    """Runs agents of Pydantic AI."""
+
+    def describe(self, agent: Agent) -> Description | None:
+        """Return the description of an agent; None for an object of another framework."""
+        target = agent.target
+        if not isinstance(target, PydanticAgent):
+            return None
+        refuse_settings(agent, FRAMEWORK)
+        if getattr(target, "_output_validators", None) and not can_defer(target.output_type):
+            what = "an agent with output validators needs output_type=[…, DeferredToolRequests], to end at a question"
+            raise SettingError("agents", agent.name, what)
+        readable = range(SCHEMA_NUMBER, SCHEMA_NUMBER + 1)
+        return Description(FRAMEWORK, version(PACKAGE), reads=readable, needs="all")
+
+    def open(self, run: Run) -> AgentRun:
+        """Return a run, before any of its code has run."""
+        return AgentRun(run)
+
+
+class AgentRun:
+    """One run of an agent."""
+
+    failed: frozenset[str] = frozenset()
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def look(self) -> Standing:
+        """Return the position of the run, from the stored state."""
+        data = self._own_data()
+        if data is None:
+            return Standing("new")
+        if "questions" in data:
+            return Standing("paused", read_questions(data["questions"]), values={}, state=self._run.state)
+        return Standing("done", values=data["values"], state=self._run.state)
+
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> Standing:
+        """Run to the next pause or the end."""
+        data = self._own_data()
+        options = self._resumed(data, answers) if data else self._begun()
+        out.begin()
+        writer = OutputWriter(out, self._run.id, responses_in(options["message_history"]))
+        result = await self._streamed(writer, options)
+        if isinstance(result.output, DeferredToolRequests):
+            standing = self._paused(result, result.output, writer)
+        else:
+            standing = self._done(result)
+        await out.flush()
+        return standing
+
+    async def rewind(self, position: str) -> None:
+        """Do nothing: the stored state is the only position of a run."""
+
+    def _own_data(self) -> dict[str, Any] | None:
+        state = self._run.state
+        return state.data if state and state.run_id == self._run.id and isinstance(state.data, dict) else None
+
+    def _begun(self) -> dict[str, Any]:
+        run = self._run
+        messages = messages_of(run.agent.input(run.input))
+        earlier = [*history_of(run.state.data if run.state else None), *map(history_message, messages[:-1])]
+        prompt = messages[-1].text if messages else None
+        return {"user_prompt": prompt, "message_history": earlier, "usage": RunUsage()}
+
+    def _resumed(self, data: dict[str, Any], answers: Mapping[str, Sequence[Request]]) -> dict[str, Any]:
+        results, notes = results_of(REQUESTS.validate_python(data["requests"]), answers)
+        return {
+            "message_history": ModelMessagesTypeAdapter.validate_python(data["messages"]),
+            "deferred_tool_results": results,
+            "instructions": "\n".join(notes) or None,
+            "usage": USAGE.validate_python(data["usage"]),
+        }
+
+    async def _streamed(self, writer: OutputWriter, options: dict[str, Any]) -> AgentRunResult[Any]:
+        run, target, usage = self._run, self._run.agent.target, options["usage"]
+        before, result = USAGE.validate_python(jsonable(usage)), None
+        output_type = None if can_defer(target.output_type) else [target.output_type, DeferredToolRequests]
+        deps = run.agent.context(run.input, run.by)
+        try:
+            async with target.run_stream_events(output_type=output_type, deps=deps, **options) as events:
+                async for event in events:
+                    if isinstance(event, AgentRunResultEvent):
+                        result = event.result
+                    else:
+                        writer.write(event)
+        finally:
+            writer.close()
+            self._count(before, result.usage if result else usage, writer.seconds, result)
+        if result is None:
+            raise RingiError(f"agent {run.agent.name!r} has ended without a result")
+        return result
+
+    def _count(self, before: RunUsage, after: RunUsage, seconds: float, result: AgentRunResult[Any] | None) -> None:
+        calls = after.requests - before.requests
+        if calls <= 0:
+            return
+        read, written = after.input_tokens - before.input_tokens, after.output_tokens - before.output_tokens
+        cached = after.cache_read_tokens - before.cache_read_tokens
+        tokens = {"input_tokens": read, "cached_tokens": cached, "output_tokens": written}
+        reported = tokens if read + written > 0 else {"unreported_calls": calls}
+        name = model_name(self._run.agent.target, result)
+        self._run.count_usage(ModelCalls(model=name, calls=calls, seconds=round(seconds, 3), **reported))
+
+    def _paused(self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter) -> Standing:
+        for part in (*requests.approvals, *requests.calls):
+            writer.tool_call(part)
+        schemas = schemas_of(self._run.agent.target)
+        questions = stored_questions(questions_of(requests, writer.words.strip() or None, schemas))
+        data = {
+            "questions": questions,
+            "requests": REQUESTS.dump_python(requests, mode="json"),
+            "messages": dumped(result.all_messages()),
+            "usage": jsonable(result.usage),
+        }
+        return Standing("paused", read_questions(questions), values={}, state=stored(data))
+
+    def _done(self, result: AgentRunResult[Any]) -> Standing:
+        values = result_values(self._run.agent, result, result.output)
+        data = {"messages": dumped(result.all_messages()), "values": values}
+        return Standing("done", values=values, state=stored(data))
+
+
+def can_defer(output_type: Any) -> bool:
+    """Return whether an agent with this output type ends at deferred calls."""
+    if output_type is DeferredToolRequests:
+        return True
+    parts = (
+        output_type if isinstance(output_type, Sequence) and not isinstance(output_type, str) else get_args(output_type)
+    )
+    return any(can_defer(part) for part in parts)
+
+
+def stored(data: dict[str, Any]) -> State:
+    """Return the state with this data."""
+    return State(framework=FRAMEWORK, version=version(PACKAGE), schema_number=SCHEMA_NUMBER, data=data)
+
+
+def dumped(messages: list[ModelMessage]) -> list[Any]:
+    """Return messages as JSON."""
+    json: list[Any] = ModelMessagesTypeAdapter.dump_python(messages, mode="json")
+    return json
+
+
+def history_of(data: Any) -> list[ModelMessage]:
+    """Return the conversation that an earlier run of the thread left, without calls that nobody answered."""
+    messages = ModelMessagesTypeAdapter.validate_python(data.get("messages", []) if isinstance(data, dict) else [])
+    while messages and isinstance(messages[-1], ModelResponse) and messages[-1].tool_calls:
+        messages.pop()
+    return messages
+
+
+def history_message(message: Message) -> ModelMessage:
+    """Return an earlier message of the input."""
+    if message.role == "assistant":
+        return ModelResponse(parts=[TextPart(message.text)])
+    part = SystemPromptPart if message.role in ("system", "developer") else UserPromptPart
+    return ModelRequest(parts=[part(message.text)])
+
+
+def responses_in(messages: Sequence[ModelMessage]) -> int:
+    """Return the number of answers of a model."""
+    return sum(isinstance(message, ModelResponse) for message in messages)
+
+
+def schemas_of(agent: PydanticAgent[Any, Any]) -> dict[str, dict[str, Any]]:
+    """Return the schemas of the arguments of the agent's own tools, by name."""
+    tools: dict[str, Any] = {}
+    for toolset in agent.toolsets:
+        tools |= getattr(toolset, "tools", None) or {}
+    schemas = {
+        name: getattr(getattr(tool, "function_schema", None), "json_schema", None) for name, tool in tools.items()
+    }
+    return {name: schema for name, schema in schemas.items() if schema}
+
+
+def model_name(agent: PydanticAgent[Any, Any], result: AgentRunResult[Any] | None) -> str:
+    """Return the name of the model that answered, else of the agent's model."""
+    answers = [each for each in result.all_messages() if isinstance(each, ModelResponse)] if result else []
+    name = answers[-1].model_name if answers else getattr(agent.model, "model_name", agent.model)
+    return str(name or UNKNOWN)[:MAX_NAME]

@@ -1,0 +1,144 @@
+"""What the runtimes of frameworks that pause at tool calls share: settings, input, and calls as questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ringi.base.canonical_json import jsonable
+from ringi.contracts.runtime import Question
+from ringi.domain.ask import Ask, Decision, digest_of
+from ringi.domain.request import Request
+from ringi.errors import NotAuthorizedError, SettingError
+from ringi.runs.calls import CallDecision, approval_ask, decision_on, storable_args
+from ringi.runs.json_values import clean_json, json_text
+from ringi.runs.stream_writer import TOOL_CALL_ID
+
+LANGGRAPH_ONLY = {
+    "images": "send text only",
+    "subgraphs": "remove it: only LangGraph has subgraphs",
+    "history": "remove it: only LangGraph keeps the checkpoints of ended runs",
+    "memories": "remove it: give the agent a tool that reads the memories",
+    "answer_schema": "remove it: only a plain interrupt() of LangGraph has one",
+}
+"""The settings of `Agent` that these runtimes cannot apply, and what to do instead."""
+TEXT_BLOCKS = ("text", "input_text", "output_text")
+AGENT = "agent"
+"""The key in the context of a request with the name of the agent that makes the call."""
+NOTE = (
+    "A person changed the arguments of this call before it ran, on purpose: it ran with {args}. "
+    "Do not repeat the original call.\n\n"
+)
+"""What the model reads before the result of an edited call."""
+REJECTED = "A person rejected this call. It did not run; do not repeat it as it is."
+
+
+class Message(NamedTuple):
+    """A message of a run's input."""
+
+    role: str
+    text: str
+
+
+class ToolCall(NamedTuple):
+    """A call of a tool that waits for people."""
+
+    id: str
+    """The framework's id of the call, with the path of its agents."""
+    call_id: str
+    name: str
+    args: dict[str, Any]
+    agent: str = ""
+    """The name of the agent that makes the call, if it is another one than the agent of the run."""
+
+    def check(self, request: Request) -> None:
+        """Raise `NotAuthorizedError` unless the request is about exactly this call."""
+        action = request.action
+        if action is None or (action.name, action.args) != (self.name, storable_args(self.args)[0]):
+            raise NotAuthorizedError(request.id, f"the call of {self.name!r} has changed since the question; ask again")
+
+    def decision(self, request: Request) -> CallDecision:
+        """Return the decision of an ended request about this call; silence is a rejection.
+
+        Raises:
+            NotAuthorizedError: The call that may run is not the authorized call.
+        """
+        if not request.erased:
+            self.check(request)
+        return decision_on(request)
+
+    def question(
+        self,
+        allowed: Collection[Decision],
+        *,
+        description: str | None = None,
+        schema: dict[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> Ask:
+        """Return the question that asks for approval of this call."""
+        ask = approval_ask(self.name, f"Run {self.name}?", self.args, allowed, description, schema)
+        about = {TOOL_CALL_ID: self.call_id, **({AGENT: self.agent} if self.agent else {}), **(context or {})}
+        return ask.model_copy(update={"context": clean_json(jsonable(about))})
+
+
+def refuse_settings(agent: Any, framework: str) -> None:
+    """Raise `SettingError` for the first setting of an agent that only LangGraph can apply."""
+    for name, remedy in LANGGRAPH_ONLY.items():
+        value = getattr(agent, name, None)
+        if value not in (None, False):
+            raise SettingError(f"agents.{agent.name}.{name}", value, f"{framework} cannot apply it: {remedy}")
+
+
+def messages_of(input: Any) -> list[Message]:
+    """Return the input of a run as messages: `{"messages": […]}`, text, or any other JSON as text."""
+    if isinstance(input, Mapping) and isinstance(input.get("messages"), Sequence):
+        return [Message(str(each.get("role", "user")), text_of(each.get("content"))) for each in input["messages"]]
+    return [Message("user", input if isinstance(input, str) else json_text(input))]
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message's content."""
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return content if isinstance(content, str) else json_text(content)
+    texts = (each.get("text", "") for each in content if each.get("type") in TEXT_BLOCKS)
+    return "\n".join(texts)
+
+
+def args_of(text: str | dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the arguments of a call, which a model writes as a JSON object; None if they are no JSON object."""
+    if text is None or text == "":
+        return {}
+    try:
+        args = json.loads(text) if isinstance(text, str) else text
+    except ValueError:
+        return None
+    return args if isinstance(args, dict) else None
+
+
+def unique_ids(ids: Sequence[str]) -> list[str]:
+    """Return ids that differ, in the same order: a repeated one gets its number."""
+    counts: dict[str, int] = {}
+    unique = []
+    for id in ids:
+        n = counts[id] = counts.get(id, 0) + 1
+        unique.append(id if n == 1 else f"{id}#{n}")
+    return unique
+
+
+def stored_questions(asks: Mapping[str, Ask]) -> list[dict[str, Any]]:
+    """Return questions by id as JSON, for the state of a pause."""
+    return [{"id": id, "ask": ask.model_dump(mode="json", by_alias=True)} for id, ask in asks.items()]
+
+
+def read_questions(stored: Sequence[Mapping[str, Any]]) -> tuple[Question, ...]:
+    """Return the questions of the state of a pause."""
+    asks = {each["id"]: Ask.parse_stored(each["ask"]) for each in stored}
+    return tuple(Question(id, (ask,), (digest_of(ask),)) for id, ask in asks.items())
+
+
+def result_values(agent: Any, result: Any, output: Any) -> dict[str, Any]:
+    """Return what people see of an ended run."""
+    value = agent.output(result) if agent.output else {"output": output}
+    values: dict[str, Any] = clean_json(json.loads(json_text(value)))
+    return values

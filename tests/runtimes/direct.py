@@ -1,0 +1,123 @@
+"""A run and an output in memory, to drive a runtime without a store and a worker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ringi.contracts.runtime import OpenRun, Question, Runtime, Standing, State
+from ringi.domain.ask import Answer
+from ringi.domain.record import Key
+from ringi.domain.request import Request
+from ringi.domain.usage import ModelCalls
+from ringi.runs.agent import Agent
+from ringi.testing.clock import NOON
+
+
+@dataclass
+class FakeOutput:
+    """The output of a run, in order."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    ended: list[str] = field(default_factory=list)
+    calls: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    results: dict[str, str] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        pass
+
+    def text(self, message_id: str, delta: str) -> None:
+        assert message_id not in self.ended
+        self.texts[message_id] = self.texts.get(message_id, "") + delta
+
+    def end_text(self, message_id: str) -> None:
+        self.ended.append(message_id)
+
+    def tool_call(self, call_id: str, name: str, args: str) -> None:
+        self.calls.setdefault(call_id, (name, json.loads(args)))
+
+    def tool_result(self, call_id: str, content: str) -> None:
+        self.results.setdefault(call_id, content)
+
+    def custom(self, origin: str, name: str, value: Any) -> None:
+        pass
+
+    async def flush(self) -> None:
+        pass
+
+
+@dataclass
+class FakeRun:
+    """A run whose state is stored as JSON text, as a store does."""
+
+    agent: Agent
+    input: dict[str, Any]
+    id: str = "run-1"
+    stored: str | None = None
+    usage: list[ModelCalls] = field(default_factory=list)
+    by: str | None = "ann"
+    key: Key = field(default_factory=lambda: Key("default", "t1"))
+    checkpoints: Any = None
+    host: Any = None
+    max_fields: int = 100
+    is_first: bool = True
+
+    @property
+    def state(self) -> State | None:
+        return State.model_validate_json(self.stored) if self.stored else None
+
+    async def prune_checkpoints(self) -> None:
+        pass
+
+    def count_usage(self, calls: ModelCalls) -> None:
+        self.usage.append(calls)
+
+
+class Direct:
+    """A run that is opened anew for each step, as another process would."""
+
+    def __init__(self, runtime: Runtime, agent: Agent, input: dict[str, Any]) -> None:
+        self.runtime, self.run, self.out = runtime, FakeRun(agent, input), FakeOutput()
+
+    def opened(self) -> OpenRun:
+        assert self.runtime.describe(self.run.agent)
+        return self.runtime.open(self.run)
+
+    async def look(self) -> Standing:
+        return await self.opened().look()
+
+    async def advance(self, answers: Mapping[str, Sequence[Request]] | None = None) -> Standing:
+        self.out = FakeOutput()
+        standing = await self.opened().advance(answers or {}, self.out)
+        assert sorted(self.out.ended) == sorted(self.out.texts)
+        if standing.state:
+            self.run.stored = standing.state.model_copy(update={"run_id": self.run.id}).model_dump_json()
+        seen = await self.look()
+        assert seen.status == standing.status
+        assert [(each.id, each.digests) for each in seen.questions] == [(q.id, q.digests) for q in standing.questions]
+        return standing
+
+    def next_run(self, input: dict[str, Any]) -> None:
+        self.run.id, self.run.input = f"{self.run.id}+", input
+
+
+def ended(question: Question, decision: Any, **answer: Any) -> dict[str, Sequence[Request]]:
+    """Return the answer to a question, as `advance` takes it."""
+    request = asked(question)
+    reply = Answer.parse({"decision": decision, "digest": request.digest, **answer})
+    return {question.id: [request.completed(reply, by="bob", channel="test", now=NOON)[0]]}
+
+
+def silent(question: Question) -> dict[str, Sequence[Request]]:
+    """Return an expired request."""
+    return {question.id: [asked(question).model_copy(update={"status": "expired", "ended_at": NOON})]}
+
+
+def asked(question: Question) -> Request:
+    """Return the pending request of a question."""
+    (ask,) = question.asks
+    checked = ask.checked(max_fields=100, may_be_derived=True)
+    request, _ = Request.asked(checked, id="q-1", now=NOON, by="agent")
+    return request

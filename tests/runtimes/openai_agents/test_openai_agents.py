@@ -1,0 +1,325 @@
+"""Agents of the OpenAI Agents SDK behind the contract of a runtime, with a scripted model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+agents = pytest.importorskip("agents")
+
+from agents import Agent as SDKAgent  # noqa: E402
+from agents import RunContextWrapper, function_tool, set_tracing_disabled  # noqa: E402
+from agents.testing import ScriptedModel, assistant_message, function_call  # noqa: E402
+from tests.runtimes.direct import Direct, asked, ended, silent  # noqa: E402
+
+from ringi.errors import NotAuthorizedError, SettingError  # noqa: E402
+from ringi.runs.agent import Agent  # noqa: E402
+from ringi.runtimes.openai_agents import OpenAIAgentsRuntime  # noqa: E402
+
+INPUT = {"messages": [{"role": "user", "content": "Refund order 7."}]}
+
+
+@pytest.fixture(autouse=True)
+def no_tracing() -> None:
+    set_tracing_disabled(True)
+
+
+class Shop:
+    """An agent with a tool that has an effect."""
+
+    def __init__(self, *turns: Any, **rest: Any) -> None:
+        self.effects: list[tuple[int, int]] = []
+        self.contexts: list[Any] = []
+        self.model = ScriptedModel(turns)
+
+        @function_tool(needs_approval=True)
+        def refund(ctx: RunContextWrapper[Any], order: int, amount: int) -> str:
+            """Refund an order."""
+            self.effects.append((order, amount))
+            self.contexts.append(ctx.context)
+            return f"refunded {amount}"
+
+        self.refund = refund
+        self.sdk: Any = SDKAgent(name="shop", model=self.model, tools=[refund], **rest)
+
+    def direct(self, **settings: Any) -> Direct:
+        return Direct(OpenAIAgentsRuntime(), Agent("shop", self.sdk, **settings), INPUT)
+
+
+def call(call_id: str = "c1", order: int = 7, amount: int = 30) -> Any:
+    return function_call("refund", {"order": order, "amount": amount}, call_id=call_id)
+
+
+def last_input(model: ScriptedModel) -> str:
+    return json.dumps(model.calls[-1].input, default=str)
+
+
+async def test_an_approved_call_runs_once_with_the_approved_arguments() -> None:
+    shop = Shop([assistant_message("I will refund it."), call()], [assistant_message("Done.")])
+    run = shop.direct()
+
+    assert (await run.look()).status == "new"
+    paused = await run.advance()
+
+    (question,) = paused.questions
+    (ask,) = question.asks
+    assert ask.action
+    assert (ask.action.name, ask.action.args) == ("refund", {"order": 7, "amount": 30})
+    assert ask.action.args_schema
+    assert ask.allowed == ("approve", "edit", "reject", "respond")
+    assert (question.id, ask.description) == ("shop/c1", "I will refund it.")
+    assert list(run.out.texts.values()) == ["I will refund it."]
+    assert run.out.calls == {"c1": ("refund", {"order": 7, "amount": 30})}
+    assert shop.effects == []
+
+    done = await run.advance(ended(question, "approve"))
+
+    assert done.status == "done"
+    assert done.values == {"output": "Done."}
+    assert shop.effects == [(7, 30)]
+    assert run.out.results == {"c1": "refunded 30"}
+    assert list(run.out.texts) == ["run-1-2"]
+
+
+async def test_an_edited_call_runs_with_the_authorized_arguments_and_the_model_learns_it() -> None:
+    shop = Shop([call()], [assistant_message("Done.")])
+    run = shop.direct()
+    paused = await run.advance()
+
+    done = await run.advance(ended(paused.questions[0], "edit", args={"order": 7, "amount": 5}))
+
+    assert done.status == "done"
+    assert shop.effects == [(7, 5)]
+    assert "A person changed the arguments" in last_input(shop.model)
+
+
+@pytest.mark.parametrize("decision", ["reject", "respond"])
+async def test_a_refused_call_does_not_run_and_the_model_reads_the_words(decision: str) -> None:
+    shop = Shop([call()], [assistant_message("Sorry.")])
+    run = shop.direct()
+    paused = await run.advance()
+
+    await run.advance(ended(paused.questions[0], decision, message="Order 7 is too old."))
+
+    assert shop.effects == []
+    assert "Order 7 is too old." in last_input(shop.model)
+
+
+async def test_silence_is_a_rejection() -> None:
+    shop = Shop([call()], [assistant_message("Sorry.")])
+    run = shop.direct()
+    paused = await run.advance()
+
+    done = await run.advance(silent(paused.questions[0]))
+
+    assert done.status == "done"
+    assert shop.effects == []
+    assert "nobody decided" in last_input(shop.model)
+
+
+async def test_of_three_parallel_calls_the_approved_ones_run() -> None:
+    shop = Shop([call("c1", 1), call("c2", 2), call("c3", 3)], [assistant_message("Done.")])
+    run = shop.direct()
+    one, two, three = (await run.advance()).questions
+
+    done = await run.advance({**ended(one, "approve"), **ended(two, "reject"), **ended(three, "approve")})
+
+    assert done.status == "done"
+    assert sorted(shop.effects) == [(1, 30), (3, 30)]
+
+
+async def test_a_run_continues_on_each_answer() -> None:
+    shop = Shop([call("c1", 1), call("c2", 2)], [assistant_message("Done.")])
+    run = shop.direct()
+    one, two = (await run.advance()).questions
+
+    paused = await run.advance(ended(two, "edit", args={"order": 2, "amount": 1}))
+
+    assert (paused.status, [each.id for each in paused.questions]) == ("paused", [one.id])
+    assert paused.questions[0].digests == one.digests
+    assert shop.effects == [(2, 1)]
+    done = await run.advance(ended(one, "approve"))
+    assert done.status == "done"
+    assert shop.effects == [(2, 1), (1, 30)]
+
+
+async def test_a_repetition_of_a_stretch_gives_the_same_ids() -> None:
+    turns = [[assistant_message("First."), call()], [assistant_message("Done.")], [assistant_message("Done.")]]
+    shop = Shop(*turns)
+    run = shop.direct()
+    paused = await run.advance()
+    state, first = run.run.stored, paused.questions[0]
+
+    await run.advance(ended(first, "approve"))
+    texts = run.out.texts
+    run.run.stored = state
+    await run.advance(ended(first, "approve"))
+
+    assert run.out.texts == texts == {"run-1-2": "Done."}
+
+
+async def test_a_changed_state_authorizes_nothing() -> None:
+    shop = Shop([call()], [assistant_message("Done.")])
+    run = shop.direct()
+    paused = await run.advance()
+    assert run.run.stored
+    run.run.stored = run.run.stored.replace('\\"amount\\":30', '\\"amount\\":31').replace(
+        '\\"amount\\": 30', '\\"amount\\": 31'
+    )
+    assert "31" in run.run.stored
+
+    with pytest.raises((NotAuthorizedError, agents.UserError)):
+        await run.advance(ended(paused.questions[0], "approve"))
+
+    assert shop.effects == []
+
+
+async def test_a_later_run_continues_the_conversation() -> None:
+    shop = Shop([call()], [assistant_message("Done.")], [assistant_message("You are welcome.")])
+    run = shop.direct()
+    paused = await run.advance()
+    await run.advance(ended(paused.questions[0], "approve"))
+    run.next_run({"messages": [{"role": "user", "content": "Thanks!"}]})
+
+    assert (await run.look()).status == "new"
+    done = await run.advance()
+
+    assert done.values == {"output": "You are welcome."}
+    assert "Refund order 7." in last_input(shop.model)
+    assert "Thanks!" in last_input(shop.model)
+
+
+async def test_a_run_after_a_canceled_pause_has_no_open_call() -> None:
+    shop = Shop([call()], [assistant_message("Hello.")])
+    run = shop.direct()
+    await run.advance()
+    run.next_run({"messages": [{"role": "user", "content": "Never mind."}]})
+
+    await run.advance()
+
+    assert "function_call" not in last_input(shop.model)
+    assert "Refund order 7." in last_input(shop.model)
+
+
+@pytest.mark.parametrize("context", [{"token": "s3cret"}, object()])
+async def test_the_context_reaches_the_tool_and_not_the_state(context: Any) -> None:
+    shop = Shop([call()], [assistant_message("Done.")])
+    run = shop.direct(context=lambda input, by: context)
+    paused = await run.advance()
+    assert "s3cret" not in str(run.run.stored)
+
+    await run.advance(ended(paused.questions[0], "approve"))
+
+    assert shop.contexts == [context]
+    assert "s3cret" not in str(run.run.stored)
+
+
+async def test_a_nested_agent_asks_and_its_edited_call_runs() -> None:
+    inner = Shop([call("n1")], [assistant_message("Refunded.")])
+    tool = inner.sdk.as_tool("refunds", "Handles refunds")
+    outer = Shop([function_call("refunds", {"input": "order 7"}, call_id="o1")], [assistant_message("All done.")])
+    outer.sdk = SDKAgent(name="desk", model=outer.model, tools=[tool])
+    run = outer.direct(context=lambda input, by: {"token": "s3cret"})
+
+    paused = await run.advance()
+
+    (question,) = paused.questions
+    assert question.id == "shop/n1"
+    assert question.asks[0].context["agent"] == "shop"
+    assert "s3cret" not in str(run.run.stored)
+    done = await run.advance(ended(question, "edit", args={"order": 7, "amount": 2}))
+    assert done.status == "done"
+    assert done.values == {"output": "All done."}
+    assert inner.effects == [(7, 2)]
+    assert "A person changed" in last_input(inner.model)
+    assert tool._agent_instance is inner.sdk
+
+
+async def test_after_a_handoff_the_other_agents_edited_call_runs() -> None:
+    inner = Shop([assistant_message("Me."), call("h1")], [assistant_message("Refunded.")])
+    outer = Shop([function_call("transfer_to_shop", {}, call_id="o1")])
+    outer.sdk = SDKAgent(name="desk", model=outer.model, handoffs=[inner.sdk])
+    inner.sdk.handoffs = [outer.sdk]
+    run = outer.direct()
+
+    paused = await run.advance()
+    done = await run.advance(ended(paused.questions[0], "edit", args={"order": 7, "amount": 2}))
+
+    assert done.values == {"output": "Refunded."}
+    assert inner.effects == [(7, 2)]
+
+
+async def test_the_agents_stay_unchanged() -> None:
+    shop = Shop([call()], [assistant_message("Done.")])
+    invoke = shop.refund.on_invoke_tool
+    run = shop.direct()
+
+    paused = await run.advance()
+    await run.advance(ended(paused.questions[0], "approve"))
+
+    assert shop.refund.on_invoke_tool is invoke
+    assert shop.sdk.tools == [shop.refund]
+
+
+async def test_a_guardrail_of_the_tool_checks_edited_arguments() -> None:
+    @agents.tool_input_guardrail
+    def limit(data: Any) -> Any:
+        amount = json.loads(data.context.tool_arguments)["amount"]
+        refuse = agents.ToolGuardrailFunctionOutput.reject_content("too much")
+        return refuse if amount > 50 else agents.ToolGuardrailFunctionOutput.allow()
+
+    shop = Shop([call()], [assistant_message("Done.")])
+    shop.refund.tool_input_guardrails = [limit]
+    run = shop.direct()
+    paused = await run.advance()
+
+    await run.advance(ended(paused.questions[0], "edit", args={"order": 7, "amount": 900}))
+
+    assert shop.effects == []
+    assert "too much" in last_input(shop.model)
+
+
+async def test_usage_is_counted() -> None:
+    usage = agents.Usage(requests=1, input_tokens=10, output_tokens=3, total_tokens=13)
+    shop = Shop([call()], [assistant_message("Done.")])
+    shop.model.set_default_usage(usage)
+    run = shop.direct()
+    paused = await run.advance()
+    await run.advance(ended(paused.questions[0], "approve"))
+
+    assert [(each.calls, each.input_tokens, each.output_tokens) for each in run.run.usage] == [(1, 10, 3), (1, 10, 3)]
+
+
+async def test_arguments_that_are_no_json_can_only_be_refused() -> None:
+    shop = Shop([function_call("refund", '{"order": 7, ', call_id="c1")], [assistant_message("Sorry.")])
+    run = shop.direct()
+    paused = await run.advance()
+
+    assert paused.questions[0].asks[0].allowed == ("reject", "respond")
+
+
+@pytest.mark.parametrize("name", ["images", "subgraphs", "history", "memories"])
+def test_settings_of_langgraph_are_refused(name: str) -> None:
+    agent = Agent("shop", Shop().sdk, **{name: True})
+
+    with pytest.raises(SettingError, match=f"agents.shop.{name}"):
+        OpenAIAgentsRuntime().describe(agent)
+
+
+def test_an_object_of_another_framework_is_not_claimed() -> None:
+    assert OpenAIAgentsRuntime().describe(Agent("x", object())) is None
+
+
+def test_a_package_with_the_same_name_is_no_sdk() -> None:
+    own = type("Agent", (), {"__module__": "agents"})
+
+    assert OpenAIAgentsRuntime().describe(Agent("x", own())) is None
+
+
+async def test_a_question_can_be_stored() -> None:
+    shop = Shop([call()])
+    paused = await shop.direct().advance()
+
+    assert asked(paused.questions[0]).digest == paused.questions[0].digests[0]
