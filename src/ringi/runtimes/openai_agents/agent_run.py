@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any
@@ -72,8 +73,7 @@ class AgentRun:
             run_config=RunConfig(tool_execution=ToolExecutionConfig(pre_approval_tool_input_guardrails=True)),
         )
         try:
-            async for event in result.stream_events():
-                writer.write(event)
+            await stream(result, writer)
         finally:
             meter.count_nested(before, result.context_wrapper.usage)
         await out.flush()
@@ -128,3 +128,17 @@ class AgentRun:
         values = result_values(self._run.agent, result, result.final_output)
         data = {"history": jsonable(result.to_input_list()), "values": values}
         return Standing("done", values=values, state=stored(data))
+
+
+async def stream(result: RunResultStreaming, writer: OutputWriter) -> None:
+    """Write the events of a run until it stops; nothing of the run goes on after an error or a cancellation."""
+    try:
+        async for event in result.stream_events():
+            writer.write(event)
+    except BaseException:
+        result.cancel()
+        if result.run_loop_task:
+            await asyncio.wait([result.run_loop_task])
+        raise
+    if result.run_loop_exception:
+        raise result.run_loop_exception
