@@ -1,4 +1,4 @@
-"""One suite for each contract; a backend that passes them is one that Ringi can stand on.
+"""One suite for each contract; a backend or a runtime that passes them is one that Ringi can stand on.
 
 Derive a test class, give it the fixture, and run it with pytest-asyncio in auto mode:
 
@@ -14,13 +14,25 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{name}"
-        for name in ("store", "journals", "lists", "searches", "events", "erasures", "notifier", "stream", "jobs")
+        for name in (
+            "store",
+            "journals",
+            "lists",
+            "searches",
+            "events",
+            "erasures",
+            "notifier",
+            "stream",
+            "jobs",
+            "runtimes",
+        )
     )
 )
 
 from ringi.testing.conformance.jobs import JobsConformance  # noqa: E402
 from ringi.testing.conformance.notifier import NotifierConformance  # noqa: E402
+from ringi.testing.conformance.runtimes import RuntimeConformance  # noqa: E402
 from ringi.testing.conformance.store import StoreConformance  # noqa: E402
 from ringi.testing.conformance.stream import StreamConformance  # noqa: E402
 
-__all__ = ["JobsConformance", "NotifierConformance", "StoreConformance", "StreamConformance"]
+__all__ = ["JobsConformance", "NotifierConformance", "RuntimeConformance", "StoreConformance", "StreamConformance"]

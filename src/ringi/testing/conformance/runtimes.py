@@ -1,0 +1,409 @@
+"""Conformance tests of `ringi.contracts.runtime.Runtime`: each call runs as a person decided, once, in any process."""
+# ruff: noqa: D102 - the name of a test is its promise
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import pytest
+
+from ringi.connect import Backend, inbox_on, open_backend
+from ringi.contracts.notifier import Wakeup
+from ringi.domain.record import DEFAULT_TENANT, Query
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.errors import RequestEndedError
+from ringi.inbox.inbox import Inbox
+from ringi.runs.agent import Agent, agents_by_name
+from ringi.runs.frameworks import Served
+from ringi.runs.worker import Worker
+
+T = TypeVar("T")
+LIMIT = 30.0
+THREAD = "thread-1"
+MEGABYTE = 1_000_000
+
+
+class Refund(NamedTuple):
+    """A call of the tool `refund` by the scripted model."""
+
+    order: int = 7
+    amount: int = 30
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call."""
+        return f"call-{self.order}"
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The arguments of the call."""
+        return self._asdict()
+
+
+Turn: TypeAlias = str | Sequence[Refund]
+"""One answer of the scripted model: a text, or calls of `refund` at the same time."""
+Effects: TypeAlias = list[Refund]
+"""The arguments with which the body of the tool has run."""
+
+
+@dataclass
+class RunningAgent:
+    """An agent with one worker, as one process sees it."""
+
+    backend: Backend
+    inbox: Inbox
+    worker: Worker
+
+    async def start(self, agent: Agent, content: str = "Refund order 7.") -> None:
+        """Start a run."""
+        input = {"messages": [{"role": "user", "content": content}]}
+        await self.worker.start(DEFAULT_TENANT, THREAD, agent.name, input, by="ann")
+
+    async def thread(self) -> Thread:
+        """Return the thread."""
+        return await self.worker.get(DEFAULT_TENANT, THREAD)
+
+    async def rest(self) -> Thread:
+        """Return the thread once no worker has anything to do on it."""
+
+        async def resting() -> Thread | None:
+            query = Query(tenant=DEFAULT_TENANT, thread_id=THREAD, unacknowledged=True)
+            if await self.backend.store.count(Request, query):
+                return None
+            thread = await self.thread()
+            return thread if thread.status != "running" else None
+
+        return await until(resting)
+
+    async def pending(self) -> list[Request]:
+        """Return the open requests, in the order of their calls."""
+        await self.rest()
+        requests = await self.worker.pending(await self.thread())
+        return sorted(requests, key=lambda request: request.action.args["order"] if request.action else 0)
+
+    async def respond(self, request: Request, decision: Any, **answer: Any) -> Request:
+        """Answer a request as the person `bob`."""
+        return await self.inbox.respond(request.id, decision, digest=request.digest, responder="bob", **answer)
+
+    async def events(self) -> list[dict[str, Any]]:
+        """Return the events of the thread's stream."""
+        key = (await self.thread()).key
+        return [item.event for item in await self.backend.stream.read(key, 0, 10_000)]
+
+
+async def until(check: Callable[[], Awaitable[T | None]]) -> T:
+    """Return the first true value of a check."""
+    pause = Wakeup()
+    async with asyncio.timeout(LIMIT):
+        while not (found := await check()):
+            await pause.wait(0.01)
+    return found
+
+
+@asynccontextmanager
+async def running(url: str, *agents: Agent) -> AsyncIterator[RunningAgent]:
+    """Open the store with one worker until the block ends."""
+    async with open_backend(url, poll_interval=0.05) as backend, inbox_on(backend) as inbox:
+        worker, stop = Worker(backend, inbox, agents_by_name(agents)), asyncio.Event()
+        task = asyncio.create_task(worker.work(stop))
+        try:
+            yield RunningAgent(backend, inbox, worker)
+        finally:
+            stop.set()
+            await task
+
+
+async def work_forever(module: str, name: str, url: str, turns: Sequence[Turn]) -> None:
+    """Run the agent of a suite until the process is killed."""
+    suite = getattr(import_module(module), name)()
+    async with running(url, suite.agent(turns, [])):
+        await asyncio.Event().wait()
+
+
+def work_in_process(path: list[str], *arguments: Any) -> None:
+    """Be a process that works for a suite."""
+    sys.path[:] = path
+    asyncio.run(work_forever(*arguments))
+
+
+class RuntimeConformance:
+    """Conformance tests of a runtime, through the real worker on a store.
+
+    A subclass makes an agent of its framework. Its model gives the turns of a script one after the other, and the body
+    of its tool `refund(order: int, amount: int)` adds a `Refund` to the effects. The class must be importable by its
+    module and name, because one test runs it in another process.
+    """
+
+    decisions: tuple[str, ...] = ("approve", "edit", "reject", "respond")
+    """The decisions that people are offered about the call."""
+
+    def agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        """Return an agent whose tool `refund` needs approval."""
+        raise NotImplementedError
+
+    def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        """Return an agent that passes its work to another agent, which has the tool and the turns."""
+        pytest.skip("agents of this framework do not pause within other agents")
+
+    @pytest.fixture
+    def url(self, tmp_path: Path) -> str:
+        """The URL of an empty store that several processes can open."""
+        return f"sqlite:///{tmp_path / 'ringi.db'}"
+
+    async def test_an_approved_call_runs_once_with_the_approved_arguments(self, url: str) -> None:
+        effects = Effects()
+        agent = self.agent([[Refund()], "Done."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (request,) = await run.pending()
+            assert request.action
+            assert (request.action.name, request.action.args) == ("refund", {"order": 7, "amount": 30})
+            assert set(request.allowed) == set(self.decisions)
+            assert effects == []
+
+            await run.respond(request, "approve")
+
+            thread = await run.rest()
+            assert (thread.status, thread.error, thread.attention) == ("done", None, None)
+            assert effects == [Refund()]
+
+    async def test_an_edited_call_runs_with_the_authorized_arguments(self, url: str) -> None:
+        if "edit" not in self.decisions:
+            pytest.skip("this framework cannot run a call with other arguments")
+        effects = Effects()
+        agent = self.agent([[Refund()], "Done."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (request,) = await run.pending()
+
+            await run.respond(request, "edit", args={"order": 7, "amount": 5})
+
+            assert (await run.rest()).status == "done"
+            assert effects == [Refund(7, 5)]
+
+    @pytest.mark.parametrize("decision", ["reject", "respond"])
+    async def test_a_refused_call_does_not_run(self, url: str, decision: str) -> None:
+        effects = Effects()
+        agent = self.agent([[Refund()], "Sorry."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (request,) = await run.pending()
+
+            await run.respond(request, decision, message="It is too old.")
+
+            assert (await run.rest()).status == "done"
+            assert effects == []
+
+    async def test_an_expired_call_does_not_run(self, url: str) -> None:
+        effects = Effects()
+        agent = replace(self.agent([[Refund()], "Sorry."], effects), expires_in=0.5)
+        async with running(url, agent) as run:
+            await run.start(agent)
+
+            async def ended() -> Thread | None:
+                await run.inbox.expire_due()
+                thread = await run.thread()
+                return thread if thread.status not in ("running", "interrupted") else None
+
+            assert (await until(ended)).status == "done"
+            assert effects == []
+
+    async def test_a_call_whose_request_is_canceled_does_not_run(self, url: str) -> None:
+        effects = Effects()
+        agent = self.agent([[Refund()], "Sorry."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (request,) = await run.pending()
+
+            await run.inbox.cancel(request.id, by="bob")
+
+            assert (await run.rest()).status == "done"
+            assert effects == []
+
+    async def test_a_call_of_a_canceled_run_does_not_run(self, url: str) -> None:
+        effects = Effects()
+        agent = self.agent([[Refund()], "Sorry."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (request,) = await run.pending()
+
+            await run.worker.cancel(DEFAULT_TENANT, THREAD, by="bob")
+
+            with pytest.raises(RequestEndedError):
+                await run.respond(request, "approve")
+            assert (await run.rest()).status != "interrupted"
+            assert effects == []
+
+    async def test_a_run_after_a_canceled_one_starts(self, url: str) -> None:
+        agent = self.agent([[Refund()], "Hello."], [])
+        async with running(url, agent) as run:
+            await run.start(agent)
+            await run.pending()
+            await run.worker.cancel(DEFAULT_TENANT, THREAD, by="bob")
+
+            await run.start(agent, "Never mind.")
+
+            assert (await run.rest()).status == "done"
+
+    async def test_of_three_parallel_calls_the_approved_ones_run_once(self, url: str) -> None:
+        effects = Effects()
+        agent = self.agent([[Refund(1), Refund(2), Refund(3)], "Done."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            one, two, three = await run.pending()
+
+            await run.respond(one, "approve")
+            await run.respond(two, "reject")
+            await run.respond(three, "approve")
+
+            assert (await run.rest()).status == "done"
+            assert sorted(effects) == [Refund(1), Refund(3)]
+
+    async def test_a_nested_agent_asks_and_its_call_runs_as_decided(self, url: str) -> None:
+        effects = Effects()
+        agent = self.nested_agent([[Refund(1), Refund(2)], "Done."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            one, two = await run.pending()
+
+            await run.respond(two, "reject")
+            if "edit" in self.decisions:
+                await run.respond(one, "edit", args={"order": 1, "amount": 5})
+            else:
+                await run.respond(one, "approve")
+
+            assert (await run.rest()).status == "done"
+            assert effects == [Refund(1, 5 if "edit" in self.decisions else 30)]
+
+    async def test_of_many_answers_at_once_the_first_counts(self, url: str) -> None:
+        effects = Effects()
+        agent = self.agent([[Refund()], "Done."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (request,) = await run.pending()
+            decisions = ("approve", "reject", "approve", "reject")
+
+            answers = [run.respond(request, decision) for decision in decisions]
+            await asyncio.gather(*answers, return_exceptions=True)
+
+            assert (await run.rest()).status == "done"
+            response = (await run.inbox.get(request.id)).response
+            assert response
+            assert effects == ([Refund()] if response.decision == "approve" else [])
+
+    async def test_another_worker_resumes_the_run(self, url: str) -> None:
+        effects = Effects()
+        first = self.agent([[Refund()], "Done."], effects)
+        async with running(url, first) as run:
+            await run.start(first)
+            (request,) = await run.pending()
+        async with open_backend(url) as backend, inbox_on(backend) as inbox:
+            await inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+
+        async with running(url, self.agent(["Done."], effects)) as run:
+            assert (await run.rest()).status == "done"
+
+        assert effects == [Refund()]
+
+    async def test_a_run_whose_process_was_killed_resumes_in_another(self, url: str) -> None:
+        effects, turns = Effects(), [[Refund()], "Done."]
+        suite = type(self)
+        arguments = (list(sys.path), suite.__module__, suite.__qualname__, url, turns)
+        process = multiprocessing.get_context("spawn").Process(target=work_in_process, args=arguments)
+        process.start()
+        try:
+            async with open_backend(url, poll_interval=0.05) as backend, inbox_on(backend) as inbox:
+                agent = self.agent(turns[1:], effects)
+                watching = RunningAgent(backend, inbox, Worker(backend, inbox, agents_by_name([agent])))
+                await watching.start(agent)
+                (request,) = await watching.pending()
+        finally:
+            process.kill()
+            process.join()
+
+        async with running(url, agent) as run:
+            await run.respond(request, "approve")
+            assert (await run.rest()).status == "done"
+
+        assert effects == [Refund()]
+
+    async def test_a_state_of_a_megabyte_resumes(self, url: str) -> None:
+        def longer(input: dict[str, Any]) -> dict[str, Any]:
+            return {"messages": [*input["messages"], {"role": "user", "content": "x" * MEGABYTE}]}
+
+        effects = Effects()
+        first = replace(self.agent([[Refund()], "Done."], effects), input=longer)
+        async with running(url, first) as run:
+            await run.start(first)
+            (request,) = await run.pending()
+
+        async with running(url, self.agent(["Done."], effects)) as run:
+            await run.respond(request, "approve")
+            assert (await run.rest()).status == "done"
+
+        assert effects == [Refund()]
+
+    async def test_a_state_of_an_unknown_version_waits_for_an_operator_and_its_answer_counts(self, url: str) -> None:
+        effects = Effects()
+        first = self.agent([[Refund(1), Refund(2)], "Done."], effects)
+        if first.served.description.has_checkpoints:
+            pytest.skip("this framework stores its states itself")
+        async with running(url, first) as run:
+            await run.start(first)
+            one, two = await run.pending()
+        older = self.agent(["Done."], effects)
+        runtime, description = older.served
+        vars(older)["served"] = Served(runtime, replace(description, reads=range(10**6, 10**6 + 1)))
+
+        async with running(url, older) as run:
+            await run.respond(one, "approve")
+
+            async def marked() -> Thread | None:
+                thread = await run.thread()
+                return thread if thread.attention else None
+
+            await until(marked)
+            assert effects == []
+            assert (await run.respond(two, "approve")).status == "completed"
+
+        assert effects == []
+
+    async def test_a_secret_in_the_state_is_not_logged(self, url: str, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.INFO)
+        agent = self.agent([[Refund()]], [])
+        async with running(url, agent) as run:
+            await run.start(agent, "My card is 4000-1234.")
+            (request,) = await run.pending()
+            assert "4000-1234" not in caplog.text
+
+            # The script has no more turns: the run fails.
+            await run.respond(request, "approve")
+
+            await run.rest()
+            assert "4000-1234" not in caplog.text
+
+    async def test_the_text_after_a_pause_is_streamed(self, url: str) -> None:
+        agent = self.agent([[Refund()], "All done."], [])
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (request,) = await run.pending()
+            before = len(await run.events())
+
+            await run.respond(request, "approve")
+
+            await run.rest()
+            after = (await run.events())[before:]
+            kinds = [event["type"] for event in after]
+            text = "".join(event["delta"] for event in after if event["type"] == "TEXT_MESSAGE_CONTENT")
+            assert text.strip() == "All done."
+            assert kinds.index("TOOL_CALL_RESULT") < kinds.index("TEXT_MESSAGE_CONTENT")

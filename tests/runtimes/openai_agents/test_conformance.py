@@ -1,0 +1,60 @@
+"""The conformance tests of runtimes with agents of the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("agents")
+
+from agents import Agent as SDKAgent
+from agents import function_tool, set_tracing_disabled
+from agents.testing import ScriptedModel, assistant_message, function_call
+
+from ringi.runs.agent import Agent
+from ringi.testing.conformance import RuntimeConformance
+from ringi.testing.conformance.runtimes import Effects, Refund, Turn
+
+set_tracing_disabled(True)
+
+
+def answer(turn: Turn) -> list[Any]:
+    """Return a turn in the format of the SDK."""
+    if isinstance(turn, str):
+        return [assistant_message(turn)]
+    return [function_call("refund", each.args, call_id=each.call_id) for each in turn]
+
+
+def shop(turns: Sequence[Turn], effects: Effects) -> Any:
+    """Return an agent with the gated tool."""
+
+    @function_tool(needs_approval=True)
+    def refund(order: int, amount: int) -> str:
+        """Refund an order."""
+        effects.append(Refund(order, amount))
+        return "refunded"
+
+    return SDKAgent(name="shop", model=ScriptedModel(map(answer, turns)), tools=[refund])
+
+
+class TestOpenAIAgents(RuntimeConformance):
+    """Agents of the SDK."""
+
+    def agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        return Agent("refunds", shop(turns, effects))
+
+    def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        tool = shop(turns, effects).as_tool("shop", "Refunds orders")
+        script = [[function_call("shop", {"input": "Refund it."}, call_id="outer")], [assistant_message("All done.")]]
+        return Agent("refunds", SDKAgent(name="desk", model=ScriptedModel(script), tools=[tool]))
+
+
+class TestHandoffs(RuntimeConformance):
+    """Agents of the SDK that hand the conversation over."""
+
+    def agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        hand_over: Any = [function_call("transfer_to_shop", {}, call_id="outer")]
+        model = ScriptedModel([hand_over, hand_over])
+        return Agent("refunds", SDKAgent(name="desk", model=model, handoffs=[shop(turns, effects)]))

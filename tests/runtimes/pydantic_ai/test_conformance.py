@@ -1,0 +1,48 @@
+"""The conformance tests of runtimes with agents of Pydantic AI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pydantic_ai")
+
+from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+from ringi.runs.agent import Agent
+from ringi.testing.conformance import RuntimeConformance
+from ringi.testing.conformance.runtimes import Effects, Refund, Turn
+
+
+def scripted(turns: Sequence[Turn]) -> FunctionModel:
+    """Return a model that gives its turns one after the other."""
+    rest = list(turns)
+
+    async def stream(messages: Any, info: Any) -> AsyncIterator[Any]:
+        turn = rest.pop(0)
+        if isinstance(turn, str):
+            yield turn
+            return
+        for n, each in enumerate(turn):
+            yield {n: DeltaToolCall(name="refund", json_args=json.dumps(each.args), tool_call_id=each.call_id)}
+
+    return FunctionModel(stream_function=stream)
+
+
+class TestPydanticAI(RuntimeConformance):
+    """Agents of Pydantic AI."""
+
+    def agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        shop = PydanticAgent(scripted(turns))
+
+        @shop.tool_plain(requires_approval=True)
+        def refund(order: int, amount: int) -> str:
+            """Refund an order."""
+            effects.append(Refund(order, amount))
+            return "refunded"
+
+        return Agent("refunds", shop)
