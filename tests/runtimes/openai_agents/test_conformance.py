@@ -42,8 +42,8 @@ def shop(turns: Sequence[Turn], effects: Effects) -> Any:
 class TestOpenAIAgents(RuntimeConformance):
     """Agents of the SDK."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
-        return Agent("refunds", shop(turns, effects))
+    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+        return Agent("refunds", shop(turns, effects), expires_in=expires_in)
 
     def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
         tool = shop(turns, effects).as_tool("shop", "Refunds orders")
@@ -54,7 +54,8 @@ class TestOpenAIAgents(RuntimeConformance):
 class TestHandoffs(RuntimeConformance):
     """Agents of the SDK that hand the conversation over."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
         hand_over: Any = [function_call("transfer_to_shop", {}, call_id="outer")]
         model = ScriptedModel([hand_over, hand_over])
-        return Agent("refunds", SDKAgent(name="desk", model=model, handoffs=[shop(turns, effects)]))
+        desk = SDKAgent(name="desk", model=model, handoffs=[shop(turns, effects)])
+        return Agent("refunds", desk, expires_in=expires_in)

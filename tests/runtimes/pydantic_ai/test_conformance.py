@@ -36,7 +36,7 @@ def scripted(turns: Sequence[Turn]) -> FunctionModel:
 class TestPydanticAI(RuntimeConformance):
     """Agents of Pydantic AI."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
         shop = PydanticAgent(scripted(turns))
 
         @shop.tool_plain(requires_approval=True)
@@ -45,4 +45,4 @@ class TestPydanticAI(RuntimeConformance):
             effects.append(Refund(order, amount))
             return "refunded"
 
-        return Agent("refunds", shop)
+        return Agent("refunds", shop, expires_in=expires_in)

@@ -147,8 +147,8 @@ class RuntimeConformance:
     decisions: tuple[str, ...] = ("approve", "edit", "reject", "respond")
     """The decisions that people are offered about the call."""
 
-    def agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
-        """Return an agent whose tool `refund` needs approval."""
+    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+        """Return an agent whose tool `refund` needs approval within `expires_in` seconds."""
         raise NotImplementedError
 
     def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
@@ -206,7 +206,7 @@ class RuntimeConformance:
 
     async def test_an_expired_call_does_not_run(self, url: str) -> None:
         effects = Effects()
-        agent = replace(self.agent([[Refund()], "Sorry."], effects), expires_in=0.5)
+        agent = self.agent([[Refund()], "Sorry."], effects, expires_in=0.5)
         async with running(url, agent) as run:
             await run.start(agent)
 

@@ -1,0 +1,49 @@
+"""The conformance tests of runtimes with LangGraph graphs whose calls `Approval` gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain.agents import AgentState, create_agent
+from langchain_core.messages import AIMessage, ToolCall
+from langchain_core.tools import tool
+from langgraph.graph import START, StateGraph
+
+from ringi import Agent, Approval
+from ringi.testing import ScriptedModel
+from ringi.testing.conformance import RuntimeConformance
+from ringi.testing.conformance.runtimes import Effects, Refund, Turn
+
+
+def message(turn: Turn) -> AIMessage:
+    """Return a turn as a message of the model."""
+    if isinstance(turn, str):
+        return AIMessage(turn)
+    return AIMessage("", tool_calls=[ToolCall(name="refund", args=each.args, id=each.call_id) for each in turn])
+
+
+class TestLangGraph(RuntimeConformance):
+    """Graphs of LangChain's agents."""
+
+    def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
+        return Agent("refunds", self.graph(turns, effects, expires_in))
+
+    def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        outer = StateGraph(AgentState).add_node("shop", self.graph(turns, effects))
+        return Agent("refunds", outer.add_edge(START, "shop").compile())
+
+    def graph(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Any:
+        """Return an agent with the gated tool."""
+
+        @tool
+        def refund(order: int, amount: int) -> str:
+            """Refund an order."""
+            effects.append(Refund(order, amount))
+            return "refunded"
+
+        rest = [message(turn) for turn in turns]
+        rule = {"tools": ["refund"], "allowed": list(self.decisions)}
+        policy = {"rules": [{**rule, **({"expires_in": expires_in} if expires_in else {})}]}
+        model = ScriptedModel(script=lambda messages: rest.pop(0))
+        return create_agent(model, [refund], middleware=[Approval(policy, [refund])])
