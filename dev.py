@@ -20,6 +20,11 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 UV = str(BIN / "uv")
 LOCK = ROOT / "requirements.lock"
+FRAMEWORKS = ROOT / ".venv-frameworks"
+"""The environment with all agent frameworks: next to Ringi's own tools they would get versions of a year ago."""
+FRAMEWORKS_PYTHON = str(FRAMEWORKS / BIN.name / "python")
+FRAMEWORKS_LOCK = ROOT / "frameworks.lock"
+RUNTIME_TESTS = ("tests/runtimes/openai_agents", "tests/runtimes/pydantic_ai")
 UI = ROOT / "ui"
 PROCESSORS = os.cpu_count() or 1
 AT_ONCE = ["-n", str(min(8, 2 * PROCESSORS)), "--dist", "loadfile", "--no-loadscope-reorder"]
@@ -170,12 +175,34 @@ def bench_learning(arguments: list[str]) -> None:
     run([PYTHON, "-m", "benchmarks.learning", *arguments])
 
 
-def lock(arguments: list[str]) -> None:
-    """Write a new requirements.lock; `--upgrade` takes newer versions."""
+def frameworks(arguments: list[str]) -> None:
+    """Run the tests of the agent frameworks in .venv-frameworks; other arguments go to pytest."""
     setup([])
-    options = "--universal --extra all --group dev --generate-hashes --no-header --no-annotate"
-    compile_ = [UV, "pip", "compile", "--quiet", "pyproject.toml", "-o", LOCK.name, *options.split()]
-    step("resolve", compile_ + arguments)
+    if not fits(FRAMEWORKS_PYTHON):
+        shutil.rmtree(FRAMEWORKS, ignore_errors=True)
+        step("create .venv-frameworks", [UV, "venv", "--quiet", "--python", sys.executable, str(FRAMEWORKS)])
+    into = ["--quiet", "--python", FRAMEWORKS_PYTHON]
+    sync = [UV, "pip", "sync", *into, "--require-hashes", str(FRAMEWORKS_LOCK)]
+    once("frameworks", [FRAMEWORKS_LOCK], sync, FRAMEWORKS)
+    install = [UV, "pip", "install", *into, "--no-deps", "--no-build-isolation", "--editable", "."]
+    once("ringi", [FRAMEWORKS_LOCK, ROOT / "pyproject.toml"], install, FRAMEWORKS, RINGI_SKIP_UI="1")
+    # The fixtures of the other tests need a browser and servers.
+    run([FRAMEWORKS_PYTHON, "-m", "pytest", "--confcutdir", "tests/runtimes", *(arguments or RUNTIME_TESTS)])
+
+
+def lock(arguments: list[str]) -> None:
+    """Write new lock files; `--upgrade` takes newer versions."""
+    setup([])
+    write_lock(LOCK, "--extra all --group dev", arguments)
+    extras = "--extra openai-agents --extra pydantic-ai --extra testing"
+    write_lock(FRAMEWORKS_LOCK, f"{extras} --group frameworks", arguments)
+
+
+def write_lock(file: Path, contents: str, arguments: list[str]) -> None:
+    """Resolve the packages of some extras and groups into a lock file."""
+    options = f"--universal {contents} --generate-hashes --no-header --no-annotate"
+    compile_ = [UV, "pip", "compile", "--quiet", "pyproject.toml", "-o", file.name, *options.split()]
+    step(f"resolve {file.name}", compile_ + arguments)
 
 
 COMMANDS = {
@@ -188,6 +215,7 @@ COMMANDS = {
     "check": check,
     "docs": docs,
     "dist": dist,
+    "frameworks": frameworks,
     "bench": bench,
     "bench-learning": bench_learning,
     "lock": lock,
@@ -220,9 +248,9 @@ def locked(package: str) -> str:
     return next(entry for entry in entries if entry.startswith(f"{package}=="))
 
 
-def once(title: str, sources: list[Path], command: list[str], **variables: str) -> None:
-    """Run a step unless it was done for exactly these sources."""
-    stamp = VENV / f"{title}.stamp"
+def once(title: str, sources: list[Path], command: list[str], venv: Path = VENV, **variables: str) -> None:
+    """Run a step for an environment unless it was done for exactly these sources."""
+    stamp = venv / f"{title}.stamp"
     wanted = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     if not stamp.exists() or stamp.read_text() != wanted:
         step(f"install {title}", command, **variables)

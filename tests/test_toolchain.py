@@ -115,7 +115,9 @@ def test_make_has_every_command() -> None:
     assert targets == list(dev.COMMANDS)
 
 
-@pytest.mark.parametrize(("name", "sign"), [("requirements.lock", "://"), ("ui/package-lock.json", '"resolved"')])
+@pytest.mark.parametrize(
+    ("name", "sign"), [("requirements.lock", "://"), ("frameworks.lock", "://"), ("ui/package-lock.json", '"resolved"')]
+)
 def test_a_lock_file_names_no_registry(name: str, sign: str) -> None:
     assert sign not in (ROOT / name).read_text()
 
