@@ -35,6 +35,12 @@ class FakeOutput:
     def end_text(self, message_id: str) -> None:
         self.ended.append(message_id)
 
+    def whole_text(self, origin: str, text: str) -> None:
+        raise AssertionError(origin)
+
+    def supersede(self, message_id: str) -> None:
+        raise AssertionError(message_id)
+
     def tool_call(self, call_id: str, name: str, args: str) -> None:
         self.calls.setdefault(call_id, (name, json.loads(args)))
 

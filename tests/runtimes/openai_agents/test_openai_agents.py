@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ async def test_an_approved_call_runs_once_with_the_approved_arguments() -> None:
     assert (ask.action.name, ask.action.args) == ("refund", {"order": 7, "amount": 30})
     assert ask.action.args_schema
     assert ask.allowed == ("approve", "edit", "reject", "respond")
-    assert (question.id, ask.description) == ("shop/c1", "I will refund it.")
+    assert (question.id, ask.description) == ("1/shop/c1", "I will refund it.")
     assert list(run.out.texts.values()) == ["I will refund it."]
     assert run.out.calls == {"c1": ("refund", {"order": 7, "amount": 30})}
     assert shop.effects == []
@@ -143,6 +144,19 @@ async def test_a_run_continues_on_each_answer() -> None:
     done = await run.advance(ended(one, "approve"))
     assert done.status == "done"
     assert shop.effects == [(2, 1), (1, 30)]
+
+
+@pytest.mark.parametrize("amount", [30, 99])
+async def test_a_call_with_the_id_of_an_answered_one_does_not_run(amount: int) -> None:
+    shop = Shop([call()], [call(amount=amount)], [assistant_message("Done.")])
+    run = shop.direct()
+    (question,) = (await run.advance()).questions
+
+    # The SDK takes an equal call for the one that has run, and refuses another one.
+    with nullcontext() if amount == 30 else pytest.raises(agents.ModelBehaviorError):
+        await run.advance(ended(question, "approve"))
+
+    assert shop.effects == [(7, 30)]
 
 
 async def test_a_repetition_of_a_stretch_gives_the_same_ids() -> None:
@@ -226,7 +240,7 @@ async def test_a_nested_agent_asks_and_its_edited_call_runs() -> None:
     paused = await run.advance()
 
     (question,) = paused.questions
-    assert question.id == "shop/n1"
+    assert question.id == "1/o1/1/shop/n1"
     assert question.asks[0].context["agent"] == "shop"
     assert "s3cret" not in str(run.run.stored)
     done = await run.advance(ended(question, "edit", args={"order": 7, "amount": 2}))
@@ -235,6 +249,38 @@ async def test_a_nested_agent_asks_and_its_edited_call_runs() -> None:
     assert inner.effects == [(7, 2)]
     assert "A person changed" in last_input(inner.model)
     assert tool._agent_instance is inner.sdk
+
+
+async def test_an_agent_that_is_a_gated_tool_asks_before_its_own_call() -> None:
+    inner = Shop([call("n1")], [assistant_message("Refunded.")])
+    tool = inner.sdk.as_tool("refunds", "Handles refunds", needs_approval=True)
+    outer = Shop([function_call("refunds", {"input": "order 7"}, call_id="o1")], [assistant_message("All done.")])
+    outer.sdk = SDKAgent(name="desk", model=outer.model, tools=[tool])
+    run = outer.direct()
+
+    (first,) = (await run.advance()).questions
+    (second,) = (await run.advance(ended(first, "edit", args={"input": "order 8"}))).questions
+    done = await run.advance(ended(second, "approve"))
+
+    assert (first.id, second.id) == ("1/desk/o1", "1/o1/1/shop/n1")
+    assert "order 8" in json.dumps(inner.model.calls[0].input, default=str)
+    assert done.values == {"output": "All done."}
+    assert inner.effects == [(7, 30)]
+
+
+async def test_calls_with_the_same_id_in_two_nested_runs_are_decided_apart() -> None:
+    inner = Shop([call("n1", 1)], [call("n1", 2)], [assistant_message("Refunded.")], [assistant_message("Refunded.")])
+    tool = inner.sdk.as_tool("refunds", "Handles refunds")
+    calls = [function_call("refunds", {"input": f"order {n}"}, call_id=f"o{n}") for n in (1, 2)]
+    outer = Shop(calls, [assistant_message("All done.")])
+    outer.sdk = SDKAgent(name="desk", model=outer.model, tools=[tool])
+    run = outer.direct()
+
+    one, two = (await run.advance()).questions
+    paused = await run.advance({**ended(one, "approve"), **ended(two, "reject")})
+
+    assert (one.id, two.id, paused.status) == ("1/o1/1/shop/n1", "1/o2/1/shop/n1", "done")
+    assert inner.effects == [(one.asks[0].action.args["order"], 30)] if one.asks[0].action else False
 
 
 async def test_after_a_handoff_the_other_agents_edited_call_runs() -> None:
@@ -300,9 +346,13 @@ async def test_arguments_that_are_no_json_can_only_be_refused() -> None:
     assert paused.questions[0].asks[0].allowed == ("reject", "respond")
 
 
+def as_settings(name: str) -> dict[str, Any]:
+    return {name: True}
+
+
 @pytest.mark.parametrize("name", ["images", "subgraphs", "history", "memories"])
 def test_settings_of_langgraph_are_refused(name: str) -> None:
-    agent = Agent("shop", Shop().sdk, **{name: True})
+    agent = Agent("shop", Shop().sdk, **as_settings(name))
 
     with pytest.raises(SettingError, match=f"agents.shop.{name}"):
         OpenAIAgentsRuntime().describe(agent)

@@ -83,7 +83,7 @@ async def test_an_approved_call_runs_once_with_the_approved_arguments() -> None:
     assert (ask.action.name, ask.action.args) == ("refund", {"order": 7, "amount": 30})
     assert ask.action.args_schema
     assert ask.allowed == ("approve", "edit", "reject", "respond")
-    assert (question.id, ask.description) == ("c1", "I will refund it.")
+    assert (question.id, ask.description) == ("1/c1", "I will refund it.")
     assert list(run.out.texts.values()) == ["I will refund it. "]
     assert run.out.calls == {"c1": ("refund", {"order": 7, "amount": 30})}
     assert shop.effects == []
@@ -193,6 +193,18 @@ async def test_a_changed_history_does_not_change_the_call() -> None:
 
     await run.advance(ended(paused.questions[0], "approve"))
 
+    assert shop.effects == [(7, 30)]
+
+
+async def test_a_call_with_the_id_of_an_answered_one_is_another_question() -> None:
+    shop = Shop([call()], [call()], ["Done."])
+    run = shop.direct()
+    (first,) = (await run.advance()).questions
+
+    (second,) = (await run.advance(ended(first, "approve"))).questions
+
+    assert second.id != first.id
+    await run.advance(ended(second, "reject"))
     assert shop.effects == [(7, 30)]
 
 
@@ -317,10 +329,14 @@ def test_output_validators_need_the_output_type_of_deferred_calls() -> None:
         PydanticAIRuntime().describe(Agent("shop", shop.pydantic))
 
 
+def as_settings(name: str) -> dict[str, Any]:
+    return {name: True}
+
+
 @pytest.mark.parametrize("name", ["images", "subgraphs", "history", "memories"])
 def test_settings_of_langgraph_are_refused(name: str) -> None:
     with pytest.raises(SettingError, match=f"agents.shop.{name}"):
-        PydanticAIRuntime().describe(Agent("shop", Shop().pydantic, **{name: True}))
+        PydanticAIRuntime().describe(Agent("shop", Shop().pydantic, **as_settings(name)))
 
 
 def test_an_object_of_another_framework_is_not_claimed() -> None:

@@ -18,7 +18,7 @@ from ringi.domain.ask import Decision
 from ringi.domain.request import Request
 from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
 from ringi.runtimes.openai_agents.guarded_agents import Grant, Grants, GuardedAgents
-from ringi.runtimes.openai_agents.output import ModelMeter, OutputWriter
+from ringi.runtimes.openai_agents.output import OutputWriter, RunWatch
 from ringi.runtimes.openai_agents.run_state import (
     dump,
     history_of,
@@ -63,19 +63,19 @@ class AgentRun:
         start = agents.copy_of(self._run.agent.target)
         state = await self._restored(start, data, answers, grants) if data else None
         out.begin()
-        writer, meter = OutputWriter(out, self._run.id, data["messages"] if data else 0), ModelMeter(self._run)
+        writer, watch = OutputWriter(out, self._run.id, data["messages"] if data else 0), RunWatch(self._run, grants)
         before = copy(state._context.usage) if state and state._context else Usage()
         result = Runner.run_streamed(
             start,
             self._input() if state is None else state,
             context=self._run.agent.context(self._run.input, self._run.by),
-            hooks=meter,
+            hooks=watch,
             run_config=RunConfig(tool_execution=ToolExecutionConfig(pre_approval_tool_input_guardrails=True)),
         )
         try:
             await stream(result, writer)
         finally:
-            meter.count_nested(before, result.context_wrapper.usage)
+            watch.count_nested(before, result.context_wrapper.usage)
         await out.flush()
         return self._paused(result, writer) if result.interruptions else self._done(result)
 
@@ -100,7 +100,7 @@ class AgentRun:
     ) -> RunState[Any, Any]:
         """Return the state of the pause with the answers, and add the approved calls to `grants`."""
         state = await RunState.from_json(start, data["run_state"])
-        for call, item in waiting_calls(state.get_interruptions(), start.name):
+        for call, item in waiting_calls(state.get_interruptions(), data["run_state"], start.name):
             if call.id not in answers:
                 continue
             request = answers[call.id][0]
@@ -113,15 +113,15 @@ class AgentRun:
         return state
 
     def _paused(self, result: RunResultStreaming, writer: OutputWriter) -> Standing:
-        state, asks = result.to_state(), {}
-        for call, item in waiting_calls(result.interruptions, self._run.agent.target.name):
+        run_state, asks = dump(result.to_state()), {}
+        for call, item in waiting_calls(result.interruptions, run_state, self._run.agent.target.name):
             tool = tool_of(item)
             allowed = (DECISIONS if tool else UNEDITED) if is_readable(item) else REFUSING_DECISIONS
             words = None if call.agent else writer.words.strip()
             schema = tool.params_json_schema if tool else None
             asks[call.id] = call.question(allowed, description=words, schema=schema)
         questions = stored_questions(asks)
-        data = {"questions": questions, "messages": writer.messages, "run_state": dump(state)}
+        data = {"questions": questions, "messages": writer.messages, "run_state": run_state}
         return Standing("paused", read_questions(questions), values={}, state=stored(data))
 
     def _done(self, result: RunResultStreaming) -> Standing:

@@ -50,6 +50,13 @@ class Grants:
         """Add an approved call of an agent."""
         self._by_call.setdefault((agent, grant.call.name, grant.call.call_id), []).append(grant)
 
+    def check_tool(self, agent: str, tool: Any, call_id: str) -> None:
+        """Raise `NotAuthorizedError` for an edited call of a tool that would run it with the original arguments."""
+        grants = self._by_call.get((agent, getattr(tool, "qualified_name", tool.name), call_id), [])
+        edited = [grant for grant in grants if grant.args != grant.call.args]
+        if edited and type(getattr(tool, "on_invoke_tool", None)) is not GuardedInvoker:
+            raise NotAuthorizedError(edited[0].request.id, f"the tool {tool.name!r} was replaced; ask again")
+
     def find(self, agent: str, name: str, call_id: str, args: str) -> Grant | None:
         """Return the grant of a call; None for a call that nobody was asked about.
 
@@ -69,7 +76,7 @@ class GuardedInvoker:
     def __init__(self, invoke: Invoke, tool: FunctionTool, agent: str, grants: Grants) -> None:
         self._invoke, self._tool, self._agent, self._grants = invoke, tool, agent, grants
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         # The SDK recognizes its own invokers by their class, and inspects arguments only for those.
         return type(self._invoke)
@@ -102,7 +109,7 @@ class GuardedInvoker:
         for guardrail in self._tool.tool_input_guardrails or ():
             output = await guardrail.run(ToolInputGuardrailData(context=ctx, agent=agent))
             if output.behavior["type"] == "reject_content":
-                return output.behavior["message"]
+                return str(output.behavior["message"])
             if output.behavior["type"] == "raise_exception":
                 raise ToolInputGuardrailTripwireTriggered(guardrail, output)
         return None
@@ -147,7 +154,7 @@ class GuardedAgents:
         guarded, invoke = copy.copy(handoff), handoff.on_invoke_handoff
 
         async def hand_off(ctx: Any, input: str | None = None) -> Any:
-            return self.copy_of(await invoke(ctx, input))  # type: ignore[arg-type]
+            return self.copy_of(await invoke(ctx, input))
 
         guarded.on_invoke_handoff = hand_off
         target = ref() if (ref := getattr(handoff, "_agent_ref", None)) else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from agents import FunctionTool
+from agents import FunctionTool, ToolOriginType
 from agents.items import ToolApprovalItem
 from agents.run_state import CURRENT_SCHEMA_VERSION, SUPPORTED_SCHEMA_VERSIONS, RunState
 
@@ -57,22 +57,57 @@ def forget_contexts(data: Any) -> None:
             forget_contexts(each)
 
 
-def waiting_calls(items: Sequence[ToolApprovalItem], agent: str) -> list[tuple[ToolCall, ToolApprovalItem]]:
-    """Return the calls that wait for approval; `agent` is the name of the run's agent."""
-    calls = [(call_of(item, agent), item) for item in items]
-    ids = unique_ids([call.id for call, _ in calls])
-    return [(call._replace(id=id), item) for id, (call, item) in zip(ids, calls, strict=True)]
+def waiting_calls(
+    items: Sequence[ToolApprovalItem], run_state: Mapping[str, Any], agent: str
+) -> list[tuple[ToolCall, ToolApprovalItem]]:
+    """Return the calls that wait for approval.
+
+    Args:
+        items: The items of a pause.
+        run_state: The state of that pause as JSON.
+        agent: The name of the run's agent.
+    """
+    paths = call_paths(run_state)
+    calls = [call_of(item, paths, agent) for item in items]
+    ids = unique_ids([call.id for call in calls])
+    return [(call._replace(id=id), item) for id, call, item in zip(ids, calls, items, strict=True)]
 
 
-def call_of(item: ToolApprovalItem, agent: str) -> ToolCall:
+def call_paths(run_state: Mapping[str, Any], before: str = "") -> dict[tuple[str, str], str]:
+    """Return the place of each waiting call in the run: turns, agents, and calls of agents that are tools.
+
+    Some models use the id of a call again in a later turn; the turn makes it another question.
+    """
+    turn, paths = f"{before}{run_state.get('current_turn')}", dict[tuple[str, str], str]()
+    step, response = run_state.get("current_step") or {}, run_state.get("last_processed_response") or {}
+    for item in (step.get("data") or {}).get("interruptions", ()):
+        call_id, agent = call_id_of(item["raw_item"]), item["agent"]["name"]
+        paths[call_key(item["raw_item"])] = f"{turn}/{agent}/{call_id}"
+    for function in response.get("functions", ()):
+        if nested := function.get("agent_run_state"):
+            # The run of an agent that is a tool lists its calls too: its own list has their whole path.
+            paths |= call_paths(nested, f"{turn}/{call_id_of(function['tool_call'])}/")
+    return paths
+
+
+def call_key(raw: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what tells a waiting call from the others: the SDK approves none of two that are equal."""
+    return call_id_of(raw), str(raw.get("arguments") or "")
+
+
+def call_id_of(raw: Mapping[str, Any]) -> str:
+    """Return the id of a call."""
+    return str(raw.get("call_id") or raw.get("id") or "")
+
+
+def call_of(item: ToolApprovalItem, paths: Mapping[tuple[str, str], str], agent: str) -> ToolCall:
     """Return the call of an item."""
-    raw = jsonable(item.raw_item)
-    call_id, owner = str(raw.get("call_id") or raw.get("id") or ""), item.agent.name
+    raw, owner = jsonable(item.raw_item), item.agent.name
     args = args_of(item.arguments) if item.arguments is not None else details_of(raw)
     name = (item.qualified_name or item.name or raw.get("type", "tool"))[:200]
     unreadable = {"arguments": item.arguments}
     own = "" if owner == agent else owner
-    return ToolCall(f"{owner}/{call_id}", call_id, name, unreadable if args is None else args, own)
+    return ToolCall(paths[call_key(raw)], call_id_of(raw), name, unreadable if args is None else args, own)
 
 
 def details_of(raw: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +121,13 @@ def is_readable(item: ToolApprovalItem) -> bool:
 
 
 def tool_of(item: ToolApprovalItem) -> FunctionTool | None:
-    """Return the function tool that a call names, if its agent holds it; tools of MCP servers are made in each turn."""
+    """Return the function tool that a call names, if its agent holds it: its arguments can be changed.
+
+    Other tools run elsewhere, such as those of the provider, or are made in each turn, such as those of MCP servers.
+    """
+    origin = item.tool_origin.type if item.tool_origin else None
+    if jsonable(item.raw_item).get("type") != "function_call" or origin == ToolOriginType.MCP:
+        return None
     tools = (tool for tool in item.agent.tools if isinstance(tool, FunctionTool))
     return next((tool for tool in tools if tool.qualified_name == item.qualified_name), None)
 

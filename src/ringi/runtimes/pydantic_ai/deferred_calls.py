@@ -26,24 +26,31 @@ ANSWERABLE: tuple[Decision, ...] = ("respond", "reject")
 
 
 def questions_of(
-    requests: DeferredToolRequests, words: str | None, schemas: Mapping[str, dict[str, Any]]
+    requests: DeferredToolRequests, turn: int, words: str | None, schemas: Mapping[str, dict[str, Any]]
 ) -> dict[str, Ask]:
-    """Return the questions about deferred calls, by id; `words` is the text with which the model explains them."""
+    """Return the questions about the deferred calls of a turn, by id.
+
+    Args:
+        requests: The calls.
+        turn: The number of the turn. Some models use the id of a call again in a later turn.
+        words: The text with which the model explains the calls.
+        schemas: The schemas of the arguments by tool.
+    """
     asks = {}
     for part in requests.approvals:
-        call, args = call_of(part), args_of(part.args)
+        call, args = call_of(part, turn), args_of(part.args)
         allowed = DECISIONS if args is not None else REFUSING_DECISIONS
         metadata = metadata_of(requests, part)
         schema = schemas.get(part.tool_name)
         asks[call.id] = call.question(allowed, description=words, schema=schema, context=metadata)
     for part in requests.calls:
-        asks[part.tool_call_id] = external_question(requests, part, words)
+        asks[question_id(part, turn)] = external_question(requests, part, turn, words)
     return asks
 
 
-def external_question(requests: DeferredToolRequests, part: ToolCallPart, words: str | None) -> Ask:
+def external_question(requests: DeferredToolRequests, part: ToolCallPart, turn: int, words: str | None) -> Ask:
     """Return the question for the result of a call that runs outside of the agent; any JSON answers it."""
-    call = call_of(part)
+    call = call_of(part, turn)
     text = call.args.get("question") if requests.kind(part.tool_call_id) == "question" else None
     title = text if isinstance(text, str) and text.strip() else f"What is the result of {part.tool_name}?"
     context = {TOOL_CALL_ID: call.call_id, CALL: {"name": call.name, "args": call.args}, **metadata_of(requests, part)}
@@ -63,15 +70,20 @@ def metadata_of(requests: DeferredToolRequests, part: ToolCallPart) -> dict[str,
     return {METADATA: metadata} if metadata else {}
 
 
-def call_of(part: ToolCallPart) -> ToolCall:
+def question_id(part: ToolCallPart, turn: int) -> str:
+    """Return the id of the question about a call."""
+    return f"{turn}/{part.tool_call_id}"
+
+
+def call_of(part: ToolCallPart, turn: int) -> ToolCall:
     """Return a call of the model."""
     args = args_of(part.args)
     unreadable = {"arguments": part.args}
-    return ToolCall(part.tool_call_id, part.tool_call_id, part.tool_name, unreadable if args is None else args)
+    return ToolCall(question_id(part, turn), part.tool_call_id, part.tool_name, unreadable if args is None else args)
 
 
 def results_of(
-    requests: DeferredToolRequests, answers: Mapping[str, Sequence[Request]]
+    requests: DeferredToolRequests, turn: int, answers: Mapping[str, Sequence[Request]]
 ) -> tuple[DeferredToolResults, list[str]]:
     """Return the results of all deferred calls, and what the model has to read about edited ones.
 
@@ -81,8 +93,8 @@ def results_of(
         NotAuthorizedError: An approval is about another call.
     """
     results, notes = DeferredToolResults(), list[str]()
-    for part, request in answered(requests.approvals, answers):
-        call = call_of(part)
+    for part, request in answered(requests.approvals, turn, answers):
+        call = call_of(part, turn)
         decided = call.decision(request)
         if decided.decision in REFUSING_DECISIONS:
             results.approvals[part.tool_call_id] = ToolDenied(decided.message or REJECTED)
@@ -90,21 +102,24 @@ def results_of(
             results.approvals[part.tool_call_id] = ToolApproved(override_args=decided.args)
         if decided.decision == "edit":
             notes.append(f"{part.tool_name} ({part.tool_call_id}): {NOTE.format(args=json_text(decided.args))}".strip())
-    for part, request in answered(requests.calls, answers):
+    for part, request in answered(requests.calls, turn, answers):
         results.calls[part.tool_call_id] = value_of(request)
-    by = {part.tool_call_id: request for part, request in answered([*requests.approvals, *requests.calls], answers)}
+    by = {
+        part.tool_call_id: request for part, request in answered([*requests.approvals, *requests.calls], turn, answers)
+    }
     results.answered_by.update({id: each.response.responder for id, each in by.items() if each.response})
     return results, notes
 
 
 def answered(
-    parts: Sequence[ToolCallPart], answers: Mapping[str, Sequence[Request]]
+    parts: Sequence[ToolCallPart], turn: int, answers: Mapping[str, Sequence[Request]]
 ) -> Iterator[tuple[ToolCallPart, Request]]:
     """Yield each call with its ended request; raise `NotAuthorizedError` for a call without one."""
     for part in parts:
-        if part.tool_call_id not in answers:
-            raise NotAuthorizedError(part.tool_call_id, "the call has no answer")
-        yield part, answers[part.tool_call_id][0]
+        id = question_id(part, turn)
+        if id not in answers:
+            raise NotAuthorizedError(id, "the call has no answer")
+        yield part, answers[id][0]
 
 
 def value_of(request: Request) -> Any:

@@ -38,7 +38,7 @@ from ringi.runtimes.tool_calls import (
 
 FRAMEWORK = "pydantic-ai"
 PACKAGE = "pydantic-ai-slim"
-SCHEMA_NUMBER = 2
+SCHEMA_NUMBER = int(version(PACKAGE).partition(".")[0])
 """The major version of Pydantic AI: messages that one version wrote can be read by the later ones with this number."""
 REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
 USAGE: TypeAdapter[RunUsage] = TypeAdapter(RunUsage)
@@ -112,9 +112,10 @@ class AgentRun:
         return {"user_prompt": prompt, "message_history": earlier, "usage": RunUsage()}
 
     def _resumed(self, data: dict[str, Any], answers: Mapping[str, Sequence[Request]]) -> dict[str, Any]:
-        results, notes = results_of(REQUESTS.validate_python(data["requests"]), answers)
+        messages = ModelMessagesTypeAdapter.validate_python(data["messages"])
+        results, notes = results_of(REQUESTS.validate_python(data["requests"]), responses_in(messages), answers)
         return {
-            "message_history": ModelMessagesTypeAdapter.validate_python(data["messages"]),
+            "message_history": messages,
             "deferred_tool_results": results,
             "instructions": "\n".join(notes) or None,
             "usage": USAGE.validate_python(data["usage"]),
@@ -153,8 +154,8 @@ class AgentRun:
     def _paused(self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter) -> Standing:
         for part in (*requests.approvals, *requests.calls):
             writer.tool_call(part)
-        schemas = schemas_of(self._run.agent.target)
-        questions = stored_questions(questions_of(requests, writer.words.strip() or None, schemas))
+        schemas, turn = schemas_of(self._run.agent.target), responses_in(result.all_messages())
+        questions = stored_questions(questions_of(requests, turn, writer.words.strip() or None, schemas))
         data = {
             "questions": questions,
             "requests": REQUESTS.dump_python(requests, mode="json"),
@@ -192,7 +193,9 @@ def dumped(messages: list[ModelMessage]) -> list[Any]:
 
 def history_of(data: Any) -> list[ModelMessage]:
     """Return the conversation that an earlier run of the thread left, without calls that nobody answered."""
-    messages = ModelMessagesTypeAdapter.validate_python(data.get("messages", []) if isinstance(data, dict) else [])
+    messages: list[ModelMessage] = ModelMessagesTypeAdapter.validate_python(
+        data.get("messages", []) if isinstance(data, dict) else []
+    )
     while messages and isinstance(messages[-1], ModelResponse) and messages[-1].tool_calls:
         messages.pop()
     return messages

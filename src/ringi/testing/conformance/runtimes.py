@@ -316,7 +316,8 @@ class RuntimeConformance:
         assert effects == [Refund()]
 
     async def test_a_run_whose_process_was_killed_resumes_in_another(self, url: str) -> None:
-        effects, turns = Effects(), [[Refund()], "Done."]
+        effects = Effects()
+        turns: list[Turn] = [[Refund()], "Done."]
         suite = type(self)
         arguments = (list(sys.path), suite.__module__, suite.__qualname__, url, turns)
         process = multiprocessing.get_context("spawn").Process(target=work_in_process, args=arguments)
