@@ -73,7 +73,7 @@ class Question:
     """A place at which a run waits for people."""
 
     id: str
-    """The framework's id of the question; a repetition of the run gives it again."""
+    """The id of the question, unique in the thread: a repetition of the run gives it again, another run does not."""
     asks: tuple[Ask, ...]
     """What people are asked; most questions ask once."""
     digests: tuple[str, ...]
