@@ -70,7 +70,7 @@ async def test_an_approved_call_runs_once_with_the_approved_arguments() -> None:
     assert (ask.action.name, ask.action.args) == ("refund", {"order": 7, "amount": 30})
     assert ask.action.args_schema
     assert ask.allowed == ("approve", "edit", "reject", "respond")
-    assert (question.id, ask.description) == ("1/shop/c1", "I will refund it.")
+    assert (question.id, ask.description) == ("run-1/1/shop/c1", "I will refund it.")
     assert list(run.out.texts.values()) == ["I will refund it."]
     assert run.out.calls == {"c1": ("refund", {"order": 7, "amount": 30})}
     assert shop.effects == []
@@ -240,7 +240,7 @@ async def test_a_nested_agent_asks_and_its_edited_call_runs() -> None:
     paused = await run.advance()
 
     (question,) = paused.questions
-    assert question.id == "1/o1/1/shop/n1"
+    assert question.id == "run-1/1/o1/1/shop/n1"
     assert question.asks[0].context["agent"] == "shop"
     assert "s3cret" not in str(run.run.stored)
     done = await run.advance(ended(question, "edit", args={"order": 7, "amount": 2}))
@@ -262,7 +262,7 @@ async def test_an_agent_that_is_a_gated_tool_asks_before_its_own_call() -> None:
     (second,) = (await run.advance(ended(first, "edit", args={"input": "order 8"}))).questions
     done = await run.advance(ended(second, "approve"))
 
-    assert (first.id, second.id) == ("1/desk/o1", "1/o1/1/shop/n1")
+    assert (first.id, second.id) == ("run-1/1/desk/o1", "run-1/1/o1/1/shop/n1")
     assert "order 8" in json.dumps(inner.model.calls[0].input, default=str)
     assert done.values == {"output": "All done."}
     assert inner.effects == [(7, 30)]
@@ -279,7 +279,7 @@ async def test_calls_with_the_same_id_in_two_nested_runs_are_decided_apart() -> 
     one, two = (await run.advance()).questions
     paused = await run.advance({**ended(one, "approve"), **ended(two, "reject")})
 
-    assert (one.id, two.id, paused.status) == ("1/o1/1/shop/n1", "1/o2/1/shop/n1", "done")
+    assert (one.id, two.id, paused.status) == ("run-1/1/o1/1/shop/n1", "run-1/1/o2/1/shop/n1", "done")
     assert inner.effects == [(one.asks[0].action.args["order"], 30)] if one.asks[0].action else False
 
 

@@ -83,7 +83,7 @@ async def test_an_approved_call_runs_once_with_the_approved_arguments() -> None:
     assert (ask.action.name, ask.action.args) == ("refund", {"order": 7, "amount": 30})
     assert ask.action.args_schema
     assert ask.allowed == ("approve", "edit", "reject", "respond")
-    assert (question.id, ask.description) == ("1/c1", "I will refund it.")
+    assert (question.id, ask.description) == ("run-1/1/c1", "I will refund it.")
     assert list(run.out.texts.values()) == ["I will refund it. "]
     assert run.out.calls == {"c1": ("refund", {"order": 7, "amount": 30})}
     assert shop.effects == []

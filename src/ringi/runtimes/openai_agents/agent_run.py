@@ -100,7 +100,7 @@ class AgentRun:
     ) -> RunState[Any, Any]:
         """Return the state of the pause with the answers, and add the approved calls to `grants`."""
         state = await RunState.from_json(start, data["run_state"])
-        for call, item in waiting_calls(state.get_interruptions(), data["run_state"], start.name):
+        for call, item in waiting_calls(state.get_interruptions(), data["run_state"], self._run.id, start.name):
             if call.id not in answers:
                 continue
             request = answers[call.id][0]
@@ -113,8 +113,8 @@ class AgentRun:
         return state
 
     def _paused(self, result: RunResultStreaming, writer: OutputWriter) -> Standing:
-        run_state, asks = dump(result.to_state()), {}
-        for call, item in waiting_calls(result.interruptions, run_state, self._run.agent.target.name):
+        run_state, asks, name = dump(result.to_state()), {}, self._run.agent.target.name
+        for call, item in waiting_calls(result.interruptions, run_state, self._run.id, name):
             tool = tool_of(item)
             allowed = (DECISIONS if tool else UNEDITED) if is_readable(item) else REFUSING_DECISIONS
             words = None if call.agent else writer.words.strip()

@@ -58,22 +58,23 @@ def forget_contexts(data: Any) -> None:
 
 
 def waiting_calls(
-    items: Sequence[ToolApprovalItem], run_state: Mapping[str, Any], agent: str
+    items: Sequence[ToolApprovalItem], run_state: Mapping[str, Any], run_id: str, agent: str
 ) -> list[tuple[ToolCall, ToolApprovalItem]]:
     """Return the calls that wait for approval.
 
     Args:
         items: The items of a pause.
         run_state: The state of that pause as JSON.
+        run_id: The id of the run: in another run of the thread, the same call is another question.
         agent: The name of the run's agent.
     """
-    paths = call_paths(run_state)
+    paths = call_paths(run_state, f"{run_id}/")
     calls = [call_of(item, paths, agent) for item in items]
     ids = unique_ids([call.id for call in calls])
     return [(call._replace(id=id), item) for id, call, item in zip(ids, calls, items, strict=True)]
 
 
-def call_paths(run_state: Mapping[str, Any], before: str = "") -> dict[tuple[str, str], str]:
+def call_paths(run_state: Mapping[str, Any], before: str) -> dict[tuple[str, str], str]:
     """Return the place of each waiting call in the run: turns, agents, and calls of agents that are tools.
 
     Some models use the id of a call again in a later turn; the turn makes it another question.

@@ -26,13 +26,13 @@ ANSWERABLE: tuple[Decision, ...] = ("respond", "reject")
 
 
 def questions_of(
-    requests: DeferredToolRequests, turn: int, words: str | None, schemas: Mapping[str, dict[str, Any]]
+    requests: DeferredToolRequests, turn: str, words: str | None, schemas: Mapping[str, dict[str, Any]]
 ) -> dict[str, Ask]:
     """Return the questions about the deferred calls of a turn, by id.
 
     Args:
         requests: The calls.
-        turn: The number of the turn. Some models use the id of a call again in a later turn.
+        turn: The place of the turn in the thread. Some models use the id of a call again in a later turn.
         words: The text with which the model explains the calls.
         schemas: The schemas of the arguments by tool.
     """
@@ -48,7 +48,7 @@ def questions_of(
     return asks
 
 
-def external_question(requests: DeferredToolRequests, part: ToolCallPart, turn: int, words: str | None) -> Ask:
+def external_question(requests: DeferredToolRequests, part: ToolCallPart, turn: str, words: str | None) -> Ask:
     """Return the question for the result of a call that runs outside of the agent; any JSON answers it."""
     call = call_of(part, turn)
     text = call.args.get("question") if requests.kind(part.tool_call_id) == "question" else None
@@ -70,12 +70,12 @@ def metadata_of(requests: DeferredToolRequests, part: ToolCallPart) -> dict[str,
     return {METADATA: metadata} if metadata else {}
 
 
-def question_id(part: ToolCallPart, turn: int) -> str:
+def question_id(part: ToolCallPart, turn: str) -> str:
     """Return the id of the question about a call."""
     return f"{turn}/{part.tool_call_id}"
 
 
-def call_of(part: ToolCallPart, turn: int) -> ToolCall:
+def call_of(part: ToolCallPart, turn: str) -> ToolCall:
     """Return a call of the model."""
     args = args_of(part.args)
     unreadable = {"arguments": part.args}
@@ -83,7 +83,7 @@ def call_of(part: ToolCallPart, turn: int) -> ToolCall:
 
 
 def results_of(
-    requests: DeferredToolRequests, turn: int, answers: Mapping[str, Sequence[Request]]
+    requests: DeferredToolRequests, turn: str, answers: Mapping[str, Sequence[Request]]
 ) -> tuple[DeferredToolResults, list[str]]:
     """Return the results of all deferred calls, and what the model has to read about edited ones.
 
@@ -112,7 +112,7 @@ def results_of(
 
 
 def answered(
-    parts: Sequence[ToolCallPart], turn: int, answers: Mapping[str, Sequence[Request]]
+    parts: Sequence[ToolCallPart], turn: str, answers: Mapping[str, Sequence[Request]]
 ) -> Iterator[tuple[ToolCallPart, Request]]:
     """Yield each call with its ended request; raise `NotAuthorizedError` for a call without one."""
     for part in parts:

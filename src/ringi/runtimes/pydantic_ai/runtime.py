@@ -104,6 +104,9 @@ class AgentRun:
         state = self._run.state
         return state.data if state and state.run_id == self._run.id and isinstance(state.data, dict) else None
 
+    def _turn(self, messages: Sequence[ModelMessage]) -> str:
+        return f"{self._run.id}/{responses_in(messages)}"
+
     def _begun(self) -> dict[str, Any]:
         run = self._run
         messages = messages_of(run.agent.input(run.input))
@@ -113,7 +116,7 @@ class AgentRun:
 
     def _resumed(self, data: dict[str, Any], answers: Mapping[str, Sequence[Request]]) -> dict[str, Any]:
         messages = ModelMessagesTypeAdapter.validate_python(data["messages"])
-        results, notes = results_of(REQUESTS.validate_python(data["requests"]), responses_in(messages), answers)
+        results, notes = results_of(REQUESTS.validate_python(data["requests"]), self._turn(messages), answers)
         return {
             "message_history": messages,
             "deferred_tool_results": results,
@@ -154,7 +157,7 @@ class AgentRun:
     def _paused(self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter) -> Standing:
         for part in (*requests.approvals, *requests.calls):
             writer.tool_call(part)
-        schemas, turn = schemas_of(self._run.agent.target), responses_in(result.all_messages())
+        schemas, turn = schemas_of(self._run.agent.target), self._turn(result.all_messages())
         questions = stored_questions(questions_of(requests, turn, writer.words.strip() or None, schemas))
         data = {
             "questions": questions,

@@ -255,6 +255,23 @@ class RuntimeConformance:
 
             assert (await run.rest()).status == "done"
 
+    async def test_the_same_call_in_the_next_run_is_asked_again(self, url: str) -> None:
+        effects = Effects()
+        agent = self.agent([[Refund()], "Done.", [Refund()], "Sorry."], effects)
+        async with running(url, agent) as run:
+            await run.start(agent)
+            (first,) = await run.pending()
+            await run.respond(first, "approve")
+            assert (await run.rest()).status == "done"
+
+            await run.start(agent, "Again, please.")
+            (second,) = await run.pending()
+
+            assert second.id != first.id
+            await run.respond(second, "reject")
+            assert (await run.rest()).status == "done"
+            assert effects == [Refund()]
+
     async def test_of_three_parallel_calls_the_approved_ones_run_once(self, url: str) -> None:
         effects = Effects()
         agent = self.agent([[Refund(1), Refund(2), Refund(3)], "Done."], effects)
