@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
+import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ringi.contracts.runtime import OpenRun, Question, Runtime, Standing, State
@@ -14,6 +17,8 @@ from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.runs.agent import Agent
 from ringi.testing.clock import NOON
+
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass
@@ -127,3 +132,14 @@ def asked(question: Question) -> Request:
     checked = ask.checked(max_fields=100, may_be_derived=True)
     request, _ = Request.asked(checked, id="q-1", now=NOON, by="agent")
     return request
+
+
+def read_module(page: str) -> dict[str, Any]:
+    """Return the names of the module that a how-to saves; the main environment cannot run it."""
+    text = (ROOT / "docs/how-to" / page).read_text("utf-8")
+    code = text.partition('```python title="shop.py"\n')[2].partition("```")[0]
+    # The frameworks look up annotations in the module.
+    module = sys.modules["shop"] = types.ModuleType("shop")
+    exec(code, vars(module))
+    del sys.modules["shop"]
+    return vars(module)

@@ -13,7 +13,7 @@ agents = pytest.importorskip("agents")
 from agents import Agent as SDKAgent  # noqa: E402
 from agents import RunContextWrapper, function_tool, set_tracing_disabled  # noqa: E402
 from agents.testing import ScriptedModel, assistant_message, function_call  # noqa: E402
-from tests.runtimes.direct import Direct, asked, ended, silent  # noqa: E402
+from tests.runtimes.direct import Direct, asked, ended, read_module, silent  # noqa: E402
 
 from ringi.errors import NotAuthorizedError, SettingError  # noqa: E402
 from ringi.runs.agent import Agent  # noqa: E402
@@ -373,3 +373,13 @@ async def test_a_question_can_be_stored() -> None:
     paused = await shop.direct().advance()
 
     assert asked(paused.questions[0]).digest == paused.questions[0].digests[0]
+
+
+async def test_the_agent_of_the_how_to_asks() -> None:
+    page = read_module("openai-agents.md")
+    (agent,) = page["agents"]
+    agent.target.model = ScriptedModel([[function_call("refund", {"order": "7", "amount": 3.5}, call_id="c1")]])
+
+    paused = await Direct(OpenAIAgentsRuntime(), agent, INPUT).advance()
+
+    assert paused.questions[0].asks[0].title == "Run refund?"

@@ -15,7 +15,7 @@ from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import ApprovalRequired, CallDeferred, RunContext
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
-from tests.runtimes.direct import Direct, asked, ended, silent
+from tests.runtimes.direct import Direct, asked, ended, read_module, silent
 
 from ringi.errors import NotAuthorizedError, SettingError
 from ringi.runs.agent import Agent
@@ -347,3 +347,13 @@ async def test_a_question_can_be_stored() -> None:
     paused = await Shop([call()]).direct().advance()
 
     assert asked(paused.questions[0]).digest == paused.questions[0].digests[0]
+
+
+async def test_the_agent_of_the_how_to_asks() -> None:
+    page = read_module("pydantic-ai.md")
+    (agent,) = page["agents"]
+    agent.target.model = Script([("c1", "refund", {"order": "7", "amount": 3.5})]).model()
+
+    paused = await Direct(PydanticAIRuntime(), agent, INPUT).advance()
+
+    assert paused.questions[0].asks[0].title == "Run refund?"
