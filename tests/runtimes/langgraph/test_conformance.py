@@ -13,7 +13,7 @@ from langgraph.graph import START, StateGraph
 from ringi import Agent, Approval
 from ringi.testing import ScriptedModel
 from ringi.testing.conformance import RuntimeConformance
-from ringi.testing.conformance.runtimes import Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import Effects, Refund, Turn
 
 
 def message(turn: Turn) -> AIMessage:

@@ -15,7 +15,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 
 from ringi.runs.agent import Agent
 from ringi.testing.conformance import RuntimeConformance
-from ringi.testing.conformance.runtimes import Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import Effects, Refund, Turn
 
 set_tracing_disabled(True)
 

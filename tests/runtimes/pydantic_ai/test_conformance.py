@@ -15,7 +15,7 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 from ringi.runs.agent import Agent
 from ringi.testing.conformance import RuntimeConformance
-from ringi.testing.conformance.runtimes import Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import Effects, Refund, Turn
 
 
 def scripted(turns: Sequence[Turn]) -> FunctionModel:

@@ -1,0 +1,112 @@
+"""An agent with a worker on a store, for the conformance tests of runtimes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from ringi.connect import Backend, inbox_on, open_backend
+from ringi.contracts.notifier import Wakeup
+from ringi.domain.record import DEFAULT_TENANT, Query
+from ringi.domain.request import Request
+from ringi.domain.thread import Thread
+from ringi.inbox.inbox import Inbox
+from ringi.runs.agent import Agent, agents_by_name
+from ringi.runs.worker import Worker
+
+T = TypeVar("T")
+LIMIT = 30.0
+THREAD = "thread-1"
+
+
+class Refund(NamedTuple):
+    """A call of the tool `refund` by the scripted model."""
+
+    order: int = 7
+    amount: int = 30
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call."""
+        return f"call-{self.order}"
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The arguments of the call."""
+        return self._asdict()
+
+
+Turn: TypeAlias = str | Sequence[Refund]
+"""One answer of the scripted model: a text, or calls of `refund` at the same time."""
+Effects: TypeAlias = list[Refund]
+"""The arguments with which the body of the tool has run."""
+
+
+@dataclass
+class RunningAgent:
+    """An agent with one worker, as one process sees it."""
+
+    backend: Backend
+    inbox: Inbox
+    worker: Worker
+
+    async def start(self, agent: Agent, content: str = "Refund order 7.") -> None:
+        """Start a run."""
+        input = {"messages": [{"role": "user", "content": content}]}
+        await self.worker.start(DEFAULT_TENANT, THREAD, agent.name, input, by="ann")
+
+    async def thread(self) -> Thread:
+        """Return the thread."""
+        return await self.worker.get(DEFAULT_TENANT, THREAD)
+
+    async def rest(self) -> Thread:
+        """Return the thread once no worker has anything to do on it."""
+
+        async def resting() -> Thread | None:
+            query = Query(tenant=DEFAULT_TENANT, thread_id=THREAD, unacknowledged=True)
+            if await self.backend.store.count(Request, query):
+                return None
+            thread = await self.thread()
+            return thread if thread.status != "running" else None
+
+        return await until(resting)
+
+    async def pending(self) -> list[Request]:
+        """Return the open requests, in the order of their calls."""
+        await self.rest()
+        requests = await self.worker.pending(await self.thread())
+        return sorted(requests, key=lambda request: request.action.args["order"] if request.action else 0)
+
+    async def respond(self, request: Request, decision: Any, **answer: Any) -> Request:
+        """Answer a request as the person `bob`."""
+        return await self.inbox.respond(request.id, decision, digest=request.digest, responder="bob", **answer)
+
+    async def events(self) -> list[dict[str, Any]]:
+        """Return the events of the thread's stream."""
+        key = (await self.thread()).key
+        return [item.event for item in await self.backend.stream.read(key, 0, 10_000)]
+
+
+async def until(check: Callable[[], Awaitable[T | None]]) -> T:
+    """Return the first true value of a check."""
+    pause = Wakeup()
+    async with asyncio.timeout(LIMIT):
+        while not (found := await check()):
+            await pause.wait(0.01)
+    return found
+
+
+@asynccontextmanager
+async def running(url: str, *agents: Agent) -> AsyncIterator[RunningAgent]:
+    """Open the store with one worker until the block ends."""
+    async with open_backend(url, poll_interval=0.05) as backend, inbox_on(backend) as inbox:
+        worker, stop = Worker(backend, inbox, agents_by_name(agents)), asyncio.Event()
+        task = asyncio.create_task(worker.work(stop))
+        try:
+            yield RunningAgent(backend, inbox, worker)
+        finally:
+            stop.set()
+            await task
