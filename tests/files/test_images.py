@@ -62,7 +62,7 @@ def look(state: MessagesState) -> dict[str, Any]:
 
 def looker(**more: Any) -> Agent:
     graph = StateGraph(MessagesState).add_node(look).add_edge(START, "look").compile()
-    return Agent(**{"name": "looker", "graph": graph, "input_schema": MESSAGES, "images": True, **more})
+    return Agent(**{"name": "looker", "target": graph, "input_schema": MESSAGES, "images": True, **more})
 
 
 def photo(content: bytes = PHOTO, name: str = "a.png") -> NewImage:
