@@ -15,14 +15,8 @@ from ringi.runs.calls import CallDecision, approval_ask, decision_on, storable_a
 from ringi.runs.json_values import clean_json, json_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
-LANGGRAPH_ONLY = {
-    "images": "send text only",
-    "subgraphs": "remove it: only LangGraph has subgraphs",
-    "history": "remove it: only LangGraph keeps the checkpoints of ended runs",
-    "memories": "remove it: give the agent a tool that reads the memories",
-    "answer_schema": "remove it: only a plain interrupt() of LangGraph has one",
-}
-"""The settings of `Agent` that these runtimes cannot apply, and what to do instead."""
+LANGGRAPH_ONLY = ("images", "subgraphs", "history", "memories", "answer_schema")
+"""The settings of `Agent` that these runtimes cannot apply."""
 TEXT_BLOCKS = ("text", "input_text", "output_text")
 AGENT = "agent"
 """The key in the context of a request with the name of the agent that makes the call."""
@@ -84,10 +78,10 @@ class ToolCall(NamedTuple):
 
 def refuse_settings(agent: Any, framework: str) -> None:
     """Raise `SettingError` for the first setting of an agent that only LangGraph can apply."""
-    for name, remedy in LANGGRAPH_ONLY.items():
+    for name in LANGGRAPH_ONLY:
         value = getattr(agent, name, None)
         if value not in (None, False):
-            raise SettingError(f"agents.{agent.name}.{name}", value, f"{framework} cannot apply it: {remedy}")
+            raise SettingError(f"agents.{agent.name}.{name}", value, f"{framework} cannot apply it: remove it")
 
 
 def messages_of(input: Any) -> list[Message]:
