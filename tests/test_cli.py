@@ -183,8 +183,13 @@ def test_a_server_without_agents_does_without_langgraph(tmp_path: Path) -> None:
     [("demo", "--model", "openai:gpt-5"), ("serve", "--agents", "mine"), ("worker", "--agents", "mine")],
     ids=lambda a: a[0],
 )
-def test_running_agents_without_langgraph_names_the_extra(bare: Ringi, arguments: tuple[str, ...]) -> None:
-    assert_refused(bare(*arguments), 1, arguments[0], "pip install 'ringi[langgraph]'")
+def test_running_agents_without_langgraph_names_the_extra(
+    bare: Ringi, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / "mine.py").write_text("from langgraph.graph import StateGraph\n")
+
+    words = "demo" if arguments[0] == "demo" else "mine"
+    assert_refused(bare(*arguments), 1, words, "pip install 'ringi[langgraph]'")
 
 
 @pytest.mark.parametrize("command", [("serve", "--port", "0"), ("worker",)], ids=["serve", "worker"])

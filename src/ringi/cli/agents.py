@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import logging
 import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ringi.base.extras import missing
-from ringi.errors import SettingError
+from ringi.errors import MissingExtraError, SettingError
 from ringi.runs.agent import Agent
 
 log = logging.getLogger(__name__)
@@ -33,7 +35,11 @@ def load_agents(location: str) -> list[Agent]:
         loaded = getattr(importlib.import_module(module_name), name or "agents")
         loaded = loaded() if callable(loaded) else loaded
         agents = list(loaded) if isinstance(loaded, Iterable) else [loaded]
+    except MissingExtraError:
+        raise
     except (Exception, SystemExit) as error:  # The user's module may raise anything.
+        if isinstance(error, ModuleNotFoundError) and error.name != module_name:
+            name_extra(location, error)
         log.debug("%s cannot be loaded", location, exc_info=True)
         why = f"{source_line(error)}{type(error).__name__}: {error}"
         raise SettingError(
@@ -66,6 +72,17 @@ def relative(file: str) -> str:
     """Return a path relative to the current folder if it is below it."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
+
+
+def name_extra(location: str, error: ModuleNotFoundError) -> None:
+    """Raise `MissingExtraError` if an extra of Ringi brings the module that the user's module imports."""
+    with suppress(ModuleNotFoundError):
+        missing(f"{location!r}", error)
+
+
+def has_langgraph() -> bool:
+    """Return whether LangGraph is installed."""
+    return importlib.util.find_spec("langgraph") is not None
 
 
 def need_langgraph(command: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ringi.cli.agents import demo_agents, load_agents, need_langgraph
+from ringi.cli.agents import demo_agents, has_langgraph, load_agents, need_langgraph
 from ringi.cli.errors import error_text
 from ringi.cli.format.output import say
 from ringi.cli.options import Agents, Host, Json, MaxFields, PollInterval, Port, StoreTimeout, Url
@@ -80,15 +80,12 @@ def serve(
         no_auth=no_auth, hosts=(host, *(allow_host or ())), oidc=Oidc.load(), proxy=TrustedProxy.load()
     )
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
-    if agents:
-        need_langgraph("serve")
     loaded = load_agents(agents) if agents else []
     _serve(loaded, settings, json_, limits=Limits(max_fields=max_fields), store_timeout=store_timeout, **place)
 
 
 def worker(agents: Agents, url: Url = None, store_timeout: StoreTimeout = None, json_: Json = False) -> None:
     """Run agents and deliver webhooks and mail, without the API and the page."""
-    need_langgraph("worker")
     loaded = load_agents(agents or "")
     run(_work(loaded, url, store_timeout, json_))
 
@@ -111,10 +108,10 @@ def _serve(agents: list[Agent], settings: Any, json_: bool, **place: Any) -> Non
 
 
 def _extensions(agents: list[Agent]) -> Sequence[Extension]:
-    """Return the routes of the applications, which are served only with agents."""
+    """Return the routes of the applications, which are served only with agents and LangGraph."""
     from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH_API
 
-    if not agents:
+    if not agents or not has_langgraph():
         return [LANGGRAPH_API]
     from ringi.assistant.routes import EXTENSION as ASSISTANTS
     from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
