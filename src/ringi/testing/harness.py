@@ -51,7 +51,7 @@ class AgentResult:
 
     thread: Thread
     state: State
-    """The state of the graph."""
+    """The state of the graph; for an agent of another framework, its `output`."""
     requests: tuple[Request, ...]
     """All requests of the agent, oldest first, each in its current version."""
 
@@ -407,13 +407,20 @@ class TestHarness:
     async def _result(self, thread: Thread) -> AgentResult:
         if thread.status == "error" or thread.attention:
             raise RunFailedError(thread)
-        graph = self._agents[thread.agent].target.copy({"checkpointer": await saver_of(self.backend, thread)})
-        snapshot = await graph.aget_state({"configurable": {"thread_id": checkpoint_thread(thread.key)}})
         events = await self.inbox.events(START, MAX_EVENTS)
         # By the events: while the clock stands still, all questions have the same time.
         ids = dict.fromkeys(event.record_id for event in events if event.record == "request")
         requests = [request for id in ids if (request := await self.inbox.get(id)).thread_id == thread.id]
-        return AgentResult(thread, snapshot.values, tuple(requests))
+        return AgentResult(thread, await self._state(thread), tuple(requests))
+
+    async def _state(self, thread: Thread) -> State:
+        agent = self._agents[thread.agent]
+        if not agent.served.description.has_checkpoints:
+            return thread.values or {}
+        graph = agent.target.copy({"checkpointer": await saver_of(self.backend, thread)})
+        snapshot = await graph.aget_state({"configurable": {"thread_id": checkpoint_thread(thread.key)}})
+        state: State = snapshot.values
+        return state
 
 
 def reminder_of(request: Request) -> datetime | None:

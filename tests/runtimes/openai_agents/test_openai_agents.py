@@ -18,6 +18,7 @@ from tests.runtimes.direct import Direct, asked, ended, read_module, silent  # n
 from ringi.errors import NotAuthorizedError, SettingError  # noqa: E402
 from ringi.runs.agent import Agent  # noqa: E402
 from ringi.runtimes.openai_agents import OpenAIAgentsRuntime  # noqa: E402
+from ringi.testing import ScriptedPerson, TestHarness  # noqa: E402
 
 INPUT = {"messages": [{"role": "user", "content": "Refund order 7."}]}
 
@@ -383,3 +384,13 @@ async def test_the_agent_of_the_how_to_asks() -> None:
     paused = await Direct(OpenAIAgentsRuntime(), agent, INPUT).advance()
 
     assert paused.questions[0].asks[0].title == "Run refund?"
+
+
+async def test_a_harness_runs_the_agent() -> None:
+    shop = Shop([call()], [assistant_message("Done.")])
+    agent = Agent("shop", shop.sdk)
+
+    result = await TestHarness(ScriptedPerson().approves(title="Run refund?")).run(agent, INPUT)
+
+    assert (result.status, result.values) == ("done", {"output": "Done."})
+    assert shop.effects == [(7, 30)]

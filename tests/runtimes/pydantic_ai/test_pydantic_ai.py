@@ -20,6 +20,7 @@ from tests.runtimes.direct import Direct, asked, ended, read_module, silent
 from ringi.errors import NotAuthorizedError, SettingError
 from ringi.runs.agent import Agent
 from ringi.runtimes.pydantic_ai import PydanticAIRuntime
+from ringi.testing import ScriptedPerson, TestHarness
 
 INPUT = {"messages": [{"role": "user", "content": "Refund order 7."}]}
 Turn = str | tuple[str, str, dict[str, Any]]
@@ -357,3 +358,13 @@ async def test_the_agent_of_the_how_to_asks() -> None:
     paused = await Direct(PydanticAIRuntime(), agent, INPUT).advance()
 
     assert paused.questions[0].asks[0].title == "Run refund?"
+
+
+async def test_a_harness_runs_the_agent() -> None:
+    shop = Shop([call()], ["Done."])
+    agent = Agent("shop", shop.pydantic)
+
+    result = await TestHarness(ScriptedPerson().approves(title="Run refund?")).run(agent, INPUT)
+
+    assert (result.status, result.values) == ("done", {"output": "Done. "})
+    assert shop.effects == [(7, 30)]
