@@ -58,6 +58,22 @@ def last_input(model: ScriptedModel) -> str:
     return json.dumps(model.calls[-1].input, default=str)
 
 
+async def test_a_tool_that_the_context_enables_is_enabled_after_the_pause() -> None:
+    def is_enabled(ctx: RunContextWrapper[Any], agent: Any) -> bool:
+        return bool(ctx.context.may_refund)
+
+    class Context:
+        may_refund = True
+
+    shop = Shop([call()], [assistant_message("Done.")])
+    clerk = SDKAgent(name="clerk", model=ScriptedModel([]))
+    shop.sdk.tools.append(clerk.as_tool("ask_clerk", "Ask the clerk.", is_enabled=is_enabled))
+    run = shop.direct(context=lambda input, by: Context())
+    (question,) = (await run.advance()).questions
+    assert (await run.advance(ended(question, "approve"))).status == "done"
+    assert shop.effects == [(7, 30)]
+
+
 async def test_an_approved_call_runs_once_with_the_approved_arguments() -> None:
     shop = Shop([assistant_message("I will refund it."), call()], [assistant_message("Done.")])
     run = shop.direct()

@@ -61,14 +61,15 @@ class AgentRun:
         data, grants = self._own_data(), Grants()
         agents = GuardedAgents(grants)
         start = agents.copy_of(self._run.agent.target)
-        state = await self._restored(start, data, answers, grants) if data else None
+        context = self._run.agent.context(self._run.input, self._run.by)
+        state = await self._restored(start, data, answers, grants, context) if data else None
         out.begin()
         writer, watch = OutputWriter(out, self._run.id, data["messages"] if data else 0), RunWatch(self._run, grants)
         before = copy(state._context.usage) if state and state._context else Usage()
         result = Runner.run_streamed(
             start,
             self._input() if state is None else state,
-            context=self._run.agent.context(self._run.input, self._run.by),
+            context=context,
             hooks=watch,
             run_config=RunConfig(tool_execution=ToolExecutionConfig(pre_approval_tool_input_guardrails=True)),
         )
@@ -96,10 +97,16 @@ class AgentRun:
         return [*history_of(run.state.data if run.state else None), *converted]
 
     async def _restored(
-        self, start: SDKAgent[Any], data: dict[str, Any], answers: Mapping[str, Sequence[Request]], grants: Grants
+        self,
+        start: SDKAgent[Any],
+        data: dict[str, Any],
+        answers: Mapping[str, Sequence[Request]],
+        grants: Grants,
+        context: Any,
     ) -> RunState[Any, Any]:
         """Return the state of the pause with the answers, and add the approved calls to `grants`."""
-        state = await RunState.from_json(start, data["run_state"])
+        # The SDK asks each tool whether it is enabled, and a function that says so may read the context.
+        state = await RunState.from_json(start, data["run_state"], context_override=context)
         for call, item in waiting_calls(state.get_interruptions(), data["run_state"], self._run.id, start.name):
             if call.id not in answers:
                 continue
