@@ -29,20 +29,20 @@ def builder() -> Any:
 
 @pytest.mark.parametrize(("agent", "what"), [(builder(), "StateGraph"), (go, "function"), ("graph", "str")])
 async def test_what_is_no_compiled_graph_is_refused(ringi_harness: TestHarness, agent: Any, what: str) -> None:
-    with pytest.raises(SettingError, match=f"agents='agent-1': {what} is not a compiled graph: give it what"):
+    kind = "a compiled graph" if what == "StateGraph" else "an agent of an installed framework"
+    with pytest.raises(SettingError, match=f"agents='agent-1': {what} is not {kind}: give it "):
         await ringi_harness.run(agent)
     assert (await ringi_harness.run(builder().compile())).state == {"outcome": "gone"}
 
 
-async def test_a_graph_that_no_worker_can_prepare_fails_with_its_own_exception(ringi_harness: TestHarness) -> None:
+async def test_a_graph_that_no_worker_can_prepare_fails_its_run(ringi_harness: TestHarness) -> None:
     def torn(update: Any = None) -> Any:
         raise RuntimeError("no copy of this")
 
     graph = builder().compile()
     graph.copy = torn
-    with pytest.raises(RunFailedError, match="failed: RuntimeError: no copy of this") as raised:
+    with pytest.raises(RunFailedError, match="failed: RuntimeError: no copy of this"):
         await ringi_harness.run(graph)
-    assert isinstance(raised.value.__cause__, RuntimeError)
 
 
 async def until_yes(inbox: Inbox) -> None:
