@@ -24,7 +24,9 @@ FRAMEWORKS = ROOT / ".venv-frameworks"
 """The environment with all agent frameworks: next to Ringi's own tools they would get versions of a year ago."""
 FRAMEWORKS_PYTHON = str(FRAMEWORKS / BIN.name / "python")
 FRAMEWORKS_LOCK = ROOT / "frameworks.lock"
-RUNTIME_TESTS = ("tests/runtimes/openai_agents", "tests/runtimes/pydantic_ai")
+RUNTIME_TESTS = tuple(
+    f"tests/runtimes/{name}" for name in ("openai_agents", "pydantic_ai", "test_bare.py", "test_demo_agents.py")
+)
 UI = ROOT / "ui"
 PROCESSORS = os.cpu_count() or 1
 AT_ONCE = ["-n", str(min(8, 2 * PROCESSORS)), "--dist", "loadfile", "--no-loadscope-reorder"]

@@ -15,7 +15,7 @@ from tests.runs.world import World, at_work, checked, of_type, opened, until, wo
 
 from ringi import Action
 from ringi.base.clock import utc_now
-from ringi.demo import refund, two_questions
+from ringi.demo import refund, shop, two_questions
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError, NotFoundError, ThreadBusyError
 from ringi.integrations.langgraph import ask
@@ -63,7 +63,7 @@ async def test_an_approved_refund_is_paid(url: str) -> None:
     [(40, "40"), (40.0, "40"), (40.5, "40.5"), (1000000, "1000000"), (1e22, "1" + "0" * 22), (123456.78, "123456.78")],
 )
 def test_an_amount_of_money_is_shown_with_all_its_digits(amount: float, text: str) -> None:
-    assert refund.exact(amount) == text
+    assert shop.exact(amount) == text
 
 
 async def test_the_facts_of_an_order_reach_the_model_and_the_person(url: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from langchain_core.language_models import BaseChatModel
+from typing import TYPE_CHECKING
 
-from ringi.demo import assistant, chat, engrammer, finisher, preferences, refund, two_questions
-from ringi.demo.script import scripted_model
+from ringi.demo import frameworks
 from ringi.runs import Agent
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 
 def agents(model: BaseChatModel | None = None) -> list[Agent]:
@@ -15,7 +17,11 @@ def agents(model: BaseChatModel | None = None) -> list[Agent]:
     Args:
         model: The model of the agents; by default a scripted one.
     """
+    # The agents of other frameworks run without the extra that these need.
+    from ringi.demo import assistant, chat, engrammer, finisher, preferences, refund, two_questions
+    from ringi.demo.script import scripted_model
+
     model = model or scripted_model()
     talking = [chat.agent(model), finisher.agent(model)]
     asking = [refund.agent(model), preferences.agent(model), two_questions.agent()]
-    return [*asking, *talking, *assistant.agents(model), *engrammer.agents(model)]
+    return [*asking, *frameworks.agents(), *talking, *assistant.agents(model), *engrammer.agents(model)]

@@ -16,7 +16,7 @@ from ringi import Action
 from ringi.base import canonical
 from ringi.demo.data import toml_of
 from ringi.demo.preferences import FORM
-from ringi.demo.refund import ARGS, exact
+from ringi.demo.shop import ARGS, exact
 from ringi.integrations.langchain import Remember
 from ringi.integrations.langgraph import ask
 from ringi.runs import Agent

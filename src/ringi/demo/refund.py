@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
-from decimal import Decimal
 from typing import Any, TypedDict
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from ringi import Action
+from ringi.demo.shop import ARGS, exact, order_facts
 from ringi.integrations.langgraph import ask
 from ringi.runs import Agent
 
-ARGS = {
-    "type": "object",
-    "properties": {"order": {"type": "integer"}, "amount": {"type": "number", "minimum": 0}},
-    "required": ["order", "amount"],
-    "additionalProperties": False,
-}
-CUSTOMERS = ("Aiko Mori", "Ben Carter", "Chen Wei", "Dana Novak")
 PROMPT = """Explain why order {order} deserves a refund of {amount}.
 Write two sentences for the person who decides, from these facts of the shop alone, and ask for nothing. {facts}"""
 
@@ -74,24 +66,6 @@ def agent(model: BaseChatModel) -> Agent:
         input=new_case,
         output=visible_state,
     )
-
-
-def order_facts(order: int, amount: float) -> dict[str, str]:
-    """Return the shop's record of an order, which this demo makes from its number."""
-    ordered = date(2026, 1, 1) + timedelta(days=order % 300)
-    return {
-        "customer": CUSTOMERS[order % len(CUSTOMERS)],
-        "status": "delivered nine days late; the customer wrote twice",
-        "paid": exact(amount),
-        "ordered": ordered.isoformat(),
-        "delivered": (ordered + timedelta(days=14)).isoformat(),
-    }
-
-
-def exact(amount: float) -> str:
-    """Return an amount with all its digits and no trailing zeros."""
-    text = format(Decimal(str(amount)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def new_case(input: dict[str, Any]) -> RefundState:

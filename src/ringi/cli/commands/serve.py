@@ -39,9 +39,10 @@ def demo(
 ) -> None:
     """Serve the inbox with sample agents.
 
-    The agents ask for an approval, a form and two answers at once; others chat, plan and learn. Without the extra
-    `langgraph` no agent runs, and the inbox has three sample requests.
+    The agents ask for an approval, a form and two answers at once; others chat, plan and learn. Each other framework
+    that is installed has one agent too. Without any framework the inbox has three sample requests.
     """
+    from ringi.demo import frameworks
     from ringi.server.settings import ServerSettings
 
     try:
@@ -50,9 +51,12 @@ def demo(
     except MissingExtraError as error:
         if model is not None:
             raise
-        run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
-        sys.stderr.write(f"{text_of('no_agents', why=error_text(error))}\n")
-        agents = []
+        agents = frameworks.agents()
+        if not agents:
+            run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
+            sys.stderr.write(f"{text_of('no_agents', why=error_text(error))}\n")
+    if extras := frameworks.missing_extras():
+        sys.stderr.write(f"{text_of('more_agents', extras=','.join(extras))}\n")
     settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
     _serve(agents, settings, json_, limits=Limits(max_fields=max_fields), **place)
