@@ -10,6 +10,7 @@ from typing import Any
 from ringi.domain.ask import Ask, parse_body
 from ringi.errors import FieldError, InvalidError, SettingError
 from ringi.forms import form as forms
+from ringi.policy.rules import Policy
 from ringi.runs.frameworks import Served, find_runtime
 
 State = Mapping[str, Any]
@@ -98,6 +99,10 @@ class Agent:
     """
     images: bool = False
     """True if people may attach images to a message; the graph receives them as LangChain content blocks."""
+    policy: Policy | None = None
+    """The rules for the calls at which an agent of another framework than LangGraph pauses. A rule can allow or deny a
+    call, and says who is asked; None asks about each. For LangGraph, give the policy to `Approval`.
+    """
 
     @property
     def ask_defaults(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from ringi.errors import (
 )
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
+from ringi.runs.call_policy import CallPolicy
 from ringi.runs.cleanup import (
     close_requests,
     open_requests,
@@ -86,6 +87,7 @@ class RunExecutor:
             count_usage=usage.count,
             prune_checkpoints=self._prune,
         )
+        self._policy = CallPolicy(agent.policy, leased_run.inbox, self._by)
         self._states = RunStates(leased_run.backend.stream, thread.key, thread.fence)
         leased_run.lease.usage = usage.total
         # Before its first worker a thread has no run that could have asked.
@@ -194,7 +196,7 @@ class RunExecutor:
         return standing
 
     async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
-        answers = {question.id: requests for question, requests in ended}
+        answers = {question.id: [await self._policy.recheck(each) for each in requests] for question, requests in ended}
         repeated = self._delivered & answers.keys()
         if repeated:
             what = f"the agent repeats the answered questions {', '.join(sorted(repeated))}"
@@ -245,7 +247,7 @@ class RunExecutor:
         key = self._lease.key
         recipients = {} if question.has_recipients else self._view.agent.ask_defaults
         about = {"id": id, "thread_id": key.id, "run_id": self._run.id, **recipients}
-        ask = question.asks[position].model_copy(update=about)
+        ask = self._policy.question(question.asks[position].model_copy(update=about))
         args = {"interrupt_id": question.id, "node": question.step}
         target = self._view.agent.name
         continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
@@ -256,11 +258,13 @@ class RunExecutor:
             try:
                 return await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
             except DifferentAskError:
-                # A deploy may have changed the tool's schema since the question was asked: it is the same question.
-                if digest_of(question.asks[position]) == question.digests[position]:
+                # A deploy may have changed the tool's schema or the policy since: it is the same question.
+                if digest_of(question.asks[position]) == question.digests[position] and not self._view.agent.policy:
                     raise
                 return await self._inbox.get(id)
 
+        if settled := await self._policy.settle(ask):
+            return settled
         if self._emitter.has_shown(id):
             request = await submit(is_known=True)
         else:

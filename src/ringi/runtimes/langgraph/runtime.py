@@ -32,6 +32,8 @@ class LangGraphRuntime:
             raise SettingError("agents", agent.name, f"{type(graph).__name__} is not a compiled graph: {COMPILE}")
         if not isinstance(graph, Pregel):
             return None
+        if agent.policy is not None:
+            raise SettingError(f"agents.{agent.name}.policy", "…", "give it to Approval: it gates the tools of graphs")
         if stops := breakpoints(graph):
             raise SettingError(
                 "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
