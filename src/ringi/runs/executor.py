@@ -141,7 +141,7 @@ class RunExecutor:
 
     async def _go_on(self) -> None:
         """Continue until the run asks or ends."""
-        if not self._about.has_checkpoints:
+        if not self._about.has_checkpoints and self._lease.fence > FIRST_FENCE:
             state = self._view.state = await self._states.take_over()
             if state and (state.framework != self._about.framework or state.schema_number not in self._about.reads):
                 await self._mark_stuck(reason_of("state_unknown", framework=state.framework, version=state.version))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import NamedTuple
 
 from ringi.contracts.runtime import State
@@ -39,9 +40,8 @@ class RunStates:
 
     async def take_over(self) -> State | None:
         """Fence off older workers, and return the newest state; None if there is none."""
-        for key in self._streams:
-            await self._stream.append(key, (), fence=self._fence)
-        found = [await self._read(key) for key in self._streams]
+        await asyncio.gather(*(self._stream.append(key, (), fence=self._fence) for key in self._streams))
+        found = await asyncio.gather(*map(self._read, self._streams))
         newest = max((each for each in found if each), default=None)
         if newest is None:
             return None
