@@ -15,8 +15,8 @@ for name in ("langgraph", "langchain", "langchain_core"):
 RUN = """
 import asyncio
 from ringi.connect import inbox_on, open_backend
-from ringi.errors import MissingExtraError
-from ringi.runs.agent import Agent
+from ringi.errors import SettingError
+from ringi.runs.agent import Agent, agents_by_name
 from ringi.runs.worker import Worker
 
 async def main():
@@ -26,8 +26,8 @@ async def main():
         stop.set()
         await asyncio.wait_for(worker, 20)
         try:
-            await Worker(backend, inbox, {"a": Agent("a", None)}).work(asyncio.Event())
-        except MissingExtraError as error:
+            agents_by_name([Agent("a", None)])
+        except SettingError as error:
             print(error)
 
 asyncio.run(main())
@@ -45,7 +45,18 @@ def without_langgraph(script: str) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    ["stream_writer", "replay_state", "agent", "lease", "reconciler", "cleanup", "leased_run", "worker", "operations"],
+    [
+        "stream_writer",
+        "replay_state",
+        "agent",
+        "lease",
+        "reconciler",
+        "cleanup",
+        "leased_run",
+        "executor",
+        "worker",
+        "operations",
+    ],
 )
 def test_all_but_the_running_of_graphs_can_be_imported_without_langgraph(name: str) -> None:
     without_langgraph(f"import ringi.runs.{name}")
@@ -53,8 +64,8 @@ def test_all_but_the_running_of_graphs_can_be_imported_without_langgraph(name: s
 
 def test_the_graphs_are_the_part_that_needs_langgraph() -> None:
     with pytest.raises(AssertionError, match="ModuleNotFoundError"):
-        without_langgraph("import ringi.runs.executor")
+        without_langgraph("import ringi.runtimes.langgraph.runtime")
 
 
-def test_a_worker_without_langgraph_waits_if_it_has_no_agents_and_says_what_it_needs_if_it_has() -> None:
-    assert without_langgraph(RUN) == "running agents needs an extra: pip install 'ringi[langgraph]'\n"
+def test_a_worker_without_langgraph_waits_if_it_has_no_agents_and_refuses_what_no_framework_runs() -> None:
+    assert "NoneType is not an agent of an installed framework" in without_langgraph(RUN)

@@ -8,12 +8,11 @@ import random
 import socket
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import count
 
 from ringi.base.clock import delay_after
-from ringi.base.extras import missing
 from ringi.base.settings import VARIABLE, hitl_enabled
 from ringi.connect import Backend, repeat
 from ringi.contracts.jobs import ANNOUNCEMENT_KEPT_SECONDS, Job
@@ -31,6 +30,7 @@ from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
 from ringi.runs.cleanup import close_orphans, prune_checkpoints, unsettled_requests
+from ringi.runs.executor import advance
 from ringi.runs.images import ImageMemory
 from ringi.runs.lease import Lease, PendingReleases, leased
 from ringi.runs.loop_watch import LoopWatch
@@ -61,15 +61,11 @@ class Worker(Runner):
 
         Args:
             stop: Set it to end the work.
-
-        Raises:
-            MissingExtraError: There are agents, and LangGraph is not installed.
         """
         if not self.agents:
             # If it took jobs, it would fail runs whose agent is loaded only in another worker.
             await stop.wait()
             return
-        load_advance()
         if not hitl_enabled():
             log.warning(
                 "%s is off: agents run without asking anybody, and calls that need consent run as they are", VARIABLE
@@ -99,7 +95,7 @@ class Worker(Runner):
         unsettled = await unsettled_requests(self.backend, thread) if thread.status == "interrupted" else None
         if not await self._has_work(thread, unsettled or (), inbox, job.attempts):
             return
-        advance, lease_owner = load_advance(), f"{self._owner}.{next(self._lease_numbers)}"
+        lease_owner = f"{self._owner}.{next(self._lease_numbers)}"
         try:
             store, clock, leases = self.backend.store, self.inbox.clock, self._held_leases
             pending, put = self._pending_releases, self.backend.put_fenced
@@ -121,7 +117,8 @@ class Worker(Runner):
             return thread.status == "running" or any(request.is_unacknowledged for request in unsettled)
         await close_orphans(self.backend, inbox, thread)
         agent = self.agents.get(thread.agent)
-        if attempts and thread.status == "done" and agent and not agent.history:
+        has_checkpoints = agent and agent.served.description.has_checkpoints and not agent.history
+        if attempts and thread.status == "done" and has_checkpoints:
             # The first worker may have died after the end of the run and before it deleted these.
             await prune_checkpoints(self.backend, thread)
         return False
@@ -136,12 +133,3 @@ class Worker(Runner):
 
 def _not_due_yet(attempts: int) -> JobNotDueError:
     return JobNotDueError(random.uniform(0.5, 1) * delay_after(DEFER_SECONDS, attempts))
-
-
-def load_advance() -> Callable[[Runner, Inbox, Lease, ImageMemory, Sequence[Request] | None], Awaitable[None]]:
-    """Return the function that executes runs, or raise `MissingExtraError`. It is imported only when it is needed."""
-    try:
-        from ringi.runs.executor import advance
-    except ModuleNotFoundError as error:
-        missing("running agents", error)
-    return advance

@@ -32,7 +32,7 @@ from ringi.runs.agent import Agent, State, agents_by_name
 from ringi.runs.cleanup import is_asked_by
 from ringi.runs.images import saver_of
 from ringi.runs.reconciler import record_pages
-from ringi.runs.worker import Worker, load_advance
+from ringi.runs.worker import Worker
 from ringi.testing.clock import Clock
 from ringi.testing.person import Reply, ScriptedPerson, UnansweredError, suggest_person, suggest_rule
 
@@ -386,7 +386,6 @@ class TestHarness:
         # The feed of an inbox belongs to one event loop, and synchronous tests use a new loop for each call.
         inbox = OrderedInbox(self)
         runner, stop = Worker(self.backend, inbox, self._agents), asyncio.Event()
-        load_advance()
         async with inbox.feed, self.backend.notifier.subscribe(TOPIC) as notifications, asyncio.TaskGroup() as group:
             group.create_task(runner.work(stop))
             while thread_id not in self._jobs.failed and await self._has_work(thread_id):
