@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +16,14 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import RetryPolicy
 from tests.integrations.langchain.office import agent, call, calls
 from tests.runs.world import World, at_work, opened, working
 
 import ringi
 from ringi import Agent, NotAuthorizedError
+from ringi.integrations import run_askers
 
 DENY: Any = {
     "tools": ["refund"],
@@ -191,7 +199,7 @@ async def test_a_question_after_a_call_in_the_same_step_is_refused(file: str, ki
     async with at_work(file, [office(paid, kind, 20, 40, policy=allow)]) as world:
         thread = await world.run("office", {})
         assert paid == [20]
-        assert "call each in its own node, task or tool" in str(thread.error)
+        assert "call each in its own node or task" in str(thread.error)
         assert await world.pending() == []
 
 
@@ -289,3 +297,148 @@ async def test_a_graph_that_ringi_does_not_run_asks_in_the_inbox(file: str) -> N
     async with ringi.open(file) as inbox:
         state = await graph.ainvoke({"messages": []})
         assert (state["messages"][-1].text, paid, len(await inbox.find())) == ("paid 20", [20], 1)
+
+
+MAIL_FREELY: Any = {"rules": [{"tools": ["refund"]}, {"tools": ["mail"], "effect": "allow"}]}
+ASK_BOTH: Any = {"rules": [{"tools": ["refund", "mail"]}]}
+
+
+def effect_of(name: str, effects: list[str], policy: Any, *, is_async: bool) -> Any:
+    """Return a gated function that notes its name as its effect."""
+
+    def act() -> str:
+        effects.append(name)
+        return name
+
+    async def act_async() -> str:
+        return act()
+
+    return ringi.requires_approval(policy, name=name)(act_async if is_async else act)
+
+
+def workplace(**nodes: Any) -> Agent:
+    """Return an agent of these nodes, one after the other."""
+    graph = StateGraph(MessagesState).add_sequence([*nodes.items()]).add_edge(START, next(iter(nodes))).compile()
+    return Agent("office", graph, input=lambda _: {"messages": []}, output=shown_text)
+
+
+def tool_office(tools: dict[str, Any], order: tuple[str, ...]) -> Agent:
+    """Return an agent whose tools share one `ToolNode`, and with it a step."""
+    made = [tool(name, description=name)(function) for name, function in tools.items()]
+    message = calls(*(call(name, name) for name in order))([])
+    return workplace(model=lambda _: {"messages": [message]}, tools=ToolNode(made))
+
+
+async def approve_all(world: World) -> None:
+    for _ in range(4):
+        for request in await world.pending():
+            await world.answer(request, "approve")
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+@pytest.mark.parametrize("policy", [MAIL_FREELY, ASK_BOTH], ids=["allow beside ask", "both ask"])
+@pytest.mark.parametrize("order", [("mail", "refund"), ("refund", "mail")])
+async def test_tools_of_one_tool_node_never_run_twice(
+    file: str, policy: Any, order: tuple[str, ...], *, is_async: bool
+) -> None:
+    effects: list[str] = []
+    tools = {name: effect_of(name, effects, policy, is_async=is_async) for name in ("mail", "refund")}
+    async with at_work(file, [tool_office(tools, order)]) as world:
+        await world.run("office", {})
+        await approve_all(world)
+        thread = await world.thread()
+        assert max(Counter(effects).values()) == 1
+        assert (thread.status == "done") == (len(effects) == 2)
+        assert thread.status == "done" or "call each in its own node or task" in str(thread.error)
+
+
+async def test_a_tool_that_is_late_does_not_run_beside_a_question_of_its_tool_node(file: str) -> None:
+    effects: list[str] = []
+    mail = effect_of("mail", effects, MAIL_FREELY, is_async=True)
+    has_paused, errors = asyncio.Event(), asyncio.Queue[str]()
+
+    async def late_mail() -> str:
+        await has_paused.wait()
+        try:
+            return str(await mail())
+        except ringi.RingiError as error:
+            errors.put_nowait(str(error))
+            raise
+
+    tools = {"refund": effect_of("refund", effects, MAIL_FREELY, is_async=True), "mail": late_mail}
+    async with at_work(file, [tool_office(tools, ("mail", "refund"))]) as world:
+        assert (await world.run("office", {})).status == "interrupted"
+        has_paused.set()
+        assert "runs again after the answer" in await asyncio.wait_for(errors.get(), 5)
+        await approve_all(world)
+        assert max(Counter(effects).values()) == 1
+
+
+async def test_a_function_does_not_begin_while_another_thread_of_its_step_asks(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    effects: list[str] = []
+    refund, mail = (effect_of(name, effects, MAIL_FREELY, is_async=False) for name in ("refund", "mail"))
+    is_asking, has_mailed = threading.Event(), threading.Event()
+    ask_question = run_askers.ask_question
+
+    def ask_slowly(question: Any) -> Any:
+        is_asking.set()
+        has_mailed.wait(0.2)
+        return ask_question(question)
+
+    def mail_meanwhile() -> None:
+        is_asking.wait(5)
+        mail()
+        has_mailed.set()
+
+    def work(state: Any) -> Any:
+        functions: list[Callable[[], Any]] = [refund, mail_meanwhile]
+        with ThreadPoolExecutor() as pool:
+            futures = [pool.submit(contextvars.copy_context().run, each) for each in functions]
+        return {"messages": [("ai", str([each.result() for each in futures]))]}
+
+    monkeypatch.setattr(run_askers, "ask_question", ask_slowly)
+    async with at_work(file, [workplace(work=work)]) as world:
+        assert (await world.run("office", {})).status == "interrupted"
+        assert effects == []
+        await approve_all(world)
+        assert ((await world.thread()).status, sorted(effects)) == ("done", ["mail", "refund"])
+
+
+async def test_a_question_of_a_graph_inside_a_step_is_refused_after_a_call(file: str) -> None:
+    effects: list[str] = []
+    refund, mail = (effect_of(name, effects, MAIL_FREELY, is_async=True) for name in ("refund", "mail"))
+
+    async def ask_inside(state: Any) -> Any:
+        return {"messages": [("ai", await refund())]}
+
+    inner = StateGraph(MessagesState).add_node("ask", ask_inside).add_edge(START, "ask").compile()
+
+    async def work(state: Any) -> Any:
+        await mail()
+        return await inner.ainvoke({"messages": []})
+
+    async with at_work(file, [workplace(work=work)]) as world:
+        await world.run("office", {})
+        await approve_all(world)
+        assert effects == ["mail"]
+        assert "call each in its own node or task" in str((await world.thread()).error)
+
+
+async def test_a_retry_of_a_node_does_not_run_an_approved_call_again(file: str) -> None:
+    effects: list[str] = []
+    refund = effect_of("refund", effects, MAIL_FREELY, is_async=True)
+
+    async def work(state: Any) -> Any:
+        await refund()
+        raise ConnectionError("the bank is away")
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("work", work, retry_policy=RetryPolicy(initial_interval=0.01)).add_edge(START, "work")
+    made = Agent("office", graph.compile(), input=lambda _: {"messages": []}, output=shown_text)
+    async with at_work(file, [made]) as world:
+        await world.run("office", {})
+        await approve_all(world)
+        assert effects == ["refund"]
+        assert "has already run" in str((await world.thread()).error)

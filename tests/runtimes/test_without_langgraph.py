@@ -58,3 +58,32 @@ def test_an_agent_of_another_framework_needs_no_langgraph(tmp_path: Path, monkey
             env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": ""},
         )
     assert (ran.stdout, ran.stderr) == ("[{'order': 1, 'amount': 40}]\n", "")
+
+
+GATED = """
+import asyncio, sys
+for name in {names!r}:
+    sys.modules[name] = None
+import ringi, ringi.runs.context
+
+policy = {{"rules": [{{"tools": ["ship"], "effect": "allow"}}]}}
+
+@ringi.requires_approval(policy)
+def ship(order: int) -> str:
+    return f"shipped {{order}}"
+
+print(asyncio.run(ringi.gate("ship", {{"order": 1}}, policy=policy)), ship(2))
+"""
+
+
+def test_a_gated_function_beside_agents_of_another_framework_needs_no_langgraph(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", GATED.format(names=EXTRAS["langgraph"])],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT / "src"), "PATH": ""},
+    )
+    assert (ran.stdout, ran.stderr) == ("{'order': 1} shipped 2\n", "")

@@ -41,10 +41,11 @@ def requires_approval(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that gates each call of a function, async or not, by a policy.
 
-    In a run of Ringi a question **suspends** the run, as that of a gated tool does: call one gated function in a node,
-    task or tool, with no side effects before it. Elsewhere the call **waits** in this process until somebody answers in
-    the inbox, however long that takes; set `expires_in` in the rule. A log line says which. The function gets exactly
-    the authorized arguments. Rules that deny are read again right before the call, and hold with `RINGI_ENABLED=0`.
+    In a run of Ringi a question **suspends** the run, as that of a gated tool does: call one gated function in a node
+    or task of LangGraph, with no side effects before it. Elsewhere, and in agents of other frameworks, the call
+    **waits** in this process until somebody answers in the inbox, however long that takes; set `expires_in` in the
+    rule. A log line says which. The function gets exactly the authorized arguments. Rules that deny are read again
+    right before the call, and hold with `RINGI_ENABLED=0`.
 
     A function that is not async blocks its thread while it waits, so it must not be called on an event loop.
 
@@ -277,8 +278,8 @@ class FunctionGate:
 
 def current_run() -> Any:
     """Return the context of the run of Ringi in which this code runs, and the configuration of its step, if any."""
-    # Without this module, Ringi runs no graph in this process.
-    if "ringi.runs.context" not in sys.modules:
+    # Without this module, Ringi runs no graph in this process, and LangGraph may be missing.
+    if "ringi.runtimes.langgraph.graph_run" not in sys.modules:
         return None
     from ringi.integrations import run_askers
 

@@ -7,24 +7,19 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from langgraph.config import get_config
-from langgraph.errors import GraphInterrupt
 
 from ringi.base.settings import hitl_enabled
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
-from ringi.errors import RingiError
 from ringi.integrations.askers import Call
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
 from ringi.policy.rules import Denial
 from ringi.runs.context import RunContext, call_digest, find_run_context
+from ringi.runtimes.langgraph.gated_steps import gated_steps
 from ringi.runtimes.langgraph.graph_run import ASKS
 
 log = logging.getLogger(__name__)
-BEGUN = "ringi_function_begun"
-"""The configuration key that records that a gated function has begun in a step."""
-PAUSED = "ringi_function_paused"
-"""The configuration key that records that a gated function asks in a step."""
 NO_CALL_ID = str(None)
 """The id of the tool call in the questions of functions: they have none."""
 
@@ -38,11 +33,11 @@ class RunAsker:
     """
 
     def __init__(self, host: RunContext, config: Any) -> None:
-        self._host, self._step = host, config["configurable"]
+        self._host, self._is_asking, self._steps = host, config["configurable"].get(ASKS), gated_steps(config)
+        self._place = str(config["configurable"].get("checkpoint_ns"))
 
     def asks(self) -> bool:
-        decided = self._step.get(ASKS)
-        return hitl_enabled() if decided is None else bool(decided)
+        return hitl_enabled() if self._is_asking is None else bool(self._is_asking)
 
     async def find_facts(
         self, functions: Mapping[str, FactFunction], names: Collection[str], call: Call
@@ -56,31 +51,16 @@ class RunAsker:
         return (await self._host.deny(question, *denial)).id
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        return await self._host.approve(question, rule, str(self._place))
+        return await self._host.approve(question, rule, self._place)
 
     async def ask(self, question: Ask) -> Request:
         name = question.action.name if question.action else question.title
-        if BEGUN in self._step and self._step[BEGUN] == self._place:
-            # After the answer, the step runs again from its beginning.
-            raise RingiError(
-                f"{name} cannot ask in a step in which a gated function has already run, because that would run again: "
-                "call each in its own node, task or tool"
-            )
-        log.info("%s suspends its run until a person answers", name)
-        try:
+        with self._steps.asking(self._place, name):
+            log.info("%s suspends its run until a person answers", name)
             return ask_question(question)
-        except GraphInterrupt:
-            self._step[PAUSED] = self._place
-            raise
 
     def begin(self) -> None:
-        if PAUSED in self._step and self._step[PAUSED] == self._place:
-            raise RingiError("another gated function of this step asks, and the step runs again after the answer")
-        self._step[BEGUN] = self._place
-
-    @property
-    def _place(self) -> object:
-        return self._step.get("checkpoint_ns")
+        self._steps.begin(self._place)
 
 
 class BlockingRunAsker(RunAsker):
@@ -96,7 +76,7 @@ class BlockingRunAsker(RunAsker):
         return f"policy:{denial.rule}"
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        return self._host.approve_without_await(question, rule, str(self._place))
+        return self._host.approve_without_await(question, rule, self._place)
 
 
 def current_run() -> tuple[RunContext, Any] | None:

@@ -27,6 +27,7 @@ from ringi.runs.calls import checkable
 from ringi.runs.context import RUN_CONTEXT, RunContext
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.checks import answer_spec
+from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, GatedSteps
 from ringi.runtimes.langgraph.interrupt_formats import OWN, REFUSABLE, InterruptFormat, read_interrupt
 from ringi.runtimes.langgraph.memories import Memories
 from ringi.runtimes.langgraph.outcome import final_values, output_of
@@ -230,8 +231,9 @@ class GraphRun:
         translator = StreamTranslator(emitter)
         self._saver.before_write = translator.flush_step
         how = {"stream_mode": STREAM_MODES, "durability": "sync", "context": context, "subgraphs": self.agent.subgraphs}
+        config = {**self._config, "configurable": {**self._config["configurable"], GATED_STEPS: GatedSteps()}}
         with agent_code():
-            async for *graphs, mode, part in self._graph.astream(input, self._config, **how):
+            async for *graphs, mode, part in self._graph.astream(input, config, **how):
                 translator.translate(mode, part, is_inner=any(graphs))
         translator.end()
 
