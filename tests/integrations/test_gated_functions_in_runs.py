@@ -24,6 +24,7 @@ from tests.runs.world import World, at_work, opened, working
 import ringi
 from ringi import Agent, NotAuthorizedError
 from ringi.integrations import run_askers
+from ringi.integrations.langgraph import ask_question
 
 DENY: Any = {
     "tools": ["refund"],
@@ -380,7 +381,6 @@ async def test_a_function_does_not_begin_while_another_thread_of_its_step_asks(
     effects: list[str] = []
     refund, mail = (effect_of(name, effects, MAIL_FREELY, is_async=False) for name in ("refund", "mail"))
     is_asking, has_mailed = threading.Event(), threading.Event()
-    ask_question = run_askers.ask_question
 
     def ask_slowly(question: Any) -> Any:
         is_asking.set()
