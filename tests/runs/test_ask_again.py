@@ -240,3 +240,25 @@ async def test_calls_that_agent_inbox_or_langchain_gate_are_asked_again_too(file
         assert (await world.answer(await world.one(), "reject")).status == "error"
         assert (await ask_again(world)).status == "interrupted"
         assert (await world.answer(await world.one(), "approve")).values["log"] == ["ANN"]
+
+
+async def test_a_failure_after_the_answer_was_taken_is_no_fault_of_the_answer(url: str) -> None:
+    effects = list[str]()
+
+    def pay(state: State) -> State:
+        interrupt("Pay?")
+        effects.append("paid")
+        return {"log": ["paid"]}
+
+    def output(state: Any) -> dict[str, Any]:
+        return {"log": object()} if state.get("log") else {}
+
+    graph = StateGraph(State).add_node("pay", pay).add_edge(START, "pay").compile()
+    async with at_work(url, [Agent("agent", graph, output=output)]) as world:
+        await world.run("agent", {})
+        failed = await world.answer(await world.one(), "respond", message="yes")
+        assert failed.error
+        assert (failed.status, failed.error.answers, effects) == ("error", (), ["paid"])
+        with pytest.raises(ConflictError):
+            await ask_again(world)
+        assert effects == ["paid"]

@@ -157,3 +157,25 @@ def test_a_framework_that_is_not_imported_is_not_loaded(monkeypatch: pytest.Monk
     monkeypatch.delitem(sys.modules, "tests")
     with pytest.raises(SettingError):
         _ = Agent("toy", ToyAgent([])).served
+
+
+async def test_a_state_with_characters_that_no_store_takes_is_stored(url: str) -> None:
+    toy = ToyAgent([[FORTY], [FIFTY]], secret="a\0b\ud800c")
+    async with at_work(url, [Agent("toy", toy)]) as world:
+        await world.run("toy", {})
+        await world.answer(await world.one(), "approve")
+        assert (await world.answer(await world.one(), "approve")).status == "done"
+        assert toy.effects == [FORTY, FIFTY]
+
+
+async def test_a_call_whose_result_cannot_be_stored_is_asked_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = ToyAgent([[FORTY]])
+    async with at_work(url, [Agent("toy", toy)]) as world:
+        await world.run("toy", {})
+        request = await world.one()
+        monkeypatch.setattr("ringi.runs.run_states.MAX_STATE", 10)
+        failed = await world.answer(request, "approve")
+        assert (failed.status, toy.effects) == ("error", [FORTY])
+        assert "characters" in str(failed.attention)
+        monkeypatch.undo()
+        assert (await world.inbox.get(request.id)).attention

@@ -78,7 +78,7 @@ class ToyRun:
         data: Any = state.data
         return self._standing(data)
 
-    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> Standing:
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         state = self._run.state
         is_own = state is not None and state.run_id == self._run.id
         data: Any = state.data if state and is_own else {"stage": -1, "open": [], "log": []}
@@ -99,17 +99,17 @@ class ToyRun:
             data["open"] = [{"id": f"{data['stage']}:{n}", "args": args} for n, args in enumerate(calls)]
         data |= {"secret": self._agent.secret, "padding": "x" * self._agent.padding}
         self._run.count_usage(ModelCalls(model="toy", calls=1, input_tokens=3, output_tokens=2, seconds=0))
-        standing = self._standing(json.loads(json.dumps(data)))
-        return standing
+        return State(
+            framework="toy", version="1.0", schema_number=self._schema_number, data=json.loads(json.dumps(data))
+        )
 
     async def rewind(self, position: str) -> None:
         raise AssertionError(position)
 
     def _standing(self, data: Any) -> Standing:
-        state = State(framework="toy", version="1.0", schema_number=self._schema_number, data=data)
         values = {"log": data["log"]}
         questions = tuple(question(call["id"], call["args"]) for call in data["open"])
-        return Standing("paused" if questions else "done", questions, values, state)
+        return Standing("paused" if questions else "done", questions, values)
 
 
 def question(id: str, args: dict[str, Any]) -> Question:

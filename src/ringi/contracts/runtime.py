@@ -103,8 +103,6 @@ class Standing:
     """The questions of a paused run."""
     values: Mapping[str, JsonValue] | None = None
     """What people see of a paused or ended run."""
-    state: State | None = None
-    """The state to store for the pause, or for the next run of the thread; None if nothing is to be stored."""
     lost: frozenset[str] = frozenset()
     """The ids of questions whose steps the deployed agent would not run next."""
     swallowed: tuple[str, ...] = ()
@@ -238,12 +236,15 @@ class OpenRun(Protocol):
     async def look(self) -> Standing:
         """Return the position of the run, from what is stored. No code of the agent runs."""
 
-    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> Standing:
-        """Run to the next pause or the end.
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State | None:
+        """Run to the next pause or the end; `look` then gives the position.
 
         Args:
             answers: The ended requests of each answered question; empty to begin, or to continue after a crash.
             out: Receives the output.
+
+        Returns:
+            The state to store, which `Run.state` has afterwards; None if the run is in `Run.checkpoints`.
 
         Raises:
             AnswerRefusedError: An answer does not fit.

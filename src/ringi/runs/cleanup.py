@@ -44,6 +44,14 @@ async def requests_of_run(backend: Backend, thread: Thread) -> list[Request]:
     return [request for request in await _find_requests(backend, thread) if request.run_id == thread.run_id]
 
 
+async def steps_of(backend: Backend, thread: Thread, questions: frozenset[str]) -> set[str]:
+    """Return the steps of a run that asked these questions; none without a question."""
+    if not questions:
+        return set()
+    asked = [request.continuation.args for request in await requests_of_run(backend, thread) if request.continuation]
+    return {str(args["node"]) for args in asked if args.get("interrupt_id") in questions}
+
+
 async def stuck_requests(backend: Backend, thread: Thread) -> list[Request]:
     """Return the requests after which a thread's runs cannot continue, answered or not."""
     return await _find_requests(backend, thread, attention=True)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ringi.base.failpoints import failpoint
 from ringi.base.texts import reason_of
-from ringi.contracts.runtime import AnswerRefusedError, OpenRun, Question, Standing
+from ringi.contracts.runtime import AnswerRefusedError, OpenRun, Question, Standing, State
 from ringi.domain.ask import Continuation, digest_of
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
@@ -32,7 +32,7 @@ from ringi.runs.cleanup import (
     close_requests,
     open_requests,
     prune_checkpoints,
-    requests_of_run,
+    steps_of,
     unsettled_requests,
 )
 from ringi.runs.context import RunContext
@@ -97,6 +97,7 @@ class RunExecutor:
         if they must be read.
         """
         self._open: OpenRun | None = None
+        self._is_state_lost = False  # While the run has gone on, and its state is not stored.
         self._has_run = False
         """Whether this worker has run the graph: it has ended each step, or a step has asked."""
         self._delivered: set[str] = set()
@@ -129,7 +130,8 @@ class RunExecutor:
         failed: frozenset[str] = self._open.failed if self._open is not None else frozenset()
         asked_at, last_answers = self._last_answers
         found = [requests for question, requests in last_answers if question.id in failed]
-        refused = found or [requests for _, requests in last_answers if failed]
+        # Calls that ran may run again if their answers are delivered again.
+        refused = found or [requests for _, requests in last_answers if failed or self._is_state_lost]
         answers = [request for requests in refused or [each for _, each in last_answers] for request in requests]
         for requests in refused:
             for request in requests:
@@ -161,7 +163,8 @@ class RunExecutor:
         """Ask, or continue the run; return its next position, or None once it waits or has ended."""
         if standing.status == "new":
             return await self._advance(run, {})
-        if missing := await self._missing_steps(standing):
+        # The steps that asked, and that the deployed agent does not have.
+        if missing := await steps_of(self._backend, self._lease.thread, standing.lost) - self._about.steps:
             return await self._mark_stuck(
                 reason_of("steps_missing", steps=", ".join(map(repr, sorted(missing)))), standing, missing
             )
@@ -186,14 +189,20 @@ class RunExecutor:
         await self._emitter.flush()
         failpoint("run.before_go")
         with tracing.running(self._lease.thread, self._run):
-            standing = await run.advance(answers, self._emitter)
+            state = await run.advance(answers, self._emitter)
         self._has_run = True
         await self._emitter.flush()
-        if standing.state:
-            self._view.state = standing.state.model_copy(update={"run_id": self._run.id})
-            await self._states.write(self._view.state)
+        if state:
+            await self._store_state(state)
+        # What fails from here on is no fault of the answers.
+        self._last_answers = None, ()
         failpoint("run.after_go")
-        return standing
+        return await run.look()
+
+    async def _store_state(self, state: State) -> None:
+        self._is_state_lost = True
+        self._view.state = await self._states.write(state.model_copy(update={"run_id": self._run.id}))
+        self._is_state_lost = False
 
     async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
         answers = {question.id: [await self._policy.recheck(each) for each in requests] for question, requests in ended}
@@ -204,9 +213,7 @@ class RunExecutor:
         self._delivered |= answers.keys()
         self._last_answers = asked_at, ended
         try:
-            standing = await self._advance(run, answers)
-            self._last_answers = None, ()
-            return standing
+            return await self._advance(run, answers)
         except AnswerRefusedError as error:
             log.warning("run %s refused an answer to %s: asking again", self._run.id, error.id)
             refused = [request for question, requests in ended if question.id == error.id for request in requests]
@@ -330,15 +337,6 @@ class RunExecutor:
         combined = tuple(dict.fromkeys((*known, *titles)))[:MAX_SWALLOWED]
         if combined != known:
             await self._lease.change(lambda t: t.missing(combined, self._inbox.clock()))
-
-    async def _missing_steps(self, standing: Standing) -> set[str]:
-        """Return the steps that asked and that the deployed agent does not have."""
-        if not standing.lost:
-            return set()
-        asked = await requests_of_run(self._backend, self._lease.thread)
-        arguments = [r.continuation.args for r in asked if r.continuation]
-        steps = {str(args["node"]) for args in arguments if args.get("interrupt_id") in standing.lost}
-        return steps - self._about.steps
 
     async def _mark_stuck(
         self, why: str, standing: Standing | None = None, missing: Container[str] | None = None

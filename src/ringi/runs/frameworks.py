@@ -13,6 +13,15 @@ from ringi.errors import MissingExtraError, SettingError
 
 GROUP = "ringi.runtimes"
 """The group of the entry points. The name of each is the package of the framework as Python imports it."""
+OWN = tuple(
+    EntryPoint(package, f"ringi.runtimes.{name}", GROUP)
+    for package, name in (
+        ("langgraph", "langgraph:LangGraphRuntime"),
+        ("agents", "openai_agents:OpenAIAgentsRuntime"),
+        ("pydantic_ai", "pydantic_ai:PydanticAIRuntime"),
+    )
+)
+"""Ringi's own runtimes: a copy of Ringi without the metadata of its package has them too."""
 KNOWN = "give it an agent of a supported framework, such as what StateGraph(…).compile() returns"
 
 
@@ -36,7 +45,7 @@ def find_runtime(agent: Agent) -> Served:
         MissingExtraError: A library of its runtime is not installed.
     """
     missed: MissingExtraError | None = None
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+    for point in (*OWN, *sorted(entry_points(group=GROUP), key=lambda point: point.name)):
         try:
             # Another package may have imported a part of a framework that is not installed itself.
             runtime = load(point) if sys.modules.get(point.name) else None

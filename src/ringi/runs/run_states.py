@@ -10,6 +10,7 @@ from ringi.contracts.stream import Stream, StreamItem
 from ringi.domain.record import Key
 from ringi.domain.thread import state_streams
 from ringi.errors import InvalidError
+from ringi.runs.json_values import clean_json
 
 CHUNK = 192 * 1024
 """Characters of one stream item."""
@@ -48,13 +49,16 @@ class RunStates:
         self._next, self._count = 1 - found.index(newest), newest.order[1]
         return State.model_validate_json(newest.text)
 
-    async def write(self, state: State) -> None:
-        """Store the next state durably, in place of all earlier ones.
+    async def write(self, state: State) -> State:
+        """Store the next state durably, in place of all earlier ones, and return it as it is stored.
+
+        Characters that a store refuses are replaced: they would be noticed only after the calls of the run.
 
         Raises:
             FenceError: Another worker holds the thread.
             InvalidError: The state is too large.
         """
+        state = state.model_copy(update={"data": clean_json(state.data)})
         text = state.model_dump_json()
         if len(text) > MAX_STATE:
             why = f"the state of the run has {len(text)} characters: keep at most {MAX_STATE}"
@@ -66,6 +70,7 @@ class RunStates:
         items = [StreamItem({**head, "text": part}) for part in parts]
         await self._stream.append(key, items, fence=self._fence)
         self._next, self._count = 1 - self._next, self._count + 1
+        return state
 
     async def _read(self, key: Key) -> Found | None:
         items, after = list[StreamItem](), 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import asyncpg
 import pytest
 
 from ringi.backends.postgres.database import Database
@@ -112,3 +113,21 @@ async def test_unsettled_requests_of_one_moment_are_read_by_thread(database: Dat
     for n, requests in enumerate(found):
         newest = [f"request-{n}-{place}" for place in reversed(range(n % 4))]
         assert [request.id for request in requests] == newest[: queries[n].limit]
+
+
+async def test_a_locked_stream_delays_no_other(database: Database) -> None:
+    store, stream = PostgresStore(database), PostgresStream(database)
+    threads = await threads_on(store)
+    await asyncio.gather(*(stream.append(thread.key, [item("first")], fence=0) for thread in threads))
+    other = await asyncpg.connect(database.url, server_settings={"search_path": database.schema})
+    async with asyncio.timeout(4), asyncio.TaskGroup() as group:  # A wait for a lock ends after 5 s.
+        async with other.transaction():
+            locked, *rest = threads
+            await other.execute("SELECT FROM stream_heads WHERE tenant = $1 AND id = $2 FOR UPDATE", *locked.key)
+            last = group.create_task(stream.append(locked.key, [item("second")], fence=0))
+            held = group.create_task(claim(store, locked))
+            added = [stream.append(thread.key, [item("second")], fence=0) for thread in rest]
+            assert await asyncio.gather(*added) == [2] * len(rest)
+            await asyncio.gather(*(claim(store, thread) for thread in rest))
+        await asyncio.gather(last, held)
+    await other.close()

@@ -29,17 +29,22 @@ head AS (
 )
 """
 APPEND = f"WITH {ADDED.format('$1::text', '$2::text', '$3::integer', '$4', '$5', '')} SELECT last FROM head"
-# Several streams in one statement. In the order of their keys, two of them cannot block each other.
+# Several streams in one statement. A locked one is skipped, to be appended to alone: it would delay the others.
 APPEND_MANY = """
 WITH given AS (
   SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[])
   WITH ORDINALITY AS given (tenant, id, fence, size, n)
+), free AS MATERIALIZED (
+  SELECT given.* FROM given LEFT JOIN LATERAL (
+    SELECT true AS is_free FROM stream_heads WHERE tenant = given.tenant AND id = given.id FOR UPDATE SKIP LOCKED
+  ) AS locked ON true
+  WHERE locked.is_free OR NOT EXISTS (SELECT FROM stream_heads WHERE tenant = given.tenant AND id = given.id)
 ), head AS (
-  INSERT INTO stream_heads AS h SELECT tenant, id, size, fence FROM given ORDER BY tenant, id
+  INSERT INTO stream_heads AS h SELECT tenant, id, size, fence FROM free ORDER BY tenant, id
   ON CONFLICT (tenant, id) DO UPDATE SET last = h.last + excluded.last, fence = excluded.fence
   WHERE h.fence <= excluded.fence
   RETURNING tenant, id, last
-), appended AS (SELECT n, tenant, id, last, last - size AS first FROM given JOIN head USING (tenant, id)
+), appended AS (SELECT n, tenant, id, last, last - size AS first FROM free JOIN head USING (tenant, id)
 ), added AS (
   INSERT INTO stream_items
   SELECT appended.tenant, appended.id, appended.first + item.place, item.event, item.origin

@@ -135,7 +135,7 @@ class GraphRun:
             position=position.checkpoint_id,
         )
 
-    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> Standing:
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> None:
         """Run to the next pause or the end."""
         position, run = self._position, self._run
         if not position.has_begun:
@@ -157,7 +157,6 @@ class GraphRun:
                 raise
             refused = next((id for id in answers if asked[id].may_refuse_answers), next(iter(answers)))
             raise AnswerRefusedError(refused, str(error)) from error
-        return await self.look()
 
     async def position(self) -> GraphPosition:
         """Return the position of the graph, from its newest checkpoint."""

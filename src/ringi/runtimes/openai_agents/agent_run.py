@@ -13,7 +13,7 @@ from agents.run_state import RunState
 from agents.usage import Usage
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import Output, Run, Standing
+from ringi.contracts.runtime import Output, Run, Standing, State
 from ringi.domain.ask import Decision
 from ringi.domain.request import Request
 from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
@@ -21,6 +21,7 @@ from ringi.runtimes.openai_agents.guarded_agents import Grant, Grants, GuardedAg
 from ringi.runtimes.openai_agents.output import OutputWriter, RunWatch
 from ringi.runtimes.openai_agents.run_state import (
     dump,
+    finished,
     history_of,
     is_readable,
     stored,
@@ -53,10 +54,10 @@ class AgentRun:
         if data is None:
             return Standing("new")
         if "questions" in data:
-            return Standing("paused", read_questions(data["questions"]), values={}, state=self._run.state)
-        return Standing("done", values=data["values"], state=self._run.state)
+            return Standing("paused", read_questions(data["questions"]), values={})
+        return Standing("done", values=data["values"])
 
-    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> Standing:
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
         data, grants = self._own_data(), Grants()
         agents = GuardedAgents(grants)
@@ -119,7 +120,7 @@ class AgentRun:
                 state.approve(item)
         return state
 
-    def _paused(self, result: RunResultStreaming, writer: OutputWriter) -> Standing:
+    def _paused(self, result: RunResultStreaming, writer: OutputWriter) -> State:
         run_state, asks, name = dump(result.to_state()), {}, self._run.agent.target.name
         for call, item in waiting_calls(result.interruptions, run_state, self._run.id, name):
             tool = tool_of(item)
@@ -128,13 +129,15 @@ class AgentRun:
             schema = tool.params_json_schema if tool else None
             asks[call.id] = call.question(allowed, description=words, schema=schema)
         questions = stored_questions(asks)
-        data = {"questions": questions, "messages": writer.messages, "run_state": run_state}
-        return Standing("paused", read_questions(questions), values={}, state=stored(data))
+        # A run that is canceled here leaves what it has done to the thread's next run.
+        history = finished(jsonable(result.to_input_list()))
+        data = {"questions": questions, "messages": writer.messages, "run_state": run_state, "history": history}
+        return stored(data)
 
-    def _done(self, result: RunResultStreaming) -> Standing:
+    def _done(self, result: RunResultStreaming) -> State:
         values = result_values(self._run.agent, result, result.final_output)
         data = {"history": jsonable(result.to_input_list()), "values": values}
-        return Standing("done", values=values, state=stored(data))
+        return stored(data)
 
 
 async def stream(result: RunResultStreaming, writer: OutputWriter) -> None:

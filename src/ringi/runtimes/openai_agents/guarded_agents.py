@@ -100,7 +100,8 @@ class GuardedInvoker:
             return await self._invoke(ctx, input)
         edited = json.dumps(grant.args, ensure_ascii=False)
         ctx.tool_arguments = edited
-        result = await self._refusal(ctx) or await self._invoke(ctx, edited)
+        refusal = await self._refusal(ctx)
+        result = await self._invoke(ctx, edited) if refusal is None else refusal
         return NOTE.format(args=edited) + result if isinstance(result, str) else result
 
     async def _refusal(self, ctx: ToolContext[Any]) -> str | None:

@@ -133,8 +133,14 @@ def tool_of(item: ToolApprovalItem) -> FunctionTool | None:
     return next((tool for tool in tools if tool.qualified_name == item.qualified_name), None)
 
 
+def finished(items: list[Any]) -> list[Any]:
+    """Return a conversation without the calls that have no result."""
+    results = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+    return [item for item in items if item.get("call_id") is None or item["call_id"] in results]
+
+
 def history_of(data: Any) -> list[Any]:
-    """Return the conversation that an earlier run of the thread left: a run that paused and was canceled, its input."""
+    """Return the conversation that an earlier run of the thread left."""
     if not isinstance(data, dict):
         return []
     found = data.get("history") or data.get("run_state", {}).get("original_input") or []

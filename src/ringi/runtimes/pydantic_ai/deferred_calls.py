@@ -13,11 +13,15 @@ from ringi.domain.ask import ANSWER, Ask, Decision, parse_body
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
-from ringi.runs.json_values import clean_json, json_text
+from ringi.runs.json_values import clean_json
 from ringi.runs.model_form import clean_text
 from ringi.runs.stream_writer import TOOL_CALL_ID
-from ringi.runtimes.tool_calls import NOTE, REJECTED, ToolCall, args_of
+from ringi.runtimes.tool_calls import REJECTED, ToolCall, args_of
 
+EDITED = (
+    "A person changed the arguments of a call of {tool} before it ran, on purpose. Do not repeat the original call."
+)
+"""What the model reads about an edited call; its result says what ran."""
 METADATA = "metadata"
 """The key in the context of a request with the metadata that the tool gives with its call."""
 CALL = "call"
@@ -101,7 +105,8 @@ def results_of(
         else:
             results.approvals[part.tool_call_id] = ToolApproved(override_args=decided.args)
         if decided.decision == "edit":
-            notes.append(f"{part.tool_name} ({part.tool_call_id}): {NOTE.format(args=json_text(decided.args))}".strip())
+            # Instructions name no values: the model chose some, and would read its own words as ours.
+            notes.append(EDITED.format(tool=part.tool_name))
     for part, request in answered(requests.calls, turn, answers):
         results.calls[part.tool_call_id] = value_of(request)
     by = {

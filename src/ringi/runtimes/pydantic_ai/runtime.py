@@ -80,10 +80,10 @@ class AgentRun:
         if data is None:
             return Standing("new")
         if "questions" in data:
-            return Standing("paused", read_questions(data["questions"]), values={}, state=self._run.state)
-        return Standing("done", values=data["values"], state=self._run.state)
+            return Standing("paused", read_questions(data["questions"]), values={})
+        return Standing("done", values=data["values"])
 
-    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> Standing:
+    async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
         data = self._own_data()
         options = self._resumed(data, answers) if data else self._begun()
@@ -91,11 +91,11 @@ class AgentRun:
         writer = OutputWriter(out, self._run.id, responses_in(options["message_history"]))
         result = await self._streamed(writer, options)
         if isinstance(result.output, DeferredToolRequests):
-            standing = self._paused(result, result.output, writer)
+            state = self._paused(result, result.output, writer)
         else:
-            standing = self._done(result)
+            state = self._done(result)
         await out.flush()
-        return standing
+        return state
 
     async def rewind(self, position: str) -> None:
         """Do nothing: the stored state is the only position of a run."""
@@ -154,7 +154,7 @@ class AgentRun:
         name = model_name(self._run.agent.target, result)
         self._run.count_usage(ModelCalls(model=name, calls=calls, seconds=round(seconds, 3), **reported))
 
-    def _paused(self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter) -> Standing:
+    def _paused(self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter) -> State:
         for part in (*requests.approvals, *requests.calls):
             writer.tool_call(part)
         schemas, turn = schemas_of(self._run.agent.target), self._turn(result.all_messages())
@@ -165,12 +165,12 @@ class AgentRun:
             "messages": dumped(result.all_messages()),
             "usage": jsonable(result.usage),
         }
-        return Standing("paused", read_questions(questions), values={}, state=stored(data))
+        return stored(data)
 
-    def _done(self, result: AgentRunResult[Any]) -> Standing:
+    def _done(self, result: AgentRunResult[Any]) -> State:
         values = result_values(self._run.agent, result, result.output)
         data = {"messages": dumped(result.all_messages()), "values": values}
-        return Standing("done", values=values, state=stored(data))
+        return stored(data)
 
 
 def can_defer(output_type: Any) -> bool:
