@@ -234,6 +234,19 @@ async def test_a_run_after_a_canceled_pause_has_no_open_call() -> None:
     assert "Refund order 7." in last_input(shop.model)
 
 
+async def test_a_run_after_a_canceled_one_knows_the_calls_that_ran() -> None:
+    shop = Shop([call("c1")], [call("c2", order=8)], [assistant_message("Hello.")])
+    run = shop.direct()
+    paused = await run.advance()
+    await run.advance(ended(paused.questions[0], "approve"))
+    run.next_run({"messages": [{"role": "user", "content": "Never mind the second one."}]})
+
+    await run.advance()
+
+    assert "refunded 30" in last_input(shop.model)
+    assert "c2" not in last_input(shop.model)
+
+
 @pytest.mark.parametrize("context", [{"token": "s3cret"}, object()])
 async def test_the_context_reaches_the_tool_and_not_the_state(context: Any) -> None:
     shop = Shop([call()], [assistant_message("Done.")])
@@ -326,11 +339,12 @@ async def test_the_agents_stay_unchanged() -> None:
     assert shop.sdk.tools == [shop.refund]
 
 
-async def test_a_guardrail_of_the_tool_checks_edited_arguments() -> None:
+@pytest.mark.parametrize("words", ["too much", ""])
+async def test_a_guardrail_of_the_tool_checks_edited_arguments(words: str) -> None:
     @agents.tool_input_guardrail
     def limit(data: Any) -> Any:
         amount = json.loads(data.context.tool_arguments)["amount"]
-        refuse = agents.ToolGuardrailFunctionOutput.reject_content("too much")
+        refuse = agents.ToolGuardrailFunctionOutput.reject_content(words)
         return refuse if amount > 50 else agents.ToolGuardrailFunctionOutput.allow()
 
     shop = Shop([call()], [assistant_message("Done.")])
@@ -341,7 +355,7 @@ async def test_a_guardrail_of_the_tool_checks_edited_arguments() -> None:
     await run.advance(ended(paused.questions[0], "edit", args={"order": 7, "amount": 900}))
 
     assert shop.effects == []
-    assert "too much" in last_input(shop.model)
+    assert words in last_input(shop.model)
 
 
 async def test_usage_is_counted() -> None:
