@@ -55,7 +55,7 @@ def test_an_agent_of_another_framework_needs_no_langgraph(tmp_path: Path, monkey
             timeout=60,
             check=False,
             cwd=tmp_path,
-            env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": ""},
+            env={"PYTHONPATH": f"{tmp_path}:{ROOT}:{ROOT / 'src'}", "PATH": ""},
         )
     assert (ran.stdout, ran.stderr) == ("[{'order': 1, 'amount': 40}]\n", "")
 
