@@ -124,5 +124,5 @@ def test_a_graph_takes_its_policy_in_approval() -> None:
     from langgraph.graph import START, MessagesState, StateGraph
 
     graph = StateGraph(MessagesState).add_node("go", lambda state: None).add_edge(START, "go").compile()
-    with pytest.raises(SettingError, match="give it to Approval"):
+    with pytest.raises(SettingError, match="give it to `Approval`"):
         _ = Agent("graph", graph, policy=POLICY).served

@@ -54,9 +54,10 @@ def demo(
         agents = frameworks.agents()
         if not agents:
             run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
-            sys.stderr.write(f"{text_of('no_agents', why=error_text(error))}\n")
-    if extras := frameworks.missing_extras():
-        sys.stderr.write(f"{text_of('more_agents', extras=','.join(extras))}\n")
+            extras = ",".join(frameworks.missing_extras())
+            sys.stderr.write(
+                f"{text_of('no_agents', why=error_text(error))}\n{text_of('more_agents', extras=extras)}\n"
+            )
     settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
     _serve(agents, settings, json_, limits=Limits(max_fields=max_fields), **place)

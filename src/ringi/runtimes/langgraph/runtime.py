@@ -33,7 +33,9 @@ class LangGraphRuntime:
         if not isinstance(graph, Pregel):
             return None
         if agent.policy is not None:
-            raise SettingError(f"agents.{agent.name}.policy", "…", "give it to Approval: it gates the tools of graphs")
+            raise SettingError(
+                f"agents.{agent.name}.policy", "…", "give it to `Approval`: it gates the tools of graphs"
+            )
         if stops := breakpoints(graph):
             raise SettingError(
                 "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"
