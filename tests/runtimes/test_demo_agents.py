@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ringi import Policy
 from ringi.demo import frameworks
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.testing.conformance.running_agents import THREAD, running
@@ -45,7 +47,32 @@ async def test_an_agent_refunds_what_a_person_approves(
         assert (ended.status, ended.values) == ("done", {"output": f"I told the customer: {farewell}"})
 
 
+POLICY = Policy.parse(
+    {
+        "rules": [
+            {"tools": ["refund"], "effect": "deny", "name": "too-much", "where": {"amount": {"above": 500}}},
+            {"tools": ["refund"], "where": {"amount": {"above": 20}}},
+        ]
+    }
+)
+
+
+@pytest.mark.parametrize("package", frameworks.MODULES)
+async def test_an_edit_into_a_denied_call_runs_nothing_and_the_run_goes_on(tmp_path: Path, package: str) -> None:
+    if not frameworks.is_installed(package):
+        pytest.skip(f"{package} is not installed")
+    agent = replace(import_module(f"ringi.demo.frameworks.{frameworks.MODULES[package]}").agent(), policy=POLICY)
+    async with running(f"sqlite:///{tmp_path / 'ringi.db'}", agent) as here:
+        await here.worker.start(DEFAULT_TENANT, THREAD, agent.name, CASE, by="ann")
+        await here.rest()
+        (request,) = await here.worker.pending(await here.thread())
+        await here.respond(request, "edit", args={"order": 1182, "amount": 900})
+        ended = await here.rest()
+        assert (ended.status, ended.values) == ("done", {"output": "I told the customer: the policy denies this call"})
+
+
 def test_the_frameworks_that_are_not_installed_are_named_by_their_extras() -> None:
-    missing = [extra for package, extra in frameworks.EXTRAS.items() if not frameworks.is_installed(package)]
+    extras = {"agents.run_state": "openai-agents", "pydantic_ai.tools": "pydantic-ai"}
+    missing = [extra for module, extra in extras.items() if not frameworks.is_installed(module)]
     assert frameworks.missing_extras() == missing
-    assert len(frameworks.agents()) == len(frameworks.EXTRAS) - len(missing)
+    assert len(frameworks.agents()) == len(extras) - len(missing)

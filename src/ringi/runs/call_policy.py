@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
-from ringi.base.canonical_json import canonical
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
-from ringi.inbox.inbox import Inbox
 from ringi.policy.question import question_of
-from ringi.policy.rules import Policy, Verdict
+from ringi.policy.rules import OTHERWISE, Policy
+from ringi.runs.context import RunContext
 
 OF_RULE = ("title", "priority", "expires_in")
 """The parts of a question that a rule can set, besides its people and decisions."""
@@ -21,35 +19,35 @@ class CallPolicy:
 
     Args:
         policy: The policy; None for none.
-        inbox: The inbox of the run's tenant.
-        by: The name of the person who started the run.
+        host: The context of the run, which records what rules decide.
     """
 
-    def __init__(self, policy: Policy | None, inbox: Inbox, by: str | None) -> None:
-        self._policy, self._inbox, self._by = policy, inbox, by
+    def __init__(self, policy: Policy | None, host: RunContext) -> None:
+        self._policy, self._host = policy, host
 
     async def settle(self, ask: Ask) -> Request | None:
         """Return the request of a call that a rule allows or denies, recorded at once; None if people are asked."""
         if self._policy is None or ask.action is None:
             return None
-        denial = self._policy.denial(ask.action.name, ask.action.args)
-        if denial:
-            return await self._inbox.submit_denied(ask, rule=denial.rule, reason=denial.reason, by=self._by)
-        effect, rule, approver = self._verdict(ask)
-        name = approver or (rule.name if rule and effect == "allow" else None)
+        call = ask.action.name, ask.action.args
+        if denial := self._policy.denial(*call):
+            return await self._host.deny(ask, *denial)
+        effect, rule, approver = self._policy.decide(*call)
         if effect == "ask" and approver is None:
             return None
-        return await self._inbox.submit_approved(ask, rule=name or "otherwise", by=self._by)
+        name = approver or (rule and rule.name) or OTHERWISE
+        return await self._host.inbox.submit_approved(ask, rule=name, by=self._host.by)
 
     def question(self, ask: Ask) -> Ask:
         """Return the question to people, with what the rule says about it."""
         if self._policy is None or ask.action is None:
             return ask
-        _, rule, _ = self._verdict(ask)
-        asked = question_of(self._policy, rule, ask.action.name, ask.action.args, facts={}, context=ask.context)
-        changes: dict[str, Any] = {"context": asked.context}
+        call = ask.action.name, ask.action.args
+        rule = self._policy.decide(*call).rule
+        context = question_of(self._policy, rule, *call, facts={}, context=ask.context).context
+        changes: dict[str, Any] = {"context": context}
         if rule:
-            changes |= {name: value for name in OF_RULE if (value := getattr(rule, name)) not in (None, ())}
+            changes |= {name: value for name in OF_RULE if (value := getattr(rule, name)) is not None}
             if rule.assignee or rule.candidate_groups:
                 changes |= {"assignee": rule.assignee, "candidate_groups": rule.candidate_groups}
             # A framework may offer less than the rule allows, such as no edit.
@@ -58,24 +56,11 @@ class CallPolicy:
         return ask.model_copy(update=changes)
 
     async def recheck(self, request: Request) -> Request:
-        """Return the request, or the record of its denial: a rule of this minute beats an approval of yesterday."""
+        """Return the request, with a rejection if the policy denies its call: a new rule beats an earlier approval."""
         granted = request.granted
         denial = self._policy.denial(granted.name, granted.args) if self._policy and granted else None
         if denial is None or granted is None:
             return request
-        identity = canonical([request.id, denial.rule, granted.args])
-        id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
-        ask = Ask(
-            id=id,
-            thread_id=request.thread_id,
-            run_id=request.run_id,
-            title=request.title,
-            action=granted,
-            allowed=("reject",),
-        )
-        return await self._inbox.submit_denied(ask, rule=denial.rule, reason=denial.reason, by=self._by)
-
-    def _verdict(self, ask: Ask) -> Verdict:
-        assert self._policy
-        assert ask.action
-        return self._policy.decide(ask.action.name, ask.action.args)
+        ask = Ask(title=request.title, action=granted, allowed=("reject",))
+        denied = await self._host.deny(ask, *denial)
+        return request.model_copy(update={"response": denied.response})

@@ -73,12 +73,13 @@ class RunExecutor:
         self._runtime, self._about = agent.served
         saver = leased_run.backend.savers(thread) if self._about.has_checkpoints else None
         self._images = RunImages(leased_run.backend.stream, saver, memory)
+        host = RunContext(runner, leased_run.inbox, thread, self._run.id, self._by)
         self._view = ExecutedRun(
             agent,
             thread.key,
             self._run.id,
             self._by,
-            host=RunContext(runner, leased_run.inbox, thread, self._run.id, self._by),
+            host=host,
             checkpoints=saver,
             max_fields=leased_run.inbox.limits.max_fields,
             is_first=thread.fence == FIRST_FENCE,
@@ -87,7 +88,7 @@ class RunExecutor:
             count_usage=usage.count,
             prune_checkpoints=self._prune,
         )
-        self._policy = CallPolicy(agent.policy, leased_run.inbox, self._by)
+        self._policy = CallPolicy(agent.policy, host)
         self._states = RunStates(leased_run.backend.stream, thread.key, thread.fence)
         leased_run.lease.usage = usage.total
         # Before its first worker a thread has no run that could have asked.
@@ -254,12 +255,13 @@ class RunExecutor:
         key = self._lease.key
         recipients = {} if question.has_recipients else self._view.agent.ask_defaults
         about = {"id": id, "thread_id": key.id, "run_id": self._run.id, **recipients}
-        ask = self._policy.question(question.asks[position].model_copy(update=about))
-        args = {"interrupt_id": question.id, "node": question.step}
-        target = self._view.agent.name
-        continuation = Continuation(runner=RUNNER, target=target, key=key.id, args=args)
         if id in await self._unsettled_requests():
             return await self._known_request(id)
+        ask = self._policy.question(question.asks[position].model_copy(update=about))
+        if settled := await self._policy.settle(ask):
+            return settled
+        args = {"interrupt_id": question.id, "node": question.step}
+        continuation = Continuation(runner=RUNNER, target=self._view.agent.name, key=key.id, args=args)
 
         async def submit(*, is_known: bool = False) -> Request:
             try:
@@ -270,8 +272,6 @@ class RunExecutor:
                     raise
                 return await self._inbox.get(id)
 
-        if settled := await self._policy.settle(ask):
-            return settled
         if self._emitter.has_shown(id):
             request = await submit(is_known=True)
         else:
