@@ -100,6 +100,20 @@ class StatementBatcher(Generic[I]):
         return await self._together([each.item for each in batch])
 
 
+def pages_in(rows: Rows, limits: Sequence[int]) -> list[Rows | None]:
+    """Return the rows of each page of a batch; None for a page of another size than the first.
+
+    Args:
+        rows: The rows of a statement for the size of the first page; each begins with the place of its page, from 1.
+        limits: The sizes of the pages.
+    """
+    pages = [list[Any]() if limit == limits[0] else None for limit in limits]
+    for n, *row in rows:
+        if (page := pages[n - 1]) is not None:
+            page.append(row)
+    return [*pages]
+
+
 def tell(batch: Sequence[Waiting[Any]], outcomes: Sequence[Rows | Exception | None]) -> None:
     """Deliver each outcome, unless its caller has gone."""
     for each, outcome in zip(batch, outcomes, strict=True):

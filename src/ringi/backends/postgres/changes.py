@@ -10,6 +10,7 @@ from pydantic_core import to_json
 
 from ringi.backends.batcher import Rows
 from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.stream import HAS_FREE_HEAD, LOCKED_HEAD
 
 TYPES = {
     **{"tenant": "text", "id": "text", "version": "integer", "body": "text", "status": "text", "audiences": "text"},
@@ -59,12 +60,8 @@ WITH given AS (
   SELECT given.*, stored.created_at FROM given, LATERAL (
     SELECT created_at FROM threads
     WHERE tenant = given.tenant AND id = given.id AND version = given.version - 1 FOR UPDATE SKIP LOCKED
-  ) AS stored LEFT JOIN LATERAL (
-    SELECT true AS is_free FROM stream_heads WHERE tenant = given.tenant AND id = given.id FOR UPDATE SKIP LOCKED
-  ) AS locked ON true
-  WHERE (
-    locked.is_free OR NOT EXISTS (SELECT FROM stream_heads WHERE tenant = given.tenant AND id = given.id)
-  ) AND NOT EXISTS (
+  ) AS stored {LOCKED_HEAD}
+  WHERE {HAS_FREE_HEAD} AND NOT EXISTS (
     SELECT FROM stream_heads AS h WHERE h.tenant = given.tenant AND h.id = given.id AND h.fence > given.fence
   )
 ), saved AS (

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
-from ringi.backends.batcher import Rows, StatementBatcher
+from ringi.backends.batcher import Rows, StatementBatcher, pages_in
 from ringi.backends.claimed_jobs import row_of
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.changes import TYPES, change_all, fence_all
@@ -127,8 +127,7 @@ class PostgresStore(Store):
             return await search(self._database, query)
         sql, values = lists.find(TABLES[record], query)
         alone = partial(self._database.fetch, sql, *values)
-        is_of_thread = query == Query(tenant=query.tenant, thread_id=query.thread_id, unsettled=True, limit=query.limit)
-        if record == Request.record and query.tenant and query.thread_id and is_of_thread:
+        if record == Request.record and is_first_of_thread(query):
             rows = await self._unsettled.result(query, alone)
         else:
             rows = await alone()
@@ -205,14 +204,18 @@ async def bodies(database: Database, table: str, keys: Sequence[Key]) -> list[Ro
     return [None if row[0] is None else [row] for row in rows]
 
 
+def is_first_of_thread(query: Query) -> bool:
+    """Return whether a query is for the first page of a thread's unsettled requests, and for nothing else."""
+    if not (query.unsettled and query.tenant and query.thread_id):
+        return False
+    return query == Query(tenant=query.tenant, thread_id=query.thread_id, unsettled=True, limit=query.limit)
+
+
 async def unsettled(database: Database, queries: Sequence[Query]) -> list[Rows | None]:
     """Return the first page of each thread's unsettled requests; None for a page of another size than the first."""
-    size, found = queries[0].limit, [list[Any]() if query.limit == queries[0].limit else None for query in queries]
-    columns = [query.tenant for query in queries], [query.thread_id for query in queries]
-    for n, body in await database.fetch(lists.UNSETTLED_OF_THREADS.format(limit=size), *columns):
-        if (rows := found[n - 1]) is not None:
-            rows.append((body,))
-    return [*found]
+    sql = lists.UNSETTLED_OF_THREADS.format(limit=queries[0].limit)
+    rows = await database.fetch(sql, [query.tenant for query in queries], [query.thread_id for query in queries])
+    return pages_in(rows, [query.limit for query in queries])
 
 
 @cache

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import asyncpg
 
-from ringi.backends.batcher import Rows, StatementBatcher
+from ringi.backends.batcher import Rows, StatementBatcher, pages_in
 from ringi.backends.postgres.database import Database
 from ringi.base.canonical_json import COMPACT
 from ringi.contracts.stream import Stream, StreamItem
@@ -29,16 +29,20 @@ head AS (
 )
 """
 APPEND = f"WITH {ADDED.format('$1::text', '$2::text', '$3::integer', '$4', '$5', '')} SELECT last FROM head"
+# The head of the stream that `given` names, locked for the statement: another session's lock is not waited for.
+LOCKED_HEAD = """LEFT JOIN LATERAL (
+    SELECT true AS is_free FROM stream_heads WHERE tenant = given.tenant AND id = given.id FOR UPDATE SKIP LOCKED
+  ) AS locked ON true"""
+HAS_FREE_HEAD = """(
+    locked.is_free OR NOT EXISTS (SELECT FROM stream_heads WHERE tenant = given.tenant AND id = given.id)
+  )"""
 # Several streams in one statement. A locked one is skipped, to be appended to alone: it would delay the others.
-APPEND_MANY = """
+APPEND_MANY = f"""
 WITH given AS (
   SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[])
   WITH ORDINALITY AS given (tenant, id, fence, size, n)
 ), free AS MATERIALIZED (
-  SELECT given.* FROM given LEFT JOIN LATERAL (
-    SELECT true AS is_free FROM stream_heads WHERE tenant = given.tenant AND id = given.id FOR UPDATE SKIP LOCKED
-  ) AS locked ON true
-  WHERE locked.is_free OR NOT EXISTS (SELECT FROM stream_heads WHERE tenant = given.tenant AND id = given.id)
+  SELECT given.* FROM given {LOCKED_HEAD} WHERE {HAS_FREE_HEAD}
 ), head AS (
   INSERT INTO stream_heads AS h SELECT tenant, id, size, fence FROM free ORDER BY tenant, id
   ON CONFLICT (tenant, id) DO UPDATE SET last = h.last + excluded.last, fence = excluded.fence
@@ -141,12 +145,9 @@ async def append_all(database: Database, additions: Sequence[Addition]) -> list[
 
 async def read_all(database: Database, pages: Sequence[Page]) -> list[Rows | None]:
     """Return the rows of each page; None for a page with another limit than the first."""
-    limit, found = pages[0].limit, [list[Any]() if page.limit == pages[0].limit else None for page in pages]
     columns = [page.key.tenant for page in pages], [page.key.id for page in pages], [page.after for page in pages]
-    for n, *row in await database.fetch(READ_MANY.format(limit=limit), *columns):
-        if (rows := found[n - 1]) is not None:
-            rows.append(row)
-    return [*found]
+    rows = await database.fetch(READ_MANY.format(limit=pages[0].limit), *columns)
+    return pages_in(rows, [page.limit for page in pages])
 
 
 def values_of(items: Sequence[StreamItem]) -> tuple[list[str], list[str | None]]:

@@ -7,27 +7,27 @@ from importlib.util import find_spec
 
 from ringi.runs import Agent
 
-MODULES = {"agents": "openai_agents", "pydantic_ai": "pydantic_ai"}
-"""The module with the agent of each framework, by the package that the framework installs."""
-EXTRAS = {"agents": "openai-agents", "pydantic_ai": "pydantic-ai"}
-"""The extra that installs each framework."""
+MODULES = {"agents.run_state": "openai_agents", "pydantic_ai.tools": "pydantic_ai"}
+"""The module with the agent of each framework, by a module that only this framework has.
+
+Its extra has the same name, with hyphens. A user may have an own module `agents`.
+"""
 
 
 def agents() -> list[Agent]:
     """Return an agent of each installed framework, on a scripted model."""
-    installed = [module for package, module in MODULES.items() if is_installed(package)]
-    return [import_module(f"ringi.demo.frameworks.{module}").agent() for module in installed]
+    installed = [name for module, name in MODULES.items() if is_installed(module)]
+    return [import_module(f"ringi.demo.frameworks.{name}").agent() for name in installed]
 
 
 def missing_extras() -> list[str]:
     """Return the extras of the frameworks that are not installed."""
-    return [extra for package, extra in EXTRAS.items() if not is_installed(package)]
+    return [name.replace("_", "-") for module, name in MODULES.items() if not is_installed(module)]
 
 
-def is_installed(package: str) -> bool:
-    """Return whether a framework is installed; a module of the user's own with the same name is none."""
-    mark = {"agents": "agents.run_state", "pydantic_ai": "pydantic_ai.tools"}[package]
+def is_installed(module: str) -> bool:
+    """Return whether a module of a framework can be imported."""
     try:
-        return find_spec(mark) is not None
+        return find_spec(module) is not None
     except (ImportError, AttributeError):
         return False

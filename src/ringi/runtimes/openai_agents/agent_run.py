@@ -13,7 +13,7 @@ from agents.run_state import RunState
 from agents.usage import Usage
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import Output, Run, Standing, State
+from ringi.contracts.runtime import Output, State
 from ringi.domain.ask import Decision
 from ringi.domain.request import Request
 from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
@@ -28,10 +28,10 @@ from ringi.runtimes.openai_agents.run_state import (
     tool_of,
     waiting_calls,
 )
+from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
     REJECTED,
     messages_of,
-    read_questions,
     result_values,
     stored_questions,
 )
@@ -40,22 +40,8 @@ UNEDITED: tuple[Decision, ...] = ("approve", *REFUSING_DECISIONS)
 """The decisions on a call whose arguments nobody can change: of a shell, a patch, or an MCP server."""
 
 
-class AgentRun:
+class AgentRun(StoredRun):
     """One run of an agent."""
-
-    failed: frozenset[str] = frozenset()
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    async def look(self) -> Standing:
-        """Return the position of the run, from the stored state."""
-        data = self._own_data()
-        if data is None:
-            return Standing("new")
-        if "questions" in data:
-            return Standing("paused", read_questions(data["questions"]), values={})
-        return Standing("done", values=data["values"])
 
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
@@ -80,13 +66,6 @@ class AgentRun:
             watch.count_nested(before, result.context_wrapper.usage)
         await out.flush()
         return self._paused(result, writer) if result.interruptions else self._done(result)
-
-    async def rewind(self, position: str) -> None:
-        """Do nothing: the stored state is the only position of a run."""
-
-    def _own_data(self) -> dict[str, Any] | None:
-        state = self._run.state
-        return state.data if state and state.run_id == self._run.id and isinstance(state.data, dict) else None
 
     def _input(self) -> list[Any]:
         """Return the conversation so far, and the input of the run."""

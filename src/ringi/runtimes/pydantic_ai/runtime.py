@@ -21,16 +21,16 @@ from pydantic_ai.messages import (
 from pydantic_ai.run import AgentRunResult, AgentRunResultEvent
 
 from ringi.base.canonical_json import jsonable
-from ringi.contracts.runtime import Agent, Description, Output, Run, Standing, State
+from ringi.contracts.runtime import Agent, Description, Output, Run, State
 from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.errors import RingiError, SettingError
 from ringi.runtimes.pydantic_ai.deferred_calls import questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import OutputWriter
+from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
     Message,
     messages_of,
-    read_questions,
     refuse_settings,
     result_values,
     stored_questions,
@@ -66,22 +66,8 @@ class PydanticAIRuntime:
         return AgentRun(run)
 
 
-class AgentRun:
+class AgentRun(StoredRun):
     """One run of an agent."""
-
-    failed: frozenset[str] = frozenset()
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    async def look(self) -> Standing:
-        """Return the position of the run, from the stored state."""
-        data = self._own_data()
-        if data is None:
-            return Standing("new")
-        if "questions" in data:
-            return Standing("paused", read_questions(data["questions"]), values={})
-        return Standing("done", values=data["values"])
 
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
@@ -96,13 +82,6 @@ class AgentRun:
             state = self._done(result)
         await out.flush()
         return state
-
-    async def rewind(self, position: str) -> None:
-        """Do nothing: the stored state is the only position of a run."""
-
-    def _own_data(self) -> dict[str, Any] | None:
-        state = self._run.state
-        return state.data if state and state.run_id == self._run.id and isinstance(state.data, dict) else None
 
     def _turn(self, messages: Sequence[ModelMessage]) -> str:
         return f"{self._run.id}/{responses_in(messages)}"
