@@ -14,6 +14,7 @@ from tests.runtimes.toy import ToyAgent, installed
 from ringi import Agent, Policy
 from ringi.audit.verify import verify
 from ringi.errors import SettingError
+from ringi.runs.agent import agents_by_name
 
 SMALL, MIDDLE, LARGE = ({"order": n, "amount": amount} for n, amount in enumerate((10, 100, 1000)))
 POLICY = Policy.parse(
@@ -126,3 +127,103 @@ def test_a_graph_takes_its_policy_in_approval() -> None:
     graph = StateGraph(MessagesState).add_node("go", lambda state: None).add_edge(START, "go").compile()
     with pytest.raises(SettingError, match="give it to `Approval`"):
         _ = Agent("graph", graph, policy=POLICY).served
+
+
+CHANGING = Policy.parse(
+    {
+        "rules": [
+            {
+                "tools": ["refund"],
+                "effect": "deny",
+                "name": "frozen",
+                "facts": {"frozen": {"equals": True}},
+                "reason": "Frozen",
+            },
+            {"tools": ["refund"], "effect": "allow", "name": "loyal", "facts": {"years": {"at_least": 5}}},
+            {"tools": ["refund"], "title": "Refund this?", "facts": {"years": {"below": 5}}},
+        ]
+    }
+)
+
+
+def with_facts(years: dict[int, int], frozen: set[int], *calls: dict[str, Any], is_all: bool = True) -> Agent:
+    """Return an agent whose policy needs facts about the order of a call."""
+    facts = {"years": lambda args: years[args["order"]], "frozen": lambda args: args["order"] in frozen}
+    toy = replace(agent(*calls, policy=CHANGING), facts=facts)
+    toy.target.is_all = is_all
+    return toy
+
+
+async def test_facts_decide_and_people_see_them(url: str) -> None:
+    toy = with_facts({0: 9, 1: 2, 2: 9}, {2}, SMALL, MIDDLE, LARGE)
+    async with at_work(url, [toy]) as world:
+        await world.run("toy", {})
+        (request,) = await world.pending()
+        assert (request.title, request.context["facts"]) == ("Refund this?", {"years": 2, "frozen": False})
+        ended = await world.answer(request, "approve")
+        assert ended.values == {"log": ["0:0 approve", "0:1 approve", "0:2 reject"]}
+
+
+async def test_a_fact_that_denies_is_read_again_before_the_call(url: str) -> None:
+    frozen: set[int] = set()
+    toy = with_facts({1: 2}, frozen, MIDDLE)
+    async with at_work(url, [toy]) as world:
+        await world.run("toy", {})
+        request = await world.one()
+        frozen.add(1)
+        ended = await world.answer(request, "approve")
+        assert (ended.values, toy.target.effects) == ({"log": ["0:0 reject"]}, [])
+
+
+async def test_what_a_person_decided_counts_after_a_fact_has_changed(url: str) -> None:
+    years = {0: 2, 1: 2}
+    toy = with_facts(years, set(), SMALL, MIDDLE)
+    async with at_work(url, [toy]) as world:
+        await world.run("toy", {})
+        first, second = await world.pending()
+        await world.respond(first, "reject")
+        await world.rest()
+        # Now a rule would allow both calls.
+        years.update({0: 9, 1: 9})
+        ended = await world.answer(second, "approve")
+        rejected = f"0:{(first.action and first.action.args['order'])} reject"
+        assert rejected in ended.values["log"]
+        assert toy.target.effects == [second.action and second.action.args]
+
+
+def test_an_agent_needs_all_facts_of_its_policy() -> None:
+    with pytest.raises(SettingError, match="needs 'frozen', 'years': pass a function for each"):
+        agents_by_name([agent(SMALL, policy=CHANGING)])
+    with pytest.raises(SettingError, match="they are for `policy`"):
+        agents_by_name([replace(agent(SMALL, policy=None), facts={"years": lambda args: 1})])
+
+
+async def test_with_people_turned_off_calls_run_on_record_unless_denied(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy = agent(SMALL, MIDDLE, LARGE)
+    monkeypatch.setenv("RINGI_ENABLED", "0")
+    async with at_work(url, [toy]) as world:
+        await world.run("toy", {})
+        ended = await world.rest()
+        assert ended.values == {"log": ["0:0 approve", "0:1 approve", "0:2 reject"]}
+        asked = await world.asked()
+        responders = sorted(str(r.response and r.response.responder) for r in asked)
+        assert responders == ["policy:RINGI_ENABLED=0", "policy:RINGI_ENABLED=0", "policy:too-much"]
+
+
+async def test_a_run_that_asks_goes_on_asking_when_people_are_turned_off(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy = agent(policy=None)
+    toy.target.stages = [[SMALL], [MIDDLE]]
+    async with at_work(url, [toy]) as world:
+        await world.run("toy", {})
+        first = await world.one()
+    monkeypatch.setenv("RINGI_ENABLED", "0")
+    async with at_work(url, [toy]) as world:
+        await world.respond(first, "reject")
+        await world.rest()
+        second = await world.one()
+        assert second.action
+        assert (second.action.args, toy.target.effects) == (MIDDLE, [])

@@ -47,6 +47,8 @@ class State(StrictModel):
     data: JsonValue
     run_id: str = ""
     """The id of the run, set when the state is stored. A new run of the thread finds the state of the previous one."""
+    asks: bool = True
+    """Whether the run asks people, set when the state is stored: `RINGI_ENABLED` counts when a run begins."""
 
 
 @dataclass(frozen=True)

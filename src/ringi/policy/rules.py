@@ -249,6 +249,11 @@ class Policy(PolicyData):
         conditions = [*(rule.facts for rule in rules), *(auto.facts for rule in rules for auto in rule.auto_approve)]
         return frozenset(path.partition(".")[0] for facts in conditions for path in facts)
 
+    @property
+    def fact_names(self) -> frozenset[str]:
+        """The names of all facts that rules need."""
+        return frozenset(path.partition(".")[0] for _, _, _, facts in self._named() for path in facts)
+
     def facts_of_denial(self, tool: str, args: Args) -> frozenset[str]:
         """Return the names of the facts that decide whether a call is denied.
 

@@ -10,6 +10,7 @@ from typing import Any
 from ringi.domain.ask import Ask, parse_body
 from ringi.errors import FieldError, InvalidError, SettingError
 from ringi.forms import form as forms
+from ringi.policy.facts import FactFunction
 from ringi.policy.rules import Policy
 from ringi.runs.frameworks import Served, find_runtime
 
@@ -103,6 +104,8 @@ class Agent:
     """The rules for the calls at which an agent of another framework than LangGraph pauses. A rule can allow or deny a
     call, and says who is asked; None asks about each. For LangGraph, give the policy to `Approval`.
     """
+    facts: Mapping[str, FactFunction] = field(default_factory=dict)
+    """Functions that look up what the policy's `facts` need, by name, as in `Approval`."""
 
     @property
     def ask_defaults(self) -> dict[str, Any]:
@@ -143,5 +146,16 @@ def agents_by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
         forms.check_schema(agent.input_schema, field=f"agents.{agent.name}.input_schema")
         parse_body(Ask, {"title": agent.name, **agent.ask_defaults})
         _ = agent.served
+        check_facts(agent)
         by_name[agent.name] = agent
     return by_name
+
+
+def check_facts(agent: Agent) -> None:
+    """Raise `SettingError` unless the agent has a policy for its facts, and each fact that the policy needs."""
+    place = f"agents.{agent.name}.facts"
+    if agent.facts and agent.policy is None:
+        raise SettingError(place, sorted(agent.facts), "they are for `policy`: set it, or remove them")
+    if unknown := sorted(agent.policy.fact_names - agent.facts.keys()) if agent.policy else []:
+        needed = f"the policy needs {', '.join(map(repr, unknown))}: pass a function for each by this name"
+        raise SettingError(place, sorted(agent.facts), needed)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from ringi.base.settings import VARIABLE
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
+from ringi.errors import NotFoundError
+from ringi.policy.conditions import Args
+from ringi.policy.facts import FactFunction, afind_facts
 from ringi.policy.question import question_of
 from ringi.policy.rules import OTHERWISE, Policy
 from ringi.runs.context import RunContext
@@ -19,32 +25,73 @@ class CallPolicy:
 
     Args:
         policy: The policy; None for none.
+        facts: The functions that look up facts, by name.
         host: The context of the run, which records what rules decide.
     """
 
-    def __init__(self, policy: Policy | None, host: RunContext) -> None:
-        self._policy, self._host = policy, host
+    def __init__(self, policy: Policy | None, facts: Mapping[str, FactFunction], host: RunContext) -> None:
+        self._policy, self._facts, self._host = policy, facts, host
+        self.asks = True
+        """Whether people are asked; if not, calls that no rule denies run."""
 
-    async def settle(self, ask: Ask) -> Request | None:
-        """Return the request of a call that a rule allows or denies, recorded at once; None if people are asked."""
-        if self._policy is None or ask.action is None:
-            return None
-        call = ask.action.name, ask.action.args
-        if denial := self._policy.denial(*call):
+    async def question(self, ask: Ask) -> Ask | Request:
+        """Return the question to people, or the ended request of a call that needs none, recorded at once.
+
+        Args:
+            ask: The question of the agent, with its id.
+        """
+        if ask.action is None or (self._policy is None and self.asks):
+            return ask
+        with suppress(NotFoundError):
+            # What was decided counts, even if the policy or a fact has changed since.
+            known = await self._host.inbox.get(str(ask.id))
+            if known.is_final:
+                return known
+        tool, args = ask.action.name, ask.action.args
+        facts = await self._find(self._policy.facts_of(tool, args), tool, args) if self._policy else {}
+        if self._policy and (denial := self._policy.denial(tool, args, facts)):
             return await self._host.deny(ask, *denial)
-        effect, rule, approver = self._policy.decide(*call)
-        if effect == "ask" and approver is None:
-            return None
-        name = approver or (rule and rule.name) or OTHERWISE
-        return await self._host.inbox.submit_approved(ask, rule=name, by=self._host.by)
+        if approver := self._approver(ask, facts):
+            return await self._host.inbox.submit_approved(ask, rule=approver, by=self._host.by)
+        return self._with_rule(ask, facts) if self.asks else ask
 
-    def question(self, ask: Ask) -> Ask:
-        """Return the question to people, with what the rule says about it."""
+    async def recheck(self, request: Request) -> Request:
+        """Return the request, with a rejection if the policy denies its call: a new rule beats an earlier approval."""
+        granted = request.granted
+        if self._policy is None or granted is None:
+            return request
+        call = granted.name, granted.args
+        facts = await self._find(self._policy.facts_of_denial(*call), *call)
+        denial = self._policy.denial(*call, facts)
+        if denial is None:
+            return request
+        ask = Ask(title=request.title, action=granted, allowed=("reject",))
+        denied = await self._host.deny(ask, *denial)
+        return request.model_copy(update={"response": denied.response})
+
+    async def _find(self, names: frozenset[str], tool: str, args: Args) -> dict[str, Any]:
+        return await afind_facts(self._facts, names, tool, dict(args))
+
+    def _approver(self, ask: Ask, facts: Args) -> str | None:
+        """Return the name of the rule or setting that lets a call run; None if people decide."""
+        if ask.action is None:
+            return None
+        if not self.asks:
+            return f"{VARIABLE}=0" if "approve" in ask.resolved_allowed else None
+        if self._policy is None:
+            return None
+        effect, rule, approver = self._policy.decide(ask.action.name, ask.action.args, facts)
+        if effect == "ask":
+            return approver
+        return (rule.name if rule else None) or OTHERWISE
+
+    def _with_rule(self, ask: Ask, facts: Args) -> Ask:
+        """Return the question with what its rule says about it."""
         if self._policy is None or ask.action is None:
             return ask
         call = ask.action.name, ask.action.args
-        rule = self._policy.decide(*call).rule
-        context = question_of(self._policy, rule, *call, facts={}, context=ask.context).context
+        rule = self._policy.decide(*call, facts).rule
+        context = question_of(self._policy, rule, *call, facts=facts, context=ask.context).context
         changes: dict[str, Any] = {"context": context}
         if rule:
             changes |= {name: value for name in OF_RULE if (value := getattr(rule, name)) is not None}
@@ -54,13 +101,3 @@ class CallPolicy:
             both = tuple(each for each in ask.resolved_allowed if each in rule.allowed)
             changes["allowed"] = both or ("reject",)
         return ask.model_copy(update=changes)
-
-    async def recheck(self, request: Request) -> Request:
-        """Return the request, with a rejection if the policy denies its call: a new rule beats an earlier approval."""
-        granted = request.granted
-        denial = self._policy.denial(granted.name, granted.args) if self._policy and granted else None
-        if denial is None or granted is None:
-            return request
-        ask = Ask(title=request.title, action=granted, allowed=("reject",))
-        denied = await self._host.deny(ask, *denial)
-        return request.model_copy(update={"response": denied.response})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
@@ -10,6 +9,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from ringi.base.failpoints import failpoint
+from ringi.base.settings import hitl_enabled
 from ringi.base.texts import reason_of
 from ringi.contracts.runtime import AnswerRefusedError, OpenRun, Question, Standing, State
 from ringi.domain.ask import Continuation, digest_of
@@ -26,7 +26,6 @@ from ringi.errors import (
     UnavailableError,
 )
 from ringi.inbox import tracing
-from ringi.inbox.inbox import Inbox
 from ringi.runs.call_policy import CallPolicy
 from ringi.runs.cleanup import (
     close_requests,
@@ -38,7 +37,6 @@ from ringi.runs.cleanup import (
 from ringi.runs.context import RunContext
 from ringi.runs.failures import failure_of, swallowed_message
 from ringi.runs.images import ImageMemory, RunImages
-from ringi.runs.lease import Lease
 from ringi.runs.leased_run import LeasedRun, RequestChange
 from ringi.runs.reconciler import RUNNER
 from ringi.runs.request_ids import request_id
@@ -48,10 +46,6 @@ from ringi.runs.runner import Runner
 from ringi.runs.usage import UsageSums
 
 log = logging.getLogger(__name__)
-MAX_ATTEMPTS = 5
-"""The number of workers that may die in one stretch before the run is given up."""
-MAX_OUTAGES = 50
-"""The number of store outages allowed in one stretch: the run itself may cause them."""
 FIRST_FENCE = 1
 """The fence of the first worker that holds a thread; an erasure keeps the thread and its fence."""
 AskedQuestion: TypeAlias = tuple[Question, Sequence[Request]]
@@ -88,7 +82,7 @@ class RunExecutor:
             count_usage=usage.count,
             prune_checkpoints=self._prune,
         )
-        self._policy = CallPolicy(agent.policy, host)
+        self._policy = CallPolicy(agent.policy, agent.facts, host)
         self._states = RunStates(leased_run.backend.stream, thread.key, thread.fence)
         leased_run.lease.usage = usage.total
         # Before its first worker a thread has no run that could have asked.
@@ -144,11 +138,8 @@ class RunExecutor:
 
     async def _go_on(self) -> None:
         """Continue until the run asks or ends."""
-        if not self._about.has_checkpoints and self._lease.fence > FIRST_FENCE:
-            state = self._view.state = await self._states.take_over()
-            if state and (state.framework != self._about.framework or state.schema_number not in self._about.reads):
-                await self._mark_stuck(reason_of("state_unknown", framework=state.framework, version=state.version))
-                return
+        if not self._about.has_checkpoints and not await self._load_state():
+            return
         run = self._open = self._runtime.open(self._view)
         if self._run.back_to:
             await run.rewind(self._run.back_to)
@@ -159,6 +150,17 @@ class RunExecutor:
             await self._report_swallowed(standing.swallowed)
             standing = await self._step(run, standing)
             failpoint("run.between_steps")
+
+    async def _load_state(self) -> bool:
+        """Load the state of the thread, and whether its run asks; False if this agent cannot read it."""
+        state = self._view.state = await self._states.take_over() if self._lease.fence > FIRST_FENCE else None
+        # Fixed at the start of a run: a rejected call would run if questions were disabled before the run resumes.
+        self._policy.asks = state.asks if state and state.run_id == self._run.id else hitl_enabled()
+        if state is None or (state.framework == self._about.framework and state.schema_number in self._about.reads):
+            return True
+        wrote, here = f"{state.framework} {state.version}", f"{self._about.framework} {self._about.version}"
+        await self._mark_stuck(reason_of("state_unknown", wrote=wrote, here=here))
+        return False
 
     async def _step(self, run: OpenRun, standing: Standing) -> Standing | None:
         """Ask, or continue the run; return its next position, or None once it waits or has ended."""
@@ -202,7 +204,8 @@ class RunExecutor:
 
     async def _store_state(self, state: State) -> None:
         self._is_state_lost = True
-        self._view.state = await self._states.write(state.model_copy(update={"run_id": self._run.id}))
+        about = {"run_id": self._run.id, "asks": self._policy.asks}
+        self._view.state = await self._states.write(state.model_copy(update=about))
         self._is_state_lost = False
 
     async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
@@ -257,9 +260,9 @@ class RunExecutor:
         about = {"id": id, "thread_id": key.id, "run_id": self._run.id, **recipients}
         if id in await self._unsettled_requests():
             return await self._known_request(id)
-        ask = self._policy.question(question.asks[position].model_copy(update=about))
-        if settled := await self._policy.settle(ask):
-            return settled
+        ask = await self._policy.question(question.asks[position].model_copy(update=about))
+        if isinstance(ask, Request):
+            return ask
         args = {"interrupt_id": question.id, "node": question.step}
         continuation = Continuation(runner=RUNNER, target=self._view.agent.name, key=key.id, args=args)
 
@@ -381,41 +384,6 @@ class RunExecutor:
         if self._about.has_checkpoints and not self._view.agent.history:
             await self._prune()
         return True
-
-
-async def advance(
-    runner: Runner, inbox: Inbox, lease: Lease, memory: ImageMemory, unsettled: Sequence[Request] | None
-) -> None:
-    """Execute the next stretch of a leased thread.
-
-    Args:
-        runner: Knows the agents and the backend.
-        inbox: The inbox of the thread's tenant.
-        lease: The lease on the thread.
-        memory: The images of recent runs.
-        unsettled: The thread's open or unacknowledged requests, read after the version before the lease; None if they
-            must be read.
-    """
-    leased_run, thread = LeasedRun(runner.backend, inbox, lease), lease.thread
-    try:
-        if thread.agent not in runner.agents:
-            await leased_run.give_up(reason_of("agent_missing", agent=repr(thread.agent)))
-        elif thread.attempts > MAX_ATTEMPTS:
-            await leased_run.give_up(reason_of("worker_died", times=MAX_ATTEMPTS))
-        elif (thread.outages or 0) > MAX_OUTAGES:
-            await leased_run.give_up(reason_of("store_outages", times=MAX_OUTAGES))
-        else:
-            inbox.metrics.retried.inc(thread.attempts > 1)
-            with tracing.within(leased_run.run.traceparent):
-                await RunExecutor(leased_run, runner, memory, unsettled).execute()
-    except (asyncio.CancelledError, UnavailableError) as error:
-        await asyncio.shield(leased_run.release(is_outage=isinstance(error, UnavailableError)))
-        raise
-    except FenceError:
-        await leased_run.withdraw_after_loss()
-        raise
-    finally:
-        leased_run.emitter.stop()
 
 
 def by_id(requests: Iterable[Request]) -> dict[str, Request]:
