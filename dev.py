@@ -27,6 +27,7 @@ FRAMEWORKS_LOCK = ROOT / "frameworks.lock"
 RUNTIME_TESTS = tuple(
     f"tests/runtimes/{name}" for name in ("openai_agents", "pydantic_ai", "test_bare.py", "test_demo_agents.py")
 )
+FRAMEWORK_MATRIX = [PYTHON, "-m", "scripts.framework_matrix"]
 UI = ROOT / "ui"
 PROCESSORS = os.cpu_count() or 1
 AT_ONCE = ["-n", str(min(8, 2 * PROCESSORS)), "--dist", "loadfile", "--no-loadscope-reorder"]
@@ -104,9 +105,12 @@ def stores_tier(_: list[str]) -> None:
 
 
 def every_tier(_: list[str]) -> None:
-    """Run every test on every store, with old servers, chaos, the wheel and the docs."""
+    """Run every test on every store, with old servers, chaos, the wheel, the docs and each framework alone."""
     prepare_browser()
+    is_matrix_right = passes("framework matrix", FRAMEWORK_MATRIX)
     with_page("all")
+    if not is_matrix_right:
+        raise StepError("failed: framework matrix")
 
 
 def prepare_browser() -> None:
@@ -178,8 +182,11 @@ def bench_learning(arguments: list[str]) -> None:
 
 
 def frameworks(arguments: list[str]) -> None:
-    """Run the tests of the agent frameworks in .venv-frameworks; other arguments go to pytest."""
+    """Run the tests of the agent frameworks; `matrix` runs each alone, oldest and newest; others go to pytest."""
     setup([])
+    if arguments[:1] == ["matrix"]:
+        run([*FRAMEWORK_MATRIX, *arguments[1:]])
+        return
     if not fits(FRAMEWORKS_PYTHON):
         shutil.rmtree(FRAMEWORKS, ignore_errors=True)
         step("create .venv-frameworks", [UV, "venv", "--quiet", "--python", sys.executable, str(FRAMEWORKS)])

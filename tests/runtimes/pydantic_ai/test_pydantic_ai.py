@@ -12,7 +12,7 @@ pytest.importorskip("pydantic_ai")
 
 from pydantic import BaseModel
 from pydantic_ai import Agent as PydanticAgent
-from pydantic_ai import ApprovalRequired, CallDeferred, RunContext
+from pydantic_ai import ApprovalRequired, CallDeferred, DeferredToolRequests, RunContext
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from tests.runtimes.direct import Direct, asked, ended, read_module, silent
@@ -23,6 +23,7 @@ from ringi.runtimes.pydantic_ai import PydanticAIRuntime
 from ringi.testing import ScriptedPerson, TestHarness
 
 INPUT = {"messages": [{"role": "user", "content": "Refund order 7."}]}
+HAS_KINDS = hasattr(DeferredToolRequests, "kind")
 Turn = str | tuple[str, str, dict[str, Any]]
 """A text, or the id, the tool and the arguments of a call."""
 
@@ -270,14 +271,16 @@ async def test_metadata_of_a_call_is_shown() -> None:
 async def test_a_person_gives_the_result_of_an_external_call(answer: dict[str, Any], result: str) -> None:
     shop = Shop([("c1", "ask_color", {"question": "Which color?"})], ["Done."])
 
+    kind: Any = {"kind": "question"} if HAS_KINDS else {}
+
     @shop.pydantic.tool_plain
     def ask_color(question: str) -> str:
-        raise CallDeferred(kind="question")
+        raise CallDeferred(**kind)
 
     run = shop.direct()
     (question,) = (await run.advance()).questions
 
-    assert question.asks[0].title == "Which color?"
+    assert question.asks[0].title == ("Which color?" if HAS_KINDS else "What is the result of ask_color?")
     done = await run.advance(ended(question, "respond", **answer))
     assert done.status == "done"
     assert run.out.results == {"c1": result}

@@ -55,7 +55,7 @@ def questions_of(
 def external_question(requests: DeferredToolRequests, part: ToolCallPart, turn: str, words: str | None) -> Ask:
     """Return the question for the result of a call that runs outside of the agent; any JSON answers it."""
     call = call_of(part, turn)
-    text = call.args.get("question") if requests.kind(part.tool_call_id) == "question" else None
+    text = call.args.get("question") if kind_of(requests, part) == "question" else None
     title = text if isinstance(text, str) and text.strip() else f"What is the result of {part.tool_name}?"
     context = {TOOL_CALL_ID: call.call_id, CALL: {"name": call.name, "args": call.args}, **metadata_of(requests, part)}
     body = {
@@ -72,6 +72,12 @@ def metadata_of(requests: DeferredToolRequests, part: ToolCallPart) -> dict[str,
     """Return the metadata of a call as context."""
     metadata = requests.metadata.get(part.tool_call_id)
     return {METADATA: metadata} if metadata else {}
+
+
+def kind_of(requests: DeferredToolRequests, part: ToolCallPart) -> str | None:
+    """Return the kind that a tool gives its deferred call; older versions of Pydantic AI know no kinds."""
+    kind = getattr(requests, "kind", None)
+    return kind(part.tool_call_id) if kind else None
 
 
 def question_id(part: ToolCallPart, turn: str) -> str:
@@ -112,7 +118,9 @@ def results_of(
     by = {
         part.tool_call_id: request for part, request in answered([*requests.approvals, *requests.calls], turn, answers)
     }
-    results.answered_by.update({id: each.response.responder for id, each in by.items() if each.response})
+    # Older versions of Pydantic AI do not record who answered.
+    if (answered_by := getattr(results, "answered_by", None)) is not None:
+        answered_by.update({id: each.response.responder for id, each in by.items() if each.response})
     return results, notes
 
 
