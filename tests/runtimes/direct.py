@@ -16,6 +16,7 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.runs.agent import Agent
+from ringi.runs.call_policy import CallPolicy
 from ringi.testing.clock import NOON
 
 ROOT = Path(__file__).parents[2]
@@ -74,10 +75,16 @@ class FakeRun:
     host: Any = None
     max_fields: int = 100
     is_first: bool = True
+    asks: bool = True
 
     @property
     def state(self) -> State | None:
         return State.model_validate_json(self.stored) if self.stored else None
+
+    async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
+        policy = CallPolicy(self.agent.policy, self.agent.facts, self.host)
+        policy.asks = self.asks
+        return await policy.must_pause(tool, args)
 
     async def prune_checkpoints(self) -> None:
         pass

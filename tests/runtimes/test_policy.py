@@ -81,6 +81,32 @@ async def test_rules_allow_deny_and_ask(url: str) -> None:
         assert (await verify(world.backend.store))[1] == []
 
 
+@pytest.mark.parametrize(("asks", "log"), [("1", ["0:0 approve", "0:1 reject"]), ("0", ["0:0 reject"])])
+async def test_a_tool_that_does_not_pause_by_itself_pauses_for_the_policy(
+    url: str, asks: str, log: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RINGI_ENABLED", asks)
+    toy = agent(SMALL, MIDDLE, LARGE)
+    toy.target.is_marked = False
+    async with at_work(url, [toy]) as world:
+        await world.run("toy", {})
+        for request in await world.pending() if asks == "1" else ():
+            await world.inbox.for_tenant("default").respond(
+                request.id, "approve", digest=request.digest, responder="bob"
+            )
+        ended = await world.rest()
+        assert (ended.values, toy.target.effects) == ({"log": log}, [SMALL, MIDDLE])
+
+
+async def test_without_a_policy_no_further_call_pauses(url: str) -> None:
+    toy = agent(LARGE, policy=None)
+    toy.target.is_marked = False
+    async with at_work(url, [toy]) as world:
+        await world.run("toy", {})
+        assert (await world.rest()).status == "done"
+        assert (toy.target.effects, await world.asked()) == ([LARGE], [])
+
+
 async def test_an_edit_into_a_denied_call_runs_nothing(url: str) -> None:
     toy = agent(MIDDLE)
     async with at_work(url, [toy]) as world:

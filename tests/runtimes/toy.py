@@ -33,6 +33,8 @@ class ToyAgent:
     padding: int = 0
     """Characters that the state has in addition."""
     is_all: bool = True
+    is_marked: bool = True
+    """Whether the framework pauses at each call by itself."""
 
 
 @contextmanager
@@ -95,7 +97,7 @@ class ToyRun:
             out.end_text(f"stage-{data['stage']}")
             if data["stage"] >= len(self._agent.stages):
                 break
-            calls = self._agent.stages[data["stage"]]
+            calls = [args for args in self._agent.stages[data["stage"]] if await self._pauses_at(args)]
             data["open"] = [{"id": f"{data['stage']}:{n}", "args": args} for n, args in enumerate(calls)]
         data |= {"secret": self._agent.secret, "padding": "x" * self._agent.padding}
         self._run.count_usage(ModelCalls(model="toy", calls=1, input_tokens=3, output_tokens=2, seconds=0))
@@ -105,6 +107,12 @@ class ToyRun:
 
     async def rewind(self, position: str) -> None:
         raise AssertionError(position)
+
+    async def _pauses_at(self, args: dict[str, Any]) -> bool:
+        if self._agent.is_marked or await self._run.must_pause("refund", args):
+            return True
+        self._agent.effects.append(args)
+        return False
 
     def _standing(self, data: Any) -> Standing:
         values = {"log": data["log"]}

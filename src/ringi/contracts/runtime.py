@@ -214,12 +214,26 @@ class Run(Protocol):
         """The `RunContext` of the run."""
 
     @property
+    def asks(self) -> bool:
+        """Whether people are asked; `RINGI_ENABLED` counts when a run begins."""
+
+    @property
     def max_fields(self) -> int:
         """The maximum number of fields of a form."""
 
     @property
     def is_first(self) -> bool:
         """Whether no worker has held the thread before."""
+
+    async def must_pause(self, tool: str, args: Mapping[str, JsonValue]) -> bool:
+        """Return whether the run must pause at a call, at which its framework would not pause.
+
+        The policy of the agent does not allow the call: people decide, or the denial is recorded.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments by name; a condition on a missing one is unknown.
+        """
 
     async def prune_checkpoints(self) -> None:
         """Delete the checkpoints that no run needs."""

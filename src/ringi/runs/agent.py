@@ -101,8 +101,10 @@ class Agent:
     images: bool = False
     """True if people may attach images to a message; the graph receives them as LangChain content blocks."""
     policy: Policy | None = None
-    """The rules for the calls at which an agent of another framework than LangGraph pauses. A rule can allow or deny a
-    call, and says who is asked; None asks about each. For LangGraph, give the policy to `Approval`.
+    """The rules for the tool calls of an agent of another framework than LangGraph.
+
+    A rule can allow or deny a call, and says who is asked. None asks about each call at which the framework pauses.
+    For LangGraph, give the policy to `Approval`.
     """
     facts: Mapping[str, FactFunction] = field(default_factory=dict)
     """Functions that look up what the policy's `facts` need, by name, as in `Approval`."""

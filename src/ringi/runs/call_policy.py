@@ -1,4 +1,4 @@
-"""The policy of an agent, for the calls at which its framework pauses."""
+"""The policy of an agent, for the calls of its tools."""
 
 from __future__ import annotations
 
@@ -33,6 +33,19 @@ class CallPolicy:
         self._policy, self._facts, self._host = policy, facts, host
         self.asks = True
         """Whether people are asked; if not, calls that no rule denies run."""
+
+    async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
+        """Return whether the run must pause at a call, at which its framework would not pause.
+
+        Args:
+            tool: The name of the tool.
+            args: The arguments by name; a condition on a missing one is unknown.
+        """
+        if self._policy is None:
+            return False
+        needed = self._policy.facts_of(tool, args) if self.asks else self._policy.facts_of_denial(tool, args)
+        effect = self._policy.decide(tool, args, await self._find(needed, tool, args)).effect
+        return effect == "deny" or (self.asks and effect == "ask")
 
     async def question(self, ask: Ask) -> Ask | Request:
         """Return the question to people, or the ended request of a call that needs none, recorded at once.

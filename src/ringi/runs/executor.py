@@ -68,12 +68,14 @@ class RunExecutor:
         saver = leased_run.backend.savers(thread) if self._about.has_checkpoints else None
         self._images = RunImages(leased_run.backend.stream, saver, memory)
         host = RunContext(runner, leased_run.inbox, thread, self._run.id, self._by)
+        self._policy = CallPolicy(agent.policy, agent.facts, host)
         self._view = ExecutedRun(
             agent,
             thread.key,
             self._run.id,
             self._by,
             host=host,
+            policy=self._policy,
             checkpoints=saver,
             max_fields=leased_run.inbox.limits.max_fields,
             is_first=thread.fence == FIRST_FENCE,
@@ -82,7 +84,6 @@ class RunExecutor:
             count_usage=usage.count,
             prune_checkpoints=self._prune,
         )
-        self._policy = CallPolicy(agent.policy, agent.facts, host)
         self._states = RunStates(leased_run.backend.stream, thread.key, thread.fence)
         leased_run.lease.usage = usage.total
         # Before its first worker a thread has no run that could have asked.

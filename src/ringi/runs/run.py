@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from ringi.contracts.runtime import State
 from ringi.domain.record import Key
 from ringi.domain.usage import ModelCalls
 from ringi.runs.agent import Agent
+from ringi.runs.call_policy import CallPolicy
 from ringi.runs.context import RunContext
 from ringi.runs.images import RunImages
 
@@ -23,6 +24,7 @@ class ExecutedRun:
     id: str
     by: str | None
     host: RunContext
+    policy: CallPolicy
     checkpoints: Any
     max_fields: int
     is_first: bool
@@ -37,3 +39,12 @@ class ExecutedRun:
     def input(self) -> dict[str, Any]:
         """The input of the run. Images of its messages are content blocks."""
         return self.images.resolve_input(self.raw_input)
+
+    @property
+    def asks(self) -> bool:
+        """Whether people are asked."""
+        return self.policy.asks
+
+    async def must_pause(self, tool: str, args: Mapping[str, Any]) -> bool:
+        """Return whether the run must pause at a call, at which its framework would not pause."""
+        return await self.policy.must_pause(tool, args)

@@ -28,6 +28,7 @@ from ringi.runtimes.openai_agents.run_state import (
     tool_of,
     waiting_calls,
 )
+from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
 from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
     REJECTED,
@@ -46,7 +47,7 @@ class AgentRun(StoredRun):
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
         data, grants = self._own_data(), Grants()
-        agents = GuardedAgents(grants)
+        agents = GuardedAgents(grants, ToolPauses(self._run))
         start = agents.copy_of(self._run.agent.target)
         context = self._run.agent.context(self._run.input, self._run.by)
         state = await self._restored(start, data, answers, grants, context) if data else None

@@ -10,7 +10,7 @@ import copy
 import json
 import weakref
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from agents import Agent, FunctionTool, Handoff, ToolInputGuardrailData
 from agents.exceptions import ToolInputGuardrailTripwireTriggered
@@ -18,6 +18,8 @@ from agents.tool_context import ToolContext
 
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
+from ringi.runtimes.openai_agents.nested_agents import nested_agent, with_agent
+from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
 from ringi.runtimes.tool_calls import NOTE, ToolCall, args_of
 
 Invoke = Callable[[Any, str], Awaitable[Any]]
@@ -73,8 +75,8 @@ class Grants:
 class GuardedInvoker:
     """The function of a tool, which runs a decided call with the authorized arguments."""
 
-    def __init__(self, invoke: Invoke, tool: FunctionTool, agent: str, grants: Grants) -> None:
-        self._invoke, self._tool, self._agent, self._grants = invoke, tool, agent, grants
+    def __init__(self, invoke: Invoke, tool: FunctionTool, agent: str, grants: Grants, pauses: ToolPauses) -> None:
+        self._invoke, self._tool, self._agent, self._grants, self._pauses = invoke, tool, agent, grants, pauses
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -87,13 +89,14 @@ class GuardedInvoker:
     def __agents_bind_function_tool__(self, tool: FunctionTool) -> GuardedInvoker:
         """Return the invoker for a copy of the tool: the SDK copies tools, and a copy must be guarded too."""
         bind = getattr(self._invoke, BIND, None)
-        return GuardedInvoker(bind(tool) if bind else self._invoke, tool, self._agent, self._grants)
+        return GuardedInvoker(bind(tool) if bind else self._invoke, tool, self._agent, self._grants, self._pauses)
 
     async def __call__(self, ctx: ToolContext[Any], input: str) -> Any:
         """Run the call."""
         name = self._tool.qualified_name
         grant = self._grants.find(self._agent, name, ctx.tool_call_id, input)
         if grant is None:
+            await self._pauses.check(self._tool, input, ctx.tool_call_id)
             return await self._invoke(ctx, input)
         grant.request.authorize(name, grant.args)
         if grant.args == grant.call.args:
@@ -119,8 +122,8 @@ class GuardedInvoker:
 class GuardedAgents:
     """The copies of agents for one stretch of a run; the agents themselves stay unchanged."""
 
-    def __init__(self, grants: Grants) -> None:
-        self._grants = grants
+    def __init__(self, grants: Grants, pauses: ToolPauses) -> None:
+        self._grants, self._pauses = grants, pauses
         self._copies: dict[int, Agent[Any]] = {}
         self._originals: list[Agent[Any]] = []
         """Held, so that no other object gets the id of one."""
@@ -129,22 +132,37 @@ class GuardedAgents:
         """Return the copy of an agent, with copies of all agents that it reaches."""
         if id(agent) in self._copies:
             return self._copies[id(agent)]
-        guarded = copy.copy(agent)
+        guarded: Any = copy.copy(agent)
         self._originals.append(agent)
         self._copies |= {id(agent): guarded, id(guarded): guarded}
         guarded.tools = [self._tool(tool, agent.name) for tool in agent.tools]
         guarded.handoffs = [self._handoff(each) for each in agent.handoffs]
-        return guarded
+        if self._pauses.has_policy:
+            guarded.get_all_tools = self._all_tools(guarded)
+        return cast(Agent[Any], guarded)
+
+    def _all_tools(self, agent: Agent[Any]) -> Callable[[Any], Awaitable[list[Any]]]:
+        get_all_tools = agent.get_all_tools
+
+        async def all_tools(context: Any) -> list[Any]:
+            # The tools of MCP servers are made in each turn.
+            return [self._tool(tool, agent.name) for tool in await get_all_tools(context)]
+
+        return all_tools
 
     def _tool(self, tool: Any, agent: str) -> Any:
         if not isinstance(tool, FunctionTool):
+            return self._pauses.of_other(tool)
+        if type(tool.on_invoke_tool) is GuardedInvoker:
             return tool
         guarded = copy.copy(tool)
-        invoke: Any = GuardedInvoker(guarded.on_invoke_tool, guarded, agent, self._grants)
-        guarded.on_invoke_tool = invoke
-        # The SDK restores the paused run of an agent that is a tool with this agent.
-        if isinstance(nested := getattr(tool, "_agent_instance", None), Agent):
+        invoke: Any = guarded.on_invoke_tool
+        if nested := nested_agent(tool):
+            # The SDK restores the paused run of an agent that is a tool with this agent.
             guarded._agent_instance = self.copy_of(nested)
+            invoke = with_agent(tool, guarded._agent_instance) or invoke
+        invoke = GuardedInvoker(invoke, guarded, agent, self._grants, self._pauses)
+        guarded.on_invoke_tool, guarded.needs_approval = invoke, self._pauses.of_function(tool)
         return guarded
 
     def _handoff(self, handoff: Any) -> Any:

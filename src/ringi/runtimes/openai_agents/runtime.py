@@ -23,8 +23,10 @@ class OpenAIAgentsRuntime:
         if not is_sdk_agent(agent.target):
             return None
         from ringi.runtimes.openai_agents.run_state import FRAMEWORK, readable_numbers
+        from ringi.runtimes.openai_agents.tool_pauses import tools_of
 
         refuse_settings(agent, FRAMEWORK)
+        tools_of(agent.target).check(agent)
         return Description(FRAMEWORK, version(FRAMEWORK), reads=readable_numbers(), needs="each")
 
     def open(self, run: Run) -> OpenRun:

@@ -27,6 +27,7 @@ from ringi.domain.usage import ModelCalls
 from ringi.errors import RingiError, SettingError
 from ringi.runtimes.pydantic_ai.deferred_calls import questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import OutputWriter
+from ringi.runtimes.pydantic_ai.tool_pauses import ToolPauses, approved_ids, tools_of
 from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
     Message,
@@ -58,6 +59,7 @@ class PydanticAIRuntime:
         if getattr(target, "_output_validators", None) and not can_defer(target.output_type):
             what = "an agent with output validators needs output_type=[…, DeferredToolRequests], to end at a question"
             raise SettingError("agents", agent.name, what)
+        tools_of(target).check(agent)
         readable = range(SCHEMA_NUMBER, SCHEMA_NUMBER + 1)
         return Description(FRAMEWORK, version(PACKAGE), reads=readable, needs="all")
 
@@ -109,7 +111,9 @@ class AgentRun(StoredRun):
         output_type = None if can_defer(target.output_type) else [target.output_type, DeferredToolRequests]
         deps = run.agent.context(run.input, run.by)
         try:
-            async with target.run_stream_events(output_type=output_type, deps=deps, **options) as events:
+            pauses = ToolPauses(run, approved_ids(options.get("deferred_tool_results")))
+            stream = target.run_stream_events(output_type=output_type, deps=deps, capabilities=[pauses], **options)
+            async with stream as events:
                 async for event in events:
                     if isinstance(event, AgentRunResultEvent):
                         result = event.result

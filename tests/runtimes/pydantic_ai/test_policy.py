@@ -1,0 +1,186 @@
+"""The policy of an agent of Pydantic AI decides about each call, also of tools that need no approval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pydantic_ai")
+
+from pydantic import BaseModel
+from pydantic_ai import DeferredToolRequests, DeferredToolResults, RunContext
+from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls, NativeTool
+from pydantic_ai.native_tools import WebSearchTool
+from pydantic_ai.toolsets import FunctionToolset
+from tests.runtimes.direct import Direct, ended
+from tests.runtimes.pydantic_ai.test_pydantic_ai import INPUT, Shop, Turn
+
+from ringi import Policy
+from ringi.errors import NotAuthorizedError, SettingError
+from ringi.runs.agent import Agent
+from ringi.runtimes.pydantic_ai import PydanticAIRuntime
+from ringi.testing import ScriptedPerson, TestHarness
+
+DENY = {"effect": "deny", "name": "too much", "where": {"amount": {"above": 500}}, "reason": "Over 500."}
+ALLOW = {"effect": "allow", "name": "small", "where": {"amount": {"at_most": 20}}}
+POLICY = Policy.parse(
+    {"rules": [{"tools": ["pay"], **DENY}, {"tools": ["pay"], **ALLOW}, {"tools": ["refund"], "effect": "allow"}]}
+)
+
+
+class PayShop(Shop):
+    """An agent with a tool that needs no approval."""
+
+    def __init__(self, *turns: Any, **rest: Any) -> None:
+        super().__init__(*turns, **rest)
+
+        @self.pydantic.tool_plain
+        def pay(amount: int, order: int = 7) -> str:
+            """Pay."""
+            self.effects.append((order, amount))
+            return f"paid {amount}"
+
+    def direct(self, policy: Policy | None = POLICY, **settings: Any) -> Direct:
+        return super().direct(policy=policy, **settings)
+
+
+def pay(id: str, amount: int) -> Turn:
+    return (id, "pay", {"amount": amount})
+
+
+async def test_each_call_pauses_that_the_policy_does_not_allow() -> None:
+    shop = PayShop([pay("c1", 10), pay("c2", 100), pay("c3", 1000)], ["Done."])
+    run = shop.direct()
+
+    asked, denied = (await run.advance()).questions
+
+    assert [each.asks[0].action and each.asks[0].action.args for each in (asked, denied)] == [
+        {"amount": 100},
+        {"amount": 1000},
+    ]
+    assert shop.effects == [(7, 10)]
+    done = await run.advance({**ended(asked, "edit", args={"amount": 50}), **ended(denied, "reject")})
+    assert (done.status, shop.effects) == ("done", [(7, 10), (7, 50)])
+
+
+async def test_without_a_policy_only_marked_tools_pause() -> None:
+    shop = PayShop([pay("c1", 1000)], ["Done."])
+
+    assert (await shop.direct(policy=None).advance()).status == "done"
+    assert shop.effects == [(7, 1000)]
+
+
+async def test_if_nobody_is_asked_only_denied_calls_pause() -> None:
+    shop = PayShop([pay("c1", 100), pay("c2", 1000)], ["Done."])
+    run = shop.direct()
+    run.run.asks = False
+
+    (denied,) = (await run.advance()).questions
+
+    assert denied.id == "run-1/1/c2"
+    assert shop.effects == [(7, 100)]
+
+
+async def test_facts_decide() -> None:
+    rule = {"tools": ["pay"], "effect": "allow", "facts": {"loyal": {"equals": True}}}
+    shop = PayShop([pay("c1", 100)], ["Done."])
+    loyal = False
+
+    async def is_loyal(args: dict[str, Any]) -> bool:
+        return loyal
+
+    run = shop.direct(Policy.parse({"rules": [rule]}), facts={"loyal": is_loyal})
+    (question,) = (await run.advance()).questions
+    loyal = True
+    await run.advance(ended(question, "approve"))
+    assert shop.effects == [(7, 100)]
+
+
+async def test_a_denied_call_is_on_record_and_the_model_reads_the_reason() -> None:
+    shop = PayShop([pay("c1", 10), pay("c2", 1000)], ["Sorry."])
+    agent = Agent("shop", shop.pydantic, policy=POLICY)
+
+    result = await TestHarness(ScriptedPerson()).run(agent, INPUT)
+
+    assert (result.status, shop.effects) == ("done", [(7, 10)])
+    assert "Over 500." in shop.script.seen[-1]
+
+
+class Receipt(BaseModel):
+    order: int
+
+
+async def test_tools_for_the_output_are_not_calls() -> None:
+    shop = PayShop([("o1", "final_result", {"order": 7})], output_type=Receipt)
+    strict = Policy.parse({"otherwise": "deny", "rules": [{"tools": ["pay"]}]})
+
+    done = await shop.direct(strict).advance()
+
+    assert done.values == {"output": {"order": 7}}
+
+
+async def test_tools_of_other_toolsets_pause() -> None:
+    inner: FunctionToolset[Any] = FunctionToolset()
+    ran = []
+
+    @inner.tool_plain
+    def ship(order: int) -> str:
+        ran.append(order)
+        return "shipped"
+
+    shop = PayShop([("c1", "my_ship", {"order": 7})], ["Done."], toolsets=[inner.prefixed("my")])
+    rules = Policy.parse({"otherwise": "ask", "rules": [{"tools": ["my_ship"]}]})
+    run = shop.direct(rules)
+
+    (question,) = (await run.advance()).questions
+
+    assert ran == []
+    await run.advance(ended(question, "edit", args={"order": 8}))
+    assert ran == [8]
+
+
+async def test_the_policy_decides_about_what_a_capability_makes_of_a_call() -> None:
+    class Raising(AbstractCapability[Any]):
+        async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
+            return {**args, "amount": args["amount"] * 100}
+
+    shop = PayShop([pay("c1", 10)], ["Done."], capabilities=[Raising()])
+
+    assert (await shop.direct().advance()).status == "paused"
+    assert shop.effects == []
+
+
+async def test_a_capability_cannot_approve_what_the_policy_does_not_allow() -> None:
+    def approve_all(ctx: RunContext[Any], requests: DeferredToolRequests) -> DeferredToolResults:
+        return requests.build_results(approve_all=True)
+
+    shop = PayShop([pay("c1", 1000)], ["Done."], capabilities=[HandleDeferredToolCalls(approve_all)])
+
+    with pytest.raises(NotAuthorizedError, match="capability of the agent"):
+        await shop.direct().advance()
+
+    assert shop.effects == []
+
+
+def test_rules_name_the_tools_and_arguments_of_the_agent() -> None:
+    with pytest.raises(SettingError, match="'payy' is not a tool of this agent: use pay, refund"):
+        shop_with({"tools": ["payy"]})
+    with pytest.raises(SettingError, match="'sum' is not an argument of pay"):
+        shop_with({"tools": ["pay"], "where": {"sum": {"above": 1}}})
+    shop_with({"tools": ["elsewhere"]}, toolsets=[FunctionToolset[Any]().prefixed("my")])
+
+
+def test_a_policy_cannot_stop_a_tool_of_the_provider() -> None:
+    search = [NativeTool(WebSearchTool())]
+    with pytest.raises(SettingError, match="calls of 'web_search' cannot be stopped"):
+        shop_with({"tools": ["web_search"], "effect": "deny", "name": "no web"}, capabilities=search)
+    with pytest.raises(SettingError, match="cannot be stopped"):
+        shop_with({"tools": ["pay"], "effect": "deny", "name": "no pay"}, capabilities=search)
+    shop_with({"tools": ["pay"]}, capabilities=search)
+    shop_with({"tools": ["web_search"], "effect": "allow"}, capabilities=search)
+
+
+def shop_with(rule: dict[str, Any], **rest: Any) -> None:
+    agent = Agent("shop", PayShop(**rest).pydantic, policy=Policy.parse({"rules": [rule]}))
+    assert PydanticAIRuntime().describe(agent)
