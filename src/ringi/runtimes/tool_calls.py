@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Question
 from ringi.domain.ask import Ask, Decision, digest_of
+from ringi.domain.display import Code
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError, SettingError
 from ringi.runs.calls import CallDecision, approval_ask, decision_on, storable_args
@@ -69,11 +70,12 @@ class ToolCall(NamedTuple):
         description: str | None = None,
         schema: dict[str, Any] | None = None,
         context: Mapping[str, Any] | None = None,
+        code: Code | None = None,
     ) -> Ask:
         """Return the question that asks for approval of this call."""
         ask = approval_ask(self.name, f"Run {self.name}?", self.args, allowed, description, schema)
         about = {TOOL_CALL_ID: self.call_id, **({AGENT: self.agent} if self.agent else {}), **(context or {})}
-        return ask.model_copy(update={"context": clean_json(jsonable(about))})
+        return ask.model_copy(update={"context": clean_json(jsonable(about)), "display": (code,) if code else None})
 
 
 def refuse_settings(agent: Any, framework: str) -> None:

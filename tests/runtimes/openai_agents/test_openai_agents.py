@@ -12,12 +12,14 @@ agents = pytest.importorskip("agents")
 
 from agents import Agent as SDKAgent  # noqa: E402
 from agents import RunContextWrapper, function_tool, set_tracing_disabled  # noqa: E402
+from agents.models import get_default_model  # noqa: E402
 from agents.testing import ScriptedModel, assistant_message, function_call  # noqa: E402
 from tests.runtimes.direct import Direct, asked, ended, read_module, silent  # noqa: E402
 
 from ringi.errors import NotAuthorizedError, SettingError  # noqa: E402
 from ringi.runs.agent import Agent  # noqa: E402
 from ringi.runtimes.openai_agents import OpenAIAgentsRuntime  # noqa: E402
+from ringi.runtimes.openai_agents.output import model_name  # noqa: E402
 from ringi.testing import ScriptedPerson, TestHarness  # noqa: E402
 
 INPUT = {"messages": [{"role": "user", "content": "Refund order 7."}]}
@@ -367,6 +369,25 @@ async def test_usage_is_counted() -> None:
     await run.advance(ended(paused.questions[0], "approve"))
 
     assert [(each.calls, each.input_tokens, each.output_tokens) for each in run.run.usage] == [(1, 10, 3), (1, 10, 3)]
+
+
+def named_model() -> Any:
+    model: Any = ScriptedModel([])
+    model.model = "script-9"
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("gpt-5", "gpt-5"),
+        (None, get_default_model()),
+        (named_model(), "script-9"),
+        (ScriptedModel([]), "ScriptedModel"),
+    ],
+)
+def test_usage_has_the_name_of_the_model(model: Any, name: str) -> None:
+    assert model_name(SDKAgent(name="shop", model=model)) == name
 
 
 async def test_arguments_that_are_no_json_can_only_be_refused() -> None:

@@ -20,10 +20,12 @@ from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
 from ringi.runtimes.openai_agents.guarded_agents import Grant, Grants, GuardedAgents
 from ringi.runtimes.openai_agents.output import OutputWriter, RunWatch
 from ringi.runtimes.openai_agents.run_state import (
+    call_args,
+    code_of,
     dump,
     finished,
     history_of,
-    is_readable,
+    server_of,
     stored,
     tool_of,
     waiting_calls,
@@ -39,6 +41,8 @@ from ringi.runtimes.tool_calls import (
 
 UNEDITED: tuple[Decision, ...] = ("approve", *REFUSING_DECISIONS)
 """The decisions on a call whose arguments nobody can change: of a shell, a patch, or an MCP server."""
+SERVER = "mcp_server"
+"""The key in the context of a request with the name of the MCP server that has the tool."""
 
 
 class AgentRun(StoredRun):
@@ -104,10 +108,12 @@ class AgentRun(StoredRun):
         run_state, asks, name = dump(result.to_state()), {}, self._run.agent.target.name
         for call, item in waiting_calls(result.interruptions, run_state, self._run.id, name):
             tool = tool_of(item)
-            allowed = (DECISIONS if tool else UNEDITED) if is_readable(item) else REFUSING_DECISIONS
+            allowed = (DECISIONS if tool else UNEDITED) if call_args(item) is not None else REFUSING_DECISIONS
             words = None if call.agent else writer.words.strip()
             schema = tool.params_json_schema if tool else None
-            asks[call.id] = call.question(allowed, description=words, schema=schema)
+            about = {SERVER: server} if (server := server_of(item)) else None
+            code = code_of(item)
+            asks[call.id] = call.question(allowed, description=words, schema=schema, context=about, code=code)
         questions = stored_questions(asks)
         # A run that is canceled here leaves what it has done to the thread's next run.
         history = finished(jsonable(result.to_input_list()))

@@ -8,6 +8,7 @@ from typing import Any
 
 from agents import Agent, ItemHelpers, RunHooks
 from agents.items import ModelResponse
+from agents.models import get_default_model
 from agents.usage import Usage
 
 from ringi.base.canonical_json import jsonable
@@ -62,6 +63,9 @@ class OutputWriter:
             raw = jsonable(item.raw_item)
             if call_id := call_id_of(raw):
                 self._out.tool_call(call_id, tool_name(raw), tool_args(raw))
+                if raw.get("type") == "mcp_call":
+                    # The provider has run the call: its result is in the same item.
+                    self._out.tool_result(call_id, text_of_output(raw.get("output") or raw.get("error") or ""))
         elif name in ("tool_output", "handoff_occured"):
             raw = jsonable(item.raw_item)
             if call_id := call_id_of(raw):
@@ -160,6 +164,7 @@ def calls_of(usage: Usage, model: str, calls: int, seconds: float) -> ModelCalls
 
 
 def model_name(agent: Agent[Any]) -> str:
-    """Return the name of an agent's model."""
-    model = agent.model if isinstance(agent.model, str) else getattr(agent.model, "model", None)
-    return str(model or UNKNOWN)[:MAX_NAME]
+    """Return the name of an agent's model; a model object without a name has that of its class."""
+    model = get_default_model() if agent.model is None else agent.model
+    name = model if isinstance(model, str) else getattr(model, "model", None) or type(model).__name__
+    return str(name)[:MAX_NAME]

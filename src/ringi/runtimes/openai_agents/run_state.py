@@ -12,6 +12,8 @@ from agents.run_state import CURRENT_SCHEMA_VERSION, SUPPORTED_SCHEMA_VERSIONS, 
 
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import State
+from ringi.domain.display import Code
+from ringi.errors import InvalidError
 from ringi.runtimes.tool_calls import ToolCall, args_of, unique_ids
 
 FRAMEWORK = "openai-agents"
@@ -104,21 +106,48 @@ def call_id_of(raw: Mapping[str, Any]) -> str:
 def call_of(item: ToolApprovalItem, paths: Mapping[tuple[str, str], str], agent: str) -> ToolCall:
     """Return the call of an item."""
     raw, owner = jsonable(item.raw_item), item.agent.name
-    args = args_of(item.arguments) if item.arguments is not None else details_of(raw)
+    args = call_args(item)
     name = (item.qualified_name or item.name or raw.get("type", "tool"))[:200]
     unreadable = {"arguments": item.arguments}
     own = "" if owner == agent else owner
     return ToolCall(paths[call_key(raw)], call_id_of(raw), name, unreadable if args is None else args, own)
 
 
+def call_args(item: ToolApprovalItem) -> dict[str, Any] | None:
+    """Return the arguments of a call; None if they are no JSON object: such a call can only be rejected."""
+    raw = jsonable(item.raw_item)
+    if raw.get("type") == "custom_tool_call":
+        return {"input": raw.get("input")}
+    return details_of(raw) if item.arguments is None else args_of(item.arguments)
+
+
 def details_of(raw: dict[str, Any]) -> dict[str, Any]:
     """Return what a call without arguments is about: the commands of a shell, or the operation of a patch."""
-    return {name: raw[name] for name in ("action", "operation", "operations", "input") if raw.get(name) is not None}
+    details = raw.get("action") or raw.get("operation")
+    if isinstance(details, dict):
+        return {name: each for name, each in details.items() if each is not None}
+    return {name: raw[name] for name in ("operations", "input") if raw.get(name) is not None}
 
 
-def is_readable(item: ToolApprovalItem) -> bool:
-    """Return whether the arguments of a call are a JSON object: others can only be rejected."""
-    return item.arguments is None or args_of(item.arguments) is not None
+def server_of(item: ToolApprovalItem) -> str | None:
+    """Return the name of the MCP server that has the tool of a call."""
+    label = jsonable(item.raw_item).get("server_label")
+    return label or (item.tool_origin.mcp_server_name if item.tool_origin else None)
+
+
+def code_of(item: ToolApprovalItem) -> Code | None:
+    """Return the commands of a shell or the text of a patch, for people to read; None if no block can show it."""
+    type, args = jsonable(item.raw_item).get("type"), call_args(item) or {}
+    if type == "shell_call":
+        text, language = "\n".join(args.get("commands", ())), "bash"
+    elif type == "apply_patch_call":
+        text, language = args.get("diff") or "", "diff"
+    else:
+        return None
+    try:
+        return Code(text=text, language=language) if text.strip() else None
+    except InvalidError:
+        return None
 
 
 def tool_of(item: ToolApprovalItem) -> FunctionTool | None:
@@ -136,7 +165,12 @@ def tool_of(item: ToolApprovalItem) -> FunctionTool | None:
 def finished(items: list[Any]) -> list[Any]:
     """Return a conversation without the calls that have no result."""
     results = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
-    return [item for item in items if item.get("call_id") is None or item["call_id"] in results]
+    results |= {item.get("approval_request_id") for item in items if item.get("type") == "mcp_approval_response"}
+
+    def waits_for(item: dict[str, Any]) -> Any:
+        return item.get("id") if item.get("type") == "mcp_approval_request" else item.get("call_id")
+
+    return [item for item in items if waits_for(item) is None or waits_for(item) in results]
 
 
 def history_of(data: Any) -> list[Any]:

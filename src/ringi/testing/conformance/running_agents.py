@@ -78,7 +78,7 @@ class RunningAgent:
         """Return the open requests, in the order of their calls."""
         await self.rest()
         requests = await self.worker.pending(await self.thread())
-        return sorted(requests, key=lambda request: request.action.args["order"] if request.action else 0)
+        return sorted(requests, key=lambda request: request.action.args.get("order", 0) if request.action else 0)
 
     async def respond(self, request: Request, decision: Any, **answer: Any) -> Request:
         """Answer a request as the person `bob`."""
