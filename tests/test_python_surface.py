@@ -8,7 +8,7 @@ import inspect
 import pickle
 import pkgutil
 from collections.abc import AsyncIterator, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -147,6 +147,7 @@ SAMPLES: dict[str, Any] = {
     "Exception | None": OSError("gone"),
     "dict[str, Any] | None": {"responder": "ann", "at": "2026-11-26T00:00:00Z"},
     "tuple[str, ...]": ("amount", "order"),
+    "datetime": datetime(2026, 11, 26, tzinfo=UTC),
     "PlanReason": "STATUS",
     "UnavailableError": errors.UnavailableError("no disk"),
     "Sequence[FieldError]": [errors.FieldError("amount", "is too large", "at_most", {"limit": 5})],

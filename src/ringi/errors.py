@@ -40,6 +40,7 @@ from __future__ import annotations
 import copyreg
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 PASSWORD = re.compile(r"(://[^:@/?#]*):[^@/?#]*@")
@@ -161,6 +162,17 @@ class ClaimedError(ConflictError):
     def __init__(self, id: str, claimed_by: str) -> None:
         self.id, self.claimed_by = id, claimed_by
         super().__init__(f"request {id!r} is claimed by {claimed_by!r}: wait until the claim ends")
+
+
+class HeldError(ConflictError):
+    """An answer by `responder` takes effect at `until`, unless that person undoes it before."""
+
+    code = "held"
+
+    def __init__(self, id: str, responder: str, until: datetime) -> None:
+        self.id, self.responder, self.until = id, responder, until
+        what = f"an answer by {responder!r} to request {id!r} takes effect at {until:%H:%M:%S %Z}"
+        super().__init__(f"{what}: wait, or ask that person to undo it")
 
 
 class DifferentAskError(ConflictError):

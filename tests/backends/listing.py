@@ -82,7 +82,9 @@ CASES = st.builds(
 )
 
 
-def next_version(request: Request, what: str, who: str, groups: tuple[str, ...], at: datetime) -> tuple[Request, Event]:
+def next_version(
+    request: Request, what: str, who: str, groups: tuple[str, ...], at: datetime
+) -> tuple[Request, Event | None]:
     """Return what becomes of a request that is open."""
     if what == "claim":
         return request.claimed(who, at, timedelta(seconds=9))
@@ -94,9 +96,9 @@ def next_version(request: Request, what: str, who: str, groups: tuple[str, ...],
     return request.cancelled(who, at, None) if what == "cancel" else request.expired(at)
 
 
-def versions(n: int, ask: dict[str, Any], steps: Steps) -> list[tuple[Request, Event]]:
+def versions(n: int, ask: dict[str, Any], steps: Steps) -> list[tuple[Request, Event | None]]:
     """Return all versions of one request."""
-    made = [a_request(f"r{n * 7 % 11:02}-{n}", **ask)]
+    made: list[tuple[Request, Event | None]] = [a_request(f"r{n * 7 % 11:02}-{n}", **ask)]
     for what, who, groups in steps:
         latest = made[-1][0]
         if what == "forget" and person_in(latest):

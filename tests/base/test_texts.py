@@ -153,7 +153,7 @@ def test_every_code_of_a_problem_has_a_text() -> None:
 
     assert {"final", "malformed", "signed_in", "not_served", "stale", "uncleared", "duplicate"} <= codes
     assert codes <= section("problems").keys()
-    assert section("problems").keys() - codes == {"failed", "claimed_by"}
+    assert section("problems").keys() - codes == {"failed", "claimed_by", "held_by"}
     assert section("decision").keys() <= section("problems").keys()
 
 

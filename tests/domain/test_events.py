@@ -15,6 +15,8 @@ from ringi.server.sse.event_hub import NAMES
 SOURCE = Path(ringi.__file__).parent
 ROOT = SOURCE.parents[1]
 ALL = {*FEED_EVENTS, *AUDIT_EVENTS}
+FINAL = {name.removeprefix(f"{Request.record}.") for name in FINAL_EVENTS}
+"""What `Request.ended` makes."""
 BY_RECORD = {"created", "erased"}
 """What each kind of record does by itself."""
 
@@ -27,7 +29,8 @@ def changes_in(file: str) -> set[str]:
 
 
 def test_every_event_that_a_request_can_have_has_its_name_there() -> None:
-    made = changes_in("domain/request.py") | changes_in("domain/memories.py") | BY_RECORD
+    files = ("domain/request.py", "domain/decisions.py", "domain/memories.py")
+    made = {change for file in files for change in changes_in(file)} | {*FINAL} | BY_RECORD
     assert {f"{Request.record}.{what}" for what in made} == ALL
 
 

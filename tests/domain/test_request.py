@@ -95,6 +95,7 @@ def test_a_contradiction_names_its_field(ask: dict[str, Any], field: str) -> Non
 
 def test_a_decision_is_kept_with_who_when_and_how() -> None:
     done, event = asked().completed(answer_to(asked()), by="ann", channel="slack", now=NOON)
+    assert event
 
     assert done.status == "completed"
     assert done.response

@@ -142,7 +142,7 @@ class AssistantRoutes:
             raise InvalidError.of("digest", "give the digest of the plan's approval request, as it was shown")
         answer = Answer(decision="approve", digest=body.digest)
         inbox = inbox_for(self._components.inbox, principal, require_answerable)
-        answered = await inbox.answer(request.id, answer, by=principal.name, channel=channel_of(http.scope))
+        answered = await inbox.answer(request.id, answer, by=principal.decider, channel=channel_of(http.scope))
         return reply(public_request(answered))
 
     async def _memory_reply(

@@ -8,10 +8,13 @@ from typing import get_args
 from ringi.domain.ask import Kind, Priority
 from ringi.domain.memories import person_in
 from ringi.domain.record import Query, Viewer
-from ringi.domain.request import Request, Status
+from ringi.domain.request import Request
+from ringi.domain.request_data import Status
 
 EVERYTHING, TO_ALL = "*", "all"
 """The audience that sees every request, and the audience of requests without a particular addressee."""
+ADDED = "added:"
+"""The prefix of the audience of a person who may decide by an escalation."""
 LISTED = {
     "tenant",
     "statuses",
@@ -32,11 +35,15 @@ def audiences_of(request: Request) -> list[str]:
     """Return the audiences of a request: the names under which it is listed."""
     groups = [f"group:{name}" for name in dict.fromkeys(request.candidate_groups)]
     assignees = [f"to:{request.assignee}"] if request.assignee else []
+    people, in_groups = request.recipients
+    groups += [f"group:{name}" for name in sorted(in_groups.difference(request.candidate_groups))]
+    # Not under `to:`, which lists the requests with an assignee.
+    added = [f"{ADDED}{name}" for name in sorted(people - {request.assignee})]
     askers = [f"by:{request.asked_by}"] if request.asked_by is not None else []
     claimants = [f"claim:{request.claimed_by}"] if request.claimed_by else []
     person = person_in(request)
     memory_owners = [f"memory:{person}"] if person else []
-    return [EVERYTHING, *(assignees + groups or [TO_ALL]), *askers, *claimants, *memory_owners]
+    return [EVERYTHING, *(assignees + groups or [TO_ALL]), *added, *askers, *claimants, *memory_owners]
 
 
 def required_audiences(query: Query) -> list[list[str]]:
@@ -54,7 +61,7 @@ def required_audiences(query: Query) -> list[list[str]]:
 def viewer_audiences(viewer: Viewer) -> list[str]:
     """Return the audiences to which a person belongs."""
     groups = [f"group:{name}" for name in dict.fromkeys(viewer.groups)]
-    return [TO_ALL, f"to:{viewer.name}", f"by:{viewer.name}", *groups]
+    return [TO_ALL, f"to:{viewer.name}", f"by:{viewer.name}", f"{ADDED}{viewer.name}", *groups]
 
 
 def list_partitions(query: Query) -> list[str]:

@@ -129,9 +129,13 @@ class Client(InboxAPI):
         responder: str | None = None,
         args: dict[str, Any] | None = None,
         message: str | None = None,
+        groups: Sequence[str] = (),
     ) -> Request:
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
         return await self._change(id, "respond", responder, to_json(Answer.parse(body)))
+
+    async def undo(self, id: str, by: str | None = None) -> Request:
+        return await self._change(id, "undo", by, {})
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
         await self._refuse_other(by)

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ import httpx
 
 from ringi import errors
 from ringi.base.canonical_json import canonical
+from ringi.base.clock import utc_now
 from ringi.client.errors import HttpError
 from ringi.errors import (
     FieldError,
@@ -220,6 +222,11 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
         reply.call.id, str((reply.call.body or {}).get("digest"))
     ),
     "claimed": lambda reply: errors.ClaimedError(reply.call.id, str(reply.problem.get("claimed_by", "somebody else"))),
+    "held": lambda reply: errors.HeldError(
+        reply.call.id,
+        str(reply.problem.get("responder", "somebody else")),
+        datetime.fromisoformat(str(reply.problem["until"])) if "until" in reply.problem else utc_now(),
+    ),
     "different": lambda reply: errors.DifferentAskError(reply.call.id),
     "conflict": lambda reply: errors.ConflictError(reply.detail),
     "invalid": lambda reply: errors.InvalidError(

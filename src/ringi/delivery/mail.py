@@ -24,6 +24,7 @@ TEXTS: dict[Language, dict[str, str]] = {
     "en": {
         "request.created": "A question waits for you",
         "request.reassigned": "A question was passed on to you",
+        "request.escalated": "A question that nobody has answered now waits for you too",
         "request.reminded": "A question still waits for you",
         "request.expired": "A question has expired unanswered",
         "asked": "Asked by",
@@ -43,6 +44,7 @@ TEXTS: dict[Language, dict[str, str]] = {
     "ja": {
         "request.created": "回答待ちの依頼があります",
         "request.reassigned": "依頼が引き継がれました",
+        "request.escalated": "未回答の依頼があなたにも回ってきました",
         "request.reminded": "依頼がまだ回答待ちです",
         "request.expired": "依頼は回答のないまま期限切れになりました",
         "asked": "依頼者",
@@ -62,6 +64,7 @@ TEXTS: dict[Language, dict[str, str]] = {
     "zh": {
         "request.created": "有一项请求等待您的答复",
         "request.reassigned": "有一项请求转交给您",
+        "request.escalated": "一项无人答复的请求现在也等待您答复",
         "request.reminded": "仍有一项请求等待您的答复",
         "request.expired": "请求已过期，无人答复",
         "asked": "提出者",

@@ -15,7 +15,8 @@ from ringi.domain.record import (
     Query,
     topic_of,
 )
-from ringi.domain.request import Request, Status
+from ringi.domain.request import Request
+from ringi.domain.request_data import Status
 from ringi.domain.thread import Thread, ThreadStatus
 
 __all__ = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
@@ -16,6 +17,7 @@ from ringi.base.plain_json import plain_fields
 from ringi.base.texts import Sentence
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, rule_of
 from ringi.domain.display import MAX_BLOCKS, Block
+from ringi.domain.voting import Escalation, Excluded, Stage, Tier
 from ringi.domain.webhook import MOST, Webhook
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import form as forms
@@ -27,6 +29,10 @@ Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
 Priority = Literal["low", "normal", "high", "urgent"]
 GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
 """Kinds whose answer authorizes an action: they must not have a fallback."""
+
+MAX_HOLD = 30
+"""Seconds: a longer time to undo would be a deadline."""
+MAX_STAGES = 10
 
 IGNORE = "ignore"
 """Agent Inbox's name for a rejection."""
@@ -41,6 +47,11 @@ DERIVED = re.compile(r"[pq]-[0-9a-f]{32}")
 """The prefixes of ids derived from a question's position in a run: `q-` for requests, `p-` for decisions by a rule."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """The name of a person, a group, an agent or a tool: 1 to 200 characters."""
+
+
+def is_empty(value: object) -> bool:
+    """Return whether a field is empty; then it is not stored."""
+    return not value
 
 
 def reject_number_time(value: object) -> object:
@@ -165,6 +176,16 @@ class AskOptions(TypedDict, total=False):
     """Data with which a run continues if the request expires; never a decision."""
     display: Sequence[Block] | None
     """Tables, images, code, diffs and links to show; the digest covers them."""
+    tier: Tier | None
+    """What is at stake; None counts as `low`."""
+    hold: float | None
+    """Seconds for which the person may undo the answer before it takes effect, at most 30."""
+    quorum: Sequence[Stage]
+    """The stages of people who must agree, in order."""
+    exclude: Sequence[Excluded]
+    """Who may not decide: the starter of the run, or the asker."""
+    escalation: Sequence[Escalation]
+    """Who may decide in addition, and after how many seconds without a decision."""
 
 
 class Ask(StrictModel):
@@ -196,6 +217,11 @@ class Ask(StrictModel):
     display: Annotated[tuple[Block, ...], Field(max_length=MAX_BLOCKS)] | None = None
     wording: Wording | None = Field(default=None, exclude_if=lambda value: value is None)
     """Outside the digest: a text is translated only if its codes say exactly the same in English."""
+    tier: Tier | None = Field(default=None, exclude_if=is_empty)
+    hold: Annotated[float, Field(ge=0, le=MAX_HOLD)] | None = Field(default=None, exclude_if=is_empty)
+    quorum: Annotated[tuple[Stage, ...], Field(max_length=MAX_STAGES)] = Field(default=(), exclude_if=is_empty)
+    exclude: tuple[Excluded, ...] = Field(default=(), exclude_if=is_empty)
+    escalation: Annotated[tuple[Escalation, ...], Field(max_length=MAX_STAGES)] = Field(default=(), exclude_if=is_empty)
 
     @classmethod
     def parse(cls, body: object) -> Self:
@@ -304,6 +330,16 @@ class Ask(StrictModel):
                 "action",
                 "is missing: an approval needs an action",
             ),
+            error_if(
+                self.quorum and not {"approve", "edit"} & set(self.resolved_allowed),
+                "quorum",
+                "remove it: people vote only on what they can approve or edit",
+            ),
+            error_if(
+                any(a.after >= b.after for a, b in pairwise(self.escalation)),
+                "escalation",
+                "order the steps by `after`: each one later than the one before",
+            ),
             error_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
         ]
 
@@ -354,6 +390,10 @@ class Answer(StrictModel):
     """The whole edited arguments, for the decision `edit` on an action."""
     message: str | None = Field(default=None, max_length=20_000)
     """The person's text, at most 20,000 characters."""
+    override: Annotated[str, StringConstraints(max_length=2_000, pattern=NOT_BLANK)] | None = Field(
+        default=None, exclude_if=is_empty
+    )
+    """The reason for which an administrator decides although a rule excludes them, or without the other votes."""
 
     @classmethod
     def parse(cls, body: object) -> Self:
@@ -423,7 +463,9 @@ def digest_of(ask: Ask) -> str:
     # Omitted while empty: requests from before these fields existed keep their digest.
     blocks = {"display": jsonable(ask.display)} if ask.display else {}
     answer = {} if ask.answer_schema is None else {"answer_schema": ask.answer_schema}
-    return digest({**content, **blocks, **answer, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
+    # People see what is at stake and how many decide; who they are, deadlines and the time to undo may change.
+    stakes = {name: jsonable(value) for name in ("tier", "quorum") if (value := getattr(ask, name))}
+    return digest({**content, **blocks, **answer, **stakes, "kind": ask.resolved_kind, "allowed": ask.resolved_allowed})
 
 
 F = TypeVar("F", bound=StrictModel)

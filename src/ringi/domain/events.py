@@ -9,6 +9,10 @@ FeedEventName = Literal[
     "request.claimed",
     "request.released",
     "request.reassigned",
+    "request.escalated",
+    "request.voted",
+    "request.held",
+    "request.unheld",
     "request.completed",
     "request.expired",
     "request.cancelled",
@@ -29,6 +33,8 @@ AUDIT_EVENTS: tuple[AuditEventName, ...] = get_args(AuditEventName)
 WebhookEventName = Literal[
     "request.created",
     "request.claimed",
+    "request.escalated",
+    "request.voted",
     "request.completed",
     "request.expired",
     "request.cancelled",
@@ -41,6 +47,7 @@ WEBHOOK_EVENTS: tuple[WebhookEventName, ...] = get_args(WebhookEventName)
 MAIL_EVENTS: tuple[RequestEventName, ...] = (
     "request.created",
     "request.reassigned",
+    "request.escalated",
     "request.reminded",
     "request.expired",
 )

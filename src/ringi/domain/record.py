@@ -264,8 +264,8 @@ class Query(StrictModel):
     ended_since: datetime | None = None
     """Requests that ended at this time or later."""
     expired_at: datetime | None = None
-    """Pending requests that are overdue at this time, longest overdue first. If they exceed the limit, it is divided
-    among the tenants."""
+    """Pending requests for which the clock has something to do at this time, longest due first: they expire, escalate,
+    or a held answer is released. If they exceed the limit, it is divided among the tenants."""
     unacknowledged: bool = False
     """Ended requests with a continuation that no run has acknowledged and that need no attention."""
     attention: bool = False

@@ -5,107 +5,36 @@ pending ──> completed | cancelled | expired      once; each step is the next
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Self
 
-from pydantic import Field
-
-from ringi.base.canonical_json import digest
 from ringi.base.texts import reason_of
+from ringi.domain import decisions
 from ringi.domain.ask import (
     Action,
     Answer,
     Ask,
-    Button,
     Continuation,
     Decision,
-    Kind,
-    Priority,
-    Wording,
-    buttons_with_values,
     digest_of,
-    error_if,
-    unstorable_numbers,
 )
-from ringi.domain.display import Block
-from ringi.domain.record import DEFAULT_TENANT, POLICY, SYSTEM, Event, Record, Viewer, searchable, texts_in
-from ringi.domain.response import Remembered, Response
-from ringi.domain.webhook import Webhook
+from ringi.domain.record import DEFAULT_TENANT, POLICY, SYSTEM, Event
+from ringi.domain.request_data import RequestData
+from ringi.domain.response import Response
+from ringi.domain.voting import (
+    Decider,
+    decider_of,
+)
 from ringi.errors import (
-    ClaimedError,
+    ConflictError,
     DigestMismatchError,
-    FieldError,
-    InvalidError,
     NotAuthorizedError,
-    RequestEndedError,
 )
-from ringi.forms import form as forms
-from ringi.forms.arguments import check_edit
-from ringi.forms.form import Form
-
-Status = Literal["pending", "completed", "cancelled", "expired"]
-PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent"}
-"""Internal fields of a request; fields of a newer version are internal too."""
-TITLE_SHOWN = 60
-"""The number of a title's characters in a `repr`."""
-SEARCHED = 32_000
-"""The number of a request's characters that a search reads."""
 
 
-class Request(Record):
+class Request(RequestData):
     """One question to a person, its status and its answer."""
-
-    record: ClassVar[str] = "request"
-    # The headers of a webhook hold secrets, and content of the hash chain can never be removed.
-    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks"}
-
-    kind: Kind
-    title: str
-    description: str | None = None
-    action: Action | None = None
-    form: Form | None = None
-    data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
-    answer_schema: dict[str, Any] | None = None
-    allowed: tuple[Decision, ...]
-    actions: dict[Decision, Button] = {}
-    context: dict[str, Any] = {}
-    thread_id: str | None = None
-    run_id: str | None = None
-    status: Status = "pending"
-    response: Response | None = None
-    assignee: str | None = None
-    candidate_groups: tuple[str, ...] = ()
-    claimed_by: str | None = None
-    claimed_until: datetime | None = None
-    priority: Priority | None = None
-    due_at: datetime | None = None
-    expires_at: datetime | None = None
-    fallback: dict[str, Any] | None = None
-    display: tuple[Block, ...] | None = None
-    wording: Wording | None = Field(default=None, exclude_if=lambda value: value is None)
-    reason: str | None = None
-    attention: str | None = None
-    acknowledged_at: datetime | None = None
-    ended_at: datetime | None = None
-    asked_by: str | None = None
-    continuation: Continuation | None = None
-    webhooks: tuple[Webhook, ...] = ()
-    reminded_at: datetime | None = None
-    memory: Remembered | None = None
-    """Set after the person who answered edited or deleted the memory."""
-    traceparent: str | None = None
-    """The OpenTelemetry span that asked; None without tracing."""
-    digest: str
-
-    def __repr_args__(self) -> Iterator[tuple[str, object]]:
-        title = self.title if len(self.title) <= TITLE_SHOWN else f"{self.title[:TITLE_SHOWN]}…"
-        return iter([("id", self.id), ("kind", self.kind), ("status", self.status), ("title", title)])
-
-    @classmethod
-    def public(cls) -> set[str]:
-        """Return the fields that may be exposed; unknown fields may hold secrets."""
-        return set(cls.model_fields) - PRIVATE
 
     @classmethod
     def asked(
@@ -157,6 +86,7 @@ class Request(Record):
             "kind": ask.resolved_kind,
             "allowed": ask.resolved_allowed,
             "expires_at": now + timedelta(seconds=ask.expires_in) if ask.expires_in else ask.expires_at,
+            "missing": ask.quorum,
         }
         return cls.model_construct(
             **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
@@ -228,132 +158,70 @@ class Request(Record):
         ended = {"status": "completed", "response": response, "ended_at": now, "traceparent": traceparent}
         return asked.model_copy(update=ended).created("completed", response.responder)
 
-    @property
-    def is_final(self) -> bool:
-        """True once the request has ended: its outcome is final."""
-        return self.status != "pending"
+    def completed(self, answer: Answer, *, by: Decider | str, channel: str, now: datetime) -> tuple[Self, Event | None]:
+        """Return the request after an answer: completed, or still pending with a vote or a held answer.
 
-    @property
-    def winner(self) -> dict[str, Any] | None:
-        """The decision that ended the request, if any."""
-        return self.response.winner if self.response else None
-
-    @property
-    def granted(self) -> Action | None:
-        """The action as approved or edited; None without an approval by a person or a rule: then it must not run."""
-        # After an erasure of the answer, only the arguments that nobody approved would remain of an edited call.
-        if self.erased or not self.action or not self.response or self.response.decision not in ("approve", "edit"):
-            return None
-        args = self.action.args if self.response.args is None else self.response.args
-        return self.action.model_copy(update={"args": args})
-
-    @property
-    def is_unacknowledged(self) -> bool:
-        """Return whether the request has ended but its run has not taken up the outcome."""
-        return self.is_final and bool(self.continuation) and not self.acknowledged_at and not self.attention
-
-    @property
-    def needs_attention(self) -> bool:
-        """Return whether an operator must act: the run cannot continue by itself, answered or not."""
-        return self.attention is not None and bool(self.continuation) and not self.acknowledged_at
-
-    @property
-    def is_unsettled(self) -> bool:
-        """Return whether the request is pending, unacknowledged, or waits for an operator."""
-        return not self.is_final or self.is_unacknowledged or self.needs_attention
-
-    @property
-    def search_text(self) -> str:
-        """The text that a search reads."""
-        called = (self.action.name, *texts_in(self.action.args)) if self.action else ()
-        return searchable("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
-
-    def is_claimed_against(self, by: str, now: datetime) -> bool:
-        """Return whether another person holds an unexpired claim.
-
-        Args:
-            by: The name of the person who wants to decide the request.
-            now: The current time.
-        """
-        held = self.claimed_by and self.claimed_until and self.claimed_until > now
-        return bool(held) and self.claimed_by != by
-
-    def is_open_to(self, viewer: Viewer) -> bool:
-        """Return whether this person may see and answer the request.
-
-        Without an assignee and candidate groups, a request is open to everybody.
-
-        Args:
-            viewer: The person, with their groups.
-        """
-        if not self.assignee and not self.candidate_groups:
-            return True
-        return self.assignee == viewer.name or bool(set(self.candidate_groups) & set(viewer.groups))
-
-    def is_seen_by(self, viewer: Viewer) -> bool:
-        """Return whether lists show the request to this person: it is open to them, or they asked it.
-
-        Args:
-            viewer: The person, with their groups.
-        """
-        return self.is_open_to(viewer) or self.asked_by == viewer.name
-
-    def is_overdue(self, now: datetime) -> bool:
-        """Return whether the request should have expired by now.
-
-        Args:
-            now: The current time.
-        """
-        return not self.is_final and self.expires_at is not None and self.expires_at <= now
-
-    def completed(self, answer: Answer, *, by: str, channel: str, now: datetime) -> tuple[Self, Event]:
-        """Return the completed request and its event `request.completed`.
-
-        The caller checks that the request is open to the person and not overdue.
+        The caller checks that the request is open to the person and that no time has come; see `timed`.
 
         Args:
             answer: The decision, its data, and the digest of the request that the person saw.
-            by: The name of the responder.
+            by: The responder.
             channel: The channel of the answer, such as `python` or `http`.
             now: The time of the decision.
+
+        Returns:
+            The request and its event `request.completed`, `request.voted` or `request.held`; the request unchanged and
+            None for the same vote or held answer again.
 
         Raises:
             RequestEndedError: The request has ended.
             DigestMismatchError: The person saw other content than this request has.
+            HeldError: An answer is held.
+            ForbiddenError: A rule of the request excludes the person.
             ClaimedError: Another person holds the claim.
             InvalidError: The decision is not allowed here, or its data or arguments are invalid.
         """
-        self._refuse_final()
+        self.refuse_final()
         if answer.digest != self.digest:
             raise DigestMismatchError(self.id, answer.digest)
-        self.refuse_closed(by, now)
-        data = self._checked(answer)
-        response = Response(
-            decision=answer.decision,
-            data=data,
-            args=answer.args,
-            message=answer.message,
-            responder=by,
-            channel=channel,
-            at=now,
-            authorised_digest=self.authorised_digest(answer.decision, data, answer.args),
-        )
-        free = {"claimed_by": None, "claimed_until": None}
-        return self.changed("completed", by, now, status="completed", response=response, ended_at=now, **free)
+        return decisions.decide(self, answer, decider_of(by), channel, now)
 
-    def is_repeat(self, answer: Answer, by: str) -> bool:
-        """Return whether this is the winning answer again, from the same responder.
+    def is_repeat(self, answer: Answer, by: Decider | str) -> bool:
+        """Return whether this answer is already on record, from the same person.
 
         Args:
             answer: The answer that arrived; fields of its data that are None count as absent.
-            by: The name of its responder.
+            by: Its responder.
         """
-        won = self.response
-        if not won or won.responder != by or answer.digest != self.digest:
-            return False
-        data = {name: value for name, value in (answer.data or {}).items() if value is not None}
-        is_same = (answer.decision, answer.args, answer.message) == (won.decision, won.args, won.message)
-        return is_same and data == (won.data or {})
+        return answer.digest == self.digest and decisions.is_repeat(self, answer, decider_of(by))
+
+    def undone(self, by: Decider | str, now: datetime) -> tuple[Self, Event]:
+        """Return the request without its held answer, open again.
+
+        Args:
+            by: The person who gave the answer.
+            now: The current time.
+
+        Raises:
+            RequestEndedError: The request has ended.
+            ConflictError: No answer is held, or its time to undo is over.
+            ForbiddenError: Another person gave the answer.
+        """
+        self.refuse_final()
+        return decisions.undo(self, decider_of(by), now)
+
+    def timed(self, now: datetime) -> tuple[Self, Event | None]:
+        """Return the request after what the clock may do: a held answer is released, the request expires or escalates.
+
+        A release comes before an expiry. The clock never decides.
+
+        Args:
+            now: The current time.
+
+        Returns:
+            The request and its event; the request unchanged and None if no time has come.
+        """
+        return decisions.timed(self, now)
 
     def claimed(self, by: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return the request claimed by one person until the lease ends; claiming it again renews the lease.
@@ -368,6 +236,8 @@ class Request(Record):
             ClaimedError: Another person holds the claim.
         """
         self.refuse_closed(by, now)
+        if self.quorum:
+            raise ConflictError(f"request {self.id!r} needs several people: vote, since nobody can claim it")
         return self.changed("claimed", by, now, claimed_by=by, claimed_until=now + lease)
 
     def released(self, by: str, now: datetime) -> tuple[Self, Event | None]:
@@ -417,8 +287,8 @@ class Request(Record):
         Raises:
             RequestEndedError: The request has ended.
         """
-        self._refuse_final()
-        return self.changed("cancelled", by, now, status="cancelled", reason=reason, ended_at=now)
+        self.refuse_final()
+        return self.ended("cancelled", by, now, reason=reason)
 
     def expired(self, now: datetime) -> tuple[Self, Event]:
         """Return the request expired: neither approved nor rejected.
@@ -429,9 +299,8 @@ class Request(Record):
         Raises:
             RequestEndedError: The request has ended.
         """
-        self._refuse_final()
-        why = reason_of("expired")
-        return self.changed("expired", SYSTEM, now, status="expired", reason=why, ended_at=now)
+        self.refuse_final()
+        return self.ended("expired", SYSTEM, now, reason=reason_of("expired"))
 
     def acknowledged(self, by: str, now: datetime) -> tuple[Self, Event]:
         """Return the request acknowledged by its run, so that the outcome is not delivered to the run again.
@@ -473,27 +342,6 @@ class Request(Record):
         """
         return self.changed("retried", by, now, attention=None)
 
-    def authorised_digest(
-        self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None
-    ) -> str | None:
-        """Return the digest of exactly the call and data that this decision authorizes.
-
-        Args:
-            decision: The decision.
-            data: The answers to the form or the edited data, as they are stored; None without data.
-            args: The edited arguments of the action; None if they are unchanged.
-
-        Returns:
-            `sha256:` and 64 hex digits; None for a rejection.
-
-        Raises:
-            InvalidError: The data or the arguments are not portable JSON.
-        """
-        if decision == "reject":
-            return None
-        action = {"name": self.action.name, "args": self.action.args if args is None else args} if self.action else None
-        return digest({"request": self.digest, "decision": decision, "action": action, "data": data})
-
     def authorize(self, name: str, args: dict[str, Any]) -> None:
         """Check that exactly this call was approved: by a person, by a person's edit, or by a rule of the policy.
 
@@ -515,96 +363,3 @@ class Request(Record):
         asked = self.model_copy(update={"action": Action(name)})
         if asked.authorised_digest(self.response.decision, self.response.data, args) != self.response.authorised_digest:
             raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
-
-    def refuse_closed(self, by: str, now: datetime) -> None:
-        """Check that this person may still change the request.
-
-        Args:
-            by: The name of the person.
-            now: The current time, for the end of a claim.
-
-        Raises:
-            RequestEndedError: The request has ended.
-            ClaimedError: Another person holds the claim.
-        """
-        self._refuse_final()
-        if self.is_claimed_against(by, now):
-            raise ClaimedError(self.id, str(self.claimed_by))
-
-    def _refuse_final(self) -> None:
-        if self.is_final:
-            raise RequestEndedError(self.id, self.status, self.winner)
-
-    def _checked(self, answer: Answer) -> dict[str, Any] | None:
-        if answer.decision not in self.allowed:
-            raise InvalidError.of(
-                "decision",
-                f"{answer.decision!r} is not allowed here: choose {', '.join(self.allowed)}",
-                "decision_not_allowed",
-            )
-        errors = [error for error in self._misfits(answer) if error]
-        if errors:
-            raise InvalidError(errors)
-        if answer.decision == "edit" and answer.args is not None and self.action:
-            check_edit(self.action.args_schema, self.action.args, answer.args)
-        return self._checked_data(answer)
-
-    def _misfits(self, answer: Answer) -> list[FieldError | None]:
-        edits, has_form = answer.decision == "edit", bool(self.form) or self.data_schema is not None
-        says_nothing = answer.decision == "respond" and not (answer.message or "").strip() and not answer.data
-        return [
-            *(unstorable_numbers(answer) if answer.data or answer.args else ()),
-            error_if(
-                answer.args is not None and not (edits and self.action),
-                "args",
-                "are accepted only with the decision edit on an action: remove them",
-                "unexpected",
-            ),
-            error_if(
-                edits and self.action and not has_form and answer.args is None,
-                "args",
-                "are missing: send all arguments, as edited",
-                "required",
-            ),
-            error_if(
-                edits and not self.action and not answer.data, "data", "is missing: send the edited data", "required"
-            ),
-            error_if(
-                answer.decision == "reject" and answer.data,
-                "data",
-                "is not accepted with a rejection: send a message instead",
-                "unexpected",
-            ),
-            error_if(says_nothing, "message", "is required: write a message", "message_required"),
-            error_if(
-                self.kind == "finish" and edits and not _task(answer),
-                "data.task",
-                "is required: enter the new task as text",
-                "task_required",
-            ),
-        ]
-
-    def _checked_data(self, answer: Answer) -> dict[str, Any] | None:
-        if answer.decision == "respond" and self.answer_schema is not None:
-            return answer.check_value(self.answer_schema)
-        if answer.decision == "reject" or (answer.decision == "respond" and answer.data is None):
-            return None
-        if (
-            answer.data is None
-            and self.answer_schema is not None
-            and answer.decision in buttons_with_values(self.actions)
-        ):
-            return None
-        if self.form:
-            return self.form.check(answer.data or {})
-        if self.data_schema is not None:
-            forms.check_instance(self.data_schema, answer.data or {}, field="data")
-            return answer.data or {}
-        if answer.data and (answer.decision != "edit" or self.action):
-            raise InvalidError.of("data", "is not accepted: this request has no form", "unexpected")
-        return answer.data
-
-
-def _task(answer: Answer) -> bool:
-    task = (answer.data or {}).get("task")
-    return isinstance(task, str) and bool(task.strip())

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.model import StrictModel
-from ringi.domain.ask import Decision
+from ringi.domain.ask import Decision, is_empty
 from ringi.forms.form import into
 
 M = TypeVar("M", bound=BaseModel)
@@ -35,6 +35,14 @@ class Response(StrictModel):
     """The time of the decision."""
     authorised_digest: str | None = None
     """The digest of the call and data that the decision authorizes; None for a rejection."""
+    stands_for: str | None = Field(default=None, alias="for", exclude_if=is_empty)
+    """The person for whom a deputy decided."""
+    voters: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    """The names of all who agreed, if more than one had to."""
+    released_at: datetime | None = Field(default=None, exclude_if=is_empty)
+    """The time at which the person could no longer undo the decision."""
+    override: str | None = Field(default=None, exclude_if=is_empty)
+    """The reason of an administrator who decided although a rule excluded them, or without the other votes."""
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
         return ((name, getattr(self, name)) for name in ("decision", "responder"))
@@ -53,7 +61,9 @@ class Response(StrictModel):
     @property
     def winner(self) -> dict[str, Any]:
         """The decision, responder and time, for the error of a late answer."""
-        return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at)}
+        more = {"for": self.stands_for, "voters": list(self.voters)}
+        found = {name: value for name, value in more.items() if value}
+        return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at), **found}
 
 
 class Remembered(StrictModel):

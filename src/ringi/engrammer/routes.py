@@ -166,7 +166,7 @@ class EngrammerRoutes:
         for id, digest in digests.items():
             answer = Answer(decision=decision, digest=digest, message=body.reason)
             try:
-                decided.append(await inbox.answer(id, answer, by=who.name, channel=channel_of(http.scope)))
+                decided.append(await inbox.answer(id, answer, by=who.decider, channel=channel_of(http.scope)))
             except ConflictError as error:
                 if not decided:
                     # Whoever has the first has all: of two who decide at once none gets only a part.

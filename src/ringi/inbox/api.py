@@ -130,8 +130,12 @@ class InboxAPI(ABC):
         responder: str,
         args: dict[str, Any] | None = None,
         message: str | None = None,
+        groups: Sequence[str] = (),
     ) -> Request:
-        """Decide a request and return it completed; the first answer wins.
+        """Decide a request and return it; the first answer wins.
+
+        It is completed, unless it needs the votes of more people or holds the answer for some seconds: then it is
+        pending, and has the vote or the held answer.
 
         Repeating the same answer as the same responder returns the same request. After `UnavailableError` the answer
         may have been saved: repeat it. A refused answer changes nothing.
@@ -144,14 +148,31 @@ class InboxAPI(ABC):
             responder: The name of the person.
             args: The whole edited arguments, for the decision `edit` on an action.
             message: The person's text.
+            groups: The groups of the person, for a quorum of groups; a client's token has them.
 
         Raises:
             RequestEndedError: The request has ended; the error contains the winner.
+            ForbiddenError: A rule of the request excludes the person.
+            HeldError: Another answer is held.
             DigestMismatchError: `digest` differs from the stored digest.
             ClaimedError: Another person holds the claim.
             InvalidError: The answer is invalid; there is one error for each field.
             NotFoundError: There is no such request.
             UnavailableError: The store or the server did not acknowledge the answer.
+        """
+
+    @abstractmethod
+    async def undo(self, id: str, by: str) -> Request:
+        """Undo an answer that is held, and return the request, open again.
+
+        Args:
+            id: The id of the request.
+            by: The name of the person who gave the answer.
+
+        Raises:
+            ForbiddenError: Another person gave the answer.
+            ConflictError: No answer is held, or it has taken effect.
+            NotFoundError: There is no such request.
         """
 
     @abstractmethod

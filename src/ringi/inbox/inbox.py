@@ -24,6 +24,7 @@ from ringi.domain.ask import Answer, Ask, Continuation, Decision
 from ringi.domain.memories import Memory
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Position, Query, topic_of
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider, decider_of
 from ringi.errors import ConflictError, DifferentAskError, NotFoundError, RequestEndedError, WaitTimeoutError
 from ringi.files.attachments import names_files
 from ringi.forms.field_parts import AttachedFile
@@ -235,35 +236,40 @@ class Inbox(Closable, InboxAPI):
         responder: str,
         args: dict[str, Any] | None = None,
         message: str | None = None,
+        groups: Sequence[str] = (),
         channel: str = "python",
     ) -> Request:
         body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
-        return await self.answer(id, Answer.parse(body), by=responder, channel=channel)
+        return await self.answer(id, Answer.parse(body), by=Decider(responder, tuple(groups)), channel=channel)
 
-    async def answer(self, id: str, answer: Answer, *, by: str, channel: str) -> Request:
+    async def answer(self, id: str, answer: Answer, *, by: Decider | str, channel: str) -> Request:
         """Decide a request with an answer that is already parsed; see `respond` for the errors.
 
         Args:
             id: The id of the request.
             answer: The decision with its data.
-            by: The name of the responder.
+            by: The responder.
             channel: The channel of the answer, such as `python` or `http`, for the audit trail.
         """
+        person = decider_of(by)
 
         def decide(request: Request) -> tuple[Request, Event | None]:
-            if request.is_repeat(answer, by):
+            if request.is_repeat(answer, person):
                 return request, None
-            if request.is_overdue(self.clock()):
-                return request.expired(self.clock())
-            return request.completed(answer, by=by, channel=channel, now=self.clock())
+            if request.is_overdue(self.clock()) or request.is_released(self.clock()):
+                return request.timed(self.clock())
+            return request.completed(answer, by=person, channel=channel, now=self.clock())
 
         if names_files(answer.data) and not (asked_request := await self.get(id)).is_final:
             read = partial(self.get, id)
-            await self._eraser.attachments.check(asked_request, answer.data, by, read=read, refuse=decide)
+            await self._eraser.attachments.check(asked_request, answer.data, person.name, read=read, refuse=decide)
         request = await self._change(id, decide)
-        if request.status == "expired":
-            raise RequestEndedError(id, request.status)
+        if request.is_final and not request.is_repeat(answer, person):
+            raise RequestEndedError(id, request.status, request.winner)
         return request
+
+    async def undo(self, id: str, by: Decider | str) -> Request:
+        return await self._change(id, lambda request: request.undone(by, self.clock()))
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str) -> AttachedFile:
         request, now = await self.get(id), self.clock()
@@ -418,7 +424,11 @@ class Inbox(Closable, InboxAPI):
         return ended
 
     async def expire_due(self) -> int:
-        """Expire all overdue requests, of all tenants in turn; return the number."""
+        """Do what the clock may do: expire overdue requests, release held answers, escalate; of all tenants in turn.
+
+        Returns:
+            The number of requests that ended.
+        """
         ended = 0
         while due := await self.store.find(Request, Query(expired_at=self.clock(), limit=SWEEP_SIZE)):
             # If two servers processed a page in the same order, they would both do all the work.
@@ -434,11 +444,8 @@ class Inbox(Closable, InboxAPI):
     async def _expire_all(self, overdue: Iterator[Request]) -> int:
         return sum([await self.for_tenant(request.tenant)._expire(request) for request in overdue])
 
-    async def _expire(self, overdue: Request) -> bool:
-        def end(request: Request) -> tuple[Request, Event | None]:
-            return request.expired(self.clock()) if request.is_overdue(self.clock()) else (request, None)
-
-        return (await self._change(overdue.id, end, overdue)).status == "expired"
+    async def _expire(self, due: Request) -> bool:
+        return (await self._change(due.id, lambda request: request.timed(self.clock()), due)).is_final
 
     async def _stored_request(self, asked_request: Request) -> Request:
         stored = await self.get(asked_request.id)

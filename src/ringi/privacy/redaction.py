@@ -11,6 +11,7 @@ from ringi.domain.record import AGENT, ERASED_PERSON, POLICY, SYSTEM, Event
 from ringi.domain.request import Request
 from ringi.domain.response import Response
 from ringi.domain.thread import Thread
+from ringi.domain.voting import Vote
 from ringi.errors import ConflictError
 
 TITLE = "erased"
@@ -18,7 +19,7 @@ TITLE = "erased"
 _STEPS = ("acquired", "interrupted", "done", "error", "given_back", "spared", "went_back")
 WORKED = frozenset(f"thread.{what}" for what in _STEPS)
 """Events whose actor is a worker process, not a person."""
-NAMES = ("assignee", "claimed_by", "asked_by", "started_by")
+NAMES = ("assignee", "claimed_by", "asked_by", "started_by", "starter")
 
 
 def nameless(name: str | None) -> str | None:
@@ -41,8 +42,14 @@ def names(event: Event, person: str) -> bool:
 
 def _named(changed: dict[str, Any]) -> Iterator[Any]:
     yield from (changed.get(name) for name in NAMES)
-    for part, name in (("response", "responder"), ("run", "by"), ("erased", "by")):
+    parts = (("response", "responder"), ("response", "for"), ("run", "by"), ("erased", "by"))
+    for part, name in (*parts, ("held", "responder"), ("held", "for")):
         yield (changed.get(part) or {}).get(name)
+    yield from (changed.get("response") or {}).get("voters") or ()
+    for vote in changed.get("votes") or ():
+        yield from (vote.get("responder"), vote.get("for"))
+    for step in changed.get("escalation") or ():
+        yield from step.get("to") or ()
 
 
 def unknown_in(request: Request) -> list[str]:
@@ -64,7 +71,8 @@ def request_without_content(request: Request) -> dict[str, Any]:
     """Return the changes that erase a request's content; its end, outcome and digest stay."""
     content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "wording")
     nothing = dict.fromkeys((*content, "memory", "reason", "attention", "continuation"))
-    people = {"assignee": nameless(request.assignee), "asked_by": nameless(request.asked_by)}
+    people: dict[str, Any] = {name: nameless(getattr(request, name)) for name in ("assignee", "asked_by", "starter")}
+    people |= {"votes": tuple(map(vote_without_words, request.votes)), "held": None, "escalation": ()}
     free = {"claimed_by": None, "claimed_until": None}
     answer = {"response": without_words(request.response)}
     return {"title": TITLE, "actions": {}, "context": {}, **nothing, **people, **free, **answer}
@@ -80,10 +88,26 @@ def request_without(request: Request, person: str, history: Sequence[Event]) -> 
         changes["assignee"] = ERASED_PERSON
     if request.claimed_by == person:
         changes |= {"claimed_by": None, "claimed_until": None}
+    if request.starter == person:
+        changes["starter"] = ERASED_PERSON
+    if any(person in (vote.responder, vote.stands_for) for vote in request.votes):
+        changes["votes"] = tuple(
+            vote_without_words(vote) if person in (vote.responder, vote.stands_for) else vote for vote in request.votes
+        )
+    if any(person in step.to for step in request.escalation):
+        changes["escalation"] = tuple(
+            step.model_copy(update={"to": tuple(ERASED_PERSON if each == person else each for each in step.to)})
+            for step in request.escalation
+        )
     if has_spoken(request, person, history):
         changes |= {"reason": None, "attention": None, "continuation": None}
-    if request.response and request.response.responder == person:
-        changes |= {"response": without_words(request.response), "memory": None}
+    response = request.response
+    if response and response.responder == person:
+        changes |= {"response": without_words(response), "memory": None}
+    elif response and person in (response.stands_for, *response.voters):
+        voters = tuple(ERASED_PERSON if each == person else each for each in response.voters)
+        stands_for = ERASED_PERSON if response.stands_for == person else response.stands_for
+        changes["response"] = response.model_copy(update={"voters": voters, "stands_for": stands_for})
     return changes
 
 
@@ -98,7 +122,15 @@ def without_words(response: Response | None) -> Response | None:
     if response is None:
         return None
     remaining = {name: getattr(response, name) for name in ("decision", "channel", "at", "authorised_digest")}
-    return Response(responder=str(nameless(response.responder)), **remaining)
+    names = {"stands_for": nameless(response.stands_for), "voters": tuple(map(str, map(nameless, response.voters)))}
+    return Response(responder=str(nameless(response.responder)), released_at=response.released_at, **names, **remaining)
+
+
+def vote_without_words(vote: Vote) -> Vote:
+    """Return a vote without names and free text: its decision, time, stage and authorization digest."""
+    nothing = dict.fromkeys(("data", "args", "message", "override"))
+    names = {"responder": str(nameless(vote.responder)), "subject": ERASED_PERSON}
+    return vote.model_copy(update={**nothing, **names, "stands_for": nameless(vote.stands_for)})
 
 
 def thread_without_content(thread: Thread) -> dict[str, Any]:

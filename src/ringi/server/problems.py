@@ -14,10 +14,12 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Match
 
+from ringi.base.canonical_json import jsonable
 from ringi.base.validation import rule_of
 from ringi.errors import (
     ClaimedError,
     FieldError,
+    HeldError,
     InvalidError,
     LimitError,
     RequestEndedError,
@@ -34,7 +36,7 @@ SPREAD_SECONDS = 2
 STATUSES = {
     **dict.fromkeys(("forbidden", "not_authorised"), 403),
     "not_found": 404,
-    **dict.fromkeys(("final", "pending", "digest_mismatch", "claimed", "different", "busy", "conflict"), 409),
+    **dict.fromkeys(("final", "pending", "digest_mismatch", "claimed", "held", "different", "busy", "conflict"), 409),
     "invalid": 422,
     "limit": 429,
     **dict.fromkeys(("missing_extra", "unsupported"), 501),
@@ -74,6 +76,8 @@ def document_of(error: Exception) -> dict[str, Any]:
         more["winner"] = error.winner
     if isinstance(error, ClaimedError):
         more["claimed_by"] = error.claimed_by
+    if isinstance(error, HeldError):
+        more |= {"responder": error.responder, "until": jsonable(error.until)}
     return document(status, code, str(error), **more)
 
 

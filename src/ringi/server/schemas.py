@@ -12,7 +12,7 @@ from ringi.delivery.attempts import Delivery
 from ringi.domain import request
 from ringi.domain.ask import Answer, Ask, Decision, Id, Name, Time
 from ringi.domain.record import Erased
-from ringi.domain.request import PRIVATE
+from ringi.domain.request_data import PRIVATE, Status
 from ringi.domain.thread import ThreadStatus
 from ringi.forms.form import Form
 from ringi.privacy.erasure import Erasure, Sweep
@@ -181,7 +181,7 @@ class Problem(BaseModel):
     detail: str
     code: str
     errors: list[FieldProblem] | None = absent_if_none()
-    state: request.Status | None = absent_if_none()
+    state: Status | None = absent_if_none()
     """The final status of the request."""
     winner: Winner | None = absent_if_none()
     claimed_by: str | None = absent_if_none()

@@ -12,12 +12,15 @@ from pydantic_core import PydanticSerializationError
 from ringi.base.canonical_json import COMPACT
 from ringi.domain import memories, thread
 from ringi.domain.record import Event
-from ringi.domain.request import PRIVATE, Request
+from ringi.domain.request import Request
+from ringi.domain.request_data import PRIVATE
 from ringi.domain.usage import ModelCalls
 from ringi.server import schemas
 from ringi.server.prices import Prices
 
 PUBLIC = Request.public()
+UNDECIDED = {"held": {"data", "args", "message"}}
+"""The words and values of an answer that its person may still undo."""
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -86,7 +89,7 @@ def request_json(request: Request) -> bytes:
     Args:
         request: The request.
     """
-    return model_json(request, include=PUBLIC)
+    return model_json(request, include=PUBLIC, exclude=UNDECIDED)
 
 
 def event_json(event: Event, request: bytes) -> bytes:

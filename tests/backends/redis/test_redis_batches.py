@@ -32,7 +32,7 @@ async def asked(store: RedisStore, count: int, **made: Any) -> list[Request]:
     return [await store_request(store, f"request-{n:03}", **made) for n in range(count)]
 
 
-def answered(request: Request, by: str = "ann") -> tuple[Request, Event]:
+def answered(request: Request, by: str = "ann") -> tuple[Request, Event | None]:
     return request.completed(answer_to(request), by=by, channel="page", now=NOON)
 
 

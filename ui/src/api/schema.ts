@@ -92,6 +92,7 @@ export interface Answer {
   data?: JsonObject | null;
   args?: JsonObject | null;
   message?: string | null;
+  override?: string | null;
 }
 /**
  * A question of an agent; all fields except the title have defaults.
@@ -126,6 +127,17 @@ export interface Ask {
   webhooks?: Webhook[];
   display?: (Table | Image | Code | Diff | Link)[] | null;
   wording?: Wording | null;
+  tier?: ("low" | "medium" | "high" | "irreversible") | null;
+  hold?: number | null;
+  /**
+   * @maxItems 10
+   */
+  quorum?: Stage[];
+  exclude?: ("starter" | "asker")[];
+  /**
+   * @maxItems 10
+   */
+  escalation?: Escalation[];
 }
 /**
  * An ordered list of fields.
@@ -413,6 +425,27 @@ export interface Sentence {
   params?: {
     [k: string]: string | number;
   };
+}
+/**
+ * One stage of a quorum.
+ */
+export interface Stage {
+  /**
+   * @maxItems 100
+   */
+  groups?: string[];
+  count?: number;
+}
+/**
+ * More people who may decide if nobody has after some time.
+ */
+export interface Escalation {
+  after: number;
+  /**
+   * @minItems 1
+   * @maxItems 100
+   */
+  to: string[];
 }
 /**
  * An action, with the reasons if it is not possible now.
@@ -703,6 +736,7 @@ export interface BulkItem {
   data?: JsonObject | null;
   args?: JsonObject | null;
   message?: string | null;
+  override?: string | null;
   id: string;
 }
 /**
@@ -752,6 +786,16 @@ export interface Request {
   acknowledged_at: string | null;
   ended_at: string | null;
   asked_by: string | null;
+  tier?: ("low" | "medium" | "high" | "irreversible") | null;
+  hold?: number | null;
+  quorum?: Stage[];
+  exclude?: ("starter" | "asker")[];
+  escalation?: Escalation[];
+  starter?: string | null;
+  votes?: Vote[];
+  missing?: Stage[];
+  held?: Held | null;
+  escalated?: number;
   digest: string;
 }
 /**
@@ -774,6 +818,45 @@ export interface Response {
   channel: string;
   at: string;
   authorised_digest?: string | null;
+  for?: string | null;
+  voters?: string[];
+  released_at?: string | null;
+  override?: string | null;
+}
+/**
+ * One person's decision that is not yet enough, or is not yet final.
+ */
+export interface Vote {
+  responder: string;
+  subject: string;
+  for?: string | null;
+  decision: "approve" | "edit" | "reject" | "respond";
+  data?: JsonObject | null;
+  args?: JsonObject | null;
+  message?: string | null;
+  channel: string;
+  authorised_digest?: string | null;
+  stage?: number;
+  at: string;
+  override?: string | null;
+}
+/**
+ * A decision that its person may still undo.
+ */
+export interface Held {
+  responder: string;
+  subject: string;
+  for?: string | null;
+  decision: "approve" | "edit" | "reject" | "respond";
+  data?: JsonObject | null;
+  args?: JsonObject | null;
+  message?: string | null;
+  channel: string;
+  authorised_digest?: string | null;
+  stage?: number;
+  at: string;
+  override?: string | null;
+  until: string;
 }
 /**
  * A problem document: the reason for refusing a call (RFC 9457).
@@ -1689,6 +1772,10 @@ export const feedEvents = [
   "request.claimed",
   "request.released",
   "request.reassigned",
+  "request.escalated",
+  "request.voted",
+  "request.held",
+  "request.unheld",
   "request.completed",
   "request.expired",
   "request.cancelled",

@@ -30,6 +30,10 @@ function describeEvent({ type, changed }: HistoryEvent, kind: Request["kind"], s
     case "request.claimed": return eventLabels.claimed(until ? clock(until, strings.language) : null);
     case "request.released": return eventLabels.released;
     case "request.reassigned": return eventLabels.reassigned(namesOf(changed, strings) ?? eventLabels.everybody);
+    case "request.escalated": return eventLabels.escalated;
+    case "request.voted": return eventLabels.voted;
+    case "request.held": return eventLabels.held;
+    case "request.unheld": return eventLabels.unheld;
     case "request.completed": return changed.response ? decisionLabel(kind, changed.response.decision, strings) : statuses.completed;
     case "request.cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
     case "request.expired": return strings.expiredUnanswered;

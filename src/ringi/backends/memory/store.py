@@ -102,7 +102,7 @@ def place_of(record: Record) -> tuple[int, str, str]:
 
 def shared(overdue: Sequence[R], query: Query) -> list[R]:
     """Return the longest overdue records; if they exceed a page, a share for each tenant."""
-    longest = sorted(overdue, key=lambda record: getattr(record, "expires_at", None) or EPOCH)
+    longest = sorted(overdue, key=lambda record: getattr(record, "next_time", None) or EPOCH)
     if query.tenant is not None or len(longest) < query.limit:
         return longest[: query.limit]
     of_each: dict[str, list[R]] = {}
@@ -144,7 +144,7 @@ def request_matches(request: Request, query: Query) -> bool:
             or query.assigned_or_claimed_by in (request.assignee, request.claimed_by)
         )
         and (query.ended_since is None or (request.ended_at is not None and request.ended_at >= query.ended_since))
-        and (query.expired_at is None or request.is_overdue(query.expired_at))
+        and (query.expired_at is None or request.is_due(query.expired_at))
         and (not query.unacknowledged or request.is_unacknowledged)
         and (not query.attention or request.needs_attention)
         and (not query.unsettled or request.is_unsettled)

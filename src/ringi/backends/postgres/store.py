@@ -296,7 +296,7 @@ def columns_of(record: Record) -> Columns:
     """Return the stored columns of a record."""
     if not isinstance(record, Request):
         return record_columns(record)
-    ends = microseconds(record.expires_at) if record.expires_at and not record.is_final else None
+    ends = microseconds(record.next_time) if record.next_time else None
     return record_columns(record) | {"audiences": audiences_of(record), "expires_at": ends}
 
 

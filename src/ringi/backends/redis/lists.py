@@ -24,7 +24,8 @@ from ringi.backends.redis.server import named
 from ringi.contracts.store import R
 from ringi.domain.journal import Journal
 from ringi.domain.record import Query, Record, microseconds, parsed_cursor, query_terms
-from ringi.domain.request import Request, Status
+from ringi.domain.request import Request
+from ringi.domain.request_data import Status
 from ringi.domain.thread import Thread, ThreadStatus
 
 DIGITS = 18
@@ -141,8 +142,8 @@ def _times(request: Request) -> list[tuple[str, str, str]]:
     found = []
     if request.ended_at:
         found.append((named("ended", request.tenant), named("ended"), digits(request.ended_at)))
-    if request.expires_at and not request.is_final:
-        found += [(name, named("expires"), digits(request.expires_at)) for name in expiring(request.tenant)]
+    if at := request.next_time:
+        found += [(name, named("expires"), digits(at)) for name in expiring(request.tenant)]
     return found
 
 

@@ -186,10 +186,11 @@ def columns_of(record: Record) -> Columns:
     if not isinstance(record, Request):
         return record_columns(record)
     columns = record_columns(record) | {"audiences": to_json(audiences_of(record)).decode()}
-    if record.version > 1:
-        return columns
-    ends = microseconds(record.expires_at) if record.expires_at else None
-    return columns | {"expires_at": ends, "search": record.search_text}
+    # The time of a request without a hold or an escalation never changes, and its index only has pending requests.
+    if record.version == 1 or record.hold or record.escalation:
+        at = record.next_time or record.expires_at
+        columns |= {"expires_at": microseconds(at) if at else None}
+    return columns | {"search": record.search_text} if record.version == 1 else columns
 
 
 NAMES = ", ".join(EVENT_COLUMNS)

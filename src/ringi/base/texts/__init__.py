@@ -66,6 +66,8 @@ def error_text(error: Exception, language: Language, *, is_deciding: bool = Fals
     """Return the text for an error; in another language its details are those that the catalogue has a text for."""
     if isinstance(error, errors.ClaimedError):
         return problem_text("claimed_by", language, {"name": error.claimed_by})
+    if isinstance(error, errors.HeldError):
+        return problem_text("held_by", language, {"name": error.responder})
     own = detail_text(str(error), language)
     return own if own != str(error) else problem_text(code_of(error), language, is_deciding=is_deciding)
 

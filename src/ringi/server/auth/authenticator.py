@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
+from ringi.domain.voting import Decider
 from ringi.errors import RingiError, SettingError
 from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
 from ringi.server.identity import Role, is_name, reserved_name
@@ -48,6 +49,13 @@ class Principal(NamedTuple):
     """`agent`, `person` or `admin`."""
     name: str
     groups: tuple[str, ...] = ()
+    subject: str = ""
+    """The issuer and the subject of the person's sign-in; empty for a token of this server."""
+
+    @property
+    def decider(self) -> Decider:
+        """The caller as a person who decides."""
+        return Decider(self.name, self.groups, self.subject, is_admin=self.role == "admin")
 
     @property
     def actor(self) -> str:

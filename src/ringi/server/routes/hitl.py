@@ -45,7 +45,7 @@ class HitlRoutes:
         # A front end sends its form with every button; the data of a rejection is not stored.
         data = None if submitted.action == "reject" else submitted.data
         answer = Answer(decision=submitted.action, digest=request.digest, data=data)
-        request = await inbox.answer(request.id, answer, by=caller.name, channel=channel_of(http.scope))
+        request = await inbox.answer(request.id, answer, by=caller.decider, channel=channel_of(http.scope))
         next: Literal["continue", "complete"] = "continue" if request.continuation else "complete"
         texts = texts_for(http.scope)
         messages = {"approve": texts.approved, "edit": texts.edited, "reject": texts.rejected}

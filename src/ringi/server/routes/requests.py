@@ -16,7 +16,8 @@ from starlette.routing import Route
 from ringi.base.failpoints import failpoint
 from ringi.domain.ask import Answer, Ask, Kind, Priority, Time, parse_body
 from ringi.domain.record import MAX_SEARCH, cursor_of
-from ringi.domain.request import Status
+from ringi.domain.request import Request
+from ringi.domain.request_data import Status
 from ringi.errors import InvalidError, RingiError, WaitTimeoutError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
@@ -68,12 +69,13 @@ class RequestRoutes:
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
         add, at = partial(api.add_api_route, tags=["requests"]), "/v1/requests"
-        add(f"{at}/{{id}}/respond", self.respond, methods=["POST"], **route_docs("Request", body="Answer"))
+        add(f"{at}/{{id}}/respond", self.respond, methods=["POST"], **route_docs("Request", 200, 202, body="Answer"))
         add(at, self.ask, methods=["POST"], **route_docs("Request", 201, 200, body="Ask"))
         add(at, self.find, methods=["GET"], **route_docs("RequestPage"))
         add(f"{at}/counts", self.counts, methods=["GET"], **route_docs("Counts"))
         add(f"{at}/respond", self.respond_many, methods=["POST"], **route_docs("BulkResult", body="BulkAnswer"))
         add(f"{at}/{{id}}", self.get, methods=["GET"], **route_docs("Request"))
+        add(f"{at}/{{id}}/undo", self.undo, methods=["POST"], **route_docs("Request"))
         add(f"{at}/{{id}}/claim", self.claim, methods=["POST"], **route_docs("Request"))
         add(f"{at}/{{id}}/release", self.release, methods=["POST"], **route_docs("Request"))
         add(f"{at}/{{id}}/cancel", self.cancel, methods=["POST"], **route_docs("Request", body="Cancel"))
@@ -171,10 +173,16 @@ class RequestRoutes:
         caller = self._decider(http)
         answer = Answer.parse(await self._body(http))
         inbox = inbox_for(self._components.inbox, caller, require_answerable)
-        request = await inbox.answer(id_of(http), answer, by=caller.name, channel=channel_of(http.scope))
-        response = json_response(request_json(request))
+        request = await inbox.answer(id_of(http), answer, by=caller.decider, channel=channel_of(http.scope))
+        response = json_response(request_json(request), status_after(request))
         failpoint("server.before_reply")
         return response
+
+    async def undo(self, http: HttpRequest) -> HttpResponse:
+        """Undo the caller's own answer while it is held."""
+        caller = self._decider(http)
+        request = await self._inbox(caller, require_answerable).undo(id_of(http), caller.decider)
+        return json_response(request_json(request))
 
     async def respond_many(self, http: HttpRequest) -> HttpResponse:
         """Answer several requests, each independently."""
@@ -267,7 +275,12 @@ async def answer_item(inbox: Inbox, caller: Principal, item: object, channel: st
     try:
         parsed_item = parse_body(BulkItem, item)
         answer = Answer.model_validate(parsed_item.model_dump(exclude={"id"}))
-        request = await inbox.answer(parsed_item.id, answer, by=caller.name, channel=channel)
+        request = await inbox.answer(parsed_item.id, answer, by=caller.decider, channel=channel)
     except RingiError as error:
         return BulkOutcome(id=id, status=status_of(error)[0], problem=document_of(error))
-    return BulkOutcome(id=id, status=200, request=public_request(request))
+    return BulkOutcome(id=id, status=status_after(request), request=public_request(request))
+
+
+def status_after(request: Request) -> int:
+    """Return the HTTP status of an answer: 202 if it is stored, and the request still pending."""
+    return 200 if request.is_final else 202

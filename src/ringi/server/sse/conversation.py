@@ -102,7 +102,7 @@ class Conversations:
         """Answer a request as the caller, or raise the error that refuses the answer."""
         require_person(caller)
         inbox = inbox_for(self._components.inbox, caller, require_answerable)
-        await inbox.answer(id, Answer.parse(body), by=caller.name, channel=channel)
+        await inbox.answer(id, Answer.parse(body), by=caller.decider, channel=channel)
 
 
 class StreamAfterAction:

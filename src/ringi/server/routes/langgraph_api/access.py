@@ -164,7 +164,7 @@ class Access:
         request, digest = await self._served_request(id, checkpoint)
         answer = Answer.parse({**answer_of(request, resume), "digest": digest})
         inbox = inbox_for(self._components.inbox, self.caller, require_answerable)
-        return await self._thread(id), await inbox.answer(request.id, answer, by=self.caller.name, channel=CHANNEL)
+        return await self._thread(id), await inbox.answer(request.id, answer, by=self.caller.decider, channel=CHANNEL)
 
     async def resolve(self, id: str) -> tuple[Thread | None, Request]:
         """End the request served on a thread without consent: reject it, or else cancel it if the caller may."""
@@ -174,7 +174,7 @@ class Access:
         if "reject" in request.allowed:
             answer = Answer(decision="reject", digest=digest, message=RESOLVED)
             ending = inbox_for(inbox, self.caller, require_answerable).answer(
-                request.id, answer, by=self.caller.name, channel=CHANNEL
+                request.id, answer, by=self.caller.decider, channel=CHANNEL
             )
         else:
             ending = inbox_for(inbox, self.caller, require_cancellable).cancel(request.id, self.caller.actor, RESOLVED)

@@ -1,0 +1,170 @@
+"""What an answer, an undo and the clock do to a pending request: pure, without clock or I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from ringi.base.texts import reason_of
+from ringi.domain.answer_checks import checked_answer
+from ringi.domain.ask import Answer
+from ringi.domain.record import SYSTEM, Event
+from ringi.domain.request_data import RequestData
+from ringi.domain.response import Response
+from ringi.domain.voting import Decider, Held, Vote, missing_votes, open_stage
+from ringi.errors import ConflictError, ForbiddenError
+
+R = TypeVar("R", bound=RequestData)
+AGREEING = ("approve", "edit")
+"""The decisions that need a quorum. Another one ends the request at once, because nothing runs."""
+
+
+def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime) -> tuple[R, Event | None]:
+    """Return the request after an answer; see `Request.completed`."""
+    if is_repeat(request, answer, by):
+        return request, None
+    request.refuse_closed(by.name, now)
+    if answer.override and not by.is_admin:
+        raise ForbiddenError("only an administrator may decide with `override`: leave it out")
+    data = checked_answer(request, answer)
+    digest = request.authorised_digest(answer.decision, data, answer.args)
+    own = tuple(each for each in request.votes if each.subject == by.identity)
+    others = tuple(each for each in request.votes if each not in own)
+    votes_count = bool(request.quorum) and answer.decision in AGREEING and not answer.override
+    stage = open_stage(request.quorum, others, digest) or 0
+    groups = request.quorum[stage].groups if votes_count else ()
+    vote = Vote(
+        responder=by.name,
+        subject=by.identity,
+        stands_for=None if answer.override else authority_of(request, by, groups),
+        decision=answer.decision,
+        data=data,
+        args=answer.args,
+        message=answer.message,
+        channel=channel,
+        authorised_digest=digest,
+        stage=stage,
+        at=now,
+        override=answer.override,
+    )
+    if votes_count:
+        if any(not each.people.isdisjoint(vote.people) for each in others):
+            raise ForbiddenError(f"a deputy and the person they stand for have one vote on request {request.id!r}")
+        if open_stage(request.quorum, (*others, vote), digest) is not None:
+            votes = (*others, vote)
+            return request.changed("voted", by.name, now, votes=votes, missing=missing_votes(request.quorum, votes))
+    if request.hold:
+        until = now + timedelta(seconds=request.hold)
+        held = Held(**dict(vote), until=min(until, request.expires_at or until))
+        return request.changed("held", by.name, now, held=held)
+    return completed(request, vote, now)
+
+
+def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> str | None:
+    """Return the person for whom a deputy decides; None if the person decides for themselves.
+
+    Args:
+        request: The request.
+        by: The person.
+        groups: The groups whose members vote now; empty for everybody.
+
+    Raises:
+        ForbiddenError: A rule of the request excludes the person, or the people vote of whom the person is none.
+    """
+    excluded = excluded_people(request)
+    if not excluded.isdisjoint({by.name, by.identity}):
+        raise ForbiddenError(f"whoever asked for request {request.id!r} may not decide it: ask another person")
+    # That the person may decide at all was checked by the caller, who may know no groups.
+    able = [viewer for viewer in by.viewers if request.is_open_to(viewer)] or list(by.viewers[:1])
+    able = [viewer for viewer in able if not groups or not set(groups).isdisjoint(viewer.groups)]
+    if not able:
+        raise ForbiddenError(f"request {request.id!r} needs votes from {', '.join(map(repr, groups))} now")
+    chosen = next((viewer for viewer in able if viewer.name == by.name or viewer.name not in excluded), None)
+    if chosen is None:
+        raise ForbiddenError(f"whoever asked for request {request.id!r} has named you their deputy: ask another person")
+    return None if chosen.name == by.name else chosen.name
+
+
+def excluded_people(request: RequestData) -> set[str]:
+    """Return the names of those who may not decide a request."""
+    people = set()
+    if "asker" in request.exclude:
+        people.add(request.asked_by)
+    if "starter" in request.exclude:
+        # An agent that asks without a run does not say for whom: whoever asked counts.
+        people.add(request.starter or request.asked_by)
+    return {name for name in people if name}
+
+
+def completed(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:
+    """Return the completed request with the decision of a vote that suffices."""
+    counted = [each for each in request.votes if each.authorised_digest == vote.authorised_digest]
+    voters = [each.responder for each in counted if each.subject != vote.subject]
+    is_quorum = bool(request.quorum) and vote.decision in AGREEING and not vote.override
+    response = Response(
+        decision=vote.decision,
+        data=vote.data,
+        args=vote.args,
+        message=vote.message,
+        responder=vote.responder,
+        channel=vote.channel,
+        at=vote.at,
+        authorised_digest=vote.authorised_digest,
+        stands_for=vote.stands_for,
+        voters=(*voters, vote.responder) if is_quorum else (),
+        released_at=now if request.held else None,
+        override=vote.override,
+    )
+    others = tuple(each for each in request.votes if each.subject != vote.subject)
+    last = Vote.model_construct(**{name: getattr(vote, name) for name in Vote.model_fields})
+    votes: dict[str, Any] = {"votes": (*others, last)} if is_quorum else {}
+    free = {"claimed_by": None, "claimed_until": None}
+    return request.ended("completed", vote.responder, now, response=response, **votes, **free)
+
+
+def is_repeat(request: RequestData, answer: Answer, by: Decider) -> bool:
+    """Return whether a decision or vote on record is this answer, from the same person."""
+    won = request.response
+    if won and won.responder == by.name and is_same(answer, won):
+        return True
+    own = [each for each in (request.held, *request.votes) if each and each.subject == by.identity]
+    if request.is_final:
+        # The vote of somebody who voted for other arguments has lost.
+        own = [each for each in own if won and each.authorised_digest == won.authorised_digest]
+    return any(is_same(answer, each) for each in own[:1])
+
+
+def is_same(answer: Answer, earlier: Response | Vote) -> bool:
+    """Return whether an answer says what another one said."""
+    data = {name: value for name, value in (answer.data or {}).items() if value is not None}
+    words = (answer.decision, answer.args, answer.message, answer.override)
+    return words == (earlier.decision, earlier.args, earlier.message, earlier.override) and data == (earlier.data or {})
+
+
+def undo(request: R, by: Decider, now: datetime) -> tuple[R, Event]:
+    """Return the request without its held answer; see `Request.undone`."""
+    held = request.held
+    if held is None:
+        raise ConflictError(f"no answer to request {request.id!r} is held: there is nothing to undo")
+    if held.subject != by.identity:
+        raise ForbiddenError(f"only {held.responder!r} may undo the answer to request {request.id!r}")
+    if request.is_released(now):
+        raise ConflictError(f"the time to undo the answer to request {request.id!r} is over")
+    return request.changed("unheld", by.name, now, held=None)
+
+
+def timed(request: R, now: datetime) -> tuple[R, Event | None]:
+    """Return the request after what the clock may do; see `Request.timed`."""
+    held = request.held
+    if request.is_final:
+        return request, None
+    if held and request.is_released(now):
+        return completed(request, held, now)
+    if request.is_overdue(now):
+        return request.ended("expired", SYSTEM, now, reason=reason_of("expired"))
+    if not request.is_due(now):
+        return request, None
+    # A server that was down takes the steps that it missed at once.
+    taken = sum(request.created_at + timedelta(seconds=step.after) <= now for step in request.escalation)
+    return request.changed("escalated", SYSTEM, now, escalated=taken)

@@ -1,0 +1,290 @@
+"""What is stored of a question to a person, and what can be read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from ringi.base.canonical_json import digest
+from ringi.domain.ask import (
+    Action,
+    Button,
+    Continuation,
+    Decision,
+    Kind,
+    Priority,
+    Wording,
+    is_empty,
+)
+from ringi.domain.display import Block
+from ringi.domain.record import Event, Record, Viewer, searchable, texts_in
+from ringi.domain.response import Remembered, Response
+from ringi.domain.voting import (
+    GROUP,
+    Escalation,
+    Excluded,
+    Held,
+    Stage,
+    Tier,
+    Vote,
+)
+from ringi.domain.webhook import Webhook
+from ringi.errors import (
+    ClaimedError,
+    HeldError,
+    RequestEndedError,
+)
+from ringi.forms.form import Form
+
+Status = Literal["pending", "completed", "cancelled", "expired"]
+PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent"}
+"""Internal fields of a request; fields of a newer version are internal too."""
+TITLE_SHOWN = 60
+"""The number of a title's characters in a `repr`."""
+SEARCHED = 32_000
+"""The number of a request's characters that a search reads."""
+
+
+class RequestData(Record):
+    """The data of a request, and what can be read from it."""
+
+    record: ClassVar[str] = "request"
+    # The headers of a webhook hold secrets, and content of the hash chain can never be removed.
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks"}
+
+    kind: Kind
+    title: str
+    description: str | None = None
+    action: Action | None = None
+    form: Form | None = None
+    data_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    answer_schema: dict[str, Any] | None = None
+    allowed: tuple[Decision, ...]
+    actions: dict[Decision, Button] = {}
+    context: dict[str, Any] = {}
+    thread_id: str | None = None
+    run_id: str | None = None
+    status: Status = "pending"
+    response: Response | None = None
+    assignee: str | None = None
+    candidate_groups: tuple[str, ...] = ()
+    claimed_by: str | None = None
+    claimed_until: datetime | None = None
+    priority: Priority | None = None
+    due_at: datetime | None = None
+    expires_at: datetime | None = None
+    fallback: dict[str, Any] | None = None
+    display: tuple[Block, ...] | None = None
+    wording: Wording | None = Field(default=None, exclude_if=lambda value: value is None)
+    reason: str | None = None
+    attention: str | None = None
+    acknowledged_at: datetime | None = None
+    ended_at: datetime | None = None
+    asked_by: str | None = None
+    continuation: Continuation | None = None
+    webhooks: tuple[Webhook, ...] = ()
+    reminded_at: datetime | None = None
+    memory: Remembered | None = None
+    """Set after the person who answered edited or deleted the memory."""
+    traceparent: str | None = None
+    """The OpenTelemetry span that asked; None without tracing."""
+    tier: Tier | None = Field(default=None, exclude_if=is_empty)
+    hold: float | None = Field(default=None, exclude_if=is_empty)
+    quorum: tuple[Stage, ...] = Field(default=(), exclude_if=is_empty)
+    exclude: tuple[Excluded, ...] = Field(default=(), exclude_if=is_empty)
+    escalation: tuple[Escalation, ...] = Field(default=(), exclude_if=is_empty)
+    starter: str | None = Field(default=None, exclude_if=is_empty)
+    """The person who started the run that asks; None outside of runs."""
+    votes: tuple[Vote, ...] = Field(default=(), exclude_if=is_empty)
+    missing: tuple[Stage, ...] = Field(default=(), exclude_if=is_empty)
+    """The stages of the quorum that need more votes, with their number, for the call with the most votes."""
+    held: Held | None = Field(default=None, exclude_if=is_empty)
+    escalated: int = Field(default=0, exclude_if=is_empty)
+    """The number of steps of the escalation that have been taken."""
+    digest: str
+
+    def __repr_args__(self) -> Iterator[tuple[str, object]]:
+        title = self.title if len(self.title) <= TITLE_SHOWN else f"{self.title[:TITLE_SHOWN]}…"
+        return iter([("id", self.id), ("kind", self.kind), ("status", self.status), ("title", title)])
+
+    @classmethod
+    def public(cls) -> set[str]:
+        """Return the fields that may be exposed; unknown fields may hold secrets."""
+        return set(cls.model_fields) - PRIVATE
+
+    @property
+    def is_final(self) -> bool:
+        """True once the request has ended: its outcome is final."""
+        return self.status != "pending"
+
+    @property
+    def winner(self) -> dict[str, Any] | None:
+        """The decision that ended the request, if any."""
+        return self.response.winner if self.response else None
+
+    @property
+    def granted(self) -> Action | None:
+        """The action as approved or edited; None without an approval by a person or a rule: then it must not run."""
+        # After an erasure of the answer, only the arguments that nobody approved would remain of an edited call.
+        if self.erased or not self.action or not self.response or self.response.decision not in ("approve", "edit"):
+            return None
+        args = self.action.args if self.response.args is None else self.response.args
+        return self.action.model_copy(update={"args": args})
+
+    @property
+    def is_unacknowledged(self) -> bool:
+        """Return whether the request has ended but its run has not taken up the outcome."""
+        return self.is_final and bool(self.continuation) and not self.acknowledged_at and not self.attention
+
+    @property
+    def needs_attention(self) -> bool:
+        """Return whether an operator must act: the run cannot continue by itself, answered or not."""
+        return self.attention is not None and bool(self.continuation) and not self.acknowledged_at
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Return whether the request is pending, unacknowledged, or waits for an operator."""
+        return not self.is_final or self.is_unacknowledged or self.needs_attention
+
+    @property
+    def search_text(self) -> str:
+        """The text that a search reads."""
+        called = (self.action.name, *texts_in(self.action.args)) if self.action else ()
+        return searchable("\n".join((self.id, self.title, self.description or "", *called))[:SEARCHED])
+
+    def is_claimed_against(self, by: str, now: datetime) -> bool:
+        """Return whether another person holds an unexpired claim.
+
+        Args:
+            by: The name of the person who wants to decide the request.
+            now: The current time.
+        """
+        held = self.claimed_by and self.claimed_until and self.claimed_until > now
+        return bool(held) and self.claimed_by != by
+
+    def is_open_to(self, viewer: Viewer) -> bool:
+        """Return whether this person may see and answer the request.
+
+        Without an assignee and candidate groups, a request is open to everybody.
+
+        Args:
+            viewer: The person, with their groups.
+        """
+        if not self.assignee and not self.candidate_groups:
+            return True
+        people, groups = self.recipients
+        return viewer.name in people or not groups.isdisjoint(viewer.groups)
+
+    @property
+    def recipients(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The people and the groups to whom the request is open; both are empty if it is open to everybody."""
+        if not self.assignee and not self.candidate_groups:
+            return frozenset(), frozenset()
+        more = [each for step in self.escalation[: self.escalated] for each in step.to]
+        groups = {each.removeprefix(GROUP) for each in more if each.startswith(GROUP)}
+        voters = {name for stage in self.quorum for name in stage.groups}
+        people = {each for each in more if not each.startswith(GROUP)}
+        own = {self.assignee} if self.assignee else set()
+        return frozenset(own | people), frozenset({*self.candidate_groups, *groups, *voters})
+
+    @property
+    def next_time(self) -> datetime | None:
+        """The time at which the clock has something to do: release a held answer, escalate, or expire."""
+        if self.is_final:
+            return None
+        steps = self.escalation[self.escalated : self.escalated + 1]
+        times = [self.created_at + timedelta(seconds=step.after) for step in steps]
+        return min([*times, *(at for at in (self.expires_at, self.held and self.held.until) if at)], default=None)
+
+    def is_seen_by(self, viewer: Viewer) -> bool:
+        """Return whether lists show the request to this person: it is open to them, or they asked it.
+
+        Args:
+            viewer: The person, with their groups.
+        """
+        return self.is_open_to(viewer) or self.asked_by == viewer.name
+
+    def is_overdue(self, now: datetime) -> bool:
+        """Return whether the request should have expired by now.
+
+        Args:
+            now: The current time.
+        """
+        return not self.is_final and self.expires_at is not None and self.expires_at <= now
+
+    def ended(self, status: Status, by: str, now: datetime, **changes: object) -> tuple[Self, Event]:
+        """Return the request ended, without a claim or a held answer, and its event.
+
+        Args:
+            status: The final status.
+            by: The actor.
+            now: The time of the end.
+            changes: More new values by field name.
+        """
+        held: dict[str, Any] = {"held": None} if self.held else {}
+        missing: dict[str, Any] = {"missing": ()} if self.missing else {}
+        return self.changed(status, by, now, status=status, ended_at=now, **changes, **held, **missing)
+
+    def authorised_digest(
+        self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None
+    ) -> str | None:
+        """Return the digest of exactly the call and data that this decision authorizes.
+
+        Args:
+            decision: The decision.
+            data: The answers to the form or the edited data, as they are stored; None without data.
+            args: The edited arguments of the action; None if they are unchanged.
+
+        Returns:
+            `sha256:` and 64 hex digits; None for a rejection.
+
+        Raises:
+            InvalidError: The data or the arguments are not portable JSON.
+        """
+        if decision == "reject":
+            return None
+        action = {"name": self.action.name, "args": self.action.args if args is None else args} if self.action else None
+        return digest({"request": self.digest, "decision": decision, "action": action, "data": data})
+
+    def is_released(self, now: datetime) -> bool:
+        """Return whether the time to undo a held answer is over.
+
+        Args:
+            now: The current time.
+        """
+        return self.held is not None and self.held.until <= now
+
+    def is_due(self, now: datetime) -> bool:
+        """Return whether the clock has something to do with the request; see `timed`.
+
+        Args:
+            now: The current time.
+        """
+        at = self.next_time
+        return at is not None and at <= now
+
+    def refuse_closed(self, by: str, now: datetime) -> None:
+        """Check that this person may still change the request.
+
+        Args:
+            by: The name of the person.
+            now: The current time, for the end of a claim.
+
+        Raises:
+            RequestEndedError: The request has ended.
+            HeldError: An answer is held.
+            ClaimedError: Another person holds the claim.
+        """
+        self.refuse_final()
+        if self.held:
+            raise HeldError(self.id, self.held.responder, self.held.until)
+        if self.is_claimed_against(by, now):
+            raise ClaimedError(self.id, str(self.claimed_by))
+
+    def refuse_final(self) -> None:
+        """Raise `RequestEndedError` if the request has ended."""
+        if self.is_final:
+            raise RequestEndedError(self.id, self.status, self.winner)

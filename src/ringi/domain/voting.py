@@ -1,0 +1,125 @@
+"""Who may decide a request, and how many: separation, stages of votes, and escalation. Pure, without clock or I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field, StringConstraints
+
+from ringi.base.model import StrictModel
+from ringi.domain.record import Viewer
+
+GROUP = "group:"
+"""The prefix of groups among the recipients of an escalation."""
+Tier = Literal["low", "medium", "high", "irreversible"]
+"""What is at stake: only this asks for extra work of people, unlike the priority."""
+Excluded = Literal["starter", "asker"]
+"""`starter`: the person who started the run. `asker`: who asked, if it is a person."""
+Recipient = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+MAX_VOTERS = 20
+
+
+class Stage(StrictModel):
+    """One stage of a quorum."""
+
+    groups: Annotated[tuple[Recipient, ...], Field(max_length=100)] = ()
+    """The groups whose members vote; without groups, everybody who may decide."""
+    count: int = Field(default=1, ge=1, le=MAX_VOTERS, strict=True)
+    """The number of different people who must agree."""
+
+
+class Escalation(StrictModel):
+    """More people who may decide if nobody has after some time."""
+
+    after: float = Field(gt=0, le=10 * 366 * 86_400)
+    """Seconds since the request was asked."""
+    to: Annotated[tuple[Recipient, ...], Field(min_length=1, max_length=100)]
+    """The names of people, or `group:` and the names of groups."""
+
+
+class Vote(StrictModel):
+    """One person's decision that is not yet enough, or is not yet final."""
+
+    responder: str
+    """The name of the person."""
+    subject: str
+    """The issuer and the subject that identify the person; the name if there is no issuer."""
+    stands_for: str | None = Field(default=None, alias="for")
+    """The person for whom a deputy votes."""
+    decision: Literal["approve", "edit", "reject", "respond"]
+    data: dict[str, Any] | None = None
+    args: dict[str, Any] | None = None
+    message: str | None = None
+    channel: str
+    authorised_digest: str | None = None
+    stage: int = 0
+    """The position of the stage in the quorum."""
+    at: datetime
+    override: str | None = None
+    """The reason of an administrator who decides although a rule excludes them."""
+
+    @property
+    def people(self) -> set[str]:
+        """The people whose vote this is: the voter, and the person for whom a deputy votes."""
+        return {self.subject, *({self.stands_for} if self.stands_for else ())}
+
+
+class Held(Vote):
+    """A decision that its person may still undo."""
+
+    until: datetime
+    """The time at which it becomes final."""
+
+
+class Decider(NamedTuple):
+    """A person who decides, as identified by the caller."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    subject: str = ""
+    """The issuer and the subject of the person's sign-in; empty if only the name is known."""
+    stands_for: tuple[Viewer, ...] = ()
+    """The people who are away and have named this person their deputy."""
+    is_admin: bool = False
+
+    @property
+    def identity(self) -> str:
+        """What tells this person from all others."""
+        return self.subject or self.name
+
+    @property
+    def viewers(self) -> tuple[Viewer, ...]:
+        """The person, and the people for whom they stand."""
+        return (Viewer(name=self.name, groups=self.groups), *self.stands_for)
+
+
+def decider_of(by: Decider | str) -> Decider:
+    """Return the person; a name stands for a person of whom nothing else is known."""
+    return by if isinstance(by, Decider) else Decider(by)
+
+
+def open_stage(quorum: Sequence[Stage], votes: Sequence[Vote], digest: str | None) -> int | None:
+    """Return the position of the first stage without enough votes for a digest; None if all have enough.
+
+    Only votes with equal digests count: whoever edits the arguments votes for another call.
+    """
+    for position, stage in enumerate(quorum):
+        agreeing = [vote for vote in votes if vote.stage == position and vote.authorised_digest == digest]
+        if len(agreeing) < stage.count:
+            return position
+    return None
+
+
+def missing_votes(quorum: Sequence[Stage], votes: Sequence[Vote]) -> tuple[Stage, ...]:
+    """Return the stages that still need votes, with the number, for the call with the most votes."""
+    digests = [vote.authorised_digest for vote in votes]
+    # The earliest of those with equally many votes.
+    leading = max(dict.fromkeys(digests), key=digests.count, default=None)
+    counts = [sum(vote.stage == n and vote.authorised_digest == leading for vote in votes) for n in range(len(quorum))]
+    return tuple(
+        stage.model_copy(update={"count": stage.count - number})
+        for stage, number in zip(quorum, counts, strict=True)
+        if number < stage.count
+    )

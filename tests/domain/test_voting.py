@@ -1,0 +1,381 @@
+"""Votes, held answers, exclusion, deputies and escalation: the pure machine, with any sequence of steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from ringi.domain.ask import Action, Answer, Ask, digest_of
+from ringi.domain.record import Viewer
+from ringi.domain.request import Request
+from ringi.domain.voting import Decider
+from ringi.errors import ConflictError, ForbiddenError, HeldError, InvalidError, RequestEndedError, RingiError
+from ringi.testing.clock import NOON
+
+REFUND = Action("refund", {"amount": 40})
+TWO = [{"count": 2}]
+STAGES = [{"groups": ["finance"], "count": 2}, {"groups": ["legal"], "count": 1}]
+SECOND = timedelta(seconds=1)
+DIGEST = "sha256:f1018a7b25d8d54f6ee58b416f79734ff918bed04711ab013f02c7ea0a577e53"
+"""The digest from before these rules existed."""
+
+
+def ask(**more: Any) -> Request:
+    """Return a pending request about a refund, from an agent that ann has started."""
+    body = {"title": "Refund?", "action": {"name": "refund", "args": {"amount": 40}}, **more}
+    checked = Ask.parse(body).checked(max_fields=9)
+    return Request.asked(checked, id="r1", now=NOON, by="agent:shop")[0].model_copy(update={"starter": "ann"})
+
+
+def answer(request: Request, decision: Any = "approve", **more: Any) -> Answer:
+    return Answer(decision=decision, digest=request.digest, **more)
+
+
+def vote(request: Request, by: str | Decider, decision: Any = "approve", after: float = 0, **more: Any) -> Request:
+    reply = answer(request, decision, **more)
+    return request.completed(reply, by=by, channel="test", now=NOON + after * SECOND)[0]
+
+
+def in_groups(name: str, *groups: str, **more: Any) -> Decider:
+    return Decider(name, groups, **more)
+
+
+def test_without_any_of_it_the_digest_and_the_event_are_those_of_before() -> None:
+    plain = Ask.parse({"title": "Refund?", "action": {"name": "refund", "args": {"amount": 40}}})
+    request, event = Request.asked(plain, id="r1", now=NOON, by=None)
+    assert request.digest == digest_of(plain) == DIGEST
+    new = {"tier", "hold", "quorum", "exclude", "escalation", "starter", "votes", "missing", "held", "escalated"}
+    assert not new & event.changed.keys()
+    done, ended = request.completed(answer(request), by="bob", channel="test", now=NOON)
+    assert ended
+    assert ended.changed.keys() == {"status", "response", "ended_at", "claimed_by", "claimed_until"}
+    assert ended.changed["response"].keys() == {
+        "decision",
+        "data",
+        "args",
+        "message",
+        "responder",
+        "channel",
+        "at",
+        "authorised_digest",
+    }
+    assert done.winner
+    assert done.winner.keys() == {"decision", "responder", "at"}
+
+
+def test_what_people_see_of_the_rules_is_in_the_digest_and_people_and_times_are_not() -> None:
+    plain = ask().digest
+    assert ask(hold=5, exclude=["starter"], escalation=[{"after": 60, "to": ["boss"]}]).digest == plain
+    assert len({plain, ask(quorum=TWO).digest, ask(tier="high").digest}) == 3
+
+
+def test_two_of_two_agree() -> None:
+    request = ask(quorum=TWO)
+    assert [stage.count for stage in request.missing] == [2]
+    request = vote(request, "bob")
+    assert (request.status, request.response, [each.count for each in request.missing]) == ("pending", None, [1])
+    done = vote(request, "cem")
+    assert done.response
+    assert (done.status, done.response.responder, done.response.voters) == ("completed", "cem", ("bob", "cem"))
+    assert done.winner
+    assert done.winner["voters"] == ["bob", "cem"]
+    done.authorize("refund", {"amount": 40})
+
+
+def test_one_person_is_one_vote_also_under_two_names() -> None:
+    request = vote(ask(quorum=TWO), Decider("bob", subject="https://idp|7"))
+    assert vote(request, Decider("robert", subject="https://idp|7")).status == "pending"
+    again = request.completed(answer(request), by=Decider("bob", subject="https://idp|7"), channel="x", now=NOON)
+    assert again == (request, None)
+
+
+def test_an_edit_is_a_vote_for_other_arguments() -> None:
+    request = vote(ask(quorum=TWO), "bob")
+    request = vote(request, "cem", "edit", args={"amount": 30})
+    assert request.status == "pending"
+    assert vote(request, "dee").granted == REFUND
+    edited = vote(request, "dee", "edit", args={"amount": 30})
+    assert edited.granted
+    assert (edited.granted.args, edited.response and edited.response.voters) == ({"amount": 30}, ("cem", "dee"))
+    with pytest.raises(RequestEndedError):
+        edited.completed(answer(edited), by="bob", channel="x", now=NOON)
+    assert not edited.is_repeat(answer(edited), "bob")
+
+
+def test_a_person_may_change_their_vote_while_it_is_open() -> None:
+    request = vote(ask(quorum=TWO), "bob", "edit", args={"amount": 30})
+    request = vote(request, "bob")
+    assert [each.decision for each in request.votes] == ["approve"]
+    assert vote(request, "cem").granted == REFUND
+
+
+@pytest.mark.parametrize("decision", ["reject", "respond"])
+def test_one_rejection_ends_it(decision: str) -> None:
+    request = vote(ask(quorum=TWO, allowed=["approve", "reject", "respond"]), "bob")
+    ended = vote(request, "cem", decision, message="too much")
+    assert (ended.status, ended.granted, len(ended.votes)) == ("completed", None, 1)
+
+
+def test_stages_vote_in_order() -> None:
+    request = ask(quorum=STAGES)
+    with pytest.raises(ForbiddenError, match="needs votes from 'finance'"):
+        vote(request, in_groups("lee", "legal"))
+    request = vote(vote(request, in_groups("fay", "finance")), in_groups("fin", "finance"))
+    assert [(stage.groups, stage.count) for stage in request.missing] == [(("legal",), 1)]
+    with pytest.raises(ForbiddenError, match="needs votes from 'legal'"):
+        vote(request, in_groups("fey", "finance"))
+    done = vote(request, in_groups("lee", "legal"))
+    assert done.response
+    assert done.response.voters == ("fay", "fin", "lee")
+    assert [each.stage for each in done.votes] == [0, 0, 1]
+
+
+def test_nobody_votes_in_two_stages() -> None:
+    both = in_groups("fay", "finance", "legal")
+    request = vote(vote(ask(quorum=STAGES), both), in_groups("fin", "finance"))
+    assert request.completed(answer(request), by=both, channel="x", now=NOON) == (request, None)
+
+
+def test_who_asked_or_started_may_not_decide() -> None:
+    request = ask(exclude=["starter", "asker"])
+    for name in ("ann", "agent:shop"):
+        with pytest.raises(ForbiddenError, match="whoever asked"):
+            vote(request, name)
+        with pytest.raises(ForbiddenError):
+            vote(request, name, "reject")
+    assert vote(request, "bob").status == "completed"
+
+
+def test_without_a_known_starter_the_asker_counts_as_one() -> None:
+    request = ask(exclude=["starter"]).model_copy(update={"starter": None, "asked_by": "bob"})
+    with pytest.raises(ForbiddenError):
+        vote(request, "bob")
+
+
+def test_a_deputy_decides_for_the_person_who_is_away() -> None:
+    request = ask(assignee="bob")
+    done = vote(request, Decider("dee", stands_for=(Viewer(name="bob"),)))
+    assert done.response
+    assert (done.response.responder, done.response.stands_for) == ("dee", "bob")
+    assert done.winner
+    assert done.winner["for"] == "bob"
+
+
+def test_a_deputy_of_the_starter_decides_nothing_for_them() -> None:
+    request = ask(assignee="ann", exclude=["starter"])
+    with pytest.raises(ForbiddenError, match="named you their deputy"):
+        vote(request, Decider("dee", stands_for=(Viewer(name="ann"),)))
+    with pytest.raises(ForbiddenError):
+        vote(ask(assignee="bob", exclude=["starter"]), Decider("ann", stands_for=(Viewer(name="bob"),)))
+
+
+def test_a_deputy_and_the_person_have_one_vote() -> None:
+    deputy = Decider("dee", stands_for=(Viewer(name="bob", groups=("finance",)),))
+    request = vote(ask(quorum=[{"groups": ["finance"], "count": 2}]), deputy)
+    assert request.votes[0].stands_for == "bob"
+    with pytest.raises(ForbiddenError, match="one vote"):
+        vote(request, in_groups("bob", "finance"))
+
+
+def test_a_held_answer_can_be_undone_and_is_released() -> None:
+    request = vote(ask(hold=10), "bob")
+    assert (request.status, request.response, request.held and request.held.until) == (
+        "pending",
+        None,
+        NOON + 10 * SECOND,
+    )
+    with pytest.raises(HeldError):
+        vote(request, "cem")
+    for step in (
+        lambda: request.claimed("cem", NOON, SECOND),
+        lambda: request.reassigned("bob", NOON, "cem", ()),
+        lambda: vote(request, "bob", "reject"),
+    ):
+        with pytest.raises(HeldError):
+            step()
+    with pytest.raises(ForbiddenError):
+        request.undone("cem", NOON)
+    assert request.completed(answer(request), by="bob", channel="x", now=NOON) == (request, None)
+    assert request.timed(NOON + 9 * SECOND) == (request, None)
+    undone, event = request.undone("bob", NOON + 9 * SECOND)
+    assert (undone.held, event.type, vote(undone, "cem", "reject").held is None) == (None, "request.unheld", False)
+    with pytest.raises(ConflictError, match="is over"):
+        request.undone("bob", NOON + 10 * SECOND)
+    done, _ = request.timed(NOON + 11 * SECOND)
+    assert done.response
+    assert (done.status, done.response.at, done.response.released_at, done.ended_at) == (
+        "completed",
+        NOON,
+        NOON + 11 * SECOND,
+        NOON + 11 * SECOND,
+    )
+    done.authorize("refund", {"amount": 40})
+
+
+def test_a_release_comes_before_an_expiry_and_a_cancellation_wins() -> None:
+    request = vote(ask(hold=30, expires_in=10), "bob")
+    assert request.held
+    assert request.held.until == request.expires_at
+    assert request.timed(NOON + 60 * SECOND)[0].status == "completed"
+    canceled = request.cancelled("agent:shop", NOON, None)[0]
+    assert (canceled.status, canceled.response, canceled.held) == ("cancelled", None, None)
+
+
+def test_the_completing_vote_is_held() -> None:
+    request = vote(vote(ask(hold=5, quorum=TWO), "bob"), "cem")
+    assert (len(request.votes), request.held and request.held.responder) == (1, "cem")
+    undone, _ = request.undone("cem", NOON)
+    assert len(undone.votes) == 1
+    done, _ = request.timed(NOON + 6 * SECOND)
+    assert done.response
+    assert (done.response.voters, len(done.votes)) == (("bob", "cem"), 2)
+
+
+def test_an_escalation_adds_people_and_decides_nothing() -> None:
+    steps = [{"after": 60, "to": ["boss", "group:board"]}, {"after": 120, "to": ["group:audit"]}]
+    request = ask(assignee="bob", escalation=steps)
+    boss, board = Viewer(name="boss"), Viewer(name="x", groups=("board",))
+    assert not request.is_open_to(boss)
+    assert request.next_time == NOON + 60 * SECOND
+    once, event = request.timed(NOON + 61 * SECOND)
+    assert event
+    assert (once.status, event.type, once.escalated) == ("pending", "request.escalated", 1)
+    assert once.is_open_to(boss)
+    assert once.is_open_to(board)
+    assert once.timed(NOON + 62 * SECOND) == (once, None)
+    # A server that was down takes both steps at once.
+    assert request.timed(NOON + 500 * SECOND)[0].escalated == 2
+    everybody = ask(escalation=steps)
+    assert everybody.timed(NOON + 61 * SECOND)[0].is_open_to(Viewer(name="anybody"))
+
+
+def test_an_administrator_overrides_with_a_reason() -> None:
+    request = ask(exclude=["starter"], quorum=TWO)
+    with pytest.raises(ForbiddenError, match="only an administrator"):
+        vote(request, "ann", override="fire")
+    done = vote(request, Decider("ann", is_admin=True), override="fire")
+    assert done.response
+    assert (done.status, done.response.override, done.response.voters) == ("completed", "fire", ())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("hold", 31),
+        ("quorum", [{"count": 0}]),
+        ("quorum", [{"count": 21}]),
+        ("exclude", ["everybody"]),
+        ("escalation", [{"after": 9, "to": ["a"]}, {"after": 9, "to": ["b"]}]),
+        ("tier", "deadly"),
+    ],
+)
+def test_bad_rules_name_their_field(field: str, value: object) -> None:
+    with pytest.raises(InvalidError, match=field):
+        ask(**{field: value})
+    with pytest.raises(InvalidError, match="quorum"):
+        Ask.parse({"title": "Why?", "quorum": TWO}).checked(max_fields=9)
+
+
+PEOPLE = {
+    name: Decider(name, groups, subject=f"idp|{name}", stands_for=stands)
+    for name, groups, stands in (
+        ("ann", ("finance", "legal"), ()),
+        ("bob", ("finance",), ()),
+        ("cem", ("finance",), ()),
+        ("lee", ("legal",), ()),
+        ("dee", (), (Viewer(name="bob", groups=("finance",)), Viewer(name="ann", groups=("finance", "legal")))),
+    )
+}
+RULES = st.fixed_dictionaries(
+    {},
+    optional={
+        "quorum": st.sampled_from([TWO, STAGES, [{"count": 3}]]),
+        "hold": st.sampled_from([5, 20]),
+        "exclude": st.sampled_from([["starter"], ["asker", "starter"]]),
+        "escalation": st.just([{"after": 10, "to": ["group:board"]}]),
+        "expires_in": st.sampled_from([8.0, 40.0]),
+    },
+)
+
+
+class DecisionMachine(RuleBasedStateMachine):
+    """Any steps of people and of the clock on one request."""
+
+    @initialize(rules=RULES)
+    def begin(self, rules: dict[str, Any]) -> None:
+        self.request, self.now, self.events = ask(**rules), NOON, Counter[str]()
+        self.final: Request | None = None
+
+    def step(self, make: Any) -> None:
+        try:
+            after, event = make()
+        except RingiError:
+            return
+        if event is None:
+            assert after == self.request
+            return
+        assert after.version == self.request.version + 1
+        self.events[event.type] += 1
+        self.request = after
+
+    @rule(
+        by=st.sampled_from(sorted(PEOPLE)),
+        decision=st.sampled_from(["approve", "approve", "approve", "edit", "reject"]),
+        amount=st.sampled_from([30, 20]),
+    )
+    def decide(self, by: str, decision: str, amount: int) -> None:
+        more = {"args": {"amount": amount}} if decision == "edit" else {}
+        reply = answer(self.request, decision, **more)
+        self.step(lambda: self.request.completed(reply, by=PEOPLE[by], channel="test", now=self.now))
+
+    @rule(by=st.sampled_from(sorted(PEOPLE)))
+    def undo(self, by: str) -> None:
+        self.step(lambda: self.request.undone(PEOPLE[by], self.now))
+
+    @rule(seconds=st.sampled_from([1, 4, 9, 30]))
+    def wait(self, seconds: int) -> None:
+        self.now += seconds * SECOND
+        self.step(lambda: self.request.timed(self.now))
+
+    @rule()
+    def cancel(self) -> None:
+        if self.now > NOON + 20 * SECOND:
+            self.step(lambda: self.request.cancelled("agent:shop", self.now, None))
+
+    @invariant()
+    def holds(self) -> None:
+        request, response = self.request, self.request.response
+        ends = sum(self.events[f"request.{what}"] for what in ("completed", "cancelled", "expired"))
+        assert ends == int(request.is_final)
+        if self.final:
+            assert request == self.final
+        if not request.is_final:
+            assert response is None
+            return
+        self.final = request
+        assert request.held is None
+        if response is None:
+            assert (request.status in ("cancelled", "expired"), request.granted) == (True, None)
+            return
+        counted = [each for each in request.votes if each.authorised_digest == response.authorised_digest]
+        excluded = {"ann", "agent:shop"} if request.exclude else set()
+        assert not excluded & {response.responder, response.stands_for}
+        if request.quorum and response.decision in ("approve", "edit"):
+            needed = sum(stage.count for stage in request.quorum)
+            assert len({each.subject for each in counted}) == len(counted) == len(response.voters) == needed
+            people = [name for each in counted for name in (each.responder, each.stands_for) if name]
+            assert len(people) == len(set(people))
+            assert not excluded & {*people}
+        if request.hold:
+            assert response.released_at
+            assert response.released_at > response.at
+
+
+TestDecisions = DecisionMachine.TestCase
+TestDecisions.settings = settings(max_examples=300, stateful_step_count=25, deadline=None)
