@@ -14,7 +14,9 @@ from pydantic import BaseModel
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import ApprovalRequired, CallDeferred, DeferredToolRequests, RunContext
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.models.wrapper import WrapperModel
 from tests.runtimes.direct import Direct, asked, ended, read_module, silent
 
 from ringi.errors import NotAuthorizedError, SettingError
@@ -323,6 +325,32 @@ async def test_usage_is_counted_for_each_stretch() -> None:
 
     assert [(each.model, each.calls) for each in run.run.usage] == [("script", 1), ("script", 1)]
     assert all(each.output_tokens for each in run.run.usage)
+
+
+class Alias(WrapperModel):
+    """A model whose server reports another name."""
+
+    @property
+    def model_name(self) -> str:
+        return "requested"
+
+
+async def test_usage_names_the_requested_model() -> None:
+    shop = Shop([call()])
+    shop.pydantic.model = Alias(shop.script.model())
+    run = shop.direct()
+    await run.advance()
+
+    assert [(each.model, each.calls) for each in run.run.usage] == [("requested", 1)]
+
+
+async def test_usage_names_the_answering_model_of_several() -> None:
+    shop = Shop([call()])
+    shop.pydantic.model = FallbackModel(shop.script.model(), shop.script.model())
+    run = shop.direct()
+    await run.advance()
+
+    assert [each.model for each in run.run.usage] == ["script"]
 
 
 def test_output_validators_need_the_output_type_of_deferred_calls() -> None:

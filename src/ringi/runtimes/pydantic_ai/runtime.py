@@ -26,7 +26,7 @@ from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.errors import RingiError, SettingError
 from ringi.runtimes.pydantic_ai.deferred_calls import questions_of, results_of
-from ringi.runtimes.pydantic_ai.output import OutputWriter
+from ringi.runtimes.pydantic_ai.output import OutputWriter, RequestedModel
 from ringi.runtimes.pydantic_ai.tool_pauses import ToolPauses, approved_ids, tools_of
 from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
@@ -109,11 +109,11 @@ class AgentRun(StoredRun):
         run, target, usage = self._run, self._run.agent.target, options["usage"]
         before, result = USAGE.validate_python(jsonable(usage)), None
         output_type = None if can_defer(target.output_type) else [target.output_type, DeferredToolRequests]
-        deps = run.agent.context(run.input, run.by)
+        deps, model = run.agent.context(run.input, run.by), RequestedModel()
         try:
             pauses = ToolPauses(run, approved_ids(options.get("deferred_tool_results")))
-            stream = target.run_stream_events(output_type=output_type, deps=deps, capabilities=[pauses], **options)
-            async with stream as events:
+            options |= {"output_type": output_type, "deps": deps, "capabilities": [pauses, model]}
+            async with target.run_stream_events(**options) as events:
                 async for event in events:
                     if isinstance(event, AgentRunResultEvent):
                         result = event.result
@@ -121,12 +121,13 @@ class AgentRun(StoredRun):
                         writer.write(event)
         finally:
             writer.close()
-            self._count(before, result.usage if result else usage, writer.seconds, result)
+            name = model.name or reported_name(target, result)
+            self._count(name, before, result.usage if result else usage, writer.seconds)
         if result is None:
             raise RingiError(f"agent {run.agent.name!r} has ended without a result")
         return result
 
-    def _count(self, before: RunUsage, after: RunUsage, seconds: float, result: AgentRunResult[Any] | None) -> None:
+    def _count(self, name: str, before: RunUsage, after: RunUsage, seconds: float) -> None:
         calls = after.requests - before.requests
         if calls <= 0:
             return
@@ -134,8 +135,7 @@ class AgentRun(StoredRun):
         cached = after.cache_read_tokens - before.cache_read_tokens
         tokens = {"input_tokens": read, "cached_tokens": cached, "output_tokens": written}
         reported = tokens if read + written > 0 else {"unreported_calls": calls}
-        name = model_name(self._run.agent.target, result)
-        self._run.count_usage(ModelCalls(model=name, calls=calls, seconds=round(seconds, 3), **reported))
+        self._run.count_usage(ModelCalls(model=name[:MAX_NAME], calls=calls, seconds=round(seconds, 3), **reported))
 
     def _paused(self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter) -> State:
         for part in (*requests.approvals, *requests.calls):
@@ -211,8 +211,8 @@ def schemas_of(agent: PydanticAgent[Any, Any]) -> dict[str, dict[str, Any]]:
     return {name: schema for name, schema in schemas.items() if schema}
 
 
-def model_name(agent: PydanticAgent[Any, Any], result: AgentRunResult[Any] | None) -> str:
-    """Return the name of the model that answered, else of the agent's model."""
+def reported_name(agent: PydanticAgent[Any, Any], result: AgentRunResult[Any] | None) -> str:
+    """Return the name that the newest answer reports, else that of the agent's model."""
     answers = [each for each in result.all_messages() if isinstance(each, ModelResponse)] if result else []
     name = answers[-1].model_name if answers else getattr(agent.model, "model_name", agent.model)
-    return str(name or UNKNOWN)[:MAX_NAME]
+    return str(name or UNKNOWN)
