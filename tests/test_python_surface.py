@@ -105,7 +105,9 @@ def test_a_wrong_value_is_named_when_it_is_made(field: str) -> None:
 
 
 IN_AN_ENVIRONMENT_OF_THEIR_OWN = tuple(
-    f"ringi.{room}.{name}" for room in ("runtimes", "demo.frameworks") for name in ("openai_agents", "pydantic_ai")
+    f"ringi.{room}.{name}"
+    for room in ("runtimes", "demo.frameworks", "integrations")
+    for name in ("openai_agents", "pydantic_ai")
 )
 
 

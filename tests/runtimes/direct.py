@@ -141,7 +141,11 @@ def asked(question: Question) -> Request:
 def read_module(page: str) -> dict[str, Any]:
     """Return the names of the module that a how-to saves; the main environment cannot run it."""
     text = (ROOT / "docs/how-to" / page).read_text("utf-8")
-    code = text.partition('```python title="shop.py"\n')[2].partition("```")[0]
+    return module_of(text.partition('```python title="shop.py"\n')[2].partition("```")[0])
+
+
+def module_of(code: str) -> dict[str, Any]:
+    """Return the names of a module with this code."""
     # The frameworks look up annotations in the module.
     module = sys.modules["shop"] = types.ModuleType("shop")
     exec(code, vars(module))

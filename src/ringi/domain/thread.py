@@ -495,6 +495,11 @@ def state_streams(key: Key) -> tuple[Key, Key]:
     return Key(key.tenant, f"states/{key.id}/0"), Key(key.tenant, f"states/{key.id}/1")
 
 
+def conversation_stream(key: Key) -> Key:
+    """Return the key of the stream with a conversation that an application stores in a thread without runs."""
+    return Key(key.tenant, f"conversations/{key.id}")
+
+
 def title_of(input: dict[str, Any]) -> str | None:
     """Return the first line of a person's first message, or of the query, shortened; None if there is neither."""
     query = input.get("query")

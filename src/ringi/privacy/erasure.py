@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any, Literal, Self
 
@@ -33,7 +34,7 @@ from ringi.domain.record import (
     cursor_of,
 )
 from ringi.domain.request import Request
-from ringi.domain.thread import Savers, Thread, checkpoint_thread, state_streams
+from ringi.domain.thread import Savers, Thread, checkpoint_thread, conversation_stream, state_streams
 from ringi.domain.webhook import deliveries_of
 from ringi.errors import (
     ConflictError,
@@ -187,7 +188,7 @@ class Eraser:
                 raise
             history, changes = await self._history(thread), thread_without_content(thread)
             if thread.erased and not (person and any(names(event, person) for event in history)):
-                await self._images.erase(key, fence=thread.fence + 1)
+                await self._forget_late(key, thread.fence)
                 return
             if thread.is_live:
                 raise ThreadBusyError(thread.id, thread.status)
@@ -195,9 +196,7 @@ class Eraser:
                 continue
             failpoint("erase.before_saved")
             if after := await self._saved(thread, erased, changes, history, history, None):
-                # Again, for images sent in the meantime for a run that this erasure prevented. One above its
-                # fence, so that no more images arrive: an erased thread is reserved before new images are stored.
-                await self._images.erase(key, fence=after.fence + 1)
+                await self._forget_late(key, after.fence)
                 return
         raise ConflictError.too_often(Thread.record, key.id)
 
@@ -336,7 +335,8 @@ class Eraser:
     async def _forget_run(self, thread: Thread, erased: Erased) -> bool:
         """Delete output, checkpoints and images; return False if the thread changed and all must be repeated."""
         try:
-            if self._savers:
+            # A thread without a run has no checkpoints.
+            if self._savers and thread.run:
                 await self._savers(thread).adelete_thread(checkpoint_thread(thread.key))
             if thread.images:
                 # Before the bytes are deleted: if a new run starts in the meantime, its thread must not list deleted
@@ -347,12 +347,21 @@ class Eraser:
             if self._stream:
                 if await self._stream.delete(thread.key, fence=thread.fence):
                     await self._stream.append(thread.key, [StreamItem(MARK)], fence=thread.fence)
-                for key in state_streams(thread.key):
+                for key in (*state_streams(thread.key), conversation_stream(thread.key)):
                     await self._stream.delete(key, fence=thread.fence)
             await self._images.erase(thread.key, fence=thread.fence)
         except (ConflictError, FenceError):
             return False
         return True
+
+    async def _forget_late(self, key: Key, fence: int) -> None:
+        """Delete again what was stored while the erasure was in progress; `fence` is that of the erased thread."""
+        # Images for a run that this erasure prevented. One above the fence, so that no more images arrive: an erased
+        # thread is reserved before new images are stored.
+        await self._images.erase(key, fence=fence + 1)
+        if self._stream:
+            with suppress(FenceError):
+                await self._stream.delete(conversation_stream(key), fence=fence)
 
     async def _history(self, record: Record) -> list[Event]:
         found: list[Event] = []

@@ -46,3 +46,9 @@ class TestPydanticAI(RuntimeConformance):
             return "refunded"
 
         return Agent("refunds", shop, expires_in=expires_in)
+
+    def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
+        pytest.skip(
+            "Pydantic AI cannot pause a run inside a tool: the inner agent raises UserError, or returns "
+            "DeferredToolRequests as the tool's result (pydantic-ai issue 4302); see test_waiter for waits in place"
+        )
