@@ -27,6 +27,8 @@ FRAMEWORKS_LOCK = ROOT / "frameworks.lock"
 RUNTIME_TESTS = tuple(
     f"tests/runtimes/{name}" for name in ("openai_agents", "pydantic_ai", "test_bare.py", "test_demo_agents.py")
 )
+TYPED_PACKAGES = ("ringi.runtimes.openai_agents", "ringi.runtimes.pydantic_ai", "ringi.demo.frameworks")
+"""The packages whose types are checked with the frameworks installed: in .venv a framework is `Any`."""
 FRAMEWORK_MATRIX = [PYTHON, "-m", "scripts.framework_matrix"]
 UI = ROOT / "ui"
 PROCESSORS = os.cpu_count() or 1
@@ -195,8 +197,19 @@ def frameworks(arguments: list[str]) -> None:
     once("frameworks", [FRAMEWORKS_LOCK], sync, FRAMEWORKS)
     install = [UV, "pip", "install", *into, "--no-deps", "--no-build-isolation", "--editable", "."]
     once("ringi", [FRAMEWORKS_LOCK, ROOT / "pyproject.toml"], install, FRAMEWORKS, RINGI_SKIP_UI="1")
+    are_types_right = bool(arguments) or passes("mypy with the frameworks", framework_types())
     # The fixtures of the other tests need a browser and servers.
     run([FRAMEWORKS_PYTHON, "-m", "pytest", "--confcutdir", "tests/runtimes", *(arguments or RUNTIME_TESTS)])
+    if not are_types_right:
+        raise StepError("failed: mypy with the frameworks")
+
+
+def framework_types() -> list[str]:
+    """Return the command that checks the types of the adapters against those of their frameworks."""
+    options = "--config-file= --strict --explicit-package-bases --follow-imports=silent --warn-unreachable"
+    where = ["--cache-dir", str(FRAMEWORKS / "mypy_cache"), "--python-executable", FRAMEWORKS_PYTHON]
+    packages = [part for name in TYPED_PACKAGES for part in ("-p", name)]
+    return [str(BIN / "mypy"), *options.split(), *where, *packages]
 
 
 def lock(arguments: list[str]) -> None:

@@ -24,14 +24,18 @@ async def refund(order: int, amount: float) -> str:
 class StoryModel(Model):
     """Says what the story has next; it depends only on the conversation."""
 
-    async def get_response(self, system: str | None, input: Any, *args: Any, **options: Any) -> ModelResponse:
+    async def get_response(
+        self, system_instructions: str | None, input: Any, *args: Any, **options: Any
+    ) -> ModelResponse:
         """Return the next answer."""
-        answer: ModelResponse = await next_answer(input).get_response(system, input, *args, **options)
+        answer: ModelResponse = await next_answer(input).get_response(system_instructions, input, *args, **options)
         return answer
 
-    def stream_response(self, system: str | None, input: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
+    def stream_response(
+        self, system_instructions: str | None, input: Any, *args: Any, **options: Any
+    ) -> AsyncIterator[Any]:
         """Return the events of the next answer."""
-        events: AsyncIterator[Any] = next_answer(input).stream_response(system, input, *args, **options)
+        events: AsyncIterator[Any] = next_answer(input).stream_response(system_instructions, input, *args, **options)
         return events
 
 

@@ -172,8 +172,8 @@ class GuardedAgents:
             return handoff
         guarded, invoke = copy.copy(handoff), handoff.on_invoke_handoff
 
-        async def hand_off(ctx: Any, input: str | None = None) -> Any:
-            return self.copy_of(await invoke(ctx, input))
+        async def hand_off(*args: Any) -> Any:
+            return self.copy_of(await invoke(*args))
 
         guarded.on_invoke_handoff = hand_off
         target = ref() if (ref := getattr(handoff, "_agent_ref", None)) else None

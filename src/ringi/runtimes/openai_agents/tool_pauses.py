@@ -83,7 +83,8 @@ async def is_needed(own: Approval, context: Any, args: Any, call_id: str) -> boo
 def is_stoppable(tool: Any) -> bool:
     """Return whether a run can pause at the calls of a tool that is no function."""
     if type(tool) is ShellTool:
-        return (tool.environment or {}).get("type") == "local"
+        environment: Any = tool.environment or {}
+        return bool(environment.get("type") == "local")
     return type(tool) in (ApplyPatchTool, CustomTool, HostedMCPTool)
 
 
