@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pydantic_ai")
+pytest.importorskip("pydantic_ai.conversation_store")
 
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import DeferredToolRequests

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pydantic_ai")
+pytest.importorskip("pydantic_ai.external_events")
 
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import CallDeferred, DeferredToolRequests
