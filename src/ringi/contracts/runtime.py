@@ -86,6 +86,8 @@ class Question:
     """The positions in `asks` about which no person is asked, because the runtime answers them."""
     has_recipients: bool = False
     """Whether the agent's defaults for assignee and expiry do not apply."""
+    must_ask: bool = False
+    """Whether people decide even if the policy of the agent allows the call: its tool has a gate that asks."""
     may_refuse: bool = False
     """Whether the agent may refuse an answer that matches the schema."""
 

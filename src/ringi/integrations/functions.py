@@ -8,18 +8,22 @@ import inspect
 import sys
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
 from ringi import sync
+from ringi.base.canonical_json import digest
 from ringi.base.loops import running_loop
+from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.askers import Asker, Call, InboxAsker, InboxOptions, NoAsker
+from ringi.integrations.call_askers import CallAsker
 from ringi.integrations.signatures import Args, CallSignature, is_json
 from ringi.policy.facts import FactFunction
 from ringi.policy.question import question_of, with_schema
 from ringi.policy.rules import Policy, Rule
+from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,10 +46,10 @@ def requires_approval(
     """Return a decorator that gates each call of a function, async or not, by a policy.
 
     In a run of Ringi a question **suspends** the run, as that of a gated tool does: call one gated function in a node
-    or task of LangGraph, with no side effects before it. Elsewhere, and in agents of other frameworks, the call
-    **waits** in this process until somebody answers in the inbox, however long that takes; set `expires_in` in the
-    rule. A log line says which. The function gets exactly the authorized arguments. Rules that deny are read again
-    right before the call, and hold with `RINGI_ENABLED=0`.
+    or task of LangGraph, with no side effects before it, or make it a tool of an agent of another framework. Elsewhere,
+    also deeper inside such a tool, the call **waits** in this process until somebody answers in the inbox, however long
+    that takes; set `expires_in` in the rule. A log line says which. The function gets exactly the authorized arguments.
+    Rules that deny are read again right before the call, and hold with `RINGI_ENABLED=0`.
 
     A function that is not async blocks its thread while it waits, so it must not be called on an event loop.
 
@@ -95,7 +99,9 @@ def requires_approval(
             granted = gate.authorize_blocking(signature.bind(args, kwargs), key, options)
             return signature.call(function, granted)
 
-        return cast(Callable[P, R], functools.wraps(function)(call_async if is_async else call))
+        wrapper = functools.wraps(function)(call_async if is_async else call)
+        setattr(wrapper, MARK, gate)
+        return cast(Callable[P, R], wrapper)
 
     return gated
 
@@ -112,6 +118,9 @@ async def gate(
     timeout: float | None = None,
 ) -> dict[str, Any]:
     """Return the authorized arguments of a call; see `requires_approval`.
+
+    In a tool of Pydantic AI it suspends the run if the tool has this name and these arguments. In a tool of the OpenAI
+    Agents SDK, which cannot pause in the middle of a tool, it waits.
 
     Args:
         name: The name of the call in the policy.
@@ -212,6 +221,11 @@ class FunctionGate:
             from ringi.integrations.run_askers import RunAsker
 
             return await self._authorize(call, RunAsker(*run))
+        if tool_call := CURRENT.get():
+            if tool_call.begin(self, args):
+                return args
+            if tool_call.suspend and (tool_call.tool, digest(tool_call.args)) == (self._name, digest(args)):
+                return await self._authorize_in_tool(call, tool_call, tool_call.suspend)
         async with AsyncExitStack() as stack:
             return await self._authorize(call, InboxAsker(stack, options, key_of(key, args)))
 
@@ -222,9 +236,28 @@ class FunctionGate:
             from ringi.integrations.run_askers import BlockingRunAsker
 
             return without_await(self._authorize(call, BlockingRunAsker(*run)))
+        if (tool_call := CURRENT.get()) and tool_call.begin(self, args):
+            return args
         if running_loop():
             return without_await(self._authorize(call, NoAsker()))
         return sync.run_blocking(lambda: self.authorize(args, key, options))
+
+    async def authorize_call(self, call: GatedCall) -> Args:
+        """Authorize the call of a tool that is this function, before it runs; see `ringi.runtimes.gated_tools.Gate`."""
+        signature = self._signature
+        args = signature.bind((), dict(call.args)) if signature else dict(call.args)
+        asker, of_function = CallAsker(call), Call(self._name, args)
+        if not call.is_approved:
+            return await self._authorize(of_function, asker)
+        await self._refuse_denied(of_function, asker)
+        return args
+
+    async def _authorize_in_tool(self, call: Call, tool_call: GatedCall, suspend: Callable[[Ask], NoReturn]) -> Args:
+        tool_call.suspend = None  # A second call in the same tool would ask after the effects of the first.
+        try:
+            return await self.authorize_call(tool_call)
+        except AskFirst as error:
+            suspend(error.question)
 
     async def _authorize(self, call: Call, asker: Asker) -> Args:
         current = await self._refuse_denied(call, asker)

@@ -47,11 +47,12 @@ class CallPolicy:
         effect = self._policy.decide(tool, args, await self._find(needed, tool, args)).effect
         return effect == "deny" or (self.asks and effect == "ask")
 
-    async def question(self, ask: Ask) -> Ask | Request:
+    async def question(self, ask: Ask, *, must_ask: bool = False) -> Ask | Request:
         """Return the question to people, or the ended request of a call that needs none, recorded at once.
 
         Args:
             ask: The question of the agent, with its id.
+            must_ask: Whether people decide even if a rule allows the call.
         """
         if ask.action is None or (self._policy is None and self.asks):
             return ask
@@ -64,7 +65,7 @@ class CallPolicy:
         facts = await self._find(self._policy.facts_of(tool, args), tool, args) if self._policy else {}
         if self._policy and (denial := self._policy.denial(tool, args, facts)):
             return await self._host.deny(ask, *denial)
-        if approver := self._approver(ask, facts):
+        if not (must_ask and self.asks) and (approver := self._approver(ask, facts)):
             return await self._host.inbox.submit_approved(ask, rule=approver, by=self._host.by)
         return self._with_rule(ask, facts) if self.asks else ask
 
@@ -103,7 +104,8 @@ class CallPolicy:
         if self._policy is None or ask.action is None:
             return ask
         call = ask.action.name, ask.action.args
-        rule = self._policy.decide(*call, facts).rule
+        effect, rule, _ = self._policy.decide(*call, facts)
+        rule = rule if effect == "ask" else None
         context = question_of(self._policy, rule, *call, facts=facts, context=ask.context).context
         changes: dict[str, Any] = {"context": context}
         if rule:

@@ -261,7 +261,8 @@ class RunExecutor:
         about = {"id": id, "thread_id": key.id, "run_id": self._run.id, **recipients}
         if id in await self._unsettled_requests():
             return await self._known_request(id)
-        ask = await self._policy.question(question.asks[position].model_copy(update=about))
+        asked = question.asks[position].model_copy(update=about)
+        ask = await self._policy.question(asked, must_ask=question.must_ask)
         if isinstance(ask, Request):
             return ask
         args = {"interrupt_id": question.id, "node": question.step}

@@ -19,6 +19,8 @@ from ringi.runs.stream_writer import TOOL_CALL_ID
 LANGGRAPH_ONLY = ("images", "subgraphs", "history", "memories", "answer_schema")
 """The settings of `Agent` that these runtimes cannot apply."""
 TEXT_BLOCKS = ("text", "input_text", "output_text")
+GATED = "gated"
+"""The key of a stored question that says whether the gate of the tool asks it."""
 AGENT = "agent"
 """The key in the context of a request with the name of the agent that makes the call."""
 NOTE = (
@@ -122,15 +124,33 @@ def unique_ids(ids: Sequence[str]) -> list[str]:
     return unique
 
 
-def stored_questions(asks: Mapping[str, Ask]) -> list[dict[str, Any]]:
-    """Return questions by id as JSON, for the state of a pause."""
-    return [{"id": id, "ask": ask.model_dump(mode="json", by_alias=True)} for id, ask in asks.items()]
+def stored_questions(asks: Mapping[str, Ask], gated: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return questions by id as JSON, for the state of a pause.
+
+    Args:
+        asks: The questions.
+        gated: The ids of the questions that a gate asks.
+    """
+    return [
+        {"id": id, "ask": ask.model_dump(mode="json", by_alias=True), **({GATED: True} if id in gated else {})}
+        for id, ask in asks.items()
+    ]
+
+
+def gated_questions(stored: Sequence[Mapping[str, Any]]) -> dict[str, Ask]:
+    """Return the questions that gates ask, of the state of a pause, by id."""
+    return {each["id"]: Ask.parse_stored(each["ask"]) for each in stored if each.get(GATED)}
 
 
 def read_questions(stored: Sequence[Mapping[str, Any]]) -> tuple[Question, ...]:
     """Return the questions of the state of a pause."""
-    asks = {each["id"]: Ask.parse_stored(each["ask"]) for each in stored}
-    return tuple(Question(id, (ask,), (digest_of(ask),)) for id, ask in asks.items())
+    return tuple(read_question(each) for each in stored)
+
+
+def read_question(stored: Mapping[str, Any]) -> Question:
+    """Return one question of the state of a pause."""
+    ask, is_gated = Ask.parse_stored(stored["ask"]), bool(stored.get(GATED))
+    return Question(stored["id"], (ask,), (digest_of(ask),), has_recipients=is_gated, must_ask=is_gated)
 
 
 def result_values(agent: Any, result: Any, output: Any) -> dict[str, Any]:

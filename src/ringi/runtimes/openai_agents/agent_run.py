@@ -17,6 +17,7 @@ from ringi.contracts.runtime import Output, State
 from ringi.domain.ask import Decision
 from ringi.domain.request import Request
 from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
+from ringi.runtimes.gated_tools import with_gate
 from ringi.runtimes.openai_agents.guarded_agents import Grant, Grants, GuardedAgents
 from ringi.runtimes.openai_agents.output import OutputWriter, RunWatch
 from ringi.runtimes.openai_agents.run_state import (
@@ -34,6 +35,7 @@ from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
 from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
     REJECTED,
+    gated_questions,
     messages_of,
     result_values,
     stored_questions,
@@ -51,7 +53,8 @@ class AgentRun(StoredRun):
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
         data, grants = self._own_data(), Grants()
-        agents = GuardedAgents(grants, ToolPauses(self._run))
+        pauses = ToolPauses(self._run)
+        agents = GuardedAgents(grants, pauses)
         start = agents.copy_of(self._run.agent.target)
         context = self._run.agent.context(self._run.input, self._run.by)
         state = await self._restored(start, data, answers, grants, context) if data else None
@@ -70,7 +73,7 @@ class AgentRun(StoredRun):
         finally:
             watch.count_nested(before, result.context_wrapper.usage)
         await out.flush()
-        return self._paused(result, writer) if result.interruptions else self._done(result)
+        return await self._paused(result, writer, pauses, data) if result.interruptions else self._done(result)
 
     def _input(self) -> list[Any]:
         """Return the conversation so far, and the input of the run."""
@@ -104,8 +107,13 @@ class AgentRun(StoredRun):
                 state.approve(item)
         return state
 
-    def _paused(self, result: RunResultStreaming, writer: OutputWriter) -> State:
+    async def _paused(
+        self, result: RunResultStreaming, writer: OutputWriter, pauses: ToolPauses, data: dict[str, Any] | None
+    ) -> State:
         run_state, asks, name = dump(result.to_state()), {}, self._run.agent.target.name
+        # A gate has asked about these calls: what it would ask now, with new facts, counts no more.
+        open_questions = gated_questions(data["questions"]) if data else {}
+        gated = set[str]()
         for call, item in waiting_calls(result.interruptions, run_state, self._run.id, name):
             tool = tool_of(item)
             allowed = (DECISIONS if tool else UNEDITED) if call_args(item) is not None else REFUSING_DECISIONS
@@ -113,8 +121,12 @@ class AgentRun(StoredRun):
             schema = tool.params_json_schema if tool else None
             about = {SERVER: server} if (server := server_of(item)) else None
             code = code_of(item)
-            asks[call.id] = call.question(allowed, description=words, schema=schema, context=about, code=code)
-        questions = stored_questions(asks)
+            ask = call.question(allowed, description=words, schema=schema, context=about, code=code)
+            known, gate = open_questions.get(call.id), await pauses.question(item.agent.name, call)
+            asks[call.id] = known or (with_gate(ask, gate) if gate else ask)
+            if known or gate:
+                gated.add(call.id)
+        questions = stored_questions(asks, gated)
         # A run that is canceled here leaves what it has done to the thread's next run.
         history = finished(jsonable(result.to_input_list()))
         data = {"questions": questions, "messages": writer.messages, "run_state": run_state, "history": history}

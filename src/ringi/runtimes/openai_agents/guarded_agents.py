@@ -19,10 +19,9 @@ from agents.tool_context import ToolContext
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runtimes.openai_agents.nested_agents import nested_agent, with_agent
-from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
+from ringi.runtimes.openai_agents.tool_pauses import Invoke, ToolInvocation, ToolPauses
 from ringi.runtimes.tool_calls import NOTE, ToolCall, args_of
 
-Invoke = Callable[[Any, str], Awaitable[Any]]
 BIND = "__agents_bind_function_tool__"
 """The SDK's own method that binds an invoker to a copy of its tool."""
 
@@ -95,16 +94,19 @@ class GuardedInvoker:
         """Run the call."""
         name = self._tool.qualified_name
         grant = self._grants.find(self._agent, name, ctx.tool_call_id, input)
+        call = ToolInvocation(self._tool, self._agent, ctx, input)
         if grant is None:
-            await self._pauses.check(self._tool, input, ctx.tool_call_id)
-            return await self._invoke(ctx, input)
+            return await self._pauses.invoke(self._invoke, call)
         grant.request.authorize(name, grant.args)
         if grant.args == grant.call.args:
-            return await self._invoke(ctx, input)
+            return await self._pauses.invoke(self._invoke, call, grant.request)
         edited = json.dumps(grant.args, ensure_ascii=False)
         ctx.tool_arguments = edited
         refusal = await self._refusal(ctx)
-        result = await self._invoke(ctx, edited) if refusal is None else refusal
+        if refusal is None:
+            result = await self._pauses.invoke(self._invoke, call._replace(input=edited), grant.request)
+        else:
+            result = refusal
         return NOTE.format(args=edited) + result if isinstance(result, str) else result
 
     async def _refusal(self, ctx: ToolContext[Any]) -> str | None:
@@ -162,7 +164,7 @@ class GuardedAgents:
             guarded._agent_instance = self.copy_of(nested)
             invoke = with_agent(tool, guarded._agent_instance) or invoke
         invoke = GuardedInvoker(invoke, guarded, agent, self._grants, self._pauses)
-        guarded.on_invoke_tool, guarded.needs_approval = invoke, self._pauses.of_function(tool)
+        guarded.on_invoke_tool, guarded.needs_approval = invoke, self._pauses.of_function(tool, agent)
         return guarded
 
     def _handoff(self, handoff: Any) -> Any:

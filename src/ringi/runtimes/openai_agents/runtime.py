@@ -22,8 +22,8 @@ class OpenAIAgentsRuntime:
         """Return the description of an agent; None for an object of another framework."""
         if not is_sdk_agent(agent.target):
             return None
+        from ringi.runtimes.openai_agents.reachable_tools import tools_of
         from ringi.runtimes.openai_agents.run_state import FRAMEWORK, readable_numbers
-        from ringi.runtimes.openai_agents.tool_pauses import tools_of
 
         refuse_settings(agent, FRAMEWORK)
         tools_of(agent.target).check(agent)

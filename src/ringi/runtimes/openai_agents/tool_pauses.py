@@ -1,24 +1,44 @@
-"""Pauses of a run of the SDK at the calls of tools that its policy does not allow."""
+"""Pauses of a run of the SDK at the calls of tools that its policy or their own gates do not allow."""
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from typing import Any, NamedTuple, TypeAlias
 
-from agents import Agent, ApplyPatchTool, CustomTool, FunctionTool, Handoff, HostedMCPTool, ShellTool
+from agents import ApplyPatchTool, CustomTool, FunctionTool, HostedMCPTool, ShellTool
+from agents.tool_context import ToolContext
 
 from ringi.contracts.runtime import Run
+from ringi.domain.ask import Ask
+from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runtimes.openai_agents.nested_agents import nested_agent, with_agent
-from ringi.runtimes.policy_checks import AgentTools, arguments_of
-from ringi.runtimes.tool_calls import args_of
+from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running
+from ringi.runtimes.tool_calls import ToolCall, args_of
 
 Approval: TypeAlias = bool | Callable[[Any, Any, str], Any]
 """Whether a tool needs approval; a function gets the SDK's context, the arguments, and the id of the call."""
-HARMLESS = ("tool_search", "programmatic_tool_calling")
-"""The tools of the provider that only find or call other tools."""
+Invoke: TypeAlias = Callable[[Any, str], Awaitable[Any]]
+
+
+class ToolInvocation(NamedTuple):
+    """A call of a function tool as the SDK makes it."""
+
+    tool: FunctionTool
+    agent: str
+    context: ToolContext[Any]
+    input: str
+
+
+class CallKey(NamedTuple):
+    """A call of an agent."""
+
+    agent: str
+    tool: str
+    id: str
+    args: str
 
 
 class ToolPauses:
@@ -26,31 +46,83 @@ class ToolPauses:
 
     def __init__(self, run: Run) -> None:
         self._run, self.has_policy = run, run.agent.policy is not None
-        self._allowed: set[tuple[str, str, str]] = set()
-        """The name, id and arguments of the calls that run without a pause."""
+        self._gates: dict[tuple[str, str], Gate] = {}
+        """The gates by the names of the agent and its tool."""
+        self._calls: dict[CallKey, GatedCall] = {}
+        """The calls that run without a pause."""
+        self._refusals: dict[CallKey, str] = {}
+        """Why a gate denies a call."""
+        self._asked: dict[CallKey, Ask] = {}
+        """What gates ask about calls."""
 
-    def of_function(self, tool: FunctionTool) -> Any:
-        """Return whether a function tool needs approval."""
-        own, name = tool.needs_approval, tool.qualified_name
-        if own is True or not self.has_policy:
+    def of_function(self, tool: FunctionTool, agent: str) -> Any:
+        """Return whether a function tool of an agent needs approval."""
+        own, name, gate = tool.needs_approval, tool.qualified_name, gate_of_tool(tool)
+        if gate:
+            self._gates[agent, name] = gate
+        if own is True or not (self.has_policy or gate):
             return own
 
         async def needs_approval(context: Any, args: dict[str, Any], call_id: str) -> bool:
-            if await is_needed(own, context, args, call_id) or await self._run.must_pause(name, args):
-                return True
-            self._allowed.add((name, call_id, str(args)))
-            return False
+            key = CallKey(agent, name, call_id, str(args))
+            must_pause = await is_needed(own, context, args, call_id) or await self._run.must_pause(name, args)
+            return await self._is_asked(key, args) or (must_pause and key not in self._refusals)
 
         return needs_approval
 
-    async def check(self, tool: FunctionTool, args: str, call_id: str) -> None:
-        """Raise `NotAuthorizedError` for a call that the SDK runs without having asked whether it needs approval."""
-        # An agent that is a tool is called again when its own run resumes.
-        if not self.has_policy or tool._is_agent_tool:
-            return
-        name, read = tool.qualified_name, args_of(args) or {}
-        if (name, call_id, str(read)) not in self._allowed and await self._run.must_pause(name, read):
-            raise NotAuthorizedError(call_id, f"the policy does not allow this call of {name!r}")
+    async def question(self, agent: str, call: ToolCall) -> Ask | None:
+        """Return what a gate asks about a call of an agent at which the run pauses; None if it asks nothing."""
+        key = CallKey(agent, call.name, call.call_id, str(call.args))
+        if key not in self._asked and (agent, call.name) in self._gates:
+            await self._is_asked(key, call.args)
+        return self._asked.get(key)
+
+    async def _is_asked(self, key: CallKey, args: dict[str, Any]) -> bool:
+        call = self._gated_call(key, args)
+        try:
+            refusal = await call.pass_gate()
+        except AskFirst as error:
+            self._asked[key] = error.question
+            return True
+        self._calls[key] = call
+        if refusal is not None:
+            self._refusals[key] = refusal
+        return False
+
+    def _gated_call(self, key: CallKey, args: dict[str, Any], request: Request | None = None) -> GatedCall:
+        is_approved, place = request is not None and is_by_person(request), f"{self._run.id}/{key.agent}/{key.id}"
+        return GatedCall(self._run, key.tool, args, place, is_approved, self._gates.get((key.agent, key.tool)))
+
+    async def invoke(self, invoke: Invoke, call: ToolInvocation, request: Request | None = None) -> Any:
+        """Return the result of a call that may run, or why its gate denies it.
+
+        Args:
+            invoke: The function of the tool.
+            call: The call.
+            request: The request that authorizes the call; None if nobody was asked.
+
+        Raises:
+            NotAuthorizedError: The call would run without the approval that it needs.
+        """
+        args, id = args_of(call.input) or {}, call.context.tool_call_id
+        key = CallKey(call.agent, call.tool.qualified_name, id, str(args))
+        if key in self._refusals:
+            return self._refusals.pop(key)
+        gated = self._calls.pop(key, None)
+        if gated is None:
+            # An agent that is a tool is called again when its own run resumes.
+            is_unasked = request is None and self.has_policy and not call.tool._is_agent_tool
+            if is_unasked and await self._run.must_pause(key.tool, args):
+                raise NotAuthorizedError(id, f"the policy does not allow this call of {key.tool!r}")
+            gated = self._gated_call(key, args, request)
+            try:
+                refusal = await gated.pass_gate()
+            except AskFirst as error:
+                raise NotAuthorizedError(id, f"the gate of {key.tool!r} asks a person, and none approved") from error
+            if refusal is not None:
+                return refusal
+        with running(gated) if gated.gate else nullcontext():
+            return await invoke(call.context, call.input)
 
     def of_other(self, tool: Any) -> Any:
         """Return a copy of a tool that is no function, which pauses at its calls; the tool itself without a policy."""
@@ -88,50 +160,18 @@ def is_stoppable(tool: Any) -> bool:
     return type(tool) in (ApplyPatchTool, CustomTool, HostedMCPTool)
 
 
-def tools_of(agent: Agent[Any]) -> AgentTools:
-    """Return the tools of an agent, and of all agents that it reaches."""
-    tools, seen = AgentTools(), set[int]()
-    add_agent(tools, agent, seen)
-    return tools
+def gate_of_tool(tool: FunctionTool) -> Gate | None:
+    """Return the gate of a tool's function; None if it has none, or if the SDK hides the function.
 
-
-def add_agent(tools: AgentTools, agent: Agent[Any], seen: set[int]) -> None:
-    """Add the tools of an agent; `seen` are the ids of the agents that were added."""
-    if id(agent) in seen:
-        return
-    seen.add(id(agent))
-    if type(agent).get_all_tools is not Agent.get_all_tools:
-        tools.unstoppable.add(f"the tools of {type(agent).__name__}")
-    tools.is_complete = tools.is_complete and not agent.mcp_servers
-    for tool in agent.tools:
-        add_tool(tools, tool, seen)
-    for handoff in agent.handoffs:
-        target = handed_to(handoff)
-        if target is None:
-            tools.is_complete = False
-        else:
-            add_agent(tools, target, seen)
-
-
-def add_tool(tools: AgentTools, tool: Any, seen: set[int]) -> None:
-    """Add a tool, and the agent that it is."""
-    if isinstance(tool, FunctionTool):
-        tools.add(tool.qualified_name, arguments_of(tool.params_json_schema))
-        if nested := nested_agent(tool):
-            add_agent(tools, nested, seen)
-            if with_agent(tool, nested) is None:
-                tools.unstoppable.add(f"the tools of {nested.name}")
-    elif isinstance(tool, HostedMCPTool):
-        tools.is_complete = False
-    elif is_stoppable(tool):
-        tools.add(tool.name, None)
-    elif tool.name not in HARMLESS:
-        tools.unstoppable.add(tool.name)
-
-
-def handed_to(handoff: Any) -> Agent[Any] | None:
-    """Return the agent of a handoff; None if only its function knows it."""
-    if isinstance(handoff, Handoff):
-        reference = getattr(handoff, "_agent_ref", None)
-        handoff = reference() if reference else None
-    return handoff if isinstance(handoff, Agent) else None
+    The function is in the closure of the invoker. A gate that is not found waits in this process, and says so.
+    """
+    invoker: Any = tool.on_invoke_tool
+    function = getattr(invoker, "_invoke_tool_impl", invoker)
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            gate = gate_of(cell.cell_contents)
+        except ValueError:  # The cell is empty.
+            continue
+        if gate is not None:
+            return gate
+    return gate_of(getattr(tool, "__wrapped__", None))

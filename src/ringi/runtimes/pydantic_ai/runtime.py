@@ -25,9 +25,10 @@ from ringi.contracts.runtime import Agent, Description, Output, Run, State
 from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.errors import RingiError, SettingError
+from ringi.runtimes.gated_tools import is_by_person
 from ringi.runtimes.pydantic_ai.deferred_calls import questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import OutputWriter, RequestedModel
-from ringi.runtimes.pydantic_ai.tool_pauses import ToolPauses, approved_ids, tools_of
+from ringi.runtimes.pydantic_ai.tool_pauses import StretchCalls, ToolPauses, tools_of
 from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
     Message,
@@ -77,9 +78,12 @@ class AgentRun(StoredRun):
         options = self._resumed(data, answers) if data else self._begun()
         out.begin()
         writer = OutputWriter(out, self._run.id, responses_in(options["message_history"]))
-        result = await self._streamed(writer, options)
+        before = f"{self._turn(options['message_history'])}/"
+        by_person = {id.removeprefix(before) for id, (request, *_) in answers.items() if is_by_person(request)}
+        calls = StretchCalls(self._run, options.get("deferred_tool_results"), by_person)
+        result = await self._streamed(writer, calls, options)
         if isinstance(result.output, DeferredToolRequests):
-            state = self._paused(result, result.output, writer)
+            state = await self._paused(result, result.output, writer, calls)
         else:
             state = self._done(result)
         await out.flush()
@@ -105,14 +109,16 @@ class AgentRun(StoredRun):
             "usage": USAGE.validate_python(data["usage"]),
         }
 
-    async def _streamed(self, writer: OutputWriter, options: dict[str, Any]) -> AgentRunResult[Any]:
+    async def _streamed(
+        self, writer: OutputWriter, calls: StretchCalls, options: dict[str, Any]
+    ) -> AgentRunResult[Any]:
         run, target, usage = self._run, self._run.agent.target, options["usage"]
         before, result = USAGE.validate_python(jsonable(usage)), None
         output_type = None if can_defer(target.output_type) else [target.output_type, DeferredToolRequests]
         deps, model = run.agent.context(run.input, run.by), RequestedModel()
         try:
-            pauses = ToolPauses(run, approved_ids(options.get("deferred_tool_results")))
-            options |= {"output_type": output_type, "deps": deps, "capabilities": [pauses, model]}
+            capabilities = [ToolPauses(run, calls), model]
+            options |= {"output_type": output_type, "deps": deps, "capabilities": capabilities}
             async with target.run_stream_events(**options) as events:
                 async for event in events:
                     if isinstance(event, AgentRunResultEvent):
@@ -137,13 +143,16 @@ class AgentRun(StoredRun):
         reported = tokens if read + written > 0 else {"unreported_calls": calls}
         self._run.count_usage(ModelCalls(model=name[:MAX_NAME], calls=calls, seconds=round(seconds, 3), **reported))
 
-    def _paused(self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter) -> State:
+    async def _paused(
+        self, result: AgentRunResult[Any], requests: DeferredToolRequests, writer: OutputWriter, calls: StretchCalls
+    ) -> State:
         for part in (*requests.approvals, *requests.calls):
             writer.tool_call(part)
         schemas, turn = schemas_of(self._run.agent.target), self._turn(result.all_messages())
-        questions = stored_questions(questions_of(requests, turn, writer.words.strip() or None, schemas))
+        asks = questions_of(requests, turn, writer.words.strip() or None, schemas)
+        gated = await calls.ask(requests, asks, turn)
         data = {
-            "questions": questions,
+            "questions": stored_questions(asks, gated),
             "requests": REQUESTS.dump_python(requests, mode="json"),
             "messages": dumped(result.all_messages()),
             "usage": jsonable(result.usage),

@@ -1,14 +1,15 @@
-"""Pauses of a run of Pydantic AI at the calls of tools that its policy does not allow."""
+"""Pauses of a run of Pydantic AI at the calls of tools that its policy or their own gates do not allow."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic_ai import Agent as PydanticAgent
-from pydantic_ai import ApprovalRequired, DeferredToolResults, RunContext, ToolApproved
+from pydantic_ai import ApprovalRequired, DeferredToolRequests, DeferredToolResults, RunContext, ToolApproved
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
+from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.native_tools import AbstractNativeTool
 from pydantic_ai.toolsets import (
     AbstractToolset,
@@ -21,8 +22,12 @@ from pydantic_ai.toolsets import (
 
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Run
+from ringi.domain.ask import Ask
 from ringi.errors import NotAuthorizedError
+from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, running, with_gate
 from ringi.runtimes.policy_checks import AgentTools, arguments_of
+from ringi.runtimes.pydantic_ai.deferred_calls import question_id
+from ringi.runtimes.tool_calls import args_of
 
 TOOL_SEARCH = "tool_search"
 """The native tool that only loads the definitions of other tools."""
@@ -30,13 +35,65 @@ SAME_NAMES = ("ApprovalRequiredToolset", "SetMetadataToolset", "IncludeReturnSch
 """The wrappers whose tools have the names and arguments of the wrapped ones."""
 
 
+class StretchCalls:
+    """The calls of one stretch of a run.
+
+    Args:
+        run: The run.
+        results: The results with which the stretch begins.
+        by_person: The ids of the calls that a person approved; a rule approved the others.
+    """
+
+    def __init__(self, run: Run, results: DeferredToolResults | None, by_person: Collection[str]) -> None:
+        self._run, self._by_person = run, by_person
+        approvals = results.approvals if results else {}
+        self.approved = frozenset(id for id, each in approvals.items() if isinstance(each, ToolApproved))
+        self.gates: dict[str, Gate] = {}
+        """The gates of tools, by the names that the model sees."""
+        self._asked: dict[str, Ask] = {}
+        """What gates ask about calls, by the ids of the calls."""
+
+    def begin(self, name: str, args: dict[str, Any], ctx: RunContext[Any]) -> GatedCall:
+        """Return a call that is about to run."""
+        id = str(ctx.tool_call_id)
+
+        def suspend(question: Ask) -> NoReturn:
+            self._asked[id] = question
+            raise ApprovalRequired
+
+        place = f"{self._run.id}/{ctx.run_step}/{id}"
+        is_approved = bool(ctx.tool_call_approved and id in self.approved and id in self._by_person)
+        return GatedCall(self._run, name, args, place, is_approved, self.gates.get(name), suspend)
+
+    async def ask(self, requests: DeferredToolRequests, asks: dict[str, Ask], turn: str) -> set[str]:
+        """Let gates ask about the calls of a pause; return the ids of the questions that they ask."""
+        gated = set()
+        for part in requests.approvals:
+            id = question_id(part, turn)
+            if question := self._asked.get(part.tool_call_id) or await self._question(part):
+                asks[id] = with_gate(asks[id], question)
+                gated.add(id)
+        return gated
+
+    async def _question(self, part: ToolCallPart) -> Ask | None:
+        """Return what a gate asks about a call at which the framework itself pauses."""
+        gate, args = self.gates.get(part.tool_name), args_of(part.args)
+        if gate is None or args is None:
+            return None
+        call = GatedCall(self._run, part.tool_name, args, f"{self._run.id}/{part.tool_call_id}", gate=gate)
+        try:
+            await call.pass_gate()
+        except AskFirst as error:
+            return error.question
+        return None
+
+
 @dataclass
 class ToolPauses(AbstractCapability[Any]):
     """The capability of one run that pauses it; the agent keeps its own capabilities."""
 
     run: Run
-    approved: Collection[str]
-    """The ids of the calls that people or the policy approved."""
+    calls: StretchCalls
 
     def get_ordering(self) -> CapabilityOrdering:
         """Return the innermost position: what other capabilities make of a call is what the policy decides about."""
@@ -44,26 +101,52 @@ class ToolPauses(AbstractCapability[Any]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         """Return the tools of the run; the SDK adds those for its output afterwards."""
-        return PausingToolset(toolset, self.run, self.approved)
+        return PausingToolset(toolset, self.run, self.calls)
 
 
 @dataclass
 class PausingToolset(WrapperToolset[Any]):
-    """All tools of a run, with a pause before each call that the policy does not allow."""
+    """All tools of a run, with a pause before each call that the policy or a gate does not allow."""
 
     run: Run
-    approved: Collection[str]
+    calls: StretchCalls
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """Return the tools, and find their gates."""
+        tools: dict[str, ToolsetTool[Any]] = await super().get_tools(ctx)
+        self.calls.gates |= {name: gate for name, tool in tools.items() if (gate := gate_of(function_of(tool)))}
+        return tools
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         """Run a call that people or the policy approve."""
         id, is_approved = str(ctx.tool_call_id), ctx.tool_call_approved
-        if not (is_approved and id in self.approved) and await self.run.must_pause(name, json_args(tool_args)):
+        call = self.calls.begin(name, json_args(tool_args), ctx)
+        must_pause = not (is_approved and id in self.calls.approved) and await self.run.must_pause(name, call.args)
+        try:
+            refusal = await call.pass_gate()
+        except AskFirst as error:
+            if is_approved:
+                raise NotAuthorizedError(id, f"a rule approved {name!r}, and its gate asks a person") from error
+            assert call.suspend
+            call.suspend(error.question)
+        if refusal is not None:
+            return refusal
+        if must_pause:
             if is_approved:
                 raise NotAuthorizedError(id, f"a capability of the agent approved {name!r}, which its policy forbids")
             raise ApprovalRequired
-        return await super().call_tool(name, tool_args, ctx, tool)
+        with running(call):
+            return await super().call_tool(name, tool_args, ctx, tool)
+
+
+def function_of(tool: ToolsetTool[Any]) -> Any:
+    """Return the function of a tool; None if it has none."""
+    while inner := getattr(tool, "source_tool", None):
+        tool = inner
+    schema = getattr(getattr(tool, "call_func", None), "__self__", None)
+    return getattr(schema, "function", None)
 
 
 def json_args(args: dict[str, Any]) -> dict[str, Any]:
@@ -75,12 +158,6 @@ def json_args(args: dict[str, Any]) -> dict[str, Any]:
         except ValueError:
             continue
     return found
-
-
-def approved_ids(results: DeferredToolResults | None) -> frozenset[str]:
-    """Return the ids of the approved calls."""
-    approvals = results.approvals if results else {}
-    return frozenset(id for id, each in approvals.items() if isinstance(each, ToolApproved))
 
 
 def tools_of(agent: PydanticAgent[Any, Any]) -> AgentTools:

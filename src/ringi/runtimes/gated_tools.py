@@ -1,0 +1,128 @@
+"""Functions with a gate of their own, as tools of an agent that can pause at calls of tools.
+
+`ringi.requires_approval` leaves a mark on its function. The runtime of a framework finds the gate by the mark, and
+passes it before the tool runs: then the gate asks by a pause of the run, and not in the middle of the tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+from ringi.base.canonical_json import digest
+from ringi.domain.ask import Ask
+from ringi.domain.record import POLICY
+from ringi.domain.request import Request
+from ringi.errors import InvalidError, NotAuthorizedError
+
+MARK = "__ringi_gate__"
+"""The attribute of a function with its gate; `functools.wraps` copies it."""
+
+
+class Gate(Protocol):
+    """The gate of a function."""
+
+    async def authorize_call(self, call: GatedCall) -> dict[str, Any]:
+        """Return the arguments with which the function may run.
+
+        Raises:
+            AskFirst: People must be asked.
+            NotAuthorizedError: The call may not run.
+            InvalidError: The arguments do not fit the function.
+            TypeError: The same.
+        """
+
+
+class AskFirst(Exception):  # noqa: N818 - it is no error: the run pauses.
+    """A gate asks people about a call."""
+
+    def __init__(self, question: Ask) -> None:
+        self.question = question
+        super().__init__(question.title)
+
+
+@dataclass
+class GatedCall:
+    """A call of a tool, at which its run can pause."""
+
+    run: Any
+    """The run; see `ringi.contracts.runtime.Run`."""
+    tool: str
+    args: Mapping[str, Any]
+    """The arguments by name, as JSON."""
+    place: str
+    """The place of the call in the run."""
+    is_approved: bool = False
+    """Whether a person approved exactly this call."""
+    gate: Gate | None = None
+    """The gate of the tool's function."""
+    suspend: Callable[[Ask], NoReturn] | None = None
+    """Pauses the run in the middle of the tool; None if the framework cannot."""
+    passed: str | None = None
+    """The digest of the arguments with which the gate was passed; None before that, and once the function has begun."""
+
+    async def pass_gate(self) -> str | None:
+        """Pass the gate; return why the call may not run, or None if it may.
+
+        Raises:
+            AskFirst: People must be asked.
+        """
+        if self.gate is None:
+            return None
+        try:
+            self.passed = digest(await self.gate.authorize_call(self))
+        except NotAuthorizedError as error:
+            return str(error)
+        except (InvalidError, TypeError):
+            # The function itself says what is wrong.
+            return None
+        return None
+
+    def begin(self, gate: Gate, args: Mapping[str, Any]) -> bool:
+        """Return whether a function begins whose gate was passed with exactly these arguments; true only once."""
+        if self.gate is not gate or self.passed is None or self.passed != digest(args):
+            return False
+        self.passed = None
+        return True
+
+
+CURRENT: ContextVar[GatedCall | None] = ContextVar("ringi_gated_call", default=None)
+
+
+@contextmanager
+def running(call: GatedCall) -> Iterator[None]:
+    """Set the call of the tool that runs."""
+    token = CURRENT.set(call)
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
+
+
+def gate_of(function: object) -> Gate | None:
+    """Return the gate of a function; None if it has none."""
+    found: Gate | None = getattr(function, MARK, None)
+    return found
+
+
+def is_by_person(request: Request) -> bool:
+    """Return whether a person approved a request, and not a rule."""
+    return bool(request.granted and request.response and not request.response.responder.startswith(POLICY))
+
+
+def with_gate(ask: Ask, gate: Ask) -> Ask:
+    """Return the question about a call, as its gate asks it.
+
+    Args:
+        ask: The question of the framework.
+        gate: The question of the gate.
+    """
+    # A framework may offer less than the gate allows, such as no edit.
+    allowed = tuple(each for each in ask.resolved_allowed if each in gate.resolved_allowed)
+    names = ("title", "priority", "expires_in", "assignee", "candidate_groups")
+    changes = {name: getattr(gate, name) for name in names}
+    context = {**ask.context, **gate.context}
+    return ask.model_copy(update={**changes, "context": context, "allowed": allowed or ("reject",)})

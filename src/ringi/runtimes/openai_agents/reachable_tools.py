@@ -1,0 +1,64 @@
+"""The tools of an agent of the SDK and of all agents that it reaches, when it is loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents import Agent, FunctionTool, Handoff, HostedMCPTool
+
+from ringi.runtimes.openai_agents.nested_agents import nested_agent, with_agent
+from ringi.runtimes.openai_agents.tool_pauses import is_stoppable
+from ringi.runtimes.policy_checks import AgentTools, arguments_of
+
+HARMLESS = ("tool_search", "programmatic_tool_calling")
+"""The tools of the provider that only find or call other tools."""
+
+
+def tools_of(agent: Agent[Any]) -> AgentTools:
+    """Return the tools of an agent, and of all agents that it reaches."""
+    tools, seen = AgentTools(), set[int]()
+    add_agent(tools, agent, seen)
+    return tools
+
+
+def add_agent(tools: AgentTools, agent: Agent[Any], seen: set[int]) -> None:
+    """Add the tools of an agent; `seen` are the ids of the agents that were added."""
+    if id(agent) in seen:
+        return
+    seen.add(id(agent))
+    # The capabilities of a `SandboxAgent` add tools to a copy of it in the run.
+    if type(agent).get_all_tools is not Agent.get_all_tools or hasattr(agent, "capabilities"):
+        tools.unstoppable.add(f"the tools of {type(agent).__name__}")
+    tools.is_complete = tools.is_complete and not agent.mcp_servers
+    for tool in agent.tools:
+        add_tool(tools, tool, seen)
+    for handoff in agent.handoffs:
+        target = handed_to(handoff)
+        if target is None:
+            tools.is_complete = False
+        else:
+            add_agent(tools, target, seen)
+
+
+def add_tool(tools: AgentTools, tool: Any, seen: set[int]) -> None:
+    """Add a tool, and the agent that it is."""
+    if isinstance(tool, FunctionTool):
+        tools.add(tool.qualified_name, arguments_of(tool.params_json_schema))
+        if nested := nested_agent(tool):
+            add_agent(tools, nested, seen)
+            if with_agent(tool, nested) is None:
+                tools.unstoppable.add(f"the tools of {nested.name}")
+    elif isinstance(tool, HostedMCPTool):
+        tools.is_complete = False
+    elif is_stoppable(tool):
+        tools.add(tool.name, None)
+    elif tool.name not in HARMLESS:
+        tools.unstoppable.add(tool.name)
+
+
+def handed_to(handoff: Any) -> Agent[Any] | None:
+    """Return the agent of a handoff; None if only its function knows it."""
+    if isinstance(handoff, Handoff):
+        reference = getattr(handoff, "_agent_ref", None)
+        handoff = reference() if reference else None
+    return handoff if isinstance(handoff, Agent) else None
