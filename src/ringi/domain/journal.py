@@ -93,6 +93,15 @@ class Journal(Record):
         after, event = self.changed("written", by, now, entry=jsonable(entry), digest=changes["digest"])
         return after.model_copy(update=changes), event
 
+    def entry_of(self, event: Event) -> dict[str, Any]:
+        """Return the entry of an event of this journal; after an erasure, without anyone's free text.
+
+        Args:
+            event: The event.
+        """
+        entry: dict[str, Any] = event.changed.get("entry") or self.redacted_entries.get(str(event.version), {})
+        return entry
+
     def without(self, events: Iterable[Event]) -> dict[str, Any]:
         """Return the changes when these events are redacted: the entries stay, their free text is removed.
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringi.errors import RingiError
 from ringi.server import problems
+from ringi.server.access_log import AccessLog
 from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.bearers import BearerTokens
 from ringi.server.auth.links import Links
@@ -101,7 +102,10 @@ class App:
         self.api.add_exception_handler(404, pages.not_found)
         self.api.state.auth = auth
         shortcut = Shortcut(requests.hottest, self.api)
-        self._guard, self._proxy = with_cors(SecurityMiddleware(shortcut, settings), settings), settings.proxy
+        self._guard, self._proxy = (
+            with_cors(SecurityMiddleware(shortcut, settings, AccessLog(backend)), settings),
+            settings.proxy,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI call.

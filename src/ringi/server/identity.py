@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # The terminal shows requests as the API does, without the se
     from starlette.datastructures import Headers
     from starlette.types import Scope
 
-Role = Literal["agent", "person", "admin"]
+Role = Literal["agent", "person", "admin", "auditor"]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -47,11 +47,14 @@ class GroupRoles:
     admins: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
     """Empty allows every person that the other system authenticates."""
+    auditors: frozenset[str] = frozenset()
+    """Groups whose members read everything and change nothing, unless they are administrators."""
 
     @classmethod
     def load(cls) -> GroupRoles:
         """Return the roster of the environment variables."""
-        return cls(frozenset(read_list("RINGI_ADMIN_GROUPS")), frozenset(read_list("RINGI_PEOPLE_GROUPS")))
+        variables = ("RINGI_ADMIN_GROUPS", "RINGI_PEOPLE_GROUPS", "RINGI_AUDITOR_GROUPS")
+        return cls(*(frozenset(read_list(variable)) for variable in variables))
 
     def person(self, name: object, groups: Collection[str], tenant: str = DEFAULT_TENANT) -> Person:
         """Return the person, or raise `ForbiddenError` or `UnauthenticatedError`."""
@@ -59,6 +62,8 @@ class GroupRoles:
             raise reserved_name(str(name))
         if self.admins.intersection(groups):
             return Person(tenant, "admin", name, tuple(groups))
+        if self.auditors.intersection(groups):
+            return Person(tenant, "auditor", name, tuple(groups))
         if self.people and not self.people.intersection(groups):
             raise ForbiddenError(f"{name!r} is not in an allowed group; contact the administrator")
         return Person(tenant, "person", name, tuple(groups))

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ringi.errors import RingiError
 from ringi.inbox import tracing
+from ringi.server.access_log import AccessLog, with_access_log
 from ringi.server.auth.authenticator import NEW_COOKIES, base_of
 from ringi.server.message_parts import MAX_ENCODED_IMAGES
 from ringi.server.problems import response_of
@@ -47,8 +48,8 @@ SECURITY = [
 class SecurityMiddleware:
     """Checks host, body and media type before the application; failures produce only problem documents."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
-        self._app, self._settings = app, settings
+    def __init__(self, app: ASGIApp, settings: ServerSettings, log: AccessLog) -> None:
+        self._app, self._settings, self._log = app, settings, log
         self._hosts = LOOPBACK | {host.lower() for host in settings.hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,7 +67,7 @@ class SecurityMiddleware:
                 scope = {**scope, "method": "GET", HEAD: True}
             parent = tracing.incoming(scope["headers"])
             with tracing.within(parent) if parent else nullcontext():
-                await self._app(scope, receive, sender)
+                await self._app(scope, receive, with_access_log(self._log, scope, sender))
         except Exception as error:
             if not isinstance(error, RingiError):
                 log.exception("%s %s failed", scope["method"], scope["path"])

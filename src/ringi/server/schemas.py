@@ -352,6 +352,23 @@ class AuditPage(BaseModel):
     next: str | None
 
 
+class Access(BaseModel):
+    """What an auditor read at about the same time."""
+
+    at: datetime
+    by: str
+    """The auditor's name; `erased:person` after its erasure."""
+    read: list[str]
+    """The paths of the calls."""
+
+
+class AccessPage(BaseModel):
+    """A page of the access log, oldest first; `next` is the `after` of the following page."""
+
+    items: list[Access]
+    next: str | None
+
+
 class DeliveryPage(BaseModel):
     """The deliveries of a request, oldest first."""
 
@@ -429,6 +446,6 @@ INPUTS: tuple[type[BaseModel], ...] = (
     Sweep, Upload)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
-    ThreadPage, TroublePage, AuditPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, MemoryPage, Session,
-    Ways, Info, Health, AttachedFile,
+    ThreadPage, TroublePage, AuditPage, AccessPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory,
+    MemoryPage, Session, Ways, Info, Health, AttachedFile,
 )  # fmt: skip

@@ -4,6 +4,21 @@ export type Json = string | number | boolean | null | Json[] | JsonObject;
 export type JsonObject = {[key: string]: Json};
 
 /**
+ * What an auditor read at about the same time.
+ */
+export interface Access {
+  at: string;
+  by: string;
+  read: string[];
+}
+/**
+ * A page of the access log, oldest first; `next` is the `after` of the following page.
+ */
+export interface AccessPage {
+  items: Access[];
+  next: string | null;
+}
+/**
  * The call that waits for consent: its name, its whole arguments, their JSON Schema.
  */
 export interface Action {
@@ -1650,7 +1665,7 @@ export interface RunStarted {
  */
 export interface Session {
   name: string;
-  role: "agent" | "person" | "admin";
+  role: "agent" | "person" | "admin" | "auditor";
   tenant: string;
   groups: string[];
 }

@@ -41,13 +41,14 @@ function isOpenTo(request: Request, { name, groups }: Session): boolean {
 
 /** Return whether this person can see a request with this assignment. */
 function maySee(request: Request, session: Session): boolean {
-  return session.role === "admin" || request.asked_by === session.name || isOpenTo(request, session);
+  return session.role === "admin" || session.role === "auditor" || request.asked_by === session.name || isOpenTo(request, session);
 }
 
 /** Return why this person may never decide a request; null if they may. The server checks the same rules. */
 export function decisionRefusal(request: Request, session: Session | null | undefined, strings: Strings): string | null {
   if (!session?.role) return null;
   if (session.role === "agent") return strings.agentsCannotDecide;
+  if (session.role === "auditor") return strings.auditorsCannotDecide;
   if (session.role === "admin" || isOpenTo(request, session)) return null;
   return strings.assignedToOthers(strings.assignedTo(namesOf(request, strings) ?? ""));
 }

@@ -29,9 +29,13 @@ function PageLinks({ page, session }: { page: PageName; session: Session }) {
       <Link to="/" className="brand">Ringi</Link>
       <Link to="/" current={page === "inbox"}>{strings.inbox} <span data-testid="pending-count">{count}</span></Link>
       <Link to="/threads" current={page === "threads"}>{strings.threads}</Link>
-      <Link to="/chat" current={page === "chat"}>{strings.chatPage}</Link>
-      <Link to="/learning" current={page === "learning"}>{strings.learningPage}</Link>
-      <Link to="/memory" current={page === "memory"}>{strings.memoryPage}</Link>
+      {session.role !== "auditor" && (
+        <>
+          <Link to="/chat" current={page === "chat"}>{strings.chatPage}</Link>
+          <Link to="/learning" current={page === "learning"}>{strings.learningPage}</Link>
+          <Link to="/memory" current={page === "memory"}>{strings.memoryPage}</Link>
+        </>
+      )}
       {(troubles || session.role === "admin") && (
         <Link to="/operations" current={page === "operations"}>{strings.operations} {troubles}</Link>
       )}
@@ -59,9 +63,11 @@ function useShortcuts(session: Session, openHelp: () => void): void {
   useKeys(strings.everywhere, [
     { key: "g i", label: strings.inbox, run: () => go("/") },
     { key: "g t", label: strings.threads, run: () => go("/threads") },
-    { key: "g c", label: strings.chatPage, run: () => go("/chat") },
-    { key: "g l", label: strings.learningPage, run: () => go("/learning") },
-    { key: "g m", label: strings.memoryPage, run: () => go("/memory") },
+    ...(session.role === "auditor" ? [] : [
+      { key: "g c", label: strings.chatPage, run: () => go("/chat") },
+      { key: "g l", label: strings.learningPage, run: () => go("/learning") },
+      { key: "g m", label: strings.memoryPage, run: () => go("/memory") },
+    ]),
     ...(session.role === "admin" ? [{ key: "g o", label: strings.operations, run: () => go("/operations") }] : []),
     { key: "?", label: strings.help, run: openHelp },
   ]);

@@ -1,5 +1,6 @@
 import { Button, Empty, Segmented, Select } from "antd";
 import { useEffect, useRef, useState } from "react";
+import { useSession } from "../api/session";
 import { useRequestsByThread, useThreads } from "../api/threads";
 import type { ThreadStatus } from "../api/types";
 import { useStrings } from "../strings";
@@ -83,9 +84,10 @@ function ThreadList({ filter, cursors, onCursors, onStart }: PageProps) {
   );
 }
 
-/** The start form: always shown on a wide screen, else opened by a button. */
+/** The start form: always shown on a wide screen, else opened by a button. Auditors start nothing. */
 function useStartForm() {
   const isWide = useMedia("(min-width: 1100px)");
+  const isAuditor = useSession().data?.role === "auditor";
   const [isOpen, setOpen] = useState(false);
   const [calls, setCalls] = useState(0);
   const place = useRef<HTMLDivElement>(null);
@@ -96,6 +98,7 @@ function useStartForm() {
     setOpen(true);
     setCalls((count) => count + 1);
   };
+  if (isAuditor) return { place, open: () => undefined, form: false, toggle: undefined };
   return { place, open, form: isWide || isOpen, toggle: isWide ? undefined : () => (isOpen ? setOpen(false) : open()) };
 }
 

@@ -83,7 +83,7 @@ def finding_line(finding: Finding) -> str:
 
 
 def token_create(
-    role: Annotated[Literal["agent", "person", "admin"], typer.Option(help="The role of the token.")],
+    role: Annotated[Literal["agent", "person", "admin", "auditor"], typer.Option(help="The role of the token.")],
     name: Annotated[str, typer.Option(help="The name of the token's holder in the audit trail.")],
     tenant: Tenant = DEFAULT_TENANT,
     groups: Annotated[str, typer.Option(help="The groups of the holder, separated by commas.")] = "",
@@ -116,7 +116,7 @@ def token_show(
 
 
 def link(
-    role: Annotated[Literal["person", "admin"], typer.Option(help="The role of the person.")] = "person",
+    role: Annotated[Literal["person", "admin", "auditor"], typer.Option(help="The role of the person.")] = "person",
     name: Annotated[str | None, typer.Option(help="The person to sign in; by default your user name.")] = None,
     tenant: Tenant = DEFAULT_TENANT,
     groups: Annotated[str, typer.Option(help="The groups of the holder, separated by commas.")] = "",
@@ -160,7 +160,8 @@ def token_revoke(
         str | None, typer.Option(help="The person whose tokens and sessions until now are revoked.")
     ] = None,
     role: Annotated[
-        Literal["agent", "person", "admin"] | None, typer.Option(help="With --name: only tokens of this role.")
+        Literal["agent", "person", "admin", "auditor"] | None,
+        typer.Option(help="With --name: only tokens of this role."),
     ] = None,
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,

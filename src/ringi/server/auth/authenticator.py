@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.domain.voting import Decider
-from ringi.errors import RingiError, SettingError
+from ringi.errors import ForbiddenError, RingiError, SettingError
 from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
 from ringi.server.identity import Role, is_name, reserved_name
 from ringi.server.refusals import MalformedError, RefusalError, UnauthenticatedError
@@ -32,10 +32,13 @@ PROXIED = "ringi.proxied"
 """Scope key set if the proxy vouches for the caller's identity."""
 BEARER = "ringi.bearer"
 """Scope key of a provider token's result: the person that it names, or the error that refuses it."""
+READERS = "ringi.readers"
+"""Scope key of a list that receives the auditor whose read must be recorded."""
 NEW_COOKIES = "ringi.cookies"
 """Scope key of cookies for the reply, unless the reply itself sets or clears the session."""
 AUTHORIZATION = b"authorization"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
+READ_ONLY = "an auditor reads everything and changes nothing: use the token of a person"
 MIN_SECRET_BYTES = 32
 CACHE_SIZE = 4_096
 """Maximum number of tokens whose verified signature is cached."""
@@ -46,7 +49,7 @@ class Principal(NamedTuple):
 
     tenant: str
     role: Role
-    """`agent`, `person` or `admin`."""
+    """`agent`, `person`, `admin` or `auditor`."""
     name: str
     groups: tuple[str, ...] = ()
     subject: str = ""
@@ -131,7 +134,7 @@ class Keys:
         """Return a new token.
 
         Args:
-            role: `agent`, `person` or `admin`.
+            role: `agent`, `person`, `admin` or `auditor`.
             name: The name of the caller, 1 to 200 characters without a colon.
             tenant: The tenant of the caller.
             groups: The groups of the caller.
@@ -282,15 +285,27 @@ class Authenticator:
         Raises:
             UnauthenticatedError: The call has no valid token and no valid session.
             RefusalError: A page of another site sends a write.
+            ForbiddenError: An auditor sends a write.
         """
         return self.verified_token(scope).principal
 
-    def verified_token(self, scope: Scope) -> VerifiedToken:
+    def verified_token(self, scope: Scope, *, is_open_to_auditors: bool = False) -> VerifiedToken:
         """Return the verified token of the caller; the errors are those of `caller`.
 
         Args:
             scope: The ASGI scope of the call.
+            is_open_to_auditors: True for the few writes that auditors may do.
         """
+        verified = self._verified_token(scope)
+        if verified.principal.role == "auditor":
+            # Here, so that no route can forget it: whatever is added later is closed to auditors.
+            if scope["method"] not in READS and not is_open_to_auditors:
+                raise ForbiddenError(READ_ONLY)
+            if READERS in scope and not scope[READERS]:
+                scope[READERS].append(verified.principal)
+        return verified
+
+    def _verified_token(self, scope: Scope) -> VerifiedToken:
         if self._is_open:
             self.refuse_foreign(scope, Headers(scope=scope), is_origin_needed=False)
             return VerifiedToken(LOCAL, None)

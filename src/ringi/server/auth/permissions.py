@@ -11,9 +11,11 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox.inbox import Inbox
-from ringi.server.auth.authenticator import Principal
+from ringi.server.auth.authenticator import READ_ONLY, Principal
 
 Check = Callable[[Principal, Request], None]
+READS_ALL = frozenset({"admin", "auditor"})
+"""The roles that read every request of their tenant."""
 
 
 def may_read(caller: Principal, request: Request) -> bool:
@@ -25,7 +27,7 @@ def may_read(caller: Principal, request: Request) -> bool:
     """
     if request.tenant != caller.tenant:
         return False
-    if caller.role == "admin" or request.asked_by == caller.actor:
+    if caller.role in READS_ALL or request.asked_by == caller.actor:
         return True
     return caller.role == "person" and is_theirs_to_answer(caller, request)
 
@@ -83,10 +85,24 @@ def require_person(caller: Principal) -> None:
         caller: The caller.
 
     Raises:
-        ForbiddenError: The caller is an agent.
+        ForbiddenError: The caller is an agent or an auditor.
     """
     if caller.role == "agent":
         raise ForbiddenError("an agent's token cannot decide: only people can")
+    if caller.role == "auditor":
+        raise ForbiddenError(READ_ONLY)
+
+
+def refuse_agents(caller: Principal) -> None:
+    """Raise `ForbiddenError` for an agent: it reads only its own requests and threads."""
+    if caller.role == "agent":
+        raise ForbiddenError("an agent's token cannot read this: use the token of a person")
+
+
+def refuse_all_but_auditors(caller: Principal) -> None:
+    """Raise `ForbiddenError` unless the caller may read who read what: an auditor or an admin."""
+    if caller.role not in READS_ALL:
+        raise ForbiddenError("only an auditor or an admin may read this: contact an admin")
 
 
 def refuse_all_but_admins(caller: Principal) -> None:
@@ -101,7 +117,7 @@ def visible_query(caller: Principal) -> Query:
     Args:
         caller: The caller.
     """
-    if caller.role == "admin":
+    if caller.role in READS_ALL:
         return Query(tenant=caller.tenant)
     if caller.role == "agent":
         return Query(tenant=caller.tenant, asked_by=caller.actor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import FastAPI, Query
@@ -11,14 +12,16 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 from starlette.types import Scope
 
+from ringi.domain.journal import WRITTEN, Journal
 from ringi.domain.record import START, Event, Key, Position
 from ringi.domain.request import Request
+from ringi.server.access_log import LOG
 from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import inbox_for, may_read
+from ringi.server.auth.permissions import READS_ALL, inbox_for, may_read, refuse_all_but_auditors
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
-from ringi.server.schemas import AuditPage
+from ringi.server.schemas import Access, AccessPage, AuditPage
 from ringi.server.serialize import audit_event
 from ringi.server.sse.event_hub import ALL, EventHub, position_of
 from ringi.server.sse.sse import POSITION_PARAMETERS, Connection, EventStream, Feeder, Streams, last_event_id
@@ -34,7 +37,9 @@ class EventRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the routes."""
-        api.add_api_route("/v1/audit", self.audit, methods=["GET"], tags=["events"], **route_docs("AuditPage"))
+        add = partial(api.add_api_route, methods=["GET"], tags=["events"])
+        add("/v1/audit", self.audit, **route_docs("AuditPage"))
+        add("/v1/access-log", self.access_log, **route_docs("AccessPage"))
 
     def streams(self) -> list[Route]:
         """Return the routes that stream."""
@@ -62,10 +67,28 @@ class EventRoutes:
         items = list(map(audit_event, await self._visible(caller, events, request_id)))
         return reply(AuditPage(items=items, next=events[-1].position if len(events) == size else None))
 
+    async def access_log(
+        self, http: HttpRequest, after: str | None = None, limit: Annotated[int, Query(ge=1)] = 100
+    ) -> HttpResponse:
+        """List what auditors read, oldest first; for auditors and admins."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_auditors(caller)
+        size, position = min(limit, self._settings.max_list), position_of(after) or START
+        store = self._components.backend.store
+        events = await store.events(position, size, tenant=caller.tenant, record_id=LOG)
+        found = await store.get_many(Journal, [Key(caller.tenant, LOG)])
+        items = [
+            Access(at=event.at, by=event.actor, read=journal.entry_of(event).get("read", []))
+            for journal in found
+            for event in events
+            if event.type == WRITTEN
+        ]
+        return reply(AccessPage(items=items, next=events[-1].position if len(events) == size else None))
+
     async def _visible(self, caller: Principal, events: Sequence[Event], request_id: str | None) -> Sequence[Event]:
         if request_id is not None:
             return [event for event in events if event.record == Request.record]
-        if caller.role == "admin":
+        if caller.role in READS_ALL:
             return events
         keys = {Key(event.tenant, event.record_id) for event in events if event.record == Request.record}
         found = await self._components.backend.store.get_many(Request, list(keys))

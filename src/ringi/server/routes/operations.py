@@ -15,7 +15,7 @@ from ringi.domain.thread import Thread
 from ringi.runs import operations
 from ringi.runs.cleanup import open_requests
 from ringi.server.auth.authenticator import Authenticator
-from ringi.server.auth.permissions import refuse_all_but_admins, require_person, visible_query
+from ringi.server.auth.permissions import refuse_agents, refuse_all_but_admins, visible_query
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
@@ -45,7 +45,7 @@ class OperationRoutes:
     ) -> HttpResponse:
         """List the runs that need an operator: failed runs first, then runs with stranded requests."""
         caller = self._auth.caller(http.scope)
-        require_person(caller)
+        refuse_agents(caller)
         size, runner = min(limit, self._components.settings.max_list), self._components.runner
         deployed = {*runner.agents, *await runner.announced_agents()} if runner else set()
         found, next = await operations.troubles(

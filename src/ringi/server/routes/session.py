@@ -74,7 +74,7 @@ class SessionRoutes:
         """Delete the cookie; `everywhere` also revokes every token and session of the caller's name and role."""
         self._auth.refuse_foreign(http.scope, Headers(scope=http.scope), is_origin_needed=False)
         if everywhere:
-            await self._revoke(self._auth.verified_token(http.scope))
+            await self._revoke(self._auth.verified_token(http.scope, is_open_to_auditors=True))
         response = HttpResponse(status_code=204)
         response.delete_cookie(COOKIE, path=f"{base_of(http.scope)}/", httponly=True, samesite="strict")
         return response

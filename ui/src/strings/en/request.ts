@@ -27,6 +27,7 @@ export const request = {
   groupNamed: (name: string) => `group ${name}`,
   assignedToOthers: (names: string) => `This is ${names}: you can read it, they decide.`,
   agentsCannotDecide: "You are signed in as an agent. Only people decide.",
+  auditorsCannotDecide: "You are signed in as an auditor. Auditors read and decide nothing.",
   claimedBy: (name: string) => `claimed by ${name}`,
   requiredField: "Please fill this in.",
   hiddenCharacters: "With its invisible characters:",

@@ -27,6 +27,7 @@ export const request: typeof en = {
   hiddenCharacters: "見えない文字を含む表記：",
   assignedToOthers: (names: string) => `${names}。内容は読めますが、判断するのは担当者です。`,
   agentsCannotDecide: "エージェントとしてサインインしています。判断できるのは人だけです。",
+  auditorsCannotDecide: "監査人としてサインインしています。監査人は閲覧だけができ、判断はできません。",
   outcomeText: (what: string, who: string | null, when: string | null) =>
     `${what}${who || when ? `（${[who, when].filter(Boolean).join("、")}）` : ""}`,
   decisionSaved: (what: string, title: string) => `${what}：${title}`,

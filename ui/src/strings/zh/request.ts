@@ -24,6 +24,7 @@ export const request: typeof en = {
   groupNamed: (name: string) => `${name} 组`,
   assignedToOthers: (names: string) => `${names}。您可以查看，由负责人决定。`,
   agentsCannotDecide: "您以智能体身份登录。只有人可以决定。",
+  auditorsCannotDecide: "您以审计员身份登录。审计员只能查看，不能决定。",
   claimedBy: (name: string) => `${name} 正在处理`,
   requiredField: "请填写此项。",
   hiddenCharacters: "包含不可见字符的写法：",
