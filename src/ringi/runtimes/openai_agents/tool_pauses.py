@@ -16,6 +16,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running
+from ringi.runtimes.openai_agents.nested_agents import nested_agent
 from ringi.runtimes.tool_calls import ToolCall, args_of
 
 Approval: TypeAlias = bool | Callable[[Any, Any, str], Any]
@@ -111,7 +112,7 @@ class ToolPauses:
         gated = self._calls.pop(key, None)
         if gated is None:
             # An agent that is a tool is called again when its own run resumes.
-            is_unasked = request is None and self.has_policy and not call.tool._is_agent_tool
+            is_unasked = request is None and self.has_policy and nested_agent(call.tool) is None
             if is_unasked and await self._run.must_pause(key.tool, args):
                 raise NotAuthorizedError(id, f"the policy does not allow this call of {key.tool!r}")
             gated = self._gated_call(key, args, request)
