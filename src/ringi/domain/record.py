@@ -139,6 +139,11 @@ class Record(StrictModel):
     erased: Erased | None = None
 
     @property
+    def emptied(self) -> tuple[str, ...]:
+        """The fields that are not stored while they are empty, and that a step may have emptied."""
+        return ()
+
+    @property
     def key(self) -> Key:
         """The key of the record within its kind."""
         return Key(self.tenant, self.id)
@@ -204,7 +209,9 @@ class Record(StrictModel):
         left = self.model_copy(update={**changes, "erased": erased, "version": self.version + 1})
         # Fields of a newer version may contain personal data: they are removed too.
         left = type(self).model_validate_json(left.model_dump_json(), extra="ignore")
-        values = {name: value for name, value in left.model_dump(mode="json").items() if name not in self.unchained}
+        stored = left.model_dump(mode="json")
+        values = {name: value for name, value in stored.items() if name not in self.unchained}
+        values |= {name: None for name in left.emptied if name not in stored}
         more = {"covers": {str(version): actor for version, actor in sorted(redacted_versions.items())}}
         event = self._event(left.version, "erased", erased.by, erased.at, values, more)
         return left.model_copy(update={"head": event.hash}), event

@@ -46,6 +46,7 @@ class Request(RequestData):
         by: str | None,
         tenant: str = DEFAULT_TENANT,
         continuation: Continuation | None = None,
+        starter: str | None = None,
         traceparent: str | None = None,
     ) -> tuple[Request, Event]:
         """Return the new request and its event.
@@ -57,6 +58,7 @@ class Request(RequestData):
             by: The name of the asker; without one, the actor of the event is `system`.
             tenant: The tenant of the request.
             continuation: The run that resumes after the request, if any.
+            starter: The person who started the run; None outside of runs.
             traceparent: The OpenTelemetry span that asks; None without tracing.
 
         Returns:
@@ -66,7 +68,8 @@ class Request(RequestData):
             InvalidError: A value of the ask is not portable JSON.
         """
         asked = cls._new(ask, id, now, by, tenant, continuation)
-        return asked.model_copy(update={"traceparent": traceparent}).created("created", by or SYSTEM)
+        more = {"traceparent": traceparent, "starter": starter}
+        return asked.model_copy(update=more).created("created", by or SYSTEM)
 
     @classmethod
     def _new(
@@ -86,7 +89,7 @@ class Request(RequestData):
             "kind": ask.resolved_kind,
             "allowed": ask.resolved_allowed,
             "expires_at": now + timedelta(seconds=ask.expires_in) if ask.expires_in else ask.expires_at,
-            "missing": ask.quorum,
+            "missing": ask.quorum or None,
         }
         return cls.model_construct(
             **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)

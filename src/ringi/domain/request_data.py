@@ -99,8 +99,9 @@ class RequestData(Record):
     starter: str | None = Field(default=None, exclude_if=is_empty)
     """The person who started the run that asks; None outside of runs."""
     votes: tuple[Vote, ...] = Field(default=(), exclude_if=is_empty)
-    missing: tuple[Stage, ...] = Field(default=(), exclude_if=is_empty)
-    """The stages of the quorum that need more votes, with their number, for the call with the most votes."""
+    missing: tuple[Stage, ...] | None = Field(default=None, exclude_if=is_empty)
+    """The stages of the quorum that need more votes, with their number, for the call with the most votes; None without
+    any."""
     held: Held | None = Field(default=None, exclude_if=is_empty)
     escalated: int = Field(default=0, exclude_if=is_empty)
     """The number of steps of the escalation that have been taken."""
@@ -114,6 +115,11 @@ class RequestData(Record):
     def public(cls) -> set[str]:
         """Return the fields that may be exposed; unknown fields may hold secrets."""
         return set(cls.model_fields) - PRIVATE
+
+    @property
+    def emptied(self) -> tuple[str, ...]:
+        """The fields that are not stored while they are empty, and that a step may have emptied."""
+        return ("missing", "held") if self.quorum or self.hold else ()
 
     @property
     def is_final(self) -> bool:
@@ -225,7 +231,7 @@ class RequestData(Record):
             changes: More new values by field name.
         """
         held: dict[str, Any] = {"held": None} if self.held else {}
-        missing: dict[str, Any] = {"missing": ()} if self.missing else {}
+        missing: dict[str, Any] = {"missing": None} if self.missing else {}
         return self.changed(status, by, now, status=status, ended_at=now, **changes, **held, **missing)
 
     def authorised_digest(

@@ -106,7 +106,13 @@ class Inbox(Closable, InboxAPI):
         return other
 
     async def submit(
-        self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None, is_known: bool = False
+        self,
+        ask: Ask,
+        *,
+        by: str | None = None,
+        continuation: Continuation | None = None,
+        starter: str | None = None,
+        is_known: bool = False,
     ) -> Request:
         """Store an ask, or return the stored request if its id exists with the same content.
 
@@ -114,25 +120,34 @@ class Inbox(Closable, InboxAPI):
             ask: The question.
             by: The name of the asker, for the audit trail.
             continuation: The run that resumes after the request, if any.
+            starter: The person who started the run, if the ask excludes them.
             is_known: True to read before writing, because the request probably exists.
 
         Raises:
             InvalidError: The ask breaks a rule.
             DifferentAskError: The id exists with other content.
         """
-        new = self.prepare(ask, by=by, continuation=continuation)
+        new = self.prepare(ask, by=by, continuation=continuation, starter=starter)
         if is_known:
             with suppress(NotFoundError):
                 return await self._stored_request(new.request)
         return await self._put(new)
 
-    def prepare(self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None) -> NewRequest:
+    def prepare(
+        self,
+        ask: Ask,
+        *,
+        by: str | None = None,
+        continuation: Continuation | None = None,
+        starter: str | None = None,
+    ) -> NewRequest:
         """Return the request of an ask, which the caller saves together with other records and then announces.
 
         Args:
             ask: The question.
             by: The name of the asker, for the audit trail.
             continuation: The run that resumes after the request, if any.
+            starter: The person who started the run, if the ask excludes them.
 
         Raises:
             InvalidError: The ask breaks a rule.
@@ -140,7 +155,8 @@ class Inbox(Closable, InboxAPI):
         ask = ask.checked(max_fields=self.limits.max_fields, may_be_derived=continuation is not None)
         parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
         span = tracing.start_span("asked", parts["now"])
-        change = Request.asked(ask, **parts, continuation=continuation, traceparent=span.traceparent)
+        about: dict[str, Any] = {"continuation": continuation, "starter": starter, "traceparent": span.traceparent}
+        change = Request.asked(ask, **parts, **about)
         return NewRequest(*change, span)
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:

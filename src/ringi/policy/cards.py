@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from ringi.base.validation import FieldValidationError
 from ringi.domain.ask import Name
+from ringi.domain.voting import Tier
 from ringi.policy.conditions import MISSING, Args, Condition, PolicyData, argument_of
 
-Tier = Literal["low", "medium", "high", "irreversible"]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
 
 

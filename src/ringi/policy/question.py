@@ -8,7 +8,7 @@ from typing import Any
 
 from ringi.domain.ask import Action, Ask, parse_body
 from ringi.errors import InvalidError
-from ringi.policy.rules import Policy, Rule
+from ringi.policy.rules import PEOPLE, Policy, Rule
 
 FACTS = "facts"
 """The key of the facts in a request's context."""
@@ -43,10 +43,17 @@ def question_of(
     card = policy.card_of(tool, args)
     own = {**(context or {}), **({FACTS: dict(facts)} if facts else {}), **({CARD: card} if card else {})}
     fields = {"allowed", "assignee", "candidate_groups", "priority", "expires_in"}
-    people = rule.model_dump(include=fields) if rule else {}
+    people = {**rule.model_dump(include=fields), **people_of(policy, rule, tool)} if rule else {}
     title = (rule.title if rule else None) or f"Run {tool}?"
     action = Action(tool, copy.deepcopy(args))
     return parse_body(Ask, {"title": title, "description": description, "context": own, **people, "action": action})
+
+
+def people_of(policy: Policy, rule: Rule, tool: str) -> dict[str, Any]:
+    """Return what a rule says about who decides, and how, as fields of a question; without what it leaves out."""
+    card = policy.cards.get(tool)
+    values = {name: getattr(rule, name) for name in PEOPLE} | {"tier": rule.tier or (card and card.tier)}
+    return {name: value for name, value in values.items() if value}
 
 
 def with_schema(question: Ask, schema: dict[str, Any] | None) -> Ask:

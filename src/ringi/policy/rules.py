@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from ringi.base.validation import FieldValidationError, path_of, safe_repr
-from ringi.domain.ask import Decision, Name, Priority
+from ringi.domain.ask import MAX_HOLD, MAX_STAGES, Decision, Name, Priority
+from ringi.domain.voting import Escalation, Excluded, Stage, Tier
 from ringi.errors import InvalidError
 from ringi.policy.cards import ToolCard
 from ringi.policy.conditions import Args, PolicyData, Where, all_hold
@@ -21,7 +23,9 @@ OTHERWISE = "otherwise"
 """The name in the audit trail of a denial by the policy's `otherwise`."""
 UNNAMED = "no rule of the policy allows this call"
 DENIED = "the policy denies this call"
-OF_ASK = ("allowed", "title", "assignee", "candidate_groups", "priority", "expires_in", "auto_approve")
+PEOPLE = ("quorum", "exclude", "hold", "escalation", "tier")
+"""The fields of a rule that say who decides, and how."""
+OF_ASK = ("allowed", "title", "assignee", "candidate_groups", "priority", "expires_in", "auto_approve", *PEOPLE)
 """The fields that only rules with the effect `ask` have."""
 
 
@@ -67,6 +71,16 @@ class Rule(PolicyData):
     """The priority of the requests."""
     expires_in: float | None = Field(default=None, strict=True, gt=0, le=10 * 366 * 86_400)
     """Seconds until a request expires, at most ten years; None for never."""
+    quorum: Annotated[tuple[Stage, ...], Field(max_length=MAX_STAGES)] = ()
+    """The stages of people who must agree, in order: `[{"groups": ["finance"], "count": 2}]`."""
+    exclude: tuple[Excluded, ...] = ()
+    """Who may not decide: `starter` of the run, `asker`."""
+    hold: float | None = Field(default=None, strict=True, ge=0, le=MAX_HOLD)
+    """Seconds for which a person may undo the decision, at most 30."""
+    escalation: Annotated[tuple[Escalation, ...], Field(max_length=MAX_STAGES)] = ()
+    """Who may decide in addition, and after how many seconds: `[{"after": 3600, "to": ["group:board"]}]`."""
+    tier: Tier | None = None
+    """What is at stake; by default the tier of the tool's card."""
     auto_approve: tuple[AutoApproval, ...] = ()
     """The calls of this rule that run without a person; the first match approves."""
 
@@ -76,6 +90,10 @@ class Rule(PolicyData):
             raise FieldValidationError(
                 "auto_approve", "needs the decision approve: add it to allowed, or remove auto_approve"
             )
+        if self.quorum and not {"approve", "edit"} & set(self.allowed):
+            raise FieldValidationError("quorum", "needs the decision approve or edit: people vote on nothing else")
+        if any(first.after >= second.after for first, second in pairwise(self.escalation)):
+            raise FieldValidationError("escalation", "order the steps by `after`: each one later than the one before")
         if len(set(self.allowed)) < len(self.allowed):
             raise FieldValidationError("allowed", "has a duplicate decision: list each once")
         return self

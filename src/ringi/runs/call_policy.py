@@ -12,7 +12,7 @@ from ringi.domain.request import Request
 from ringi.errors import NotFoundError
 from ringi.policy.conditions import Args
 from ringi.policy.facts import FactFunction, afind_facts
-from ringi.policy.question import question_of
+from ringi.policy.question import people_of, question_of
 from ringi.policy.rules import OTHERWISE, Policy
 from ringi.runs.context import RunContext
 
@@ -113,6 +113,9 @@ class CallPolicy:
             if rule.assignee or rule.candidate_groups:
                 changes |= {"assignee": rule.assignee, "candidate_groups": rule.candidate_groups}
             # A framework may offer less than the rule allows, such as no edit.
-            both = tuple(each for each in ask.resolved_allowed if each in rule.allowed)
-            changes["allowed"] = both or ("reject",)
+            both = tuple(each for each in ask.resolved_allowed if each in rule.allowed) or ("reject",)
+            changes |= people_of(self._policy, rule, ask.action.name) | {"allowed": both}
+            if not {"approve", "edit"} & set(both):
+                # People vote only on what may run.
+                changes.pop("quorum", None)
         return ask.model_copy(update=changes)

@@ -13,7 +13,7 @@ from ringi.base.canonical_json import canonical, digest
 from ringi.base.loops import running_loop
 from ringi.base.outages import report_outages
 from ringi.domain.ask import Ask, digest_of
-from ringi.domain.record import Key
+from ringi.domain.record import THREAD, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import RingiError
@@ -25,6 +25,8 @@ from ringi.runs.stream_writer import TOOL_CALL_ID
 log = logging.getLogger(__name__)
 RUN_CONTEXT = "ringi_host"
 """The key of the RunContext in a run's configuration; absent if Ringi does not run the graph."""
+MAX_DEPTH = 20
+"""The number of runs that may have started each other."""
 LOOP_SECONDS = 5.0
 """Seconds for which code without await waits for the event loop, before the loop counts as blocked."""
 
@@ -79,6 +81,16 @@ class RunContext:
     def by(self) -> str | None:
         """The name of the person who started the run; None if it is no longer known."""
         return self._by
+
+    async def starter(self) -> str | None:
+        """Return the name of the person who started the run, or the first run of those that started each other."""
+        by, thread = self._by, self._thread
+        for _ in range(MAX_DEPTH):
+            if thread.parent is None or not (by or "").startswith(THREAD):
+                return by
+            thread = await self._runner.backend.store.get(Thread, *thread.parent)
+            by = (thread.run and thread.run.by) or thread.started_by
+        return by
 
     async def check_lease(self) -> None:
         """Check that this worker still holds the run; call it right before a lasting effect.

@@ -267,10 +267,12 @@ class RunExecutor:
             return ask
         args = {"interrupt_id": question.id, "node": question.step}
         continuation = Continuation(runner=RUNNER, target=self._view.agent.name, key=key.id, args=args)
+        asker: dict[str, Any] = {"by": self._by, "continuation": continuation}
+        asker |= {"starter": await self._view.host.starter()} if ask.exclude else {}
 
         async def submit(*, is_known: bool = False) -> Request:
             try:
-                return await self._inbox.submit(ask, by=self._by, continuation=continuation, is_known=is_known)
+                return await self._inbox.submit(ask, **asker, is_known=is_known)
             except DifferentAskError:
                 # A deploy may have changed the tool's schema or the policy since: it is the same question.
                 if digest_of(question.asks[position]) == question.digests[position] and not self._view.agent.policy:
@@ -280,7 +282,7 @@ class RunExecutor:
         if self._emitter.has_shown(id):
             request = await submit(is_known=True)
         else:
-            new = self._inbox.prepare(ask, by=self._by, continuation=continuation)
+            new = self._inbox.prepare(ask, **asker)
             request = new.request
             announce = partial(self._inbox.announce_new, new)
             self._leased_run.add_change(RequestChange((request, new.event), announce, submit))

@@ -19,7 +19,7 @@ from ringi.connect import Backend, agent_stores, memory_agent_stores, memory_sav
 from ringi.contracts.jobs import Handler, Job
 from ringi.delivery.reminders import reminder_time
 from ringi.delivery.settings import DeliverySettings
-from ringi.domain.ask import Answer, Ask, Continuation
+from ringi.domain.ask import Answer, Ask
 from ringi.domain.record import DEFAULT_TENANT, MICROSECOND, START, Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, ThreadStatus, checkpoint_thread
@@ -125,12 +125,10 @@ class OrderedInbox(Inbox):
         super().__init__(harness.backend.store, harness.backend.notifier, clock=harness.clock, **parts)
         self._harness = harness
 
-    async def submit(
-        self, ask: Ask, *, by: str | None = None, continuation: Continuation | None = None, is_known: bool = False
-    ) -> Request:
+    async def submit(self, ask: Ask, **about: Any) -> Request:
         """Store an ask with a unique creation time."""
         self._harness.tick()
-        return await super().submit(ask, by=by, continuation=continuation, is_known=is_known)
+        return await super().submit(ask, **about)
 
 
 class HarnessInbox(OrderedInbox):

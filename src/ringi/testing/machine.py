@@ -28,6 +28,8 @@ from ringi.testing.clock import NOON, Clock
 IDS = st.sampled_from(["r1", "r2", "r3", "r4"])
 TENANTS = st.sampled_from(["ours", "ours", "theirs"])
 PEOPLE = st.sampled_from(["ann", "bob"])
+GROUPS = {"ann": ("boss", "legal"), "bob": ("boss",), "cem": ("legal",)}
+VOTERS = st.sampled_from(sorted(GROUPS))
 DECISIONS = st.sampled_from(["approve", "reject", "respond", "edit"])
 CLAIM_SECONDS = 30
 JOURNAL = "r0"
@@ -35,9 +37,20 @@ FORM = Form([Select("reason", options=["late", "damaged"])])
 REASONS = st.sampled_from([None, {"reason": "late"}, {"reason": "damaged"}, {"reason": "none of these"}])
 ARGS = st.sampled_from([None, None, {"amount": 10}])
 GATED = {"action": Action("refund", {"amount": 40}), "form": FORM}
+RULES = st.sampled_from(
+    [
+        *([{}] * 4),
+        {"hold": 10.0},
+        {"exclude": ["asker"], "escalation": [{"after": 8, "to": ["bob", "group:legal"]}]},
+        {"quorum": [{"count": 2}], "exclude": ["asker"]},
+        {"quorum": [{"groups": ["boss"], "count": 2}, {"groups": ["legal"]}], "hold": 5.0},
+        {"quorum": [{"count": 2}], "escalation": [{"after": 8, "to": ["ann"]}]},
+    ]
+)
 ASKS = st.builds(
-    lambda more, **asked: {**asked, **more},
+    lambda more, rules, **asked: {**asked, **more, **(rules if "action" in more else {})},
     more=st.sampled_from([{}, {"action": GATED["action"]}, GATED]),
+    rules=RULES,
     id=IDS,
     title=st.sampled_from(["返金しますか Refund?", "Go on?"]),
     expires_in=st.sampled_from([None, None, 5.0, 60.0]),
@@ -162,6 +175,23 @@ class InboxMachine(RuleBasedStateMachine):
 
         self.run_on_both(tenant, answer)
 
+    @rule(tenant=TENANTS, id=IDS, by=VOTERS, args=ARGS)
+    def vote(self, tenant: str, id: str, by: str, args: dict[str, Any] | None) -> None:
+        """Agree, as one of the people who may have to, perhaps with other arguments."""
+
+        async def answer(inbox: Inbox) -> Request:
+            asked = await inbox.get(id)
+            body: dict[str, Any] = {"digest": asked.digest, "responder": by, "groups": GROUPS[by], "args": args}
+            data = {"reason": "late"} if asked.form else None
+            return await inbox.respond(id, "edit" if args else "approve", data, **body)
+
+        self.run_on_both(tenant, answer)
+
+    @rule(tenant=TENANTS, id=IDS, by=VOTERS)
+    def undo(self, tenant: str, id: str, by: str) -> None:
+        """Undo a held answer."""
+        self.run_on_both(tenant, lambda inbox: inbox.undo(id, by))
+
     @rule(tenant=TENANTS, id=IDS, by=PEOPLE)
     def claim(self, tenant: str, id: str, by: str) -> None:
         """Claim."""
@@ -262,6 +292,17 @@ class InboxMachine(RuleBasedStateMachine):
                 assert request.response == ended.response or request.erased
             else:
                 assert key not in self.ended
+
+    @invariant()
+    def enough_people_agreed(self) -> None:
+        """An approved call has the votes of enough different people for exactly its arguments."""
+        for request in self._all():
+            won = request.response
+            if not request.quorum or request.erased or not won or won.decision not in ("approve", "edit"):
+                continue
+            agreed = [vote.subject for vote in request.votes if vote.authorised_digest == won.authorised_digest]
+            assert len(agreed) == len(set(agreed)) == sum(stage.count for stage in request.quorum)
+            assert "asker" not in request.exclude or request.asked_by not in agreed
 
     @invariant()
     def one_event_completes_a_request(self) -> None:

@@ -1,0 +1,103 @@
+"""Runs whose questions need several people, or another person than the starter: from the policy to the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runs.world import at_work
+from tests.runtimes.toy import ToyAgent, installed
+
+from ringi import Agent, Policy
+from ringi.audit.verify import verify
+from ringi.errors import ForbiddenError, HeldError, InvalidError
+
+CALL = {"order": 1, "amount": 900}
+RULE = {
+    "tools": ["refund"],
+    "quorum": [{"count": 2}],
+    "exclude": ["starter"],
+    "escalation": [{"after": 3600, "to": ["group:board"]}],
+    "tier": "high",
+}
+
+
+def policy(**changes: Any) -> Policy:
+    return Policy.parse({"rules": [RULE | changes]})
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
+    with installed(tmp_path, monkeypatch):
+        yield Agent("toy", ToyAgent([[CALL]]), policy=policy())
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'ringi.db'}"
+
+
+async def test_a_rule_makes_two_people_decide_and_none_is_the_starter(url: str, toy: Agent) -> None:
+    async with at_work(url, [toy]) as world:
+        await world.runner.start("default", "t1", "toy", {}, by="ann")
+        await world.rest()
+        request = await world.one()
+        assert (request.tier, request.starter, [stage.count for stage in request.missing or ()]) == ("high", "ann", [2])
+        with pytest.raises(ForbiddenError):
+            await world.inbox.respond(request.id, "approve", digest=request.digest, responder="ann")
+        voted = await world.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+        assert (voted.status, toy.target.effects) == ("pending", [])
+        await world.inbox.respond(request.id, "approve", digest=request.digest, responder="cem")
+        ended = await world.rest()
+        assert (ended.status, toy.target.effects) == ("done", [CALL])
+        assert (await verify(world.backend.store))[1] == []
+
+
+async def test_the_starter_of_a_run_of_a_run_is_the_person(url: str, toy: Agent) -> None:
+    async with at_work(url, [toy]) as world:
+        for id, by in (("t1", "ann"), ("t2", "thread:t1"), ("t3", "thread:t2")):
+            await world.runner.start("default", id, "toy", {}, by=by)
+            await world.rest(id)
+        asked = [await world.one(id) for id in ("t1", "t2", "t3")]
+        assert [(request.asked_by, request.starter) for request in asked] == [
+            ("ann", "ann"),
+            ("thread:t1", "ann"),
+            ("thread:t2", "ann"),
+        ]
+
+
+async def test_a_held_answer_is_handed_over_only_once_it_is_released(url: str, toy: Agent) -> None:
+    held = replace(toy, policy=policy(quorum=[], exclude=[], hold=1))
+    async with at_work(url, [held]) as world:
+        await world.run("toy", {})
+        request = await world.one()
+        first = await world.inbox.respond(request.id, "approve", digest=request.digest, responder="bob")
+        assert first.held
+        with pytest.raises(HeldError):
+            await world.inbox.respond(request.id, "reject", digest=request.digest, responder="cem")
+        assert (await world.inbox.undo(request.id, "bob")).held is None
+        assert toy.target.effects == []
+        await world.inbox.respond(request.id, "reject", digest=request.digest, responder="bob")
+        answered = await world.inbox.wait(request, 20)
+        ended = await world.rest()
+        assert (ended.status, toy.target.effects) == ("done", [])
+        assert answered.response
+        assert answered.response.released_at
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"allowed": ["reject", "respond"]}, "quorum"),
+        ({"hold": 31}, "hold"),
+        ({"escalation": [{"after": 5, "to": ["a"]}, {"after": 5, "to": ["b"]}]}, "escalation"),
+        ({"effect": "deny", "name": "never"}, "quorum"),
+        ({"exclude": ["agent"]}, "exclude"),
+    ],
+)
+def test_a_rule_that_cannot_hold_names_its_field(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidError, match=field):
+        policy(**changes)
