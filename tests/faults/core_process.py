@@ -31,6 +31,12 @@ async def answer(inbox: Inbox, id: str) -> None:
     say("answered", id)
 
 
+async def vote(inbox: Inbox, id: str, by: str) -> None:
+    request = await inbox.get(id)
+    await inbox.respond(id, "approve", digest=request.digest, responder=by)
+    say("voted", id)
+
+
 async def ask(inbox: Inbox, id: str) -> None:
     await inbox.ask("Go on?", id=id, action=Action("refund", {"of": id}))
     say("asked", id)
@@ -124,6 +130,7 @@ VERBS = {
         wait,
         ask_for,
         claim,
+        vote,
         erase,
         sit,
     )

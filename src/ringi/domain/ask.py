@@ -180,11 +180,11 @@ class AskOptions(TypedDict, total=False):
     """What is at stake; None counts as `low`."""
     hold: float | None
     """Seconds for which the person may undo the answer before it takes effect, at most 30."""
-    quorum: Sequence[Stage]
+    quorum: Sequence[Stage | Mapping[str, Any]]
     """The stages of people who must agree, in order."""
     exclude: Sequence[Excluded]
     """Who may not decide: the starter of the run, or the asker."""
-    escalation: Sequence[Escalation]
+    escalation: Sequence[Escalation | Mapping[str, Any]]
     """Who may decide in addition, and after how many seconds without a decision."""
 
 

@@ -808,7 +808,7 @@ export interface Request {
   escalation?: Escalation[];
   starter?: string | null;
   votes?: Vote[];
-  missing?: Stage[];
+  missing?: Stage[] | null;
   held?: Held | null;
   escalated?: number;
   digest: string;
