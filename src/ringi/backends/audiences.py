@@ -35,10 +35,12 @@ def audiences_of(request: Request) -> list[str]:
     """Return the audiences of a request: the names under which it is listed."""
     groups = [f"group:{name}" for name in dict.fromkeys(request.candidate_groups)]
     assignees = [f"to:{request.assignee}"] if request.assignee else []
-    people, in_groups = request.recipients
-    groups += [f"group:{name}" for name in sorted(in_groups.difference(request.candidate_groups))]
-    # Not under `to:`, which lists the requests with an assignee.
-    added = [f"{ADDED}{name}" for name in sorted(people - {request.assignee})]
+    added: list[str] = []
+    if request.quorum or request.escalated:
+        people, in_groups = request.recipients
+        groups += [f"group:{name}" for name in sorted(in_groups.difference(request.candidate_groups))]
+        # Not under `to:`, which lists the requests with an assignee.
+        added = [f"{ADDED}{name}" for name in sorted(people - {request.assignee})]
     askers = [f"by:{request.asked_by}"] if request.asked_by is not None else []
     claimants = [f"claim:{request.claimed_by}"] if request.claimed_by else []
     person = person_in(request)

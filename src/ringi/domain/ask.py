@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -49,9 +50,8 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """The name of a person, a group, an agent or a tool: 1 to 200 characters."""
 
 
-def is_empty(value: object) -> bool:
-    """Return whether a field is empty; then it is not stored."""
-    return not value
+is_empty = operator.not_
+"""Returns whether a field is empty; then it is not stored. A function in Python would double the time of a dump."""
 
 
 def reject_number_time(value: object) -> object:

@@ -18,6 +18,8 @@ from ringi.errors import ConflictError, ForbiddenError
 R = TypeVar("R", bound=RequestData)
 AGREEING = ("approve", "edit")
 """The decisions that need a quorum. Another one ends the request at once, because nothing runs."""
+IN_BOTH = tuple(Vote.model_fields.keys() & Response.model_fields.keys())
+"""The fields that a vote and a response have."""
 
 
 def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime) -> tuple[R, Event | None]:
@@ -29,25 +31,25 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
         raise ForbiddenError("only an administrator may decide with `override`: leave it out")
     data = checked_answer(request, answer)
     digest = request.authorised_digest(answer.decision, data, answer.args)
-    own = tuple(each for each in request.votes if each.subject == by.identity)
-    others = tuple(each for each in request.votes if each not in own)
+    others = tuple(each for each in request.votes if each.subject != by.identity)
     votes_count = bool(request.quorum) and answer.decision in AGREEING and not answer.override
-    stage = open_stage(request.quorum, others, digest) or 0
+    stage = (open_stage(request.quorum, others, digest) or 0) if votes_count else 0
     groups = request.quorum[stage].groups if votes_count else ()
-    vote = Vote(
-        responder=by.name,
-        subject=by.identity,
-        stands_for=None if answer.override else authority_of(request, by, groups),
-        decision=answer.decision,
-        data=data,
-        args=answer.args,
-        message=answer.message,
-        channel=channel,
-        authorised_digest=digest,
-        stage=stage,
-        at=now,
-        override=answer.override,
-    )
+    decision: dict[str, Any] = {
+        "responder": by.name,
+        "stands_for": None if answer.override else authority_of(request, by, groups),
+        "decision": answer.decision,
+        "data": data,
+        "args": answer.args,
+        "message": answer.message,
+        "channel": channel,
+        "authorised_digest": digest,
+        "at": now,
+        "override": answer.override,
+    }
+    if not request.quorum and not request.hold:
+        return completed(request, decision, now)
+    vote = Vote(**decision, subject=by.identity, stage=stage)
     if votes_count:
         if any(not each.people.isdisjoint(vote.people) for each in others):
             raise ForbiddenError(f"a deputy and the person they stand for have one vote on request {request.id!r}")
@@ -58,7 +60,7 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
         until = now + timedelta(seconds=request.hold)
         held = Held(**dict(vote), until=min(until, request.expires_at or until))
         return request.changed("held", by.name, now, held=held)
-    return completed(request, vote, now)
+    return completed_by_vote(request, vote, now)
 
 
 def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> str | None:
@@ -72,6 +74,8 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
     Raises:
         ForbiddenError: A rule of the request excludes the person, or the people vote of whom the person is none.
     """
+    if not (request.exclude or groups or by.stands_for):
+        return None
     excluded = excluded_people(request)
     if not excluded.isdisjoint({by.name, by.identity}):
         raise ForbiddenError(f"whoever asked for request {request.id!r} may not decide it: ask another person")
@@ -97,30 +101,24 @@ def excluded_people(request: RequestData) -> set[str]:
     return {name for name in people if name}
 
 
-def completed(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:
-    """Return the completed request with the decision of a vote that suffices."""
-    counted = [each for each in request.votes if each.authorised_digest == vote.authorised_digest]
-    voters = [each.responder for each in counted if each.subject != vote.subject]
-    is_quorum = bool(request.quorum) and vote.decision in AGREEING and not vote.override
-    response = Response(
-        decision=vote.decision,
-        data=vote.data,
-        args=vote.args,
-        message=vote.message,
-        responder=vote.responder,
-        channel=vote.channel,
-        at=vote.at,
-        authorised_digest=vote.authorised_digest,
-        stands_for=vote.stands_for,
-        voters=(*voters, vote.responder) if is_quorum else (),
-        released_at=now if request.held else None,
-        override=vote.override,
-    )
+def completed_by_vote(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:
+    """Return the completed request with the decision of a vote that suffices, or of a held answer."""
+    decision = {name: getattr(vote, name) for name in IN_BOTH}
+    if request.held:
+        decision["released_at"] = now
+    if not request.quorum or vote.decision not in AGREEING or vote.override:
+        return completed(request, decision, now)
     others = tuple(each for each in request.votes if each.subject != vote.subject)
     last = Vote.model_construct(**{name: getattr(vote, name) for name in Vote.model_fields})
-    votes: dict[str, Any] = {"votes": (*others, last)} if is_quorum else {}
+    counted = [each.responder for each in (*others, last) if each.authorised_digest == vote.authorised_digest]
+    return completed(request, decision | {"voters": tuple(counted)}, now, votes=(*others, last))
+
+
+def completed(request: R, decision: dict[str, Any], now: datetime, **changes: object) -> tuple[R, Event]:
+    """Return the completed request with the response that has these fields."""
     free = {"claimed_by": None, "claimed_until": None}
-    return request.ended("completed", vote.responder, now, response=response, **votes, **free)
+    response = Response(**decision)
+    return request.ended("completed", response.responder, now, response=response, **free, **changes)
 
 
 def is_repeat(request: RequestData, answer: Answer, by: Decider) -> bool:
@@ -128,6 +126,8 @@ def is_repeat(request: RequestData, answer: Answer, by: Decider) -> bool:
     won = request.response
     if won and won.responder == by.name and is_same(answer, won):
         return True
+    if not request.votes and not request.held:
+        return False
     own = [each for each in (request.held, *request.votes) if each and each.subject == by.identity]
     if request.is_final:
         # The vote of somebody who voted for other arguments has lost.
@@ -160,7 +160,7 @@ def timed(request: R, now: datetime) -> tuple[R, Event | None]:
     if request.is_final:
         return request, None
     if held and request.is_released(now):
-        return completed(request, held, now)
+        return completed_by_vote(request, held, now)
     if request.is_overdue(now):
         return request.ended("expired", SYSTEM, now, reason=reason_of("expired"))
     if not request.is_due(now):
