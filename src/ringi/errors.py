@@ -7,6 +7,7 @@ RingiError
 ├── ConflictError           the record is not in the state that the caller assumed
 │   ├── RequestEndedError   already decided, cancelled or expired; contains the winner
 │   ├── PendingError        the request is still open; only ended requests can be erased
+│   ├── LegalHoldError      the request is on legal hold and cannot be erased
 │   ├── DigestMismatchError the answer was given to other content than is stored
 │   ├── ClaimedError        another person holds the claim
 │   ├── DifferentAskError   the id exists with other content
@@ -142,6 +143,16 @@ class PendingError(ConflictError):
     def __init__(self, id: str) -> None:
         self.id = id
         super().__init__(f"request {id!r} is pending: cancel it, or wait for its end, and then erase it")
+
+
+class LegalHoldError(ConflictError):
+    """The request `id` is on legal hold: neither it nor its thread can be erased."""
+
+    code = "legal_hold"
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        super().__init__(f"request {id!r} is on legal hold: lift the hold before you erase it or its thread")
 
 
 class DigestMismatchError(ConflictError):

@@ -78,6 +78,8 @@ REQUESTS = {
     ("GET", "/v1/requests/{id}/attachments/{number}"): Row(owned(404, HIDDEN), owned(404, HIDDEN), owned(404, 404)),
     # They are pending: only what has ended is erased.
     ("POST", "/v1/requests/{id}/erase"): Row(never(403), never(403), owned(409, 409), {}),
+    ("POST", "/v1/requests/{id}/legal-hold"): Row(never(403), never(403), owned(200, 200), {"reason": "Case 7"}),
+    ("DELETE", "/v1/requests/{id}/legal-hold"): Row(never(403), never(403), owned(200, 200)),
     ("GET", "/v1/requests/{id}/events"): READ,
     ("GET", "/v1/audit?request_id={id}"): READ,
     ("GET", "/v1/deliveries?request_id={id}"): READ,
@@ -318,6 +320,7 @@ KNOWN_TO_ALL_PEOPLE = {
     "/v1/threads/{id}/ask-again": 403,
     "/v1/deliveries/{id}/redeliver": 403,
     "/v1/requests/{id}/erase": 403,
+    "/v1/requests/{id}/legal-hold": 403,
 }
 
 

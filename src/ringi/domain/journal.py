@@ -11,6 +11,8 @@ from pydantic import Field
 from ringi.base.canonical_json import digest, jsonable
 from ringi.domain.record import DEFAULT_TENANT, Event, Record
 
+LEGAL_HOLDS = "legal-holds"
+"""The id of the journal of legal holds, in each tenant."""
 WORDS = "reason"
 """The key of an entry's free text; an erasure removes it together with the author's name."""
 

@@ -53,7 +53,8 @@ class RequestData(Record):
 
     record: ClassVar[str] = "request"
     # The headers of a webhook hold secrets, and content of the hash chain can never be removed.
-    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks"}
+    # A legal hold may begin after the final event: the journal of legal holds records it.
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks", "legal_hold"}
 
     kind: Kind
     title: str
@@ -105,6 +106,8 @@ class RequestData(Record):
     held: Held | None = Field(default=None, exclude_if=is_empty)
     escalated: int = Field(default=0, exclude_if=is_empty)
     """The number of steps of the escalation that have been taken."""
+    legal_hold: bool = Field(default=False, exclude_if=is_empty)
+    """True while no erasure may remove the content."""
     digest: str
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
@@ -271,6 +274,16 @@ class RequestData(Record):
         """
         at = self.next_time
         return at is not None and at <= now
+
+    def with_legal_hold(self, is_held: bool) -> tuple[Self, None]:
+        """Return the next version with or without a legal hold, without an event; unchanged if it is so already.
+
+        Args:
+            is_held: True to set the hold.
+        """
+        if self.legal_hold == is_held:
+            return self, None
+        return self.model_copy(update={"legal_hold": is_held, "version": self.version + 1}), None
 
     def refuse_closed(self, by: str, now: datetime) -> None:
         """Check that this person may still change the request.

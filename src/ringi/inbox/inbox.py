@@ -340,6 +340,8 @@ class Inbox(Closable, InboxAPI):
             number += len(done.requests)
             if done.requests:
                 self.feed.forget()
+            for skipped, why in done.left.items():
+                log.warning("the retention skipped %s: %s", skipped, why)
             if done.upto != after:
                 await self.store.move_cursor(RETENTION, after, done.upto)
             if done.next is None:
@@ -438,6 +440,18 @@ class Inbox(Closable, InboxAPI):
         if has_slept and ended.ended_at:
             self.metrics.woken.labels("wait").observe(seconds(self.clock() - ended.ended_at))
         return ended
+
+    async def save_unchained(self, id: str, step: Callable[[Request], tuple[Request, Event | None]]) -> Request:
+        """Save fields that are outside of the hash chain; the caller records the change elsewhere.
+
+        Args:
+            id: The id of the request.
+            step: Returns the next version, without an event.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
+        return await self._change(id, step)
 
     async def expire_due(self) -> int:
         """Do what the clock may do: expire overdue requests, release held answers, escalate; of all tenants in turn.

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ringi.contracts.store import R
-from ringi.domain.journal import Journal
+from ringi.domain.journal import LEGAL_HOLDS, Journal
 from ringi.domain.record import Event, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import PendingError, ThreadBusyError
+from ringi.errors import LegalHoldError, PendingError, ThreadBusyError
 from ringi.privacy.redaction import newer_fields, unknown_in
 
 
@@ -54,6 +54,35 @@ def by_person(requests: Sequence[Request], threads: Sequence[Thread], naming: Co
     left |= {thread.id: str(ThreadBusyError(thread.id, thread.status)) for thread in threads if thread.is_live}
     over = [thread for thread in threads if not thread.is_live and (not thread.erased or thread.key in naming)]
     return ErasureCandidates([request for request in requests if request.id not in left], over, left)
+
+
+def without_held(due: ErasureCandidates) -> ErasureCandidates:
+    """Return the candidates without requests on legal hold and their threads, which are left with the reason."""
+    held = [request for request in due.requests if request.legal_hold]
+    if not held:
+        return due
+    reasons = {key: str(LegalHoldError(each.id)) for each in held if (key := thread_key(each))}
+    left = {thread.id: reasons[thread.key] for thread in due.threads if thread.key in reasons}
+    left |= {each.id: str(LegalHoldError(each.id)) for each in held}
+    return due._replace(
+        requests=[request for request in due.requests if not request.legal_hold],
+        threads=[thread for thread in due.threads if thread.key not in reasons],
+        left={**due.left, **left},
+    )
+
+
+def lifted_keys(events: Sequence[Event]) -> list[Key]:
+    """Return the keys of the requests whose legal holds these events lift."""
+    entries = [event for event in events if (event.record, event.record_id) == (Journal.record, LEGAL_HOLDS)]
+    changes = [(event.tenant, event.changed.get("entry") or {}) for event in entries]
+    return unique_keys(
+        [Key(tenant, str(each["request"])) for tenant, each in changes if each.get("change") == "lifted"]
+    )
+
+
+def unique_keys(keys: Sequence[Key]) -> list[Key]:
+    """Return the keys without duplicates."""
+    return list(dict.fromkeys(keys))
 
 
 def is_of(thread: Thread, person: str | None) -> bool:

@@ -40,6 +40,7 @@ from ringi.errors import (
     ConflictError,
     FenceError,
     InvalidError,
+    LegalHoldError,
     NotFoundError,
     PendingError,
     ThreadBusyError,
@@ -47,7 +48,19 @@ from ringi.errors import (
 )
 from ringi.files.attachments import Attachments, damage_as_unreadable, fields_of, numbers_in
 from ringi.files.images import Images
-from ringi.privacy.candidates import ErasureCandidates, by_age, by_person, is_of, key_of, keys_of, thread_key, unique
+from ringi.privacy.candidates import (
+    ErasureCandidates,
+    by_age,
+    by_person,
+    is_of,
+    key_of,
+    keys_of,
+    lifted_keys,
+    thread_key,
+    unique,
+    unique_keys,
+    without_held,
+)
 from ringi.privacy.redaction import (
     has_spoken,
     left_of,
@@ -148,6 +161,8 @@ class Eraser:
         for _ in range(TRIES):
             request = await self._store.get(Request, *key)
             check(request)
+            if request.legal_hold:
+                raise LegalHoldError(request.id)
             if not request.is_final:
                 raise PendingError(request.id)
             if person and (unknown := unknown_in(request)):
@@ -176,7 +191,8 @@ class Eraser:
     async def thread(self, key: Key, erased: Erased, person: str | None = None) -> None:
         """Erase a thread's content, output and checkpoints; repeat it to remove the name of an earlier eraser.
 
-        Raises `ThreadBusyError` while the thread is in use, `NotFoundError` if neither a thread nor its images exist.
+        Raises `ThreadBusyError` while the thread is in use, `LegalHoldError` while one of its requests is on hold, and
+        `NotFoundError` if neither a thread nor its images exist.
         """
         for _ in range(TRIES):
             try:
@@ -192,6 +208,8 @@ class Eraser:
                 return
             if thread.is_live:
                 raise ThreadBusyError(thread.id, thread.status)
+            if held := next((each for each in await self._asked_by(thread) if each.legal_hold), None):
+                raise LegalHoldError(held.id)
             if not await self._forget_run(thread, erased):
                 continue
             failpoint("erase.before_saved")
@@ -215,7 +233,7 @@ class Eraser:
         events = await self._store.events(sweep.after, BATCH, tenant=tenant)
         # A fast clock may date an event after later ones: it must not end every sweep before them.
         read = list(takewhile(lambda e: not sweep.before or e.at < sweep.before or e.at > erased.at, events))
-        due = await self._due(read, sweep)
+        due = without_held(await self._due(read, sweep))
         left = due.left if sweep.dry_run else {**due.left, **await self._erase(due, sweep, erased)}
         return Erasure(
             requests=tuple(request.id for request in due.requests if request.id not in left),
@@ -246,9 +264,12 @@ class Eraser:
 
     async def _due(self, events: Sequence[Event], sweep: Sweep) -> ErasureCandidates:
         wanted = [event for event in events if (names(event, sweep.person) if sweep.person else event.type in ENDS)]
-        threads = await readable(self._store, Thread, keys_of(wanted, Thread.record))
+        # A hold that was lifted after the retention had passed the request's end.
+        lifted = lifted_keys(events) if sweep.before else []
+        of_lifted = [key for each in await readable(self._store, Request, lifted) if (key := thread_key(each))]
+        threads = await readable(self._store, Thread, unique_keys([*keys_of(wanted, Thread.record), *of_lifted]))
         asked = await self._found_beside(events, sweep.person) if sweep.person else []
-        keys = dict.fromkeys([*keys_of(wanted, Request.record), *asked])
+        keys = dict.fromkeys([*keys_of(wanted, Request.record), *asked, *lifted])
         requests = await readable(self._store, Request, list(keys))
         if sweep.before:
             requests += [request for thread in threads for request in await self._asked_by(thread)]

@@ -6,17 +6,15 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import MutableSequence
-from contextlib import suppress
 from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.types import Message, Scope, Send
 
 from ringi.contracts.backend import Backend
-from ringi.contracts.store import change_record
-from ringi.domain.journal import Journal
-from ringi.domain.record import SYSTEM, Event, Key
-from ringi.errors import ConflictError, NotFoundError, RingiError
+from ringi.domain.record import Key
+from ringi.errors import RingiError
+from ringi.inbox.journals import Entry, write_entry
 from ringi.server.auth.authenticator import READERS, Principal, base_of
 from ringi.server.problems import response_of
 
@@ -68,18 +66,10 @@ class AccessLog:
         return at is not None and time.monotonic() - at < WINDOW_SECONDS
 
     async def _save(self, who: Key, paths: list[str]) -> None:
-        def step(journal: Journal) -> tuple[Journal, Event]:
-            state = {"reads": journal.state["reads"] + len(paths)}
-            return journal.written({"read": paths}, state, by=who.id, now=self._clock())
+        def make(state: dict[str, Any]) -> Entry:
+            return {"read": paths}, {"reads": state["reads"] + len(paths)}
 
-        key = Key(who.tenant, LOG)
-        try:
-            await change_record(self._store, Journal, key, step)
-        except NotFoundError:
-            begun = Journal.begun(LOG, LOG, {"reads": 0}, by=SYSTEM, now=self._clock(), tenant=who.tenant)
-            with suppress(ConflictError):  # Another process began it.
-                await self._store.put(*begun)
-            await change_record(self._store, Journal, key, step)
+        await write_entry(self._store, Key(who.tenant, LOG), {"reads": 0}, make, by=who.id, now=self._clock())
 
 
 class RecordingSender:

@@ -35,6 +35,7 @@ from ringi.server.routes.events import EventRoutes
 from ringi.server.routes.health import HealthRoutes
 from ringi.server.routes.hitl import HitlRoutes
 from ringi.server.routes.images import ImageRoutes
+from ringi.server.routes.legal_holds import LegalHoldRoutes
 from ringi.server.routes.memories import MemoryRoutes
 from ringi.server.routes.operations import OperationRoutes
 from ringi.server.routes.pages import PageRoutes
@@ -84,7 +85,8 @@ class App:
         extension_groups = [extension.routes(components, auth, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
-            hitl, ImageRoutes(components, auth), session, sign_in, health, *extension_groups,
+            hitl, LegalHoldRoutes(components, auth), ImageRoutes(components, auth), session, sign_in, health,
+            *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)

@@ -33,10 +33,11 @@ SPREAD_SECONDS = 2
 """Maximum jitter of `Retry-After` in seconds: callers refused together would otherwise return together."""
 
 
+CONFLICTS = ("final", "pending", "digest_mismatch", "claimed", "held", "legal_hold", "different", "busy", "conflict")
 STATUSES = {
     **dict.fromkeys(("forbidden", "not_authorised"), 403),
     "not_found": 404,
-    **dict.fromkeys(("final", "pending", "digest_mismatch", "claimed", "held", "different", "busy", "conflict"), 409),
+    **dict.fromkeys(CONFLICTS, 409),
     "invalid": 422,
     "limit": 429,
     **dict.fromkeys(("missing_extra", "unsupported"), 501),

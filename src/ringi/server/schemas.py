@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, create_model
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, create_model
 
 from ringi.base.model import StrictModel
+from ringi.base.validation import NOT_BLANK
 from ringi.delivery.attempts import Delivery
 from ringi.domain import request
 from ringi.domain.ask import Answer, Ask, Decision, Id, Name, Time
@@ -37,6 +38,12 @@ class Reassign(StrictModel):
 
     assignee: Name | None = None
     candidate_groups: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+
+
+class LegalHold(StrictModel):
+    """The reason for a legal hold; the audit trail records it."""
+
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=2_000, pattern=NOT_BLANK)]
 
 
 class Operation(StrictModel):
@@ -443,7 +450,7 @@ class Health(BaseModel):
 
 INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassign, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit, SignIn,
-    Sweep, Upload)  # fmt: skip
+    Sweep, Upload, LegalHold)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, AuditPage, AccessPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory,

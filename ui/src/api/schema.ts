@@ -811,6 +811,7 @@ export interface Request {
   missing?: Stage[] | null;
   held?: Held | null;
   escalated?: number;
+  legal_hold?: boolean;
   digest: string;
 }
 /**
@@ -1424,6 +1425,12 @@ export interface LearningOperation {
   base: {
     [k: string]: string;
   };
+}
+/**
+ * The reason for a legal hold; the audit trail records it.
+ */
+export interface LegalHold {
+  reason: string;
 }
 /**
  * An answer that the caller allowed agents to use in later threads.
