@@ -253,3 +253,11 @@ async def test_a_run_that_asks_goes_on_asking_when_people_are_turned_off(
         second = await world.one()
         assert second.action
         assert (second.action.args, toy.target.effects) == (MIDDLE, [])
+
+
+def test_a_graph_takes_its_options_with_its_configuration() -> None:
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    graph = StateGraph(MessagesState).add_node("go", lambda state: None).add_edge(START, "go").compile()
+    with pytest.raises(SettingError, match="`with_config`"):
+        _ = Agent("graph", graph, options={"max_turns": 3}).served

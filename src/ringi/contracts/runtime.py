@@ -179,6 +179,10 @@ class Agent(Protocol):
     def output(self) -> Callable[[Any], dict[str, Any]] | None:
         """Converts the result of a run; None for the runtime's own conversion."""
 
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Options of the framework for each run."""
+
 
 class Run(Protocol):
     """One run on the worker that holds its thread."""

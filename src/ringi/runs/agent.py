@@ -109,6 +109,11 @@ class Agent:
     facts: Mapping[str, FactFunction] = field(default_factory=dict)
     """Functions that look up what the policy's `facts` need, by name, as in `Approval`."""
 
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the framework for each run. OpenAI Agents: `run_config`, `max_turns`. Pydantic AI: `model`,
+    `model_settings`, `usage_limits`.
+    """
+
     @property
     def ask_defaults(self) -> dict[str, Any]:
         """Return the default assignee and expiry of a question whose graph sets neither."""

@@ -80,8 +80,17 @@ class ToolCall(NamedTuple):
         return ask.model_copy(update={"context": clean_json(jsonable(about)), "display": (code,) if code else None})
 
 
-def refuse_settings(agent: Any, framework: str) -> None:
-    """Raise `SettingError` for the first setting of an agent that only LangGraph can apply."""
+def refuse_settings(agent: Any, framework: str, options: Collection[str]) -> None:
+    """Raise `SettingError` for the first setting of an agent that its runtime cannot apply.
+
+    Args:
+        agent: The agent.
+        framework: The name of its framework.
+        options: The names of the framework's options that the runtime applies.
+    """
+    if unknown := sorted(agent.options.keys() - set(options)):
+        what = f"{framework} takes {', '.join(options)} here: remove the others"
+        raise SettingError(f"agents.{agent.name}.options", unknown, what)
     for name in LANGGRAPH_ONLY:
         value = getattr(agent, name, None)
         if value not in (None, False):

@@ -11,7 +11,7 @@ import pytest
 agents = pytest.importorskip("agents")
 
 from agents import Agent as SDKAgent  # noqa: E402
-from agents import RunContextWrapper, function_tool, set_tracing_disabled  # noqa: E402
+from agents import MaxTurnsExceeded, RunConfig, RunContextWrapper, function_tool, set_tracing_disabled  # noqa: E402
 from agents.models import get_default_model  # noqa: E402
 from agents.testing import ScriptedModel, assistant_message, function_call  # noqa: E402
 from tests.runtimes.direct import Direct, asked, ended, read_module, silent  # noqa: E402
@@ -445,3 +445,19 @@ async def test_a_harness_runs_the_agent() -> None:
 
     assert (result.status, result.values) == ("done", {"output": "Done."})
     assert shop.effects == [(7, 30)]
+
+
+async def test_options_of_the_sdk_reach_each_stretch() -> None:
+    other = ScriptedModel([[call()], [assistant_message("done")]])
+    shop = Shop()
+    run = shop.direct(options={"run_config": RunConfig(model=other), "max_turns": 1})
+    paused = await run.advance()
+    assert len(other.calls) == 1
+    with pytest.raises(MaxTurnsExceeded):
+        await run.advance(ended(paused.questions[0], "approve"))
+    assert shop.effects == [(7, 30)]
+
+
+def test_an_unknown_option_is_refused_by_name() -> None:
+    with pytest.raises(SettingError, match=r"agents\.shop\.options.*takes run_config, max_turns here"):
+        OpenAIAgentsRuntime().describe(Agent("shop", Shop().sdk, options={"hooks": None}))

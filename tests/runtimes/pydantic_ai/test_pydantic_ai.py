@@ -14,10 +14,12 @@ from pydantic import BaseModel
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import ApprovalRequired, CallDeferred, DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.usage import UsageLimits
 from tests.runtimes.direct import Direct, asked, ended, read_module, silent
 
 from ringi.errors import NotAuthorizedError, SettingError
@@ -401,3 +403,19 @@ async def test_a_harness_runs_the_agent() -> None:
 
     assert (result.status, result.values) == ("done", {"output": "Done. "})
     assert shop.effects == [(7, 30)]
+
+
+async def test_options_of_the_framework_reach_each_stretch() -> None:
+    shop, script = Shop(), Script(["I will refund it.", call()], ["Done."])
+    limits = UsageLimits(request_limit=1)
+    run = shop.direct(options={"model": script.model(), "usage_limits": limits})
+    paused = await run.advance()
+    assert len(script.seen) == 1
+    with pytest.raises(UsageLimitExceeded):
+        await run.advance(ended(paused.questions[0], "approve"))
+    assert shop.effects == [(7, 30)]
+
+
+def test_an_unknown_option_is_refused_by_name() -> None:
+    with pytest.raises(SettingError, match=r"agents\.shop\.options.*takes model, model_settings, usage_limits here"):
+        PydanticAIRuntime().describe(Agent("shop", Shop().pydantic, options={"deps": 1}))

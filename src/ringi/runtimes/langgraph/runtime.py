@@ -36,6 +36,10 @@ class LangGraphRuntime:
             raise SettingError(
                 f"agents.{agent.name}.policy", "…", "give it to `Approval`: it gates the tools of graphs"
             )
+        if agent.options:
+            raise SettingError(
+                f"agents.{agent.name}.options", sorted(agent.options), "set them with the graph's `with_config`"
+            )
         if stops := breakpoints(graph):
             raise SettingError(
                 "agents", agent.name, f"it stops at {', '.join(stops)} without a question: {ASK_INSTEAD}"

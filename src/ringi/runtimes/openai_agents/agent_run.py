@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from agents import Agent as SDKAgent
@@ -66,7 +67,7 @@ class AgentRun(StoredRun):
             self._input() if state is None else state,
             context=context,
             hooks=watch,
-            run_config=RunConfig(tool_execution=ToolExecutionConfig(pre_approval_tool_input_guardrails=True)),
+            **run_options(self._run.agent.options),
         )
         try:
             await stream(result, writer)
@@ -136,6 +137,13 @@ class AgentRun(StoredRun):
         values = result_values(self._run.agent, result, result.final_output)
         data = {"history": jsonable(result.to_input_list()), "values": values}
         return stored(data)
+
+
+def run_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run; the guardrails of a tool check its arguments before people see them."""
+    config = options.get("run_config") or RunConfig()
+    execution = replace(config.tool_execution or ToolExecutionConfig(), pre_approval_tool_input_guardrails=True)
+    return {**options, "run_config": replace(config, tool_execution=execution)}
 
 
 async def stream(result: RunResultStreaming, writer: OutputWriter) -> None:

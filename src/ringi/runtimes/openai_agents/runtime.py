@@ -8,6 +8,8 @@ from typing import Any
 from ringi.contracts.runtime import Agent, Description, OpenRun, Run
 from ringi.runtimes.tool_calls import refuse_settings
 
+OPTIONS = ("run_config", "max_turns")
+"""The options of a run that `ringi.Agent(options=…)` may set; the others are the runtime's own."""
 SDK_CLASS = ("agents.agent", "Agent")
 
 
@@ -25,7 +27,7 @@ class OpenAIAgentsRuntime:
         from ringi.runtimes.openai_agents.reachable_tools import tools_of
         from ringi.runtimes.openai_agents.run_state import FRAMEWORK, readable_numbers
 
-        refuse_settings(agent, FRAMEWORK)
+        refuse_settings(agent, FRAMEWORK, OPTIONS)
         tools_of(agent.target).check(agent)
         return Description(FRAMEWORK, version(FRAMEWORK), reads=readable_numbers(), needs="each")
 

@@ -44,6 +44,8 @@ SCHEMA_NUMBER = int(version(PACKAGE).partition(".")[0])
 """The major version of Pydantic AI: messages that one version wrote can be read by the later ones with this number."""
 REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
 USAGE: TypeAdapter[RunUsage] = TypeAdapter(RunUsage)
+OPTIONS = ("model", "model_settings", "usage_limits")
+"""The options of a run that `ringi.Agent(options=…)` may set; the others are the runtime's own."""
 UNKNOWN = "unknown"
 MAX_NAME = 200
 
@@ -56,7 +58,7 @@ class PydanticAIRuntime:
         target = agent.target
         if not isinstance(target, PydanticAgent):
             return None
-        refuse_settings(agent, FRAMEWORK)
+        refuse_settings(agent, FRAMEWORK, OPTIONS)
         if getattr(target, "_output_validators", None) and not can_defer(target.output_type):
             what = "an agent with output validators needs output_type=[…, DeferredToolRequests], to end at a question"
             raise SettingError("agents", agent.name, what)
@@ -118,7 +120,7 @@ class AgentRun(StoredRun):
         deps, model = run.agent.context(run.input, run.by), RequestedModel()
         try:
             capabilities = [ToolPauses(run, calls), model]
-            options |= {"output_type": output_type, "deps": deps, "capabilities": capabilities}
+            options |= {**run.agent.options, "output_type": output_type, "deps": deps, "capabilities": capabilities}
             async with target.run_stream_events(**options) as events:
                 async for event in events:
                     if isinstance(event, AgentRunResultEvent):
