@@ -22,7 +22,13 @@ FeedEventName = Literal[
 ]
 """Events in the streams of requests; the page's TypeScript is generated from this list (`npm run api`)."""
 
-AuditEventName = Literal["request.acknowledged", "request.reminded", "request.memory_edited", "request.memory_deleted"]
+AuditEventName = Literal[
+    "request.seen",
+    "request.acknowledged",
+    "request.reminded",
+    "request.memory_edited",
+    "request.memory_deleted",
+]
 """Events that appear only in the audit trail."""
 
 RequestEventName = FeedEventName | AuditEventName

@@ -32,6 +32,9 @@ from ringi.errors import (
     NotAuthorizedError,
 )
 
+MAX_SEEN = 200
+"""The number of people whose first view of a request is recorded."""
+
 
 class Request(RequestData):
     """One question to a person, its status and its answer."""
@@ -326,6 +329,20 @@ class Request(RequestData):
         if self.is_final or self.reminded_at:
             return self, None
         return self.changed("reminded", SYSTEM, now, reminded_at=now)
+
+    def seen(self, by: str, now: datetime) -> tuple[Self, Event | None]:
+        """Return the request with the record that a person opened it: once per person, only while it is pending.
+
+        Args:
+            by: The name of the person.
+            now: The current time.
+
+        Returns:
+            The request and its event; the request unchanged and None if nothing is to be recorded.
+        """
+        if self.is_final or by in self.seen_by or len(self.seen_by) >= MAX_SEEN:
+            return self, None
+        return self.changed("seen", by, now, seen_by=(*self.seen_by, by))
 
     def needing_attention(self, why: str, now: datetime) -> tuple[Self, Event]:
         """Return the request marked for an operator; a pending request stays answerable.

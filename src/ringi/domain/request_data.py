@@ -40,7 +40,7 @@ from ringi.errors import (
 from ringi.forms.form import Form
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
-PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent"}
+PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by"}
 """Internal fields of a request; fields of a newer version are internal too."""
 TITLE_SHOWN = 60
 """The number of a title's characters in a `repr`."""
@@ -106,6 +106,8 @@ class RequestData(Record):
     held: Held | None = Field(default=None, exclude_if=is_empty)
     escalated: int = Field(default=0, exclude_if=is_empty)
     """The number of steps of the escalation that have been taken."""
+    seen_by: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    """The names of the people who opened the request while it was pending, if the server records it."""
     legal_hold: bool = Field(default=False, exclude_if=is_empty)
     """True while no erasure may remove the content."""
     digest: str

@@ -394,6 +394,18 @@ class Inbox(Closable, InboxAPI):
         """
         return await self._change(id, lambda request: request.reminded(self.clock()))
 
+    async def record_seen(self, id: str, by: str) -> Request:
+        """Record that a person opened a pending request; once per person.
+
+        Args:
+            id: The id of the request.
+            by: The name of the person.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
+        return await self._change(id, lambda request: request.seen(by, self.clock()))
+
     async def mark_attention(self, id: str, why: str) -> Request:
         """Mark a request for an operator; idempotent.
 

@@ -48,6 +48,7 @@ def _named(changed: dict[str, Any]) -> Iterator[Any]:
     yield from (changed.get("response") or {}).get("voters") or ()
     for vote in changed.get("votes") or ():
         yield from (vote.get("responder"), vote.get("for"))
+    yield from changed.get("seen_by") or ()
     for step in changed.get("escalation") or ():
         yield from step.get("to") or ()
 
@@ -73,6 +74,8 @@ def request_without_content(request: Request) -> dict[str, Any]:
     nothing = dict.fromkeys((*content, "memory", "reason", "attention", "continuation"))
     people: dict[str, Any] = {name: nameless(getattr(request, name)) for name in ("assignee", "asked_by", "starter")}
     people |= {"votes": tuple(map(vote_without_words, request.votes)), "held": None, "escalation": ()}
+    # Not removed: an event that stays may list them, and the event of the erasure omits empty fields.
+    people["seen_by"] = tuple(map(nameless, request.seen_by))
     free = {"claimed_by": None, "claimed_until": None}
     answer = {"response": without_words(request.response)}
     return {"title": TITLE, "actions": {}, "context": {}, **nothing, **people, **free, **answer}
@@ -88,6 +91,24 @@ def request_without(request: Request, person: str, history: Sequence[Event]) -> 
         changes["assignee"] = ERASED_PERSON
     if request.claimed_by == person:
         changes |= {"claimed_by": None, "claimed_until": None}
+    changes |= _people_without(request, person)
+    if has_spoken(request, person, history):
+        changes |= {"reason": None, "attention": None, "continuation": None}
+    response = request.response
+    if response and response.responder == person:
+        changes |= {"response": without_words(response), "memory": None}
+    elif response and person in (response.stands_for, *response.voters):
+        voters = tuple(ERASED_PERSON if each == person else each for each in response.voters)
+        stands_for = ERASED_PERSON if response.stands_for == person else response.stands_for
+        changes["response"] = response.model_copy(update={"voters": voters, "stands_for": stands_for})
+    return changes
+
+
+def _people_without(request: Request, person: str) -> dict[str, Any]:
+    """Return the changes that erase a person among those who started, saw, voted on or may decide a request."""
+    changes: dict[str, Any] = {}
+    if person in request.seen_by:
+        changes["seen_by"] = tuple(each for each in request.seen_by if each != person)
     if request.starter == person:
         changes["starter"] = ERASED_PERSON
     if any(person in (vote.responder, vote.stands_for) for vote in request.votes):
@@ -99,15 +120,6 @@ def request_without(request: Request, person: str, history: Sequence[Event]) -> 
             step.model_copy(update={"to": tuple(ERASED_PERSON if each == person else each for each in step.to)})
             for step in request.escalation
         )
-    if has_spoken(request, person, history):
-        changes |= {"reason": None, "attention": None, "continuation": None}
-    response = request.response
-    if response and response.responder == person:
-        changes |= {"response": without_words(response), "memory": None}
-    elif response and person in (response.stands_for, *response.voters):
-        voters = tuple(ERASED_PERSON if each == person else each for each in response.voters)
-        stands_for = ERASED_PERSON if response.stands_for == person else response.stands_for
-        changes["response"] = response.model_copy(update={"voters": voters, "stands_for": stands_for})
     return changes
 
 

@@ -63,6 +63,8 @@ class ServerSettings:
 
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call with a token; `*` allows all. `RINGI_CORS_ORIGINS` sets it."""
+    record_seen: bool = False
+    """True to record in the audit trail when each person first opens a pending request. `RINGI_RECORD_SEEN` sets it."""
     prices: Prices | None = None
     """The prices of models, so that threads show a cost. `RINGI_PRICES` sets it."""
 
@@ -92,10 +94,19 @@ class ServerSettings:
             "header_seconds": read_positive("RINGI_HEADER_SECONDS", cls.header_seconds),
             "body_seconds": read_positive("RINGI_BODY_SECONDS", cls.body_seconds),
             "cors_origins": read_list("RINGI_CORS_ORIGINS"),
+            "record_seen": is_set("RINGI_RECORD_SEEN"),
             "prices": Prices.load(),
             "max_connections": int(read_positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
         }
         return cls(**{**environment, **overrides})
+
+
+def is_set(variable: str) -> bool:
+    """Return whether a variable is 1; raise `SettingError` for anything but 0, 1 or nothing."""
+    text = os.environ.get(variable, "")
+    if text not in ("", "0", "1"):
+        raise SettingError(variable, text, "write 1, or leave it out")
+    return text == "1"
 
 
 def read_positive(variable: str, default: float) -> float:

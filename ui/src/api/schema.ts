@@ -1807,6 +1807,7 @@ export const feedEvents = [
 ] as const;
 
 export const auditEvents = [
+  "request.seen",
   "request.acknowledged",
   "request.reminded",
   "request.memory_edited",

@@ -37,6 +37,7 @@ function describeEvent({ type, changed }: HistoryEvent, kind: Request["kind"], s
     case "request.completed": return changed.response ? decisionLabel(kind, changed.response.decision, strings) : statuses.completed;
     case "request.cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
     case "request.expired": return strings.expiredUnanswered;
+    case "request.seen": return eventLabels.seen;
     case "request.reminded": return eventLabels.reminded;
     case "request.acknowledged": return eventLabels.acknowledged;
     case "request.memory_edited": return eventLabels.memoryEdited;

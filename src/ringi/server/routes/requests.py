@@ -162,6 +162,8 @@ class RequestRoutes:
         request = await inbox.get(id)
         if caller.role == "person" and not request.is_final:
             tracing.record_seen(request)
+        if self._settings.record_seen and caller.role in ("person", "admin") and not request.is_final:
+            request = await inbox.record_seen(id, caller.name)
         if wait and not request.is_final:
             with self._streams.slot(caller), suppress(WaitTimeoutError):
                 await self._streams.wait(inbox.wait(request, min(wait, self._settings.max_wait)))

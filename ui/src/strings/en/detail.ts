@@ -143,6 +143,7 @@ export const detail = {
     voted: "voted",
     held: "answered, not final yet",
     unheld: "undid the answer",
+    seen: "opened it",
     memoryEdited: "changed the memory of it",
     memoryDeleted: "deleted the memory of it",
     reminded: "a reminder was sent",

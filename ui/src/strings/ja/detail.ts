@@ -144,6 +144,7 @@ export const detail: Detail = {
     voted: "投票",
     held: "回答（未確定）",
     unheld: "回答を取り消し",
+    seen: "閲覧",
     memoryEdited: "記憶を変更",
     memoryDeleted: "記憶を削除",
     reminded: "回答できる人に再通知",

@@ -144,6 +144,7 @@ export const detail: Detail = {
     voted: "投票",
     held: "已答复，尚未生效",
     unheld: "撤销了答复",
+    seen: "已查看",
     memoryEdited: "修改了记忆",
     memoryDeleted: "删除了记忆",
     reminded: "已提醒可答复的人",
