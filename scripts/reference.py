@@ -35,6 +35,7 @@ GROUPS = {
     "assistants": "Assistants",
     "engrammer": "Engrammers",
     "playbooks": "Playbooks",
+    "away": "Deputies",
     "memories": "Memories",
     "operations": "Operations",
     "events": "Events",

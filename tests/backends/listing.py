@@ -47,9 +47,10 @@ STEPS = st.lists(
 )
 TENANTS = st.sampled_from(["ours", "ours", "ours", "theirs", None])
 STATUSES = st.lists(st.sampled_from(["pending", "completed", "cancelled", "expired"]), max_size=3).map(tuple)
+DEPUTIES = st.just(()) | st.tuples(st.builds(Viewer, name=NAMES, groups=GROUPS))
 FILTERS = st.one_of(
     st.fixed_dictionaries({"text": TEXTS}),
-    st.fixed_dictionaries({"viewer": st.builds(Viewer, name=NAMES, groups=GROUPS)}),
+    st.fixed_dictionaries({"viewer": st.builds(Viewer, name=NAMES, groups=GROUPS, deputy_for=DEPUTIES)}),
     st.fixed_dictionaries({"statuses": STATUSES}),
     st.fixed_dictionaries({"kind": st.sampled_from(["approval", "finish"])}),
     st.fixed_dictionaries({"priority": st.sampled_from(["normal", "high", "low"])}),

@@ -62,8 +62,10 @@ def required_audiences(query: Query) -> list[list[str]]:
 
 def viewer_audiences(viewer: Viewer) -> list[str]:
     """Return the audiences to which a person belongs."""
-    groups = [f"group:{name}" for name in dict.fromkeys(viewer.groups)]
-    return [TO_ALL, f"to:{viewer.name}", f"by:{viewer.name}", f"{ADDED}{viewer.name}", *groups]
+    able = (viewer, *viewer.deputy_for)
+    people = [f"{prefix}{each.name}" for each in able for prefix in ("to:", ADDED)]
+    groups = [f"group:{name}" for each in able for name in each.groups]
+    return list(dict.fromkeys([TO_ALL, f"by:{viewer.name}", *people, *groups]))
 
 
 def list_partitions(query: Query) -> list[str]:

@@ -10,6 +10,7 @@ from io import TextIOWrapper
 import typer
 
 from ringi.base.extras import missing
+from ringi.cli.commands.absence import away, back
 from ringi.cli.commands.answer import cancel, claim, reassign, release, respond
 from ringi.cli.commands.ask import ask, list_, show
 from ringi.cli.commands.backup import backup, restore
@@ -36,6 +37,7 @@ COMMANDS = (
     *(demo, serve, worker),
     *(ask, list_, show, watch),
     *(respond, claim, release, reassign, cancel),
+    *(away, back),
     *(runs, retry, ask_again, abandon),
     *(deliveries, redeliver),
     *(link, erase, migrate, verify, backup, restore),

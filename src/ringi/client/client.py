@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from ringi.base.canonical_json import jsonable
 from ringi.client.transport import ApiCall, Transport
+from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Answer, Ask, Decision
 from ringi.domain.memories import Memory
 from ringi.domain.record import AGENT, START, Event, Position, Query
@@ -32,7 +33,7 @@ from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.inbox.api import InboxAPI, id_of, ignore_progress
 from ringi.privacy.erasure import Erasure, Sweep
 
-REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
+REQUESTS, FEED, MEMORIES, AWAY = "/v1/requests", "/v1/events", "/v1/memories", "/v1/away"
 BEGINNING = "0"
 """The position before the first event, as written in a header."""
 PAGE = 200
@@ -136,6 +137,23 @@ class Client(InboxAPI):
 
     async def undo(self, id: str, by: str | None = None) -> Request:
         return await self._change(id, "undo", by, {})
+
+    async def leave(
+        self, deputy: str, until: datetime, *, by: str | None = None, groups: Sequence[str] = ()
+    ) -> Absence:
+        """Name a deputy, as `Inbox.leave` does; the groups are those of the token."""
+        await self._refuse_other(by)
+        body = {"deputy": deputy, "until": jsonable(until)}
+        away = away_of(await self._actor(), await self._transport.call(ApiCall("PUT", AWAY, body=body)))
+        return away.absence or Absence(person=await self._actor(), deputy=deputy, until=until)
+
+    async def come_back(self, by: str | None = None) -> None:
+        await self._refuse_other(by)
+        await self._transport.call(ApiCall("DELETE", AWAY))
+
+    async def away(self, by: str | None = None) -> Away:
+        await self._refuse_other(by)
+        return away_of(await self._actor(), await self._transport.call(ApiCall("GET", AWAY)))
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
         await self._refuse_other(by)
@@ -317,6 +335,16 @@ def memory_call(method: str, id: str, body: dict[str, Any] | None = None) -> Api
     """Return the call about one memory."""
     path = f"{MEMORIES}/{quote(id, safe='')}"
     return ApiCall(method, path, id, body, is_repeatable=method != "DELETE", kind="memory")
+
+
+def away_of(person: str, body: dict[str, Any]) -> Away:
+    """Return a person's absence and those of others from a server's JSON."""
+
+    def absence_of(fields: dict[str, Any]) -> Absence:
+        return Absence.model_validate({"person": person, "deputy": person, **fields}, extra="ignore")
+
+    own = body["absence"]
+    return Away(absence_of(own) if own else None, tuple(map(absence_of, body["deputy_for"])))
 
 
 def to_json(model: Ask | Answer) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from ringi.contracts.stream import StreamItem
 
 EVENTS, JOBS, EXPIRY, REVOCATIONS, STRANDED = "events", "jobs", "expiry", "revoked", "stranded"
 """The topics of new events, due jobs, overdue requests, revoked tokens, and runs that should continue."""
+ABSENCES = "away"
+"""The topic of people who left or came back."""
 
 
 class Wakeup:

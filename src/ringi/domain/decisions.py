@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ringi.base.texts import reason_of
 from ringi.domain.answer_checks import checked_answer
 from ringi.domain.ask import Answer
-from ringi.domain.record import SYSTEM, Event
+from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
 from ringi.domain.response import Response
 from ringi.domain.voting import Decider, Held, Vote, missing_votes, open_stage
@@ -35,9 +35,10 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
     votes_count = bool(request.quorum) and answer.decision in AGREEING and not answer.override
     stage = (open_stage(request.quorum, others, digest) or 0) if votes_count else 0
     groups = request.quorum[stage].groups if votes_count else ()
+    absent = None if answer.override else authority_of(request, by, groups)
     decision: dict[str, Any] = {
         "responder": by.name,
-        "stands_for": None if answer.override else authority_of(request, by, groups),
+        "stands_for": absent.name if absent else None,
         "decision": answer.decision,
         "data": data,
         "args": answer.args,
@@ -49,10 +50,12 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
     }
     if not request.quorum and not request.hold:
         return completed(request, decision, now)
-    vote = Vote(**decision, subject=by.identity, stage=stage)
+    for_subject = absent.subject or None if absent else None
+    vote = Vote(**decision, subject=by.identity, stage=stage, for_subject=for_subject)
     if votes_count:
         if any(not each.people.isdisjoint(vote.people) for each in others):
-            raise ForbiddenError(f"a deputy and the person they stand for have one vote on request {request.id!r}")
+            what = f"you or the person for whom you stand have voted on request {request.id!r}"
+            raise ForbiddenError(f"{what}: another person must vote")
         if open_stage(request.quorum, (*others, vote), digest) is not None:
             votes = (*others, vote)
             return request.changed("voted", by.name, now, votes=votes, missing=missing_votes(request.quorum, votes))
@@ -63,7 +66,7 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
     return completed_by_vote(request, vote, now)
 
 
-def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> str | None:
+def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> Viewer | None:
     """Return the person for whom a deputy decides; None if the person decides for themselves.
 
     Args:
@@ -87,7 +90,7 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
     chosen = next((viewer for viewer in able if viewer.name == by.name or viewer.name not in excluded), None)
     if chosen is None:
         raise ForbiddenError(f"whoever asked for request {request.id!r} has named you their deputy: ask another person")
-    return None if chosen.name == by.name else chosen.name
+    return None if chosen.name == by.name else chosen
 
 
 def excluded_people(request: RequestData) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -15,6 +15,12 @@ LEGAL_HOLDS = "legal-holds"
 """The id of the journal of legal holds, in each tenant."""
 WORDS = "reason"
 """The key of an entry's free text; an erasure removes it together with the author's name."""
+
+
+RINGI = "ringi"
+"""The application of Ringi's own journals: their states name people by `people`, and entries a `deputy`."""
+PERSONAL = (WORDS, "deputy")
+"""The keys of a person's text and name in an entry of Ringi's own journals."""
 
 
 class JournalEntry(NamedTuple):
@@ -104,21 +110,24 @@ class Journal(Record):
         entry: dict[str, Any] = event.changed.get("entry") or self.redacted_entries.get(str(event.version), {})
         return entry
 
-    def without(self, events: Iterable[Event]) -> dict[str, Any]:
+    def without(self, events: Iterable[Event], person: str | None = None) -> dict[str, Any]:
         """Return the changes when these events are redacted: the entries stay, their free text is removed.
 
         Args:
             events: The events of this journal to redact.
+            person: The person whom the state of a journal of Ringi itself must not name any more.
 
         Returns:
             The new values of the changed fields, by field name.
         """
         redacted_events = [event for event in events if event.type == WRITTEN]
         written = {event.version: event.changed["entry"] for event in redacted_events if "entry" in event.changed}
-        redacted = {str(version): _without_text(entry) for version, entry in written.items()}
+        personal = PERSONAL if self.application == RINGI else (WORDS,)
+        redacted = {str(version): _without_text(entry, personal) for version, entry in written.items()}
         is_newest = any(event.changed.get("entry") == self.entry for event in redacted_events)
-        newest = _without_text(self.entry) if is_newest else self.entry
-        return {"redacted_entries": {**self.redacted_entries, **redacted}, "entry": newest}
+        newest = _without_text(self.entry, personal) if is_newest else self.entry
+        state = _with_digest(without_person(self.state, person)) if self.application == RINGI and person else {}
+        return {"redacted_entries": {**self.redacted_entries, **redacted}, "entry": newest, **state}
 
 
 WRITTEN = f"{Journal.record}.written"
@@ -138,8 +147,15 @@ def entries_in(events: Iterable[Event]) -> list[JournalEntry]:
     return [JournalEntry(number, event.at, event.actor, entry) for number, (event, entry) in enumerate(found, 2)]
 
 
-def _without_text(entry: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if name == WORDS else value for name, value in entry.items()}
+def without_person(state: dict[str, Any], person: str) -> dict[str, Any]:
+    """Return the state of a journal of Ringi itself without a person, and without those whose deputy the person is."""
+    people: dict[str, Any] = state.get("people", {})
+    left = {name: about for name, about in people.items() if person not in (name, about.get("deputy"))}
+    return {**state, "people": left} if "people" in state else state
+
+
+def _without_text(entry: dict[str, Any], personal: Collection[str]) -> dict[str, Any]:
+    return {name: None if name in personal else value for name, value in entry.items()}
 
 
 def _with_digest(state: dict[str, Any]) -> dict[str, Any]:

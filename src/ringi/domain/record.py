@@ -248,6 +248,10 @@ class Viewer(StrictModel):
 
     name: str
     groups: tuple[str, ...] = ()
+    subject: str = ""
+    """The issuer and the subject of the person's sign-in; empty if only the name is known."""
+    deputy_for: tuple[Viewer, ...] = ()
+    """The absent people whose deputy the person is: what is open to them is open to the person."""
 
 
 class Query(StrictModel):

@@ -187,7 +187,8 @@ class RequestData(Record):
         if not self.assignee and not self.candidate_groups:
             return True
         people, groups = self.recipients
-        return viewer.name in people or not groups.isdisjoint(viewer.groups)
+        able = (viewer, *viewer.deputy_for)
+        return any(each.name in people or not groups.isdisjoint(each.groups) for each in able)
 
     @property
     def recipients(self) -> tuple[frozenset[str], frozenset[str]]:

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 
 from ringi.base.model import StrictModel
 from ringi.domain.record import Viewer
+from ringi.errors import ForbiddenError
 
 GROUP = "group:"
 """The prefix of groups among the recipients of an escalation."""
@@ -59,11 +60,15 @@ class Vote(StrictModel):
     at: datetime
     override: str | None = None
     """The reason of an administrator who decides although a rule excludes them."""
+    for_subject: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The issuer and the subject of the person for whom a deputy votes."""
 
     @property
     def people(self) -> set[str]:
-        """The people whose vote this is: the voter, and the person for whom a deputy votes."""
-        return {self.subject, *({self.stands_for} if self.stands_for else ())}
+        """The names and subjects of the people whose vote this is: the voter, and the one for whom a deputy votes."""
+        # One person can vote with a token, which has no subject, and with a sign-in.
+        names = (self.subject, self.responder, self.stands_for, self.for_subject)
+        return {name for name in names if name}
 
 
 class Held(Vote):
@@ -93,6 +98,21 @@ class Decider(NamedTuple):
     def viewers(self) -> tuple[Viewer, ...]:
         """The person, and the people for whom they stand."""
         return (Viewer(name=self.name, groups=self.groups), *self.stands_for)
+
+    def refuse_former_deputy(self, earlier: Decider, id: str, is_open: Sequence[bool]) -> None:
+        """Check that a person who was allowed to decide as a deputy still may.
+
+        Args:
+            earlier: The person with those for whom the person stood when the caller looked.
+            id: The id of the request.
+            is_open: Whether the request is open to each of `viewers`.
+
+        Raises:
+            ForbiddenError: The absence has ended.
+        """
+        has_ended = not set(earlier.stands_for) <= set(self.stands_for)
+        if has_ended and not self.is_admin and not any(is_open):
+            raise ForbiddenError(f"you are no longer a deputy for request {id!r}: the person is back, and decides")
 
 
 def decider_of(by: Decider | str) -> Decider:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
+from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Ask, AskOptions, Decision
 from ringi.domain.memories import Memory
 from ringi.domain.record import START, Event, Position, Query
@@ -173,6 +174,38 @@ class InboxAPI(ABC):
             ForbiddenError: Another person gave the answer.
             ConflictError: No answer is held, or it has taken effect.
             NotFoundError: There is no such request.
+        """
+
+    @abstractmethod
+    async def leave(self, deputy: str, until: datetime, *, by: str, groups: Sequence[str] = ()) -> Absence:
+        """Name a deputy, who may see and answer until a time what is open to you.
+
+        The record of an answer names both people. A deputy has no deputy, and cannot decide what you started.
+
+        Args:
+            deputy: The name of the deputy.
+            until: The end of the absence, within a year.
+            by: The person who is away.
+            groups: The groups of this person, whose requests the deputy may answer too.
+
+        Raises:
+            InvalidError: The deputy is the person or no person, or the end is invalid.
+        """
+
+    @abstractmethod
+    async def come_back(self, by: str) -> None:
+        """End an absence now; nothing changes for a person who is not away.
+
+        Args:
+            by: The person who was away.
+        """
+
+    @abstractmethod
+    async def away(self, by: str) -> Away:
+        """Return a person's absence, if there is one, and those in which the person is the deputy.
+
+        Args:
+            by: The name of the person.
         """
 
     @abstractmethod

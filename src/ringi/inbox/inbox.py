@@ -17,7 +17,7 @@ from ringi.base.clock import Clock, utc_now
 from ringi.base.failpoints import failpoint
 from ringi.base.metrics import Metrics, seconds
 from ringi.base.model import StrictModel
-from ringi.contracts.notifier import Notifier
+from ringi.contracts.notifier import ABSENCES, Notifier
 from ringi.contracts.store import Store, change_record
 from ringi.domain import memories
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
@@ -29,7 +29,8 @@ from ringi.errors import ConflictError, DifferentAskError, NotFoundError, Reques
 from ringi.files.attachments import names_files
 from ringi.forms.field_parts import AttachedFile
 from ringi.inbox import tracing
-from ringi.inbox.api import InboxAPI, id_of
+from ringi.inbox.absences import AbsenceOperations
+from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.lifetime import Closable
 from ringi.privacy.erasure import Eraser, Erasure, Sweep
@@ -65,7 +66,7 @@ class NewRequest(NamedTuple):
     span: tracing.StartedSpan
 
 
-class Inbox(Closable, InboxAPI):
+class Inbox(Closable, AbsenceOperations):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
     The methods of `InboxAPI` are the operations of users. The others are for runtimes and background work.
@@ -267,11 +268,14 @@ class Inbox(Closable, InboxAPI):
             by: The responder.
             channel: The channel of the answer, such as `python` or `http`, for the audit trail.
         """
-        person = decider_of(by)
+        claimed = decider_of(by)
+        # An absence may have ended since the caller looked.
+        person = await self.absences.decider(claimed) if claimed.stands_for else claimed
 
         def decide(request: Request) -> tuple[Request, Event | None]:
             if request.is_repeat(answer, person):
                 return request, None
+            person.refuse_former_deputy(claimed, request.id, [request.is_open_to(each) for each in person.viewers])
             if request.is_overdue(self.clock()) or request.is_released(self.clock()):
                 return request.timed(self.clock())
             return request.completed(answer, by=person, channel=channel, now=self.clock())
@@ -321,6 +325,8 @@ class Inbox(Closable, InboxAPI):
         if done.requests and not sweep.dry_run:
             self.feed.forget()
             await self._publish(TOPIC)
+        if done.journals and not sweep.dry_run:
+            await self._publish(ABSENCES)
         return done
 
     async def retain(self, days: float) -> int:

@@ -224,7 +224,7 @@ class Eraser:
             journal = await self._store.get(Journal, *key)
             history = await self._history(journal)
             named = [event for event in history if names(event, person)]
-            if not named or await self._saved(journal, erased, journal.without(named), named, history, person):
+            if not named or await self._saved(journal, erased, journal.without(named, person), named, history, person):
                 return
         raise ConflictError.too_often(Journal.record, key.id)
 

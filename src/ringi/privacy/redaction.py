@@ -49,6 +49,7 @@ def _named(changed: dict[str, Any]) -> Iterator[Any]:
     for vote in changed.get("votes") or ():
         yield from (vote.get("responder"), vote.get("for"))
     yield from changed.get("seen_by") or ()
+    yield (changed.get("entry") or {}).get("deputy")
     for step in changed.get("escalation") or ():
         yield from step.get("to") or ()
 
@@ -140,7 +141,7 @@ def without_words(response: Response | None) -> Response | None:
 
 def vote_without_words(vote: Vote) -> Vote:
     """Return a vote without names and free text: its decision, time, stage and authorization digest."""
-    nothing = dict.fromkeys(("data", "args", "message", "override"))
+    nothing = dict.fromkeys(("data", "args", "message", "override", "for_subject"))
     names = {"responder": str(nameless(vote.responder)), "subject": ERASED_PERSON}
     return vote.model_copy(update={**nothing, **names, "stands_for": nameless(vote.stands_for)})
 

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ringi.errors import RingiError
 from ringi.server import problems
 from ringi.server.access_log import AccessLog
+from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.authenticator import Authenticator
 from ringi.server.auth.bearers import BearerTokens
 from ringi.server.auth.links import Links
@@ -28,6 +29,7 @@ from ringi.server.middleware import SecurityMiddleware
 from ringi.server.openapi import openapi_document, operation_id
 from ringi.server.routes.agui import AguiRoutes
 from ringi.server.routes.attachments import AttachmentRoutes
+from ringi.server.routes.away import AwayRoutes
 from ringi.server.routes.chat import ChatRoutes
 from ringi.server.routes.chat_history import ChatHistoryRoutes
 from ringi.server.routes.deliveries import DeliveryRoutes
@@ -66,7 +68,8 @@ class App:
         self._revocations = Revocations(backend, lambda: self._streams.end_revoked(auth))
         provider = OidcProvider(settings.oidc) if settings.oidc else None
         self._bearers = BearerTokens(settings.oidc, provider) if settings.oidc and provider else None
-        auth = Authenticator(components.keys, settings, self._revocations)
+        self._absences = AbsenceTable(backend, lambda: self._streams.end_changed(auth))
+        auth = self._auth = Authenticator(components.keys, settings, self._revocations, self._absences)
         events = EventRoutes(components, auth, self._streams, self._events)
         limits = AskLimits(settings)
         threads = ThreadRoutes(components, auth, self._streams, self._threads, limits)
@@ -85,8 +88,8 @@ class App:
         extension_groups = [extension.routes(components, auth, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
-            hitl, LegalHoldRoutes(components, auth), ImageRoutes(components, auth), session, sign_in, health,
-            *extension_groups,
+            hitl, LegalHoldRoutes(components, auth), ImageRoutes(components, auth), AwayRoutes(components, auth),
+            session, sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)
@@ -122,6 +125,8 @@ class App:
         await self._revocations.begin()
         if self._bearers and scope["type"] == "http":
             await self._bearers.authenticate(scope)
+        if scope["type"] == "http":
+            await self._auth.load_absences(scope)
         await self._guard(scope, receive, send)
 
     @property
@@ -133,6 +138,7 @@ class App:
         """End all streams and long polls immediately, with a `closing` event, and refuse new ones."""
         self._streams.close()
         await self._revocations.close()
+        await self._absences.close()
         await self._threads.close()
         await self._events.close()
 

@@ -38,6 +38,8 @@ class Person(NamedTuple):
     role: Role
     name: str
     groups: tuple[str, ...] = ()
+    subject: str = ""
+    """The issuer and the subject of the sign-in; empty if only the name is known."""
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,13 @@ class LegalHold(StrictModel):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2_000, pattern=NOT_BLANK)]
 
 
+class Leave(StrictModel):
+    """The caller's deputy, and the end of the absence."""
+
+    deputy: Name
+    until: Time
+
+
 class Operation(StrictModel):
     """The reason for canceling, retrying or abandoning a run; the audit trail records it."""
 
@@ -308,6 +315,21 @@ class TroublePage(BaseModel):
     next: str | None
 
 
+class Absence(BaseModel):
+    """A person who is away until a time, and their deputy."""
+
+    person: str
+    deputy: str
+    until: datetime
+
+
+class Away(BaseModel):
+    """The caller's absence, and those in which the caller is the deputy."""
+
+    absence: Absence | None
+    deputy_for: list[Absence]
+
+
 class Memory(BaseModel):
     """An answer that the caller allowed agents to use in later threads."""
 
@@ -449,10 +471,10 @@ class Health(BaseModel):
 
 
 INPUTS: tuple[type[BaseModel], ...] = (
-    Ask, Answer, BulkAnswer, Cancel, Reassign, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit, SignIn,
-    Sweep, Upload, LegalHold)  # fmt: skip
+    Ask, Answer, BulkAnswer, Cancel, Reassign, Leave, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit,
+    SignIn, Sweep, Upload, LegalHold)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, AuditPage, AccessPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory,
-    MemoryPage, Session, Ways, Info, Health, AttachedFile,
+    Away, MemoryPage, Session, Ways, Info, Health, AttachedFile,
 )  # fmt: skip

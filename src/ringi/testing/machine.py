@@ -67,7 +67,14 @@ FILTERS = st.one_of(
     st.fixed_dictionaries({"assignee": PEOPLE}),
     st.fixed_dictionaries({"assigned_or_claimed_by": PEOPLE}),
     st.fixed_dictionaries(
-        {"viewer": st.builds(Viewer, name=PEOPLE, groups=st.sampled_from([(), ("boss",), ("legal", "boss")]))}
+        {
+            "viewer": st.builds(
+                Viewer,
+                name=PEOPLE,
+                groups=st.sampled_from([(), ("boss",), ("legal", "boss")]),
+                deputy_for=st.sampled_from([(), (Viewer(name="ann", groups=("legal",)),)]),
+            )
+        }
     ),
     st.fixed_dictionaries({"text": st.sampled_from(TEXTS)}),
     st.fixed_dictionaries({"ended_since": st.sampled_from([NOON, NOON + timedelta(seconds=20)])}),

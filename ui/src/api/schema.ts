@@ -4,6 +4,14 @@ export type Json = string | number | boolean | null | Json[] | JsonObject;
 export type JsonObject = {[key: string]: Json};
 
 /**
+ * A person who is away until a time, and their deputy.
+ */
+export interface Absence {
+  person: string;
+  deputy: string;
+  until: string;
+}
+/**
  * What an auditor read at about the same time.
  */
 export interface Access {
@@ -734,6 +742,13 @@ export interface AuditPage {
   next: string | null;
 }
 /**
+ * The caller's absence, and those in which the caller is the deputy.
+ */
+export interface Away {
+  absence: Absence | null;
+  deputy_for: Absence[];
+}
+/**
  * Several answers; each is accepted or refused independently.
  */
 export interface BulkAnswer {
@@ -855,6 +870,7 @@ export interface Vote {
   stage?: number;
   at: string;
   override?: string | null;
+  for_subject?: string | null;
 }
 /**
  * A decision that its person may still undo.
@@ -872,6 +888,7 @@ export interface Held {
   stage?: number;
   at: string;
   override?: string | null;
+  for_subject?: string | null;
   until: string;
 }
 /**
@@ -1425,6 +1442,13 @@ export interface LearningOperation {
   base: {
     [k: string]: string;
   };
+}
+/**
+ * The caller's deputy, and the end of the absence.
+ */
+export interface Leave {
+  deputy: string;
+  until: string;
 }
 /**
  * The reason for a legal hold; the audit trail records it.

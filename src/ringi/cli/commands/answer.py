@@ -15,6 +15,7 @@ from ringi.cli.texts import text_of
 from ringi.domain.ask import Answer
 from ringi.domain.record import DEFAULT_TENANT
 from ringi.domain.request import Request
+from ringi.domain.voting import Decider
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
 
@@ -51,7 +52,9 @@ def respond(
             }
             data = {**(parsed.data or {}), **attached} if attached else parsed.data
             sent = parsed.model_copy(update={"digest": current, "data": data})
-            return await inbox.answer(id, sent, by=by, channel="cli")
+            person = await inbox.absences.decider(Decider(by))
+            person = await inbox.absences.decider(Decider(by))
+            return await inbox.answer(id, sent, by=person, channel="cli")
         except InvalidError as error:
             # The command itself is correct: it fails with 1, not with 2.
             sys.stderr.write(f"{text_of('error', message=error_text(error))}\n")

@@ -21,6 +21,7 @@ from starlette.types import Scope
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
 from ringi.domain.voting import Decider
 from ringi.errors import ForbiddenError, RingiError, SettingError
+from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
 from ringi.server.identity import Role, is_name, reserved_name
 from ringi.server.refusals import MalformedError, RefusalError, UnauthenticatedError
@@ -54,11 +55,13 @@ class Principal(NamedTuple):
     groups: tuple[str, ...] = ()
     subject: str = ""
     """The issuer and the subject of the person's sign-in; empty for a token of this server."""
+    deputy_for: tuple[Viewer, ...] = ()
+    """The absent people whose deputy the person is."""
 
     @property
     def decider(self) -> Decider:
         """The caller as a person who decides."""
-        return Decider(self.name, self.groups, self.subject, is_admin=self.role == "admin")
+        return Decider(self.name, self.groups, self.subject, self.deputy_for, is_admin=self.role == "admin")
 
     @property
     def actor(self) -> str:
@@ -68,7 +71,7 @@ class Principal(NamedTuple):
     @property
     def viewer(self) -> Viewer:
         """The caller as a viewer of requests."""
-        return viewer_of(self.name, self.groups)
+        return viewer_of(self.name, self.groups, self.deputy_for)
 
 
 LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
@@ -76,9 +79,9 @@ LOCAL = Principal(DEFAULT_TENANT, "admin", "local")
 
 
 @lru_cache(CACHE_SIZE)
-def viewer_of(name: str, groups: tuple[str, ...]) -> Viewer:
+def viewer_of(name: str, groups: tuple[str, ...], deputy_for: tuple[Viewer, ...]) -> Viewer:
     """Return the viewer, validated once."""
-    return Viewer(name=name, groups=groups)
+    return Viewer(name=name, groups=groups, deputy_for=deputy_for)
 
 
 class VerifiedToken(NamedTuple):
@@ -221,7 +224,10 @@ class Keys:
             raise invalid_claim("groups", "a list")
         if not isinstance(claims["tenant"], str):
             raise invalid_claim("tenant", "text")
-        caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)))
+        subject = claims.get("subject") or ""
+        if not isinstance(subject, str):
+            raise invalid_claim("subject", "text")
+        caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)), subject)
         metadata = TokenMetadata(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
         return VerifiedToken(caller, seconds_in(claims, "exp"), metadata, seconds_in(claims, "ends_at"))
 
@@ -269,10 +275,11 @@ class Authenticator:
         keys: Verifies the tokens.
         settings: The settings of the server.
         revocations: The revoked tokens.
+        absences: The people who are away.
     """
 
-    def __init__(self, keys: Keys, settings: ServerSettings, revocations: Revocations) -> None:
-        self.keys, self.revocations = keys, revocations
+    def __init__(self, keys: Keys, settings: ServerSettings, revocations: Revocations, absences: AbsenceTable) -> None:
+        self.keys, self.revocations, self.absences = keys, revocations, absences
         self._is_open, self._proxy = settings.no_auth, settings.proxy
         self.session_seconds = settings.session_seconds
 
@@ -289,6 +296,29 @@ class Authenticator:
         """
         return self.verified_token(scope).principal
 
+    async def load_absences(self, scope: Scope) -> None:
+        """Read the absences of the caller's tenant, unless they are known; a caller without a token is ignored.
+
+        Args:
+            scope: The ASGI scope of the call.
+        """
+        tenant = self._tenant_of(scope)
+        if tenant is not None and not self.absences.is_fresh(tenant):
+            await self.absences.load(tenant)
+
+    def _tenant_of(self, scope: Scope) -> str | None:
+        if self._is_open:
+            return LOCAL.tenant
+        try:
+            if BEARER in scope:
+                return scope[BEARER].principal.tenant if isinstance(scope[BEARER], VerifiedToken) else None
+            token = bearer_token(scope) or cookie_token(Headers(scope=scope))
+            if token:
+                return self.keys.verify(token).principal.tenant
+        except (UnauthenticatedError, MalformedError):
+            return None
+        return DEFAULT_TENANT if self._proxy else None
+
     def verified_token(self, scope: Scope, *, is_open_to_auditors: bool = False) -> VerifiedToken:
         """Return the verified token of the caller; the errors are those of `caller`.
 
@@ -303,7 +333,19 @@ class Authenticator:
                 raise ForbiddenError(READ_ONLY)
             if READERS in scope and not scope[READERS]:
                 scope[READERS].append(verified.principal)
-        return verified
+        return self.with_deputies(verified)
+
+    def with_deputies(self, token: VerifiedToken) -> VerifiedToken:
+        """Return the token with the people for whom its person stands now.
+
+        Args:
+            token: The verified token.
+        """
+        caller = token.principal
+        deputy_for = () if caller.role in ("agent", "auditor") else self.absences.deputy_for(caller.tenant, caller.name)
+        if deputy_for == caller.deputy_for:
+            return token
+        return token._replace(principal=caller._replace(deputy_for=deputy_for))
 
     def _verified_token(self, scope: Scope) -> VerifiedToken:
         if self._is_open:
@@ -350,9 +392,10 @@ class Authenticator:
         now, ends_at = time.time(), ends_at or verified.ends_at
         seconds = self.session_seconds if ends_at is None else min(self.session_seconds, max(0.0, ends_at - now))
         parent = verified.metadata and (verified.metadata.parent or verified.metadata.mark)
-        claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at}
+        caller = verified.principal
+        claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at, "subject": caller.subject or None}
         claims = {name: value for name, value in claims.items() if value is not None}
-        claims |= verified.principal._asdict()
+        claims |= {"tenant": caller.tenant, "role": caller.role, "name": caller.name, "groups": caller.groups}
         return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds
 
     def _renew(self, scope: Scope, token: VerifiedToken) -> None:

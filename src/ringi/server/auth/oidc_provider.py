@@ -251,4 +251,6 @@ def person_of(oidc: Oidc, claims: dict[str, Any]) -> Person:
     value = claims.get(oidc.groups_claim) or []
     values = value if isinstance(value, list) else [value]
     groups = [group for group in values if isinstance(group, str)]
-    return oidc.group_roles.person(claims.get(oidc.name_claim), groups, tenant)
+    person = oidc.group_roles.person(claims.get(oidc.name_claim), groups, tenant)
+    # A name can change at the provider; issuer and subject identify the person.
+    return person._replace(subject=f"{oidc.issuer} {claims['sub']}")

@@ -254,6 +254,12 @@ class Streams:
             if auth.is_revoked(connection.token):
                 connection.end()
 
+    def end_changed(self, auth: Authenticator) -> None:
+        """End the connections of people who have become a deputy, or no longer are: they see other requests now."""
+        for connection in list(self._open):
+            if auth.with_deputies(connection.token) != connection.token:
+                connection.end()
+
     def _refuse(self, caller: Principal) -> None:
         if self.is_closed:
             raise UnavailableError("the server is stopping")

@@ -224,6 +224,17 @@ class ListsConformance:
         legal = Viewer(name="bob", groups=("sales", "legal"))
         assert sorted(await ids(store, viewer=legal)) == ["to-all", "to-groups"]
 
+    async def test_a_deputy_sees_what_is_open_to_the_absent_person(self, store: Store) -> None:
+        await store_request(store, "to-ann", assignee="ann")
+        await store_request(store, "to-groups", candidate_groups=["finance", "legal"])
+        await store_request(store, "to-bob", assignee="bob", candidate_groups=["legal"])
+        await store_request(store, "by-ann", by="ann", assignee="cat")
+        absent = Viewer(name="ann", groups=("finance",))
+        deputy = Viewer(name="bob", groups=("sales",), deputy_for=(absent,))
+
+        assert sorted(await ids(store, viewer=deputy)) == ["to-ann", "to-bob", "to-groups"]
+        assert await store.count(Request, Query(viewer=deputy)) == 3
+
     async def test_a_viewer_sees_what_they_asked_once(self, store: Store) -> None:
         await store_request(store, "ours", by="ann")
         await store_request(store, "mine", by="ann", assignee="ann", candidate_groups=["legal", "finance"])

@@ -1,0 +1,50 @@
+"""Commands for people who are away: `away`, `back`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from ringi.base.canonical_json import jsonable
+from ringi.cli.format.output import say
+from ringi.cli.format.requests import clock
+from ringi.cli.format.visible import visible
+from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.texts import text_of
+from ringi.domain.record import DEFAULT_TENANT
+from ringi.errors import InvalidError
+
+
+def away(
+    until: Annotated[str, typer.Option(help="The end: a day as 2026-08-31, or a time.")],
+    deputy: Annotated[str, typer.Option(help="The person who may answer in your place.")],
+    groups: Annotated[str, typer.Option(help="Your groups, separated by commas.")] = "",
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Name a deputy, who sees and answers until a time what is open to you."""
+    at, by = parsed_end(until), name or person_name()
+    own = tuple(group.strip() for group in groups.split(",") if group.strip())
+    absence = run(with_inbox(url, tenant, lambda inbox: inbox.leave(deputy, at, by=by, groups=own)))
+    names = {"name": visible(absence.person), "deputy": visible(absence.deputy)}
+    say(jsonable(absence), text_of("absence.away", **names, until=clock(absence.until)), json_)
+
+
+def back(name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+    """End your absence; the deputy can no longer answer in your place."""
+    by = name or person_name()
+    run(with_inbox(url, tenant, lambda inbox: inbox.come_back(by)))
+    say({"person": by}, text_of("absence.back", name=visible(by)), json_)
+
+
+def parsed_end(text: str) -> datetime:
+    """Parse a time, by default in the local time zone; raise `InvalidError` for anything else."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except ValueError:
+        raise InvalidError.of("until", f"{text!r} is not a day: write it as 2026-01-31") from None

@@ -1,0 +1,104 @@
+"""Absences in the store: read, begin and end them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from ringi.base.clock import Clock
+from ringi.contracts.notifier import ABSENCES
+from ringi.contracts.store import Store, change_record
+from ringi.domain import absence
+from ringi.domain.absence import Absence, Away
+from ringi.domain.ask import parse_body
+from ringi.domain.journal import Journal
+from ringi.domain.record import Key
+from ringi.domain.voting import Decider
+from ringi.errors import ConflictError, NotFoundError
+from ringi.inbox.api import InboxAPI
+
+
+class Absences:
+    """The absences of one tenant, always read from the store.
+
+    Args:
+        store: The store.
+        tenant: The tenant.
+        clock: Returns the current time.
+    """
+
+    def __init__(self, store: Store, tenant: str, clock: Clock) -> None:
+        self._store, self._clock, self._key = store, clock, Key(tenant, absence.JOURNAL)
+
+    async def active(self) -> list[Absence]:
+        """Return the absences that have not ended."""
+        return absence.active(await self._journal(), self._clock())
+
+    async def of(self, person: str) -> Away:
+        """Return a person's own absence, and those in which the person is the deputy."""
+        return absence.away_of(await self.active(), person)
+
+    async def decider(self, person: Decider) -> Decider:
+        """Return a person with those for whom the person stands now."""
+        away = await self.of(person.name)
+        return person._replace(stands_for=tuple(each.viewer for each in away.deputy_for))
+
+    async def begin(self, new: Absence) -> Absence:
+        """Record that a person is away; replaces an earlier absence of the person.
+
+        Raises:
+            InvalidError: The deputy or the end is invalid.
+        """
+        new = new.checked(self._clock())
+        if await self._journal() is None:
+            with suppress(ConflictError):  # Another person was first.
+                await self._store.put(*absence.begun(self._clock(), self._key.tenant, by=new.person))
+        await change_record(self._store, Journal, self._key, lambda old: absence.left(old, new, self._clock()))
+        return new
+
+    async def end(self, person: str) -> None:
+        """Record that a person is back; nothing changes if the person was not away."""
+        if await self._journal() is not None:
+            await change_record(
+                self._store, Journal, self._key, lambda old: absence.returned(old, person, self._clock())
+            )
+
+    async def _journal(self) -> Journal | None:
+        try:
+            return await self._store.get(Journal, *self._key)
+        except NotFoundError:
+            return None
+
+
+class AbsenceOperations(InboxAPI):
+    """The operations of people who leave and come back."""
+
+    store: Store
+    tenant: str
+    clock: Clock
+
+    @property
+    def absences(self) -> Absences:
+        """The people of the tenant who are away."""
+        return Absences(self.store, self.tenant, self.clock)
+
+    async def leave(
+        self, deputy: str, until: datetime, *, by: str, groups: Sequence[str] = (), subject: str = ""
+    ) -> Absence:
+        fields = {"person": by, "deputy": deputy, "until": until, "groups": tuple(groups), "subject": subject}
+        absence = await self.absences.begin(parse_body(Absence, fields))
+        await self._publish(ABSENCES)
+        return absence
+
+    async def come_back(self, by: str) -> None:
+        await self.absences.end(by)
+        await self._publish(ABSENCES)
+
+    async def away(self, by: str) -> Away:
+        return await self.absences.of(by)
+
+    @abstractmethod
+    async def _publish(self, *topics: str) -> None:
+        """Notify all processes."""

@@ -1,0 +1,138 @@
+"""The people who are away, in memory: lists and streams need them at each call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+
+from ringi.contracts.backend import Backend
+from ringi.contracts.notifier import ABSENCES, Wakeup
+from ringi.contracts.store import readable
+from ringi.contracts.stream import StreamItem
+from ringi.domain import absence
+from ringi.domain.absence import Absence
+from ringi.domain.journal import Journal
+from ringi.domain.record import Key, Viewer
+from ringi.errors import RingiError
+from ringi.server.single_flight import SingleFlight
+
+log = logging.getLogger(__name__)
+NOBODY: tuple[Viewer, ...] = ()
+
+
+class ChangeSignal(Wakeup):
+    """Also tells at once, before a waiter runs, that something has changed."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        super().__init__()
+        self._on_change = on_change
+
+    def set(self, items: Sequence[StreamItem] = ()) -> None:
+        """Report the change, and wake the waiter."""
+        self._on_change()
+        super().set(items)
+
+
+class AbsenceTable:
+    """The absences of the tenants that have called, read again after each change.
+
+    An answer reads the store, so the table only decides what is listed.
+
+    Args:
+        backend: The store, and its notifications and clock.
+        on_change: Called after the deputies of some people have changed.
+    """
+
+    def __init__(self, backend: Backend, on_change: Callable[[], None] = lambda: None) -> None:
+        self._store, self._notifier, self._clock = backend.store, backend.notifier, backend.clock
+        self._on_change = on_change
+        self._read_at: dict[str, float] = {}
+        self._changes = 0
+        self._tenants: set[str] = set()
+        self._absences: dict[str, list[Absence]] = {}
+        """Only tenants in which somebody is away."""
+        self._flight = SingleFlight()
+        self._following: asyncio.Task[None] | None = None
+        self._ending: asyncio.TimerHandle | None = None
+
+    def deputy_for(self, tenant: str, person: str) -> tuple[Viewer, ...]:
+        """Return the people for whom a person stands now."""
+        if tenant not in self._absences:
+            return NOBODY
+        now = self._clock()
+        return tuple(each.viewer for each in self._absences[tenant] if each.deputy == person and now < each.until)
+
+    def is_fresh(self, tenant: str) -> bool:
+        """Return whether the absences of a tenant have been read within the interval of lost notifications."""
+        read_at = self._read_at.get(tenant)
+        return read_at is not None and time.monotonic() - read_at < self._notifier.pulse_after
+
+    async def load(self, tenant: str) -> None:
+        """Read the absences of a tenant."""
+        if self._following is None:
+            wakeup = ChangeSignal(self._forget)
+            # Subscribed before the first read: a change after it is noticed.
+            await self._notifier.subscribe(ABSENCES, wakeup).__aenter__()
+            self._following = asyncio.create_task(self._follow(wakeup))
+        for _ in range(2):  # A read in progress may be older than the newest change.
+            if not self.is_fresh(tenant):
+                await self._flight.read(tenant, partial(self._read, [tenant]))
+
+    async def close(self) -> None:
+        """Stop following the changes."""
+        if self._ending:
+            self._ending.cancel()
+        await self._flight.close()
+        if self._following:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+
+    async def _follow(self, wakeup: Wakeup) -> None:
+        while True:
+            await wakeup.wait(None)
+            await self._read(list(self._tenants))
+
+    def _forget(self) -> None:
+        self._changes += 1
+        self._read_at.clear()
+
+    async def _read(self, tenants: list[str]) -> None:
+        self._tenants.update(tenants)
+        changes = self._changes
+        try:
+            found = await readable(self._store, Journal, [Key(tenant, absence.JOURNAL) for tenant in tenants])
+        except RingiError as error:
+            log.warning("the absences cannot be read, trying again at the next call: %s", error)
+            return
+        except Exception:
+            log.exception("the absences cannot be read, trying again at the next call")
+            return
+        now, journals = self._clock(), {journal.tenant: journal for journal in found}
+        before = dict(self._absences)
+        for tenant in tenants:
+            if changes == self._changes:
+                self._read_at[tenant] = time.monotonic()
+            absences = absence.active(journals.get(tenant), now)
+            self._absences.pop(tenant, None)
+            if absences:
+                self._absences[tenant] = absences
+        if before != self._absences:
+            self._on_change()
+            self._end_later(now)
+
+    def _end_later(self, now: datetime) -> None:
+        """Report the change when the next absence ends."""
+        if self._ending:
+            self._ending.cancel()
+        ends = [each.until for absences in self._absences.values() for each in absences if each.until > now]
+        if ends:
+            seconds = (min(ends) - now).total_seconds()
+            self._ending = asyncio.get_running_loop().call_later(seconds, self._ended)
+
+    def _ended(self) -> None:
+        self._on_change()
+        self._end_later(self._clock())

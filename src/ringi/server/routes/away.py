@@ -1,0 +1,62 @@
+"""The routes of absences: a person names a deputy for themselves."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fastapi import FastAPI
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.ask import parse_body
+from ringi.inbox.inbox import Inbox
+from ringi.server.auth.authenticator import Authenticator, Principal
+from ringi.server.auth.permissions import require_person
+from ringi.server.body import json_body
+from ringi.server.components import ServerComponents
+from ringi.server.openapi import route_docs
+from ringi.server.replies import reply
+from ringi.server.schemas import Absence, Away, Leave
+from ringi.server.serialize import view
+
+
+class AwayRoutes:
+    """The caller's own absence over HTTP."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add, at = partial(api.add_api_route, tags=["away"]), "/v1/away"
+        add(at, self.get, methods=["GET"], **route_docs("Away"))
+        add(at, self.leave, methods=["PUT"], **route_docs("Away", body="Leave"))
+        add(at, self.come_back, methods=["DELETE"], **route_docs(None, 204))
+
+    async def get(self, http: HttpRequest) -> HttpResponse:
+        """Return the caller's absence, and those in which the caller is the deputy."""
+        inbox, caller = self._of_caller(http)
+        return await self._reply(inbox, caller)
+
+    async def leave(self, http: HttpRequest) -> HttpResponse:
+        """Name a deputy, who may see and answer until a time what is open to the caller."""
+        inbox, caller = self._of_caller(http)
+        body = parse_body(Leave, await json_body(http, max_depth=self._components.settings.max_depth))
+        await inbox.leave(body.deputy, body.until, by=caller.name, groups=caller.groups, subject=caller.subject)
+        return await self._reply(inbox, caller)
+
+    async def come_back(self, http: HttpRequest) -> HttpResponse:
+        """End the caller's absence now."""
+        inbox, caller = self._of_caller(http)
+        await inbox.come_back(caller.name)
+        return HttpResponse(status_code=204)
+
+    async def _reply(self, inbox: Inbox, caller: Principal) -> HttpResponse:
+        away = await inbox.away(caller.name)
+        own = view(Absence, away.absence) if away.absence else None
+        return reply(Away(absence=own, deputy_for=[view(Absence, each) for each in away.deputy_for]))
+
+    def _of_caller(self, http: HttpRequest) -> tuple[Inbox, Principal]:
+        caller = self._auth.caller(http.scope)
+        require_person(caller)
+        return self._components.inbox.for_tenant(caller.tenant), caller
