@@ -1,5 +1,6 @@
 import { basePath } from "../widgets/base-path";
 import type { NotPossible } from "./schema";
+import { noteServerTime } from "./server-clock";
 import type { ProblemDocument, Session, Winner } from "./types";
 
 export type { Winner };
@@ -62,9 +63,11 @@ export async function call<T>(method: "GET" | "POST" | "PATCH" | "DELETE", path:
   if (method !== "GET") headers["content-type"] = "application/json";
   const init: RequestInit = { method, headers, credentials: "same-origin" };
   if (body !== undefined) init.body = JSON.stringify(body);
+  const sentAt = Date.now();
   const reply = await fetch(basePath + path, init).catch((error: unknown) => {
     throw new ProblemError(0, { detail: error instanceof Error ? error.message : String(error) });
   });
+  noteServerTime(reply.headers.get("date"), sentAt, Date.now());
   if (!reply.ok) throw await problemOf(reply);
   return (reply.status === 204 ? undefined : await reply.json()) as T;
 }

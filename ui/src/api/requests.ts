@@ -119,6 +119,18 @@ export function useRespond(request: Request) {
   });
 }
 
+/** Undo the person's own held answer. */
+export function useUndo(request: Request) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => call<Request>("POST", `${path(request.id)}/undo`),
+    onSuccess: (reopened) => cacheRequest(client, reopened),
+    onError: (error) => {
+      if (isStatus(error, 409)) void client.invalidateQueries({ queryKey: ["request", request.id] });
+    },
+  });
+}
+
 interface PendingAnswer {
   id: string;
   state: "sending" | "failed";

@@ -2,7 +2,7 @@ import type * as api from "./schema";
 
 export type {
   Agent, AuditEvent, BulkItem, Count, Counts, Erased, FieldProblem, Info, Json, JsonObject, ModelCalls, Option, Response,
-  Session, ThreadSummary, Ways, Winner,
+  Session, Stage, ThreadSummary, Vote, Ways, Winner,
 } from "./schema";
 export type { Button as ActionLook, Problem as ProblemDocument } from "./schema";
 

@@ -2,6 +2,7 @@ import { ProblemError } from "../api/call";
 import type { BulkItem, BulkOutcome, Decision, Request, Session } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { decisionRefusal } from "../request/assignment";
+import { ownPart, stageNotice } from "../request/voting";
 import { answerOf, fieldsOf, initialValues } from "../form/values";
 import type { Strings } from "../strings";
 import { explain } from "../widgets/problem";
@@ -30,6 +31,9 @@ export function bulkRefusal(request: Request, verdict: BulkDecision, session: Se
   if (refused) return refused;
   const holder = otherClaimant(request, session?.name);
   if (holder) return strings.claimedBy(visible(holder));
+  if (verdict === "approve" && stageNotice(request, session, strings)) return stageNotice(request, session, strings);
+  if (request.held || ownPart(request, session?.name)) return request.held ? strings.heldVote : strings.ownVote;
+  if (request.tier === "high" || request.tier === "irreversible") return bulkRefusals.tier;
   if (request.priority === "high" || request.priority === "urgent") return bulkRefusals.priority;
   if (request.schema || fieldsOf(request).some((field) => field.required)) return bulkRefusals.form;
   return request.allowed.includes(verdict) ? null : bulkRefusals.decisions;
@@ -64,7 +68,7 @@ export function toBatches(items: readonly BulkItem[]): BulkItem[][] {
 
 /** Return the status for the server's reply to one answer. */
 export function toBulkStatus(request: Request, { status, problem }: BulkOutcome, strings: Strings): BulkStatus {
-  if (status === 200) return { state: "decided" };
+  if (status === 200 || status === 202) return { state: "decided" };
   const { version } = request;
   const { code, winner } = problem ?? {};
   if (code === "digest_mismatch") return { state: "skipped", why: strings.bulk.changed, version };

@@ -1,13 +1,16 @@
 import { Empty, type InputRef } from "antd";
 import { Suspense, useEffect, useEffectEvent, useRef } from "react";
+import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { outcomeOf, titleOf } from "../request/outcome";
+import { waitsFor } from "../request/voting";
 import { useStrings } from "../strings";
 import { basePath } from "../widgets/base-path";
 import { lazyWithRetry } from "../widgets/lazy";
 import { useNarrow } from "../widgets/media";
 import { useMessages } from "../widgets/messages";
 import { Loading } from "../widgets/loading";
+import { HeldNotices } from "./held-notices";
 import { closeRequest } from "./inbox-url";
 import { RequestList } from "./request-list";
 import { nextPending } from "./stable-rows";
@@ -23,15 +26,16 @@ const RequestDetail = lazyWithRetry(() => loadDetail().then((module) => ({ defau
 function useAfterDecision({ view }: InboxState, actions: ListActions) {
   const strings = useStrings();
   const message = useMessages();
+  const session = useSession().data;
   return (completed: Request) => {
-    const outcome = outcomeOf(completed, null, strings) ?? "";
-    // Reuse one message for many decisions in a row.
-    void message.success({ content: strings.decisionSaved(outcome, titleOf(completed, strings)), key: "decided" });
-    const next = nextPending(view.rows, completed.id);
+    const outcome = completed.status === "pending" ? strings.ownVote : (outcomeOf(completed, null, strings) ?? "");
+    // Reuse one message for many decisions in a row. A held answer has its own notice.
+    if (!completed.held) void message.success({ content: strings.decisionSaved(outcome, titleOf(completed, strings)), key: "decided" });
+    const next = nextPending(view.rows, completed.id, (request) => waitsFor(request, session));
     if (!next) view.showNew();
     // Remove it even if the list has not received its end yet.
-    view.dropFinished(completed.id);
-    const following = next ?? view.newRequests.find((request) => request.id !== completed.id);
+    if (completed.status !== "pending") view.dropFinished(completed.id);
+    const following = next ?? view.newRequests.find((request) => request.id !== completed.id && waitsFor(request, session));
     if (following) actions.open(following.id);
   };
 }
@@ -93,6 +97,7 @@ export function Inbox({ openId }: InboxProps) {
           <Detail inbox={inbox} actions={actions} />
         </div>
       )}
+      <HeldNotices requests={inbox.view.rows.map(({ request }) => request).filter(({ id }) => id !== openId)} />
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { Checkbox, Tag } from "antd";
 import { memo, useState, type MouseEvent } from "react";
 import type { Request } from "../api/types";
 import { outcomeOf, titleOf } from "../request/outcome";
+import type { OwnPart } from "../request/voting";
 import { useStrings, type Strings } from "../strings";
 import { basePath } from "../widgets/base-path";
 import { Countdown, useNow } from "../widgets/time";
@@ -33,6 +34,8 @@ interface RowProps extends InboxRow {
   /** The reason if the row cannot be selected. */
   refusal: string | null;
   bulkStatus: BulkStatus | undefined;
+  /** What this person has done on a pending request. */
+  ownPart: OwnPart;
   /** The row's offset from the top of the list, in pixels. */
   start: number;
 }
@@ -48,12 +51,17 @@ function Deadline({ request }: { request: Request }) {
   return <span className={isLate ? "inbox-deadline-late" : undefined}><Countdown kind={expires ? "expires" : "due"} until={until} /></span>;
 }
 
-type StateProps = Pick<RowProps, "request" | "isOutdated" | "bulkStatus">;
+type StateProps = Pick<RowProps, "request" | "isOutdated" | "bulkStatus" | "ownPart">;
+
+function pendingText({ held }: Request, ownPart: OwnPart, strings: Strings): string | null {
+  if (held) return `${strings.decided[held.decision]} (${visible(held.responder)}): ${strings.heldVote}`;
+  return ownPart === "voted" ? strings.ownVote : null;
+}
 
 /** Return the row's status as text: sending, outcome or refusal; null while it is pending. */
-function statusText({ request, isOutdated, bulkStatus }: StateProps, strings: Strings): string | null {
+function statusText({ request, isOutdated, bulkStatus, ownPart }: StateProps, strings: Strings): string | null {
   if (bulkStatus?.state === "sending") return strings.bulk.sending;
-  return outcomeOf(request, null, strings) ?? bulkStatus?.why ?? (isOutdated ? strings.notInList : null);
+  return outcomeOf(request, null, strings) ?? bulkStatus?.why ?? (isOutdated ? strings.notInList : pendingText(request, ownPart, strings));
 }
 
 function State(props: StateProps) {
@@ -98,7 +106,7 @@ function Select({ id, title, actions, active, selected, refusal }: SelectProps) 
 
 /** One request in a row: title, kind, priority, age, deadline and claimant. */
 export const RequestRow = memo(function RequestRow(props: RowProps) {
-  const { request, isOutdated, actions, position, size, current, active, selected, isSelecting, bulkStatus, start } = props;
+  const { request, isOutdated, actions, position, size, current, active, selected, isSelecting, bulkStatus, ownPart, start } = props;
   const { id, status } = request;
   const title = titleOf(request, useStrings());
   // A checkbox in every row would make scrolling slow.
@@ -123,7 +131,7 @@ export const RequestRow = memo(function RequestRow(props: RowProps) {
         onClick={follow} onFocus={() => actions.onFocus(id)} {...press.handlers}
       >
         <span className="inbox-line"><span className="inbox-title" title={title}>{title}</span><Age at={request.created_at} /></span>
-        <Facts request={request} isOutdated={isOutdated} bulkStatus={bulkStatus} />
+        <Facts request={request} isOutdated={isOutdated} bulkStatus={bulkStatus} ownPart={ownPart} />
       </a>
     </li>
   );

@@ -1,6 +1,8 @@
 import { defaultRangeExtractor, useVirtualizer, type Range, type Virtualizer } from "@tanstack/react-virtual";
 import { Button } from "antd";
 import { useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
+import { useSession } from "../api/session";
+import { ownPart } from "../request/voting";
 import { useStrings } from "../strings";
 import { rowHeight, readPosition, scrollTopToReveal } from "./scroll-position";
 import { RequestRow, type RowActions } from "./request-row";
@@ -109,6 +111,7 @@ function onArrowKey(actions: ListActions) {
 /** The scrollable list of rows. */
 export function Rows({ inbox, actions }: RowsProps) {
   const strings = useStrings();
+  const me = useSession().data?.name;
   const { view, cursor, selection, openId, list } = inbox;
   const scroller = useRef<HTMLDivElement>(null);
   const place = useScrollPosition(inbox, scroller);
@@ -129,7 +132,7 @@ export function Rows({ inbox, actions }: RowsProps) {
             <RequestRow
               key={key} {...row} actions={rowActs} start={start} position={index + 1} size={size} current={id === openId}
               active={id === cursor.id} selected={selection.ids.has(id)} isSelecting={selection.ids.size > 0}
-              refusal={row.isOutdated ? strings.notInList : inbox.refusalOf(row.request)} bulkStatus={inbox.bulkStatusOf(row.request)}
+              refusal={row.isOutdated ? strings.notInList : inbox.refusalOf(row.request)} bulkStatus={inbox.bulkStatusOf(row.request)} ownPart={ownPart(row.request, me)}
             />
           );
         })}

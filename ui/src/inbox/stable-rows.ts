@@ -47,9 +47,9 @@ export function dropFinished({ rows, newRequests }: RowState, decided: string): 
   return { rows: rows.filter((row) => !row.isOutdated && row.request.id !== decided), newRequests };
 }
 
-/** Return the request to open next: the next pending one, else the previous one. */
-export function nextPending(rows: readonly InboxRow[], id: string): Request | undefined {
+/** Return the request to open next: the next pending one that waits for this person, else the previous one. */
+export function nextPending(rows: readonly InboxRow[], id: string, isWaiting: (request: Request) => boolean = () => true): Request | undefined {
   const at = rows.findIndex((row) => row.request.id === id);
-  const open = (row: InboxRow) => !row.isOutdated && row.request.id !== id && row.request.status === "pending";
+  const open = (row: InboxRow) => !row.isOutdated && row.request.id !== id && row.request.status === "pending" && isWaiting(row.request);
   return (rows.slice(at + 1).find(open) ?? rows.slice(0, Math.max(at, 0)).findLast(open))?.request;
 }

@@ -6,6 +6,7 @@ import { useSession } from "../api/session";
 import type { Request, Session } from "../api/types";
 import type { Strings } from "../strings";
 import { visible } from "../widgets/visible";
+import { exclusionOf, recipientsOf } from "./voting";
 
 /** The actor that replaces a person whose name was erased. */
 const erasedPerson = "erased:person";
@@ -34,9 +35,8 @@ export function namesOf({ assignee, candidate_groups: groups }: Assignment, stri
 }
 
 function isOpenTo(request: Request, { name, groups }: Session): boolean {
-  const candidates = request.candidate_groups ?? [];
-  if (!request.assignee && candidates.length === 0) return true;
-  return request.assignee === name || candidates.some((group) => groups.includes(group));
+  const { people, groups: open } = recipientsOf(request);
+  return (people.length === 0 && open.length === 0) || people.includes(name) || open.some((group) => groups.includes(group));
 }
 
 /** Return whether this person can see a request with this assignment. */
@@ -49,6 +49,8 @@ export function decisionRefusal(request: Request, session: Session | null | unde
   if (!session?.role) return null;
   if (session.role === "agent") return strings.agentsCannotDecide;
   if (session.role === "auditor") return strings.auditorsCannotDecide;
+  const exclusion = exclusionOf(request, session.name);
+  if (exclusion) return strings.excluded[exclusion];
   if (session.role === "admin" || isOpenTo(request, session)) return null;
   return strings.assignedToOthers(strings.assignedTo(namesOf(request, strings) ?? ""));
 }

@@ -8,6 +8,7 @@ import { namesOf, useAssignment, type ClaimState } from "./assignment";
 import { KeyLabel } from "./decide-bar";
 import { RefusalAlert } from "./notices";
 import type { DecisionFormState } from "./use-decision-form";
+import { needsVotes } from "./voting";
 
 interface ClaimControlsProps {
   form: DecisionFormState;
@@ -21,11 +22,11 @@ function ClaimMenu({ form, claim }: ClaimControlsProps) {
   const until = claimant?.until && { key: "until", label: strings.ownClaimNotice(clock(claimant.until, strings.language)), disabled: true };
   const items = [
     ...(until ? [until] : []),
-    claimant
+    !needsVotes(form.request) && (claimant
       ? { key: "release", label: strings.release, onClick: claim.release, "data-testid": "release" }
-      : { key: "claim", label: strings.claim, onClick: claim.claim, "data-testid": "claim" },
+      : { key: "claim", label: strings.claim, onClick: claim.claim, "data-testid": "claim" }),
     { key: "pass", label: strings.reassign, onClick: () => form.change({ mode: "reassigning" }), "data-testid": "reassign" },
-  ];
+  ].filter((item) => item !== false);
   return (
     <Dropdown menu={{ items }} trigger={["click"]} placement="topRight" autoFocus disabled={form.isLocked}>
       <Button className="more-actions" aria-label={strings.moreActions} title={strings.moreActions} loading={pendingVerb !== null} data-testid="more-actions">
@@ -45,7 +46,7 @@ function ClaimButtons({ form, claim }: ClaimControlsProps) {
       {claimant?.until && (
         <span className="quiet" data-testid="claimed-by-you">{strings.ownClaimNotice(clock(claimant.until, language))}</span>
       )}
-      {claimant ? (
+      {needsVotes(form.request) ? null : claimant ? (
         <Button
           {...common} loading={pendingVerb === "release"} onClick={claim.release} aria-keyshortcuts="u" data-testid="release"
         >

@@ -6,7 +6,7 @@ import { useRequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
 import type { ClaimState } from "./assignment";
 import { OutcomeLines, useRequestOutcome } from "./decision-record";
-import { buttonLabel, decideKeys, editableValues, isFollowUpAllowed, offeredDecisions } from "./decisions";
+import { buttonLabel, decideKeys, editableValues, isFollowUpAllowed } from "./decisions";
 import { draftText, isChanged, isEdited, keysOf } from "./draft";
 import { RefusalAlert } from "./notices";
 import type { DecisionFormState } from "./use-decision-form";
@@ -62,12 +62,23 @@ export function DecideButton(props: DecideButtonProps) {
   );
 }
 
+function OverrideButton({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
+  if (!form.canOverride) return null;
+  return (
+    <Button type="text" disabled={form.isLocked} onClick={() => form.change({ mode: "overriding" })} data-testid="override">
+      {strings.voting.override}
+    </Button>
+  );
+}
+
 /** The buttons of all decisions, followed by the actions that are not decisions. */
 export function DecideBar({ form, children }: { form: DecisionFormState; children: ReactNode }) {
   const strings = useRequestStrings();
   const { request } = form;
   const waitsForChange = !editableValues(request) && !isChanged(request, form.draft);
-  const buttons = offeredDecisions(request).map((decision) => (
+  if (form.isExcluded) return <div className="button-bar"><OverrideButton form={form} /></div>;
+  const buttons = form.offered.map((decision) => (
     <DecideButton
       key={decision}
       form={form}
@@ -84,7 +95,7 @@ export function DecideBar({ form, children }: { form: DecisionFormState; childre
     <div className="button-bar">
       {buttons.slice(0, -1)}
       {/* On a phone the other actions stand beside the last decision and never in their own row. */}
-      <div className="button-bar-end">{buttons.slice(-1)}{children}</div>
+      <div className="button-bar-end">{buttons.slice(-1)}<OverrideButton form={form} />{children}</div>
     </div>
   );
 }
@@ -123,7 +134,8 @@ function StatusMessage({ form, claim }: { form: DecisionFormState; claim: ClaimS
   if (decision.error) return <RefusalAlert error={decision.error} retry={decision.retry} claimant={claimant} />;
   if (claim.error) return <RefusalAlert error={claim.error} retry={null} claimant={claimant} />;
   if (decision.problems.length > 0) return <ProblemsAlert form={form} />;
-  if (blockedReason) return <p className="quiet" data-testid="blocked">{blockedReason}</p>;
+  const notice = blockedReason ?? form.stageNotice;
+  if (notice && draft.mode === "deciding") return <p className="quiet" data-testid="blocked">{notice}</p>;
   const approves = draft.mode === "deciding" || draft.mode === "confirming";
   const unsent = approves && editableValues(request) !== null && isEdited(request, draft);
   return unsent ? <p className="quiet" data-testid="unsent-edits">{strings.unsentEdits}</p> : null;

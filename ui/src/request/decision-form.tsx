@@ -9,9 +9,11 @@ import { DecideBar, DecisionStatus } from "./decide-bar";
 import { hasAnswer } from "./decisions";
 import type { Draft, Mode } from "./draft";
 import { CollapsibleFacts, Facts } from "./facts";
+import { OverrideStep } from "./override-step";
 import { ConfirmTargetStep, EditStep, FollowUpStep, RejectStep } from "./steps";
 import { useDecisionForm, type DecisionFormState } from "./use-decision-form";
 import { useRequestKeys } from "./use-request-keys";
+import { OpenVotes } from "./votes";
 
 type Area = RefObject<HTMLDivElement | null>;
 
@@ -37,10 +39,11 @@ const firstFocusOf: Record<Mode, string> = {
   asking: ".decide textarea",
   confirming: ".decide input",
   reassigning: ".decide input",
+  overriding: ".decide textarea",
 };
 const openerOf: Partial<Record<Mode, string>> = {
   editing: "[data-testid=decide-edit]", rejecting: "[data-testid=decide-reject]", asking: "[data-testid=decide-respond]",
-  confirming: "[data-testid=decide-approve]", reassigning: "[data-testid=reassign], [data-testid=more-actions]",
+  confirming: "[data-testid=decide-approve]", reassigning: "[data-testid=reassign], [data-testid=more-actions]", overriding: "[data-testid=override]",
 };
 
 /** Focus the first element of a step; when it closes, focus the button that opened it. */
@@ -77,6 +80,7 @@ function Step({ form, claim, area, onReassigned }: StepProps) {
     case "asking": return <FollowUpStep form={form} />;
     case "confirming": return <ConfirmTargetStep form={form} />;
     case "reassigning": return <ReassignForm form={form} onReassigned={onReassigned} />;
+    case "overriding": return <OverrideStep form={form} />;
     case "deciding": return <DecideBar form={form}><ClaimControls form={form} claim={claim} /></DecideBar>;
   }
 }
@@ -129,6 +133,7 @@ export function DecisionForm({ request, onDecided, onReassigned, isActive, focus
         <AgentContext request={request} />
       </CollapsibleFacts>
       <AnswerArea form={form} />
+      <OpenVotes form={form} />
       <footer className="decide" data-testid="decide">
         <Step form={form} claim={claim} area={area} onReassigned={onReassigned} />
         <DecisionStatus form={form} claim={claim} />

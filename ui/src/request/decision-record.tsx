@@ -97,6 +97,7 @@ export function DecisionRecord({ request }: { request: Request }) {
   return (
     <section className="decision-record" data-testid="record" aria-label={strings.decision}>
       <Tag variant="outlined" color={response ? colours[response.decision] : "default"}>{ending?.title}</Tag>
+      {response?.override && <Tag color="warning" data-testid="overridden">{strings.voting.overridden(visible(response.override))}</Tag>}
       {ending && ending.lines.length > 0 && <div className="quiet text-lines"><OutcomeLines lines={ending.lines} /></div>}
       {rows.length > 0 && <Descriptions bordered size="small" column={1} items={rows} className="facts" />}
     </section>

@@ -81,13 +81,17 @@ function isName(value: unknown): value is string | number {
   return typeof value === "string" && value.trim() !== "" && value.length <= maxNameLength && !value.includes("\n");
 }
 
+/** Return whether a mistake is costly: by the tier, or by the priority of an agent that gives no tier. */
+const isCostly = ({ tier, priority }: Request) =>
+  (tier ? tier === "high" || tier === "irreversible" : priority === "high" || priority === "urgent");
+
 /**
  * Return the name to type before a costly request is approved; null for a routine request.
  *
  * The first argument that is a number or a short text is the name; else the action's name, else the kind.
  */
 export function targetOf(request: Request, args: JsonObject): Target | null {
-  if (request.priority !== "high" && request.priority !== "urgent") return null;
+  if (!isCostly(request)) return null;
   if (!allowsExecution(request)) return null;
   if (!request.action) return { label: null, name: request.kind };
   const [label, value] = Object.entries(args).find(([, one]) => isName(one)) ?? [];

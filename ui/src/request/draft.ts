@@ -6,7 +6,7 @@ import type { RequestStrings } from "../strings/use-request-strings";
 import { answersJson, editableValues, isFollowUpAllowed, isFreeAnswer, isYesNo, takesMessageAsAnswer } from "./decisions";
 
 /** The step that is open: the decision itself, or the last step before it is sent. */
-export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "confirming" | "reassigning";
+export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "confirming" | "reassigning" | "overriding";
 
 /** Everything that a person typed about one request, as plain JSON so that it can be stored. */
 export interface Draft {
@@ -21,6 +21,8 @@ export interface Draft {
   reason: string;
   /** True if a plain interrupt is answered with JSON instead of text. */
   asJson?: boolean;
+  /** The reason of an administrator who decides alone. */
+  override?: string;
 }
 
 export function initialDraft(request: Request): Draft {
@@ -57,7 +59,13 @@ export function isChanged(request: Request, draft: Draft): boolean {
   return !isEqual(answerOf(fields, draft.values), answerOf(fields, initialValues(fields)));
 }
 
+/** Return the answer; while an administrator decides alone, with their reason. */
 export function answerFor(request: Request, draft: Draft, decision: Decision): Answer {
+  const answer = plainAnswer(request, draft, decision);
+  return draft.mode === "overriding" ? { ...answer, override: (draft.override ?? "").trim() } : answer;
+}
+
+function plainAnswer(request: Request, draft: Draft, decision: Decision): Answer {
   if (decision === "reject") return { decision, ...(draft.reason.trim() && { message: draft.reason }) };
   // A follow-up message leaves the form out: an incomplete form would be refused.
   if (decision === "respond" && isFollowUpAllowed(request)) return { decision, message: draft.message };
@@ -114,6 +122,6 @@ export function draftText(request: Request, draft: Draft): string {
   const lines = changed(draft).filter(([name, value]) => value !== undefined && !isEqual(value, before[name]))
     .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
   const json = isEqual(draft.json, initial.json) ? "" : JSON.stringify(draft.json, null, 2);
-  const texts = [draft.reason, draft.message, ...Object.values(draft.broken), json, ...lines];
+  const texts = [draft.reason, draft.message, draft.override ?? "", ...Object.values(draft.broken), json, ...lines];
   return texts.filter((text) => text.trim()).join("\n");
 }

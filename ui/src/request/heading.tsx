@@ -5,10 +5,11 @@ import { translated } from "../strings/catalogue";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
 import { Link, threadPagePath } from "../widgets/router";
-import { Countdown, RelativeTime, useNow } from "../widgets/time";
+import { clock, Countdown, RelativeTime, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName, isThreadActor, namesOf, useClaimant } from "./assignment";
 import { isFullyErased } from "./outcome";
+import { recipientNames } from "./voting";
 
 const lateFraction = 0.2;
 
@@ -44,6 +45,16 @@ function Deadline({ request }: { request: Request }) {
   );
 }
 
+/** Show to whom else the request goes if nobody decides; it stands beside the deadline's facts. */
+function NextEscalation({ request }: { request: Request }) {
+  const strings = useRequestStrings();
+  const { escalation = [], escalated = 0, created_at: createdAt, status } = request;
+  const step = escalation[escalated];
+  if (!step || status !== "pending") return null;
+  const at = new Date(Date.parse(createdAt) + step.after * 1_000).toISOString();
+  return <span data-testid="escalation">{strings.voting.escalates(recipientNames(step.to, strings), clock(at, strings.language))}</span>;
+}
+
 interface RequestHeaderProps {
   id: string;
   request: Request;
@@ -59,7 +70,7 @@ export function RequestHeader({ id, request, focus, threadLink }: RequestHeaderP
   useEffect(() => {
     if (focus) title.current?.focus();
   }, [focus]);
-  const { priority } = request;
+  const { priority, tier } = request;
   const names = namesOf(request, strings);
   return (
     <header className="heading">
@@ -67,10 +78,12 @@ export function RequestHeader({ id, request, focus, threadLink }: RequestHeaderP
       <Deadline request={request} />
       <div className="meta">
         <Tag variant="outlined">{strings.kinds[request.kind]}</Tag>
+        {(tier === "high" || tier === "irreversible") && <Tag color={tier === "high" ? "warning" : "error"} data-testid="tier">{strings.voting.tiers[tier]}</Tag>}
         {priority && priority !== "normal" && <Tag {...(priority !== "low" && { color: "error" })}>{strings.priority[priority]}</Tag>}
         {request.asked_by && !isThreadActor(request.asked_by) && <span>{strings.requestedBy(actorName(request.asked_by, strings))}</span>}
         <RelativeTime at={request.created_at} />
         {names && <span data-testid="assigned-to">{strings.assignedTo(names)}</span>}
+        <NextEscalation request={request} />
         {claimant && <span data-testid="claimed-by">{strings.claimedBy(visible(claimant.name))}</span>}
         {request.thread_id && threadLink && (
           <Link to={threadPagePath(request.thread_id)}>{strings.thread} {visible(request.thread_id)}</Link>

@@ -1,53 +1,16 @@
 import { Button, Flex, Tag, Timeline } from "antd";
 import { useState } from "react";
 import { useDeliveries, useHistory, useRedeliver, type Delivery, type DeliveryAttempt, type HistoryEvent } from "../api/history";
-import type { auditEvents, feedEvents } from "../api/schema";
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
-import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useRequestStrings } from "../strings/use-request-strings";
 import { Loading } from "../widgets/loading";
 import { explain } from "../widgets/problem";
-import { clock, Timestamp } from "../widgets/time";
+import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { reasonText } from "../strings/catalogue";
-import { actorName, namesOf } from "./assignment";
+import { actorName } from "./assignment";
+import { describeEvent } from "./history-events";
 import { RefusalAlert } from "./notices";
-import { decisionLabel, reasonOf } from "./outcome";
-
-type EventName = (typeof feedEvents)[number] | (typeof auditEvents)[number];
-
-/** Format an event of a newer server; a missing case for a known event is a type error. */
-function unknownEvent(name: never): string {
-  return visible(name);
-}
-
-function describeEvent({ type, changed }: HistoryEvent, kind: Request["kind"], strings: RequestStrings): string {
-  const { eventLabels, statuses } = strings;
-  const { claimed_until: until, reason } = changed;
-  const name = type as EventName;
-  switch (name) {
-    case "request.created": return eventLabels.created;
-    case "request.claimed": return eventLabels.claimed(until ? clock(until, strings.language) : null);
-    case "request.released": return eventLabels.released;
-    case "request.reassigned": return eventLabels.reassigned(namesOf(changed, strings) ?? eventLabels.everybody);
-    case "request.escalated": return eventLabels.escalated;
-    case "request.voted": return eventLabels.voted;
-    case "request.held": return eventLabels.held;
-    case "request.unheld": return eventLabels.unheld;
-    case "request.completed": return changed.response ? decisionLabel(kind, changed.response.decision, strings) : statuses.completed;
-    case "request.cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
-    case "request.expired": return strings.expiredUnanswered;
-    case "request.seen": return eventLabels.seen;
-    case "request.reminded": return eventLabels.reminded;
-    case "request.acknowledged": return eventLabels.acknowledged;
-    case "request.memory_edited": return eventLabels.memoryEdited;
-    case "request.memory_deleted": return eventLabels.memoryDeleted;
-    case "request.erased": return eventLabels.erased;
-    case "request.retried": return eventLabels.retried;
-    case "request.attention": return eventLabels.attention(visible(reasonText(changed.attention ?? "", strings)));
-    default: return unknownEvent(name);
-  }
-}
 
 const eventColours: Record<string, "green" | "red" | "blue"> = {
   "request.completed": "green", "request.cancelled": "red", "request.expired": "red", "request.created": "blue",
@@ -58,12 +21,13 @@ function Digest({ label, value }: { label: string; value: string | null | undefi
   return <div className="quiet">{label}: <code>{visible(value)}</code></div>;
 }
 
-function HistoryEntry({ event, kind }: { event: HistoryEvent; kind: Request["kind"] }) {
+function HistoryEntry({ event, request }: { event: HistoryEvent; request: Request }) {
   const strings = useRequestStrings();
   const { digest, response } = event.changed;
   return (
     <div data-testid="history-event" data-type={event.type}>
-      <Timestamp at={event.at} /> · {actorName(event.actor, strings)} · {describeEvent(event, kind, strings)}
+      <Timestamp at={event.at} /> · {actorName(event.actor, strings)} · {describeEvent(event, request, strings)}
+      {response?.override && <div>{strings.voting.overridden(visible(response.override))}</div>}
       <Digest label={strings.displayedDigest} value={digest} />
       <Digest label={strings.authorizedDigest} value={response?.authorised_digest} />
     </div>
@@ -75,7 +39,7 @@ function HistoryEvents({ request }: { request: Request }) {
   if (error) return <RefusalAlert error={error} retry={() => void refetch()} />;
   if (!data) return <Loading title={false} paragraph={{ rows: 2 }} />;
   const items = data.map((event) => ({
-    key: event.id, color: eventColours[event.type] ?? "gray", content: <HistoryEntry event={event} kind={request.kind} />,
+    key: event.id, color: eventColours[event.type] ?? "gray", content: <HistoryEntry event={event} request={request} />,
   }));
   return <Timeline items={items} />;
 }

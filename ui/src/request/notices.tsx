@@ -12,7 +12,7 @@ import { actorName } from "./assignment";
 import { dropAllDrafts, removeDraft, unsentDrafts, useOwner } from "./draft-store";
 
 /** Statuses that the text of their code explains fully; for others English has the server's detail too. */
-const selfExplanatory = new Set([0, 401, 403, 404, 409, 429, 503]);
+const selfExplanatory = new Set([0, 401, 404, 409, 429, 503]);
 
 function messageOf(error: Error, claimant: string | null, strings: RequestStrings): string {
   if (!(error instanceof ProblemError)) return strings.texts.decision.failed;

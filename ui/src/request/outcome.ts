@@ -4,15 +4,24 @@ import type { Strings } from "../strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName } from "./assignment";
+import { voterName, winningVotes } from "./voting";
 import { reasonText, translated } from "../strings/catalogue";
 
 /** Return the label of a decision that was made; decisions at the finish gate have their own labels. */
 export const decisionLabel = (kind: Request["kind"], decision: Decision, strings: Strings) =>
   (kind === "finish" ? strings.decidedFinish : strings.decided)[decision];
 
-function describeWinner({ kind }: Request, winner: Winner, strings: Strings): string {
-  const what = winner.decision ? decisionLabel(kind, winner.decision, strings) : strings.statuses.completed;
-  const who = winner.responder ? actorName(winner.responder, strings) : null;
+/** Return the names of all who decided, with those for whom deputies did. */
+function deciders(request: Request, winner: Winner, strings: Strings): string | null {
+  const votes = winningVotes(request);
+  if (votes.length > 0) return strings.listed(votes.map((vote) => voterName(vote, strings)));
+  if (request.response?.for) return voterName(request.response, strings);
+  return winner.responder ? actorName(winner.responder, strings) : null;
+}
+
+function describeWinner(request: Request, winner: Winner, strings: Strings): string {
+  const what = winner.decision ? decisionLabel(request.kind, winner.decision, strings) : strings.statuses.completed;
+  const who = deciders(request, winner, strings);
   return strings.outcomeText(what, who, winner.at ? clock(winner.at, strings.language) : null);
 }
 

@@ -1,7 +1,9 @@
+import { useIsMutating } from "@tanstack/react-query";
 import { Alert, Empty } from "antd";
-import { useEffect, useId, useRef, useState, type RefObject } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { isStatus } from "../api/call";
 import { useRequest } from "../api/requests";
+import { useSession } from "../api/session";
 import type { Decision, Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { Loading } from "../widgets/loading";
@@ -9,6 +11,7 @@ import { Problem } from "../widgets/problem";
 import { Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { AgentContext } from "./agent-context";
+import { AnsweredRequest } from "./answered-request";
 import { DecisionForm } from "./decision-form";
 import { DecisionRecord } from "./decision-record";
 import { hasAnswer } from "./decisions";
@@ -19,6 +22,9 @@ import { Deliveries, History } from "./history";
 import { reasonText } from "../strings/catalogue";
 import { RequestErasureNote, UnsentDrafts } from "./notices";
 import { isFullyErased } from "./outcome";
+import { useFocusWithin } from "./use-focus-within";
+import { Votes } from "./votes";
+import { ownPart } from "./voting";
 import "./request.css";
 
 interface RequestDetailOptions {
@@ -39,6 +45,7 @@ function ClosedRequest({ request, isInThread }: { request: Request; isInThread: 
       {/* In a thread an answered question takes one line. */}
       {(!isInThread || request.action) && <CollapsibleFacts request={request} isCollapsed={isInThread}><Facts request={request} /></CollapsibleFacts>}
       {!isInThread && <AgentContext request={request} />}
+      {!isInThread && <Votes request={request} />}
       <DecisionRecord request={request} />
     </>
   );
@@ -54,16 +61,6 @@ function useDropSentDraft(request: Request): () => void {
   return () => dropDraft({ tenant, name }, request);
 }
 
-function useFocusWithin(area: RefObject<HTMLElement | null>): boolean {
-  const [within, setWithin] = useState(false);
-  useEffect(() => {
-    const look = () => setWithin(area.current?.contains(document.activeElement) ?? false);
-    document.addEventListener("focusin", look);
-    return () => document.removeEventListener("focusin", look);
-  }, [area]);
-  return within;
-}
-
 /** Return whether the request only needs an answer, so that the first field gets the focus. Where an action waits for approval, the facts come first. */
 function isAnswerOnly(request: Request): boolean {
   return hasAnswer(request) && !request.action && window.matchMedia("(pointer: fine)").matches;
@@ -77,14 +74,20 @@ interface PanelProps extends RequestDetailOptions {
 function Panel({ request, onDecided, onReassigned, initialDecision, collapsesFacts = false, isInThread = false, keepsFocus = false }: PanelProps) {
   const strings = useRequestStrings();
   // A request that ended before it was opened, or was decided here, is shown as a record. One that ends elsewhere keeps its form.
-  const [open, setOpen] = useState(request.status === "pending");
+  const part = ownPart(request, useSession().data?.name);
+  const [open, setOpen] = useState(request.status === "pending" && part === null);
+  // The feed may be faster than the reply, which the form waits for.
+  const isSending = useIsMutating({ mutationKey: ["respond", request.id] }) > 0;
+  const isAnswered = part !== null && !isSending && !(part === "voted" && open);
+  const showsForm = request.status === "pending" ? !isAnswered : open;
   const [focusesFields] = useState(!isInThread && !keepsFocus && open && isAnswerOnly(request));
   const titleId = useId();
   const area = useRef<HTMLElement>(null);
   const focused = useFocusWithin(area);
   const drop = useDropSentDraft(request);
   const decided = (completed: Request) => {
-    drop();
+    // What a person typed comes back with the form if they undo the answer.
+    if (!completed.held) drop();
     setOpen(false);
     onDecided?.(completed);
   };
@@ -100,15 +103,18 @@ function Panel({ request, onDecided, onReassigned, initialDecision, collapsesFac
       {request.attention && (
         <Alert type="warning" showIcon title={strings.attention} description={visible(reasonText(request.attention, strings))} />
       )}
-      {open && !isFullyErased(request)
+      {request.status === "pending" && isAnswered && (
+        <AnsweredRequest request={request} isInThread={isInThread} isActive={!isInThread || focused} onReopen={() => setOpen(true)} />
+      )}
+      {showsForm && !isFullyErased(request)
         ? (
           <DecisionForm
             request={request} onDecided={decided} onReassigned={onReassigned} isActive={!isInThread || focused} focusesFields={focusesFields} initialDecision={initialDecision}
             collapsesFacts={collapsesFacts}
           />
         )
-        : <ClosedRequest request={request} isInThread={isInThread} />}
-      {!request.erased && <UnsentDrafts id={request.id} current={open ? request : undefined} />}
+        : request.status !== "pending" && <ClosedRequest request={request} isInThread={isInThread} />}
+      {!request.erased && <UnsentDrafts id={request.id} current={request.status === "pending" || open ? request : undefined} />}
       {!isInThread && <Deliveries request={request} />}
       {!isInThread && <History request={request} />}
     </article>

@@ -1,14 +1,16 @@
 import { useState } from "react";
 import { useSession } from "../api/session";
-import type { Decision, JsonObject, Request } from "../api/types";
+import type { Decision, JsonObject, Request, Vote } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { decisionRefusal, useClaimant } from "./assignment";
-import { editableValues, isFollowUpAllowed, matchesTarget, targetOf, type Target } from "./decisions";
+import { editableValues, isFollowUpAllowed, matchesTarget, offeredDecisions, targetOf, type Target } from "./decisions";
 import { isChanged, type Draft, type Mode } from "./draft";
 import { useDraft, useOwner } from "./draft-store";
+import { heldNotice } from "./held-answer";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
+import { exclusionOf, needsVotes, stageNotice } from "./voting";
 
 /** The state of an open request's form, and all actions on it. */
 export interface DecisionFormState {
@@ -22,6 +24,18 @@ export interface DecisionFormState {
   isLocked: boolean;
   /** The reason if this person cannot decide now; null if they can. */
   blockedReason: string | null;
+  /** The decisions that this person can make now. */
+  offered: Decision[];
+  /** Why this person cannot agree now; null if they can. */
+  stageNotice: string | null;
+  /** True if a rule of the request excludes this person. */
+  isExcluded: boolean;
+  /** True if this person is an administrator who can decide alone. */
+  canOverride: boolean;
+  /** Agree with an edit of an earlier voter. */
+  agree: (vote: Vote) => void;
+  /** Decide alone, as an administrator. */
+  override: (decision: Decision) => void;
   /** The decision that is sent when its step is confirmed. */
   pendingDecision: Decision;
   target: Target | null;
@@ -38,18 +52,30 @@ function useBlockedReason(request: Request): string | null {
   const strings = useRequestStrings();
   const session = useSession().data;
   const claimant = useClaimant(request);
-  const refusal = decisionRefusal(request, session, strings);
+  const refusal = decisionRefusal(request, session, strings) ?? heldNotice(request, strings);
   if (refusal || !claimant || claimant.isMe) return refusal;
   return strings.otherClaimNotice(visible(claimant.name), claimant.until && clock(claimant.until, strings.language));
 }
 
 function canConfirm(request: Request, draft: Draft, isTargetNamed: boolean): boolean {
   if (draft.mode === "editing") return isTargetNamed && isChanged(request, draft);
+  if (draft.mode === "overriding") return (draft.override ?? "").trim() !== "";
   if (draft.mode === "asking") return draft.message.trim() !== "";
   return draft.mode !== "confirming" || isTargetNamed;
 }
 
 const decisionOf: Partial<Record<Mode, Decision>> = { editing: "edit", rejecting: "reject", asking: "respond" };
+
+/** Return what the rules of several deciders leave to this person. */
+function useVotingRules(request: Request) {
+  const strings = useRequestStrings();
+  const session = useSession().data;
+  const notice = stageNotice(request, session, strings);
+  const isExcluded = Boolean(session && exclusionOf(request, session.name));
+  const offered = offeredDecisions(request).filter((decision) => !notice || (decision !== "approve" && decision !== "edit"));
+  const isAdmin = session?.role === "admin" && request.status === "pending" && !request.held;
+  return { stageNotice: notice, isExcluded, offered, canOverride: isAdmin && (isExcluded || needsVotes(request)) };
+}
 
 /** Return the step that a decision opens before it is sent; null if it is sent at once. */
 function stepBefore(request: Request, decision: Decision, target: Target | null): Mode | null {
@@ -63,6 +89,7 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
   const [draft, change] = useDraft(request, useOwner());
   const decision = useSubmitDecision(request, draft, onDecided);
   const blockedReason = useBlockedReason(request);
+  const rules = useVotingRules(request);
   const [typedName, setTypedName] = useState("");
   const [pendingDecision, setPendingDecision] = useState<Decision>("approve");
   const isClosed = decision.sending === null && (request.status !== "pending" || decision.winner !== null);
@@ -72,7 +99,7 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
   const isReady = canConfirm(request, draft, matchesTarget(target, typedName));
 
   const start = (selected: Decision) => {
-    if (isLocked || blockedReason) return;
+    if (isLocked || blockedReason || !rules.offered.includes(selected)) return;
     const step = stepBefore(request, selected, target);
     if (!step) return decision.submit(selected);
     setPendingDecision(selected);
@@ -83,9 +110,21 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
     if (decision.sending === null) change({ mode: "deciding" });
   };
   const confirm = () => {
+    if (draft.mode === "overriding") return override("approve");
     if (!isLocked && !blockedReason && isReady) decision.submit(decisionOf[draft.mode] ?? pendingDecision);
   };
+  const agree = (vote: Vote) => {
+    const { args: changed, data } = vote;
+    if (isLocked || blockedReason || !rules.offered.includes("edit")) return;
+    // A costly edit is confirmed as one's own.
+    if (target) return change({ mode: "editing", edited: changed ?? data ?? {} });
+    decision.send({ decision: "edit", ...(changed && { args: changed }), ...(data && { data }) });
+  };
+  const override = (selected: Decision) => {
+    if (!isLocked && rules.canOverride && isReady) decision.submit(selected);
+  };
   return {
+    ...rules, agree, override,
     request, draft, change, decision, isClosed, isLocked, blockedReason, pendingDecision, target, typedName, setTypedName, isReady,
     start, back, confirm,
   };

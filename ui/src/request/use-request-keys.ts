@@ -1,16 +1,19 @@
+import { useSession } from "../api/session";
 import type { Decision } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import type { ClaimState } from "./assignment";
-import { buttonLabel, decideKeys, editableValues, isFreeAnswer, offeredDecisions, takesMessageAsAnswer } from "./decisions";
+import { buttonLabel, decideKeys, editableValues, isFreeAnswer, takesMessageAsAnswer } from "./decisions";
 import { isChanged, lacksMessage } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
+import { needsVotes } from "./voting";
+import { agreeKey, proposedEdit } from "./votes";
 
 /** Return the decision that Ctrl+Enter submits from inside a form. */
 function primaryDecision(form: DecisionFormState): Decision | undefined {
   // A typed answer takes precedence over the approve button beside it.
   if (isFreeAnswer(form.request)) return "respond";
-  return (["approve", "respond"] as const).find((decision) => form.request.allowed.includes(decision));
+  return (["approve", "respond"] as const).find((decision) => form.offered.includes(decision));
 }
 
 /** Return whether the input for a decision is still missing; its key then focuses the input. */
@@ -27,7 +30,7 @@ function decisionKeys(form: DecisionFormState, strings: RequestStrings, focusFir
   };
   const main = primaryDecision(form);
   return [
-    ...offeredDecisions(request).map((decision) => ({
+    ...form.offered.map((decision) => ({
       key: decideKeys[decision], label: buttonLabel(request, decision, strings), run: decide(decision), once: true,
     })),
     ...(main ? [{ key: "mod+Enter", label: strings.sendKey, run: decide(main), whileTyping: true, once: true }] : []),
@@ -46,7 +49,13 @@ function stepKeys({ confirm, back, draft }: DecisionFormState, strings: RequestS
   ];
 }
 
-function claimKeys({ claimant, claim, release }: ClaimState, strings: RequestStrings): Shortcut[] {
+function agreeKeys({ request, offered, agree }: DecisionFormState, name: string | undefined, { voting }: RequestStrings): Shortcut[] {
+  const edit = offered.includes("edit") ? proposedEdit(request, name) : undefined;
+  return edit ? [{ key: agreeKey, label: voting.agreeWithEdit, run: () => agree(edit), once: true }] : [];
+}
+
+function claimKeys({ request }: DecisionFormState, { claimant, claim, release }: ClaimState, strings: RequestStrings): Shortcut[] {
+  if (needsVotes(request)) return [];
   return claimant
     ? [{ key: "u", label: strings.release, run: release, once: true }]
     : [{ key: "c", label: strings.claim, run: claim, once: true }];
@@ -64,12 +73,13 @@ interface KeysOptions {
 /** Bind the keyboard shortcuts of an open request. */
 export function useRequestKeys(form: DecisionFormState, claim: ClaimState, { isActive, focusFirst, leaveText }: KeysOptions): void {
   const strings = useRequestStrings();
+  const me = useSession().data?.name;
   const shortcuts = () => {
     if (!isActive) return [];
     if (form.draft.mode !== "deciding") return stepKeys(form, strings);
     const leave = { key: "Escape", label: strings.leaveText, run: leaveText, whileTyping: "only" } as const;
     if (form.isClosed || form.blockedReason !== null) return [leave];
-    return [...decisionKeys(form, strings, focusFirst), ...claimKeys(claim, strings), leave];
+    return [...decisionKeys(form, strings, focusFirst), ...agreeKeys(form, me, strings), ...claimKeys(form, claim, strings), leave];
   };
   useKeys(strings.keysOfRequest, shortcuts());
 }

@@ -1,7 +1,7 @@
 import { useRef, useState } from "react";
 import { isStatus, type FieldFault, type FieldProblem, type Winner } from "../api/call";
 import { useRespond } from "../api/requests";
-import type { Decision, Request } from "../api/types";
+import type { Answer, Decision, Request } from "../api/types";
 import { renderedFields } from "../form/schema-field";
 import { fieldText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
@@ -17,6 +17,8 @@ function atFields(request: Request, faults: FieldFault[], strings: RequestString
 
 export interface DecisionState {
   submit: (decision: Decision) => void;
+  /** Send an answer that does not come from the draft. */
+  send: (answer: Answer) => void;
   sending: Decision | null;
   problems: FieldProblem[];
   refusals: number;
@@ -48,9 +50,13 @@ export function useSubmitDecision(request: Request, draft: Draft, onDecided: (co
       respond.reset();
       return refuse(local);
     }
+    send(answerFor(request, draft, decision));
+  };
+  const send = (answer: Answer) => {
+    if (isSending.current) return;
     setProblems([]);
     isSending.current = true;
-    respond.mutate(answerFor(request, draft, decision), {
+    respond.mutate(answer, {
       onSettled: () => {
         isSending.current = false;
       },
@@ -66,12 +72,13 @@ export function useSubmitDecision(request: Request, draft: Draft, onDecided: (co
   const isCurrent = failedVersion === request.version && !(isStatus(error, 422) && error.errors.length > 0);
   return {
     submit,
+    send,
     sending: respond.isPending ? respond.variables.decision : null,
     problems,
     refusals,
     clearProblem: (key) => setProblems((old) => old.filter(({ field }) => field !== key && !field.startsWith(`${key}.`))),
     error: isCurrent ? error : null,
-    retry: variables ? () => submit(variables.decision) : null,
+    retry: variables ? () => send(variables) : null,
     winner: isStatus(error, 409) ? (error.winner ?? null) : null,
   };
 }

@@ -9,6 +9,8 @@ export interface Shortcut {
   whileTyping?: boolean | "only";
   /** Ignore repeats while the key is held down. */
   once?: boolean;
+  /** Wins over every other shortcut with this key. */
+  isUrgent?: boolean;
 }
 
 export interface ShortcutGroup {
@@ -46,8 +48,9 @@ function keyNames(event: KeyboardEvent): string[] {
 }
 
 function shortcutFor(name: string, typing: boolean): Shortcut | undefined {
-  return shortcutGroups().reverse().flatMap((group) => group.shortcuts)
-    .find((shortcut) => shortcut.key === name && (typing ? shortcut.whileTyping : shortcut.whileTyping !== "only"));
+  const matches = shortcutGroups().reverse().flatMap((group) => group.shortcuts)
+    .filter((shortcut) => shortcut.key === name && (typing ? shortcut.whileTyping : shortcut.whileTyping !== "only"));
+  return matches.find(({ isUrgent }) => isUrgent) ?? matches[0];
 }
 
 /** An open dialog handles all keys itself. */

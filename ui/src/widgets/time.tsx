@@ -43,6 +43,11 @@ export function clock(at: string, language: string): string {
   return new Intl.DateTimeFormat(language, { ...day, hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(date);
 }
 
+/** Return a time of today with its seconds. */
+export function clockWithSeconds(at: string, language: string): string {
+  return new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }).format(new Date(at));
+}
+
 interface CountdownProps {
   until: string;
   kind: "due" | "expires";

@@ -1,4 +1,5 @@
 import type { Decision } from "../../api/types";
+import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
   approve: "Approve", edit: "Edit", reject: "Reject", respond: "Send answer",
@@ -9,7 +10,7 @@ const finishDecisions: Record<Decision, string> = {
 
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
-  decisions, finishDecisions,
+  decisions, finishDecisions, voting,
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own} “${agentLabel}”`,
 
   pendingActionTitle: "What will happen",
@@ -139,9 +140,6 @@ export const detail = {
     claimed: (until: string | null) => (until ? `claimed until ${until}` : "claimed"),
     released: "released",
     reassigned: (names: string) => `reassigned to ${names}`,
-    escalated: "escalated: nobody had answered",
-    voted: "voted",
-    held: "answered, not final yet",
     unheld: "undid the answer",
     seen: "opened it",
     memoryEdited: "changed the memory of it",
@@ -158,3 +156,4 @@ export const detail = {
 };
 
 export type Detail = typeof detail;
+export type Voting = typeof voting;

@@ -38,6 +38,7 @@ export const inbox = {
   clearSelection: "Clear the selection",
   bulkRefusals: {
     priority: "High priority: decide it individually.",
+    tier: "High stakes: decide it individually.",
     form: "It needs its own answer.",
     decisions: "Can't be decided in bulk",
   },

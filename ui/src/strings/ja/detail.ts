@@ -1,5 +1,6 @@
 import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
+import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
   approve: "承認", edit: "修正", reject: "却下", respond: "回答を送信",
@@ -9,7 +10,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, finishDecisions,
+  decisions, finishDecisions, voting,
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}「${agentLabel}」`,
 
   pendingActionTitle: "実行される内容",
@@ -140,9 +141,6 @@ export const detail: Detail = {
     claimed: (until: string | null) => (until ? `${until} まで対応を開始` : "対応を開始"),
     released: "手放した",
     reassigned: (names: string) => `${names} に引き継ぎ`,
-    escalated: "回答がないため依頼先を追加",
-    voted: "投票",
-    held: "回答（未確定）",
     unheld: "回答を取り消し",
     seen: "閲覧",
     memoryEdited: "記憶を変更",

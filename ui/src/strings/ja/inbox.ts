@@ -34,6 +34,7 @@ export const inbox: typeof en = {
   clearSelection: "選択を解除",
   bulkRefusals: {
     priority: "優先度が高いため、個別に判断してください。",
+    tier: "影響が大きいため、個別に判断してください。",
     form: "回答の入力が必要です。",
     decisions: "まとめて判断できません",
   },

@@ -1,5 +1,6 @@
 import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
+import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
   approve: "批准", edit: "修改", reject: "拒绝", respond: "发送回答",
@@ -9,7 +10,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, finishDecisions,
+  decisions, finishDecisions, voting,
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}“${agentLabel}”`,
 
   pendingActionTitle: "将要执行的内容",
@@ -140,9 +141,6 @@ export const detail: Detail = {
     claimed: (until: string | null) => (until ? `开始处理，至 ${until}` : "开始处理"),
     released: "释放",
     reassigned: (names: string) => `转交给 ${names}`,
-    escalated: "无人答复，已增加答复人",
-    voted: "投票",
-    held: "已答复，尚未生效",
     unheld: "撤销了答复",
     seen: "已查看",
     memoryEdited: "修改了记忆",

@@ -32,6 +32,7 @@ export const inbox: typeof en = {
   clearSelection: "清除选择",
   bulkRefusals: {
     priority: "优先级高，请单独处理。",
+    tier: "影响重大，请单独决定。",
     form: "需要单独填写回答。",
     decisions: "无法批量决定",
   },
