@@ -25,8 +25,10 @@ from ringi.base.clock import utc_now
 from ringi.cli.app import app, main
 from ringi.connect import open_backend
 from ringi.contracts.store import change_record
+from ringi.domain.ask import Answer
 from ringi.domain.record import Key
 from ringi.domain.thread import Failure, Run, Thread
+from ringi.domain.voting import Decider
 
 EVIL = "x\x1b]0;pwned\x07\x1b[2J\u202egnp\u200b\x9b7m\u2066y [/] [link=http://e]l[/link]"
 
@@ -395,3 +397,31 @@ def test_an_erasure_that_cannot_be_says_what_is_wrong(desk: Desk, arguments: tup
 
     assert done.returncode == (1 if arguments == ("nowhere",) else 2)
     assert why in done.stderr
+
+
+def test_votes_and_held_answers_are_told_in_words_and_undone(desk: Desk) -> None:
+    request = desk.ask(
+        "Pay?", action=Action("pay", {"amount": 9}), quorum=[{"groups": ["finance"]}, {"count": 1}], hold=30
+    )
+    done = ringi(desk, "respond", request.id, "approve", "--name", "ann")
+    assert (done.returncode, "needs votes from 'finance'" in done.stderr) == (1, True)
+    assert "still needed: 1 of finance, then 1 more" in output_of(desk, "show", request.id)
+    vote = Decider("bob", ("finance",))
+    desk.work(
+        lambda inbox: inbox.answer(
+            request.id, Answer.parse({"decision": "approve", "digest": request.digest}), by=vote, channel="cli"
+        )
+    )
+    output = output_of(desk, "respond", request.id, "approve", "--name", "ann")
+    assert "approved by ann, takes effect at" in output
+    assert "bob agreed at" in output_of(desk, "show", request.id)
+    assert printed(desk, "undo", request.id, "--name", "ann")["status"] == "pending"
+    assert "held" not in printed(desk, "show", request.id)
+    assert "still needed: 1 more" in output_of(desk, "show", request.id)
+
+
+def test_the_outcome_names_all_who_voted(desk: Desk) -> None:
+    request = desk.ask("Pay?", action=Action("pay", {"amount": 9}), quorum=[{"count": 2}], exclude=["asker"])
+    assert "still needed: 1 more" in output_of(desk, "respond", request.id, "approve", "--name", "bob")
+    ringi(desk, "respond", request.id, "approve", "--name", "cem")
+    assert "approved by bob and cem at" in output_of(desk, "show", request.id)

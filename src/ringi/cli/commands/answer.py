@@ -1,4 +1,4 @@
-"""Commands that answer or change a request: `respond`, `claim`, `release`, `reassign`, `cancel`."""
+"""Commands that answer or change a request: `respond`, `undo`, `claim`, `release`, `reassign`, `cancel`."""
 
 from __future__ import annotations
 
@@ -61,6 +61,11 @@ def respond(
             raise typer.Exit(1) from error
 
     change_request(url, tenant, json_, answer)
+
+
+def undo(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+    """Undo your answer to a request before it takes effect."""
+    change_request(url, tenant, json_, lambda inbox: inbox.undo(id, name or person_name()))
 
 
 def claim(id: Id, name: By = None, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:

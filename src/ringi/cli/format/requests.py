@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from difflib import unified_diff
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -15,6 +15,8 @@ from ringi.cli.texts import language, text_of, text_or
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
 from ringi.domain.record import AGENT, POLICY, Event
 from ringi.domain.request import Request
+from ringi.domain.response import Response
+from ringi.domain.voting import Vote
 
 MAX_DIFF_LINES = 2_000
 """Maximum lines of both texts of a diff together."""
@@ -44,7 +46,7 @@ def line(request: Request) -> str:
     response = request.response
     status = text_of(f"status.{request.status}")
     if not response:
-        return f"{request.id}  {status}"
+        return "  ".join(part for part in (request.id, status, *voting(request)) if part)
     decision, name = text_of(f"decision.{response.decision}"), visible(response.responder)
     return f"{request.id}  {status}{text_of('line.decided', decision=decision, name=name)}"
 
@@ -64,8 +66,8 @@ def decision_name(request: Request) -> str:
 def outcome(request: Request, events: Sequence[Event] = ()) -> str:
     """Return how a request ended, by whom, when and with which effect; the status if it is open."""
     if response := request.response:
-        by, at = actor(response.responder), clock(response.at)
-        return text_of("ended.decided", what=decision_name(request), name=by, at=at)
+        text = text_of("ended.decided", what=decision_name(request), name=deciders(request), at=clock(response.at))
+        return f"{text} ({text_of('overridden', reason=visible(response.override))})" if response.override else text
     reason = visible(reason_text(request.reason or "", language()))
     last = next((event for event in reversed(events) if event.type == f"request.{request.status}"), None)
     if last is None or not request.is_final:
@@ -123,6 +125,57 @@ def deadline(request: Request, now: datetime) -> tuple[str, bool]:
     return text_of(f"{name}_in", time=remaining(left)), is_near
 
 
+def deciders(request: Request) -> str:
+    """Return the names of all who decided, with those for whom deputies did."""
+    response = request.response
+    if response is None:
+        return ""
+    digest = response.authorised_digest
+    votes = [vote for vote in request.votes if response.voters and vote.authorised_digest == digest]
+    names = [_voter(vote) for vote in votes] or [_voter(response)]
+    return text_of("and").join(names)
+
+
+def voting(request: Request) -> list[str]:
+    """Return the answer that is held, who has voted, whose votes are missing, and the next escalation."""
+    if request.is_final:
+        return []
+    parts = [held(request), *(_vote(vote) for vote in request.votes)]
+    if request.missing:
+        stages = [
+            text_of(
+                "votes_of" if stage.groups else "votes",
+                count=stage.count,
+                names=text_of("or").join(map(visible, stage.groups)),
+            )
+            for stage in request.missing
+        ]
+        parts.append(text_of("votes_missing", stages=text_of("then").join(stages)))
+    for step in request.escalation[request.escalated : request.escalated + 1]:
+        names = ", ".join(visible(name) for name in step.to)
+        at = clock(request.created_at + timedelta(seconds=step.after))
+        parts.append(text_of("escalates", names=names, at=at))
+    return [part for part in parts if part]
+
+
+def held(request: Request) -> str:
+    """Return who has just answered, and when it takes effect; empty if no answer is held."""
+    if not (own := request.held):
+        return ""
+    decision = text_of(f"decided.{own.decision}")
+    return text_of("held", what=decision, name=_voter(own), at=f"{own.until.astimezone():%H:%M:%S}")
+
+
+def _voter(vote: Vote | Response) -> str:
+    name = actor(vote.responder)
+    return text_of("deputy", name=name, person=visible(vote.stands_for)) if vote.stands_for else name
+
+
+def _vote(vote: Vote) -> str:
+    text = text_of("voted", what=text_of(f"agreed.{vote.decision}"), name=_voter(vote), at=clock(vote.at))
+    return f"{text}: {visible_value(vote.args)}" if vote.args is not None else text
+
+
 def claimed(request: Request, now: datetime) -> str:
     """Return who has claimed a request; empty if nobody has."""
     is_claimed = request.claimed_until and request.claimed_until > now and not request.is_final
@@ -137,6 +190,7 @@ def origin(request: Request) -> list[str]:
         text_of("asked_by", at=at, name=actor(request.asked_by)) if request.asked_by else text_of("asked", at=at),
         text_of("meant_for", names=names) if names else "",
         text_of(f"priority.{request.priority or 'normal'}"),
+        text_of(f"tier.{request.tier}") if request.tier in ("high", "irreversible") else "",
     ]
 
 
@@ -234,6 +288,7 @@ def _changes(before: str, after: str) -> Iterator[str]:
 def _standing(request: Request, events: Sequence[Event]) -> Iterator[str]:
     parts = [text_of(f"kind.{request.kind}"), outcome(request, events), *origin(request)]
     yield " · ".join(part for part in parts if part)
+    yield from voting(request)
     rows = {"id": request.id, "digest": request.digest, "thread": request.thread_id}
     if not request.is_final:
         dates = {"due": request.due_at, "expires": request.expires_at}

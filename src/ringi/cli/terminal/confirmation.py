@@ -29,7 +29,8 @@ def target_of(request: Request, args: dict[str, Any]) -> ConfirmationTarget | No
 
     The name is the first argument that is a number or a short text, else the name of the action, else the kind.
     """
-    if request.priority not in ("high", "urgent") or not (request.action or request.kind in GATED):
+    is_costly = request.tier in ("high", "irreversible") if request.tier else request.priority in ("high", "urgent")
+    if not is_costly or not (request.action or request.kind in GATED):
         return None
     if not request.action:
         return ConfirmationTarget(None, request.kind)

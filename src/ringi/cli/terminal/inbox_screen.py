@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widgets import HelpPanel, Input, Static
 
 from ringi.cli.errors import error_text
-from ringi.cli.format.requests import clock
+from ringi.cli.format.requests import clock, title_of
 from ringi.cli.terminal.fields import FieldBox
 from ringi.cli.terminal.request_list import RequestList
 from ringi.cli.texts import text_of
@@ -84,8 +84,12 @@ class InboxScreen(Screen[None]):
         await self._change("claimed", self.requests.inbox.claim)
 
     async def action_release(self) -> None:
-        """Release the request."""
-        await self._change("released", self.requests.inbox.release)
+        """Undo the person's latest held answer; without one, release the request."""
+        if (held := self.requests.held_by_person) is None:
+            await self._change("released", self.requests.inbox.release)
+        elif done := await self.attempt(self.requests.inbox.undo(held.id, self.requests.person)):
+            self.requests.take(done)
+            self.tell(text_of("undone", title=title_of(done)))
 
     async def action_back(self) -> None:
         """Close the help, else go back."""

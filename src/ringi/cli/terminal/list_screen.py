@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from ringi.cli.format.requests import claimed, deadline, outcome, title_of
+from ringi.cli.format.requests import claimed, deadline, held, outcome, title_of
 from ringi.cli.format.visible import visible
 from ringi.cli.terminal.inbox_screen import InboxScreen
 from ringi.cli.terminal.request_list import COUNTED, RequestList
@@ -140,7 +140,10 @@ class ListScreen(InboxScreen):
         title, now = title_of(request), self.requests.inbox.clock()
         if request.priority in ("high", "urgent"):
             title = f"{text_of(f'short_priority.{request.priority}')} · {title}"
-        states = (outcome(request) if request.is_final else deadline(request, now)[0], claimed(request, now))
+        states = (
+            outcome(request) if request.is_final else held(request) or deadline(request, now)[0],
+            claimed(request, now),
+        )
         width = self.table.scrollable_content_region.width
         rest = max(20, width - KIND - STATE - MARGINS)
         cells = ((title, rest), (text_of(f"kind.{request.kind}"), KIND), (" · ".join(filter(None, states)), STATE))

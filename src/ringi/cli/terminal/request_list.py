@@ -76,12 +76,22 @@ class RequestList:
                 else:
                     yield ids
 
-    def neighbor(self, id: str, step: int) -> Request | None:
-        """Return the nearest open request above or below in the list."""
+    @property
+    def held_by_person(self) -> Request | None:
+        """The request with the person's latest answer that they can still undo."""
+        found = [one for one in self.listed.values() if one.held and one.held.responder == self.person]
+        return max(found, key=lambda one: one.held.at if one.held else one.created_at, default=None)
+
+    def neighbor(self, id: str, step: int, *, waiting: bool = False) -> Request | None:
+        """Return the nearest open request above or below in the list; with `waiting`, one that waits for the person."""
         order = list(self.listed)
         at = order.index(id) if id in self.listed else -1
         ahead = order[at + 1 :] if step > 0 else order[:at][::-1] if at > 0 else []
-        return next((self.listed[other] for other in ahead if not self.listed[other].is_final), None)
+        return next((self.listed[other] for other in ahead if self._is_next(self.listed[other], waiting)), None)
+
+    def _is_next(self, request: Request, waiting: bool) -> bool:
+        is_answered = bool(request.held) or any(vote.responder == self.person for vote in request.votes)
+        return not request.is_final and not (waiting and is_answered)
 
     async def _read(self, ids: set[str]) -> None:
         for request in await self.inbox.store.get_many(Request, [Key(self.inbox.tenant, id) for id in ids]):

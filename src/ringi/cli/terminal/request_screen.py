@@ -25,6 +25,7 @@ from ringi.cli.format.requests import (
     outcome,
     sections,
     title_of,
+    voting,
 )
 from ringi.cli.format.visible import visible, visible_value
 from ringi.cli.terminal.confirmation import ConfirmationTarget, target_of
@@ -292,8 +293,10 @@ class RequestScreen(InboxScreen):
     def _done(self, done: Request) -> None:
         self.request = done
         self.requests.take(done)
-        to = self.requests.neighbor(done.id, 1) or self.requests.neighbor(done.id, -1)
-        message = text_of("done", what=decision_name(done), title=title_of(done))
+        to = self.requests.neighbor(done.id, 1, waiting=True) or self.requests.neighbor(done.id, -1, waiting=True)
+        key = "done" if done.is_final else "held_done" if done.held else "own_vote"
+        what = text_of(f"decided.{done.held.decision}") if done.held else decision_name(done)
+        message = text_of(key, what=what, title=title_of(done))
         self.app.call_later(self.leave, to, message)
 
     def _may(self, decision: Decision) -> bool:
@@ -347,7 +350,12 @@ class RequestScreen(InboxScreen):
     def _tick(self) -> None:
         now = self.requests.inbox.clock()
         left, is_urgent = deadline(self.request, now)
-        parts = [text_of(f"kind.{self.request.kind}"), *origin(self.request), claimed(self.request, now)]
+        parts = [
+            text_of(f"kind.{self.request.kind}"),
+            *origin(self.request),
+            claimed(self.request, now),
+            *voting(self.request),
+        ]
         standing = [*map(Content, parts), Content.styled(left, "bold $warning" if is_urgent else "")]
         self.query_one("#standing", Static).update(Content(" · ").join(part for part in standing if part.plain))
 
