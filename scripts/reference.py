@@ -38,6 +38,7 @@ GROUPS = {
     "away": "Deputies",
     "memories": "Memories",
     "operations": "Operations",
+    "pauses": "Pauses",
     "events": "Events",
     "deliveries": "Deliveries",
     "session": "The page's session",

@@ -16,6 +16,7 @@ RingiError
 ├── LimitError              a limit is reached; try again later
 ├── UnavailableError        the store cannot answer now; nothing was acknowledged
 │   ├── OutageError         the store of a run was unavailable while its agent worked
+│   │   └── PausedError     an administrator has paused the agent; its call did not run
 │   ├── UnreachableError    the client got no answer from its server
 │   └── UnreadableError     this version cannot read a record; nothing was changed
 ├── AgentServiceError       an agent needs an unavailable service other than its run's store
@@ -249,6 +250,17 @@ class OutageError(UnavailableError):
     def __init__(self, error: UnavailableError) -> None:
         self.retry_after = error.retry_after
         RingiError.__init__(self, str(error))
+
+
+class PausedError(OutageError):
+    """An administrator has paused the agent, or all agents of the tenant: the call did not run.
+
+    In a run of Ringi, let it pass: the run stops there, and goes on after the pause. Elsewhere, repeat the call later.
+    """
+
+    def __init__(self, why: str, retry_after: float = 1.0) -> None:
+        self.retry_after = retry_after
+        RingiError.__init__(self, f"{why}: the call did not run; repeat it after the pause")
 
 
 class UnreachableError(UnavailableError):

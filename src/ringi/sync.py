@@ -187,6 +187,10 @@ class Inbox(_Blocking):
     memory = blocking(inbox.Inbox.memory)
     edit_memory = blocking(inbox.Inbox.edit_memory)
     delete_memory = blocking(inbox.Inbox.delete_memory)
+    pause = blocking(inbox.Inbox.pause)
+    pauses = blocking(inbox.Inbox.pauses)
+    resume = blocking(inbox.Inbox.resume)
+    check_pauses = blocking(inbox.Inbox.check_pauses)
     wait = blocking(inbox.Inbox.wait)
 
 
@@ -227,6 +231,10 @@ class Client(_Blocking):
     memory = blocking(client.Client.memory)
     edit_memory = blocking(client.Client.edit_memory)
     delete_memory = blocking(client.Client.delete_memory)
+    pause = blocking(client.Client.pause)
+    pauses = blocking(client.Client.pauses)
+    resume = blocking(client.Client.resume)
+    check_pauses = blocking(client.Client.check_pauses)
     wait = blocking(client.Client.wait)
 
 

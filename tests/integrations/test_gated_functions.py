@@ -324,8 +324,13 @@ async def test_behind_a_client_people_approve_and_denials_hold_without_a_record(
     async def wait(self: Any, request: Any, timeout: float | None = None) -> Request:
         return await inbox.wait(request, timeout)
 
+    async def check_pauses(self: Any) -> None:
+        await inbox.check_pauses()
+
     others = dict.fromkeys(InboxAPI.__abstractmethods__)
-    remote: Any = type("Remote", (InboxAPI,), {**others, "submit": submit, "wait": wait})()
+    remote: Any = type(
+        "Remote", (InboxAPI,), {**others, "submit": submit, "wait": wait, "check_pauses": check_pauses}
+    )()
     shop = Shop(inbox=remote)
     running = asyncio.create_task(shop.refund(1, 20))
     await respond(inbox, "approve")

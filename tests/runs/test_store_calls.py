@@ -20,8 +20,9 @@ RUN = {"SqliteJobs._claim": 1, "SqliteStore.put_together": 2}
 """The claim of the job, the lease on its thread, and the end of its stretch with its requests and the last output."""
 ASK = {**RUN, "SqliteStore.put_together": 3, "get Thread": 1}
 """The new thread with its job."""
-ANSWER = {**RUN, "SqliteStore.put": 1, "SqliteJobs.submit_all": 1, "get Request": 1, "get Thread": 1, "find Request": 1}
-"""The answer and its job."""
+READ = {"get Request": 1, "get Thread": 1, "find Request": 1, "get Journal": 1}
+ANSWER = {**RUN, **READ, "SqliteStore.put": 1, "SqliteJobs.submit_all": 1}
+"""The answer and its job; before an approved call, a worker reads from the store whether its agent is paused."""
 BESIDE = ("FencedSqliteSaver", "SqliteStream.append", "SqliteJobs._execute", "SqliteJobs._finish")
 """Checkpoints, output before them and at intervals, and the end of the job, which follows the end of the run."""
 

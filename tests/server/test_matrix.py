@@ -85,6 +85,8 @@ REQUESTS = {
     ("GET", "/v1/deliveries?request_id={id}"): READ,
     # The id of a delivery is none of a request: nothing was sent of these.
     ("POST", "/v1/deliveries/{id}/redeliver"): Row(never(403), never(403), never(404)),
+    # Nor is one of a pause.
+    ("DELETE", "/v1/pauses/{id}"): Row(never(403), never(403), never(404)),
 }
 THREADS = {
     ("GET", "/v1/threads/{id}"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
@@ -132,6 +134,8 @@ PLAIN = {
     ("POST", "/v1/requests/respond"): Row(403, 200, 200, {"items": [{"id": "nowhere", **ANSWER}]}),
     ("POST", "/v1/erasures"): Row(403, 403, 200, {"person": "nobody"}),
     ("GET", "/v1/operations"): Row(403, 200, 200),
+    ("POST", "/v1/pauses"): Row(403, 403, 201, {"reason": "A test"}),
+    ("GET", "/v1/pauses"): Row(200, 200, 200),
     ("GET", "/v1/events"): Row(200, 200, 200),
     ("GET", "/v1/audit"): Row(200, 200, 200),
     ("GET", "/v1/access-log"): Row(403, 403, 200),
@@ -323,6 +327,7 @@ KNOWN_TO_ALL_PEOPLE = {
     "/v1/threads/{id}/abandon": 403,
     "/v1/threads/{id}/ask-again": 403,
     "/v1/deliveries/{id}/redeliver": 403,
+    "/v1/pauses/{id}": 403,
     "/v1/requests/{id}/erase": 403,
     "/v1/requests/{id}/legal-hold": 403,
 }

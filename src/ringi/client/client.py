@@ -13,10 +13,12 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from ringi.base.canonical_json import jsonable
+from ringi.base.clock import utc_now
 from ringi.client.transport import ApiCall, Transport
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Answer, Ask, Decision
 from ringi.domain.memories import Memory
+from ringi.domain.pauses import Pause
 from ringi.domain.record import AGENT, START, Event, Position, Query
 from ringi.domain.request import Request
 from ringi.errors import (
@@ -31,9 +33,11 @@ from ringi.errors import (
 )
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
 from ringi.inbox.api import InboxAPI, id_of, ignore_progress
+from ringi.inbox.pauses import paused_error
 from ringi.privacy.erasure import Erasure, Sweep
 
-REQUESTS, FEED, MEMORIES, AWAY = "/v1/requests", "/v1/events", "/v1/memories", "/v1/away"
+REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
+AWAY, PAUSES = "/v1/away", "/v1/pauses"
 BEGINNING = "0"
 """The position before the first event, as written in a header."""
 PAGE = 200
@@ -237,6 +241,34 @@ class Client(InboxAPI):
             with suppress(NotFoundError):
                 await self._transport.call(memory_call("DELETE", id))
 
+    async def pause(
+        self, reason: str, *, by: str | None = None, agent: str | None = None, until: datetime | None = None
+    ) -> Pause:
+        await self._refuse_other(by)
+        body = {"agent": agent, "reason": reason, "until": jsonable(until)}
+        return pause_of(await self._transport.call(ApiCall("POST", PAUSES, body=body)))
+
+    async def pauses(self) -> list[Pause]:
+        return [pause_of(item) for item in (await self._transport.call(ApiCall("GET", PAUSES)))["items"]]
+
+    async def resume(self, id: str, *, by: str | None = None) -> None:
+        await self._refuse_other(by)
+        call = ApiCall("DELETE", f"{PAUSES}/{quote(id, safe='')}", id, is_repeatable=False, kind="pause")
+        try:
+            await self._transport.call(call)
+        except LostReplyError:
+            # The first attempt may have ended it.
+            with suppress(NotFoundError):
+                await self._transport.call(call)
+
+    async def check_pauses(self, agent: str | None = None) -> None:
+        session, pauses = await self._get_session(), await self.pauses()
+        own = session["name"] if session["role"] == "agent" else None
+        # The server has omitted those that have ended: this machine's clock may be wrong.
+        for pause in pauses:
+            if pause.applies_to(agent) or pause.applies_to(own):
+                raise paused_error(pause, utc_now)
+
     async def wait(self, request: Request | str, timeout: float | None = None) -> Request:
         id, ends_at = id_of(request), math.inf if timeout is None else time.monotonic() + timeout
         seen: Request | None = None
@@ -345,6 +377,11 @@ def away_of(person: str, body: dict[str, Any]) -> Away:
 
     own = body["absence"]
     return Away(absence_of(own) if own else None, tuple(map(absence_of, body["deputy_for"])))
+
+
+def pause_of(body: object) -> Pause:
+    """Return a pause from a server's JSON, without the fields that only a newer server knows."""
+    return Pause.model_validate(body, extra="ignore")
 
 
 def to_json(model: Ask | Answer) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Ask, AskOptions, Decision
 from ringi.domain.memories import Memory
+from ringi.domain.pauses import Pause
 from ringi.domain.record import START, Event, Position, Query
 from ringi.domain.request import Request
 from ringi.domain.webhook import Webhook
@@ -406,6 +407,51 @@ class InboxAPI(ABC):
 
         Raises:
             NotFoundError: This person has no such memory.
+        """
+
+    @abstractmethod
+    async def pause(self, reason: str, *, by: str, agent: str | None = None, until: datetime | None = None) -> Pause:
+        """Pause an agent, or all agents: their runs wait, and no call that people approved begins.
+
+        Answers are still accepted, and requests still expire. A call that has begun is not stopped. Repeating the same
+        call returns the same pause.
+
+        Args:
+            reason: The reason, for people and for the audit trail.
+            by: The name of the administrator.
+            agent: The name of the agent; None pauses all agents of the tenant.
+            until: The time at which the pause ends by itself; None for no end.
+
+        Raises:
+            InvalidError: A value is invalid, or `until` is in the past.
+        """
+
+    @abstractmethod
+    async def pauses(self) -> list[Pause]:
+        """Return the pauses in force, oldest first."""
+
+    @abstractmethod
+    async def resume(self, id: str, *, by: str) -> None:
+        """End a pause: its waiting runs go on.
+
+        Args:
+            id: The id of the pause.
+            by: The name of the administrator.
+
+        Raises:
+            NotFoundError: No pause in force has this id.
+        """
+
+    @abstractmethod
+    async def check_pauses(self, agent: str | None = None) -> None:
+        """Read the pauses; call it right before an action of your own code.
+
+        Args:
+            agent: The name of your agent; None checks for a pause of all agents. A client with an agent's token also
+                checks for a pause of that agent.
+
+        Raises:
+            PausedError: The agent, or all agents, are paused.
         """
 
     @abstractmethod

@@ -32,7 +32,7 @@ from ringi.inbox import tracing
 from ringi.inbox.absences import AbsenceOperations
 from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC, Feed
-from ringi.inbox.lifetime import Closable
+from ringi.inbox.pauses import PausableInbox
 from ringi.privacy.erasure import Eraser, Erasure, Sweep
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class NewRequest(NamedTuple):
     span: tracing.StartedSpan
 
 
-class Inbox(Closable, AbsenceOperations):
+class Inbox(PausableInbox, AbsenceOperations):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
     The methods of `InboxAPI` are the operations of users. The others are for runtimes and background work.
@@ -538,11 +538,3 @@ class Inbox(Closable, AbsenceOperations):
     async def _notify(self, request: Request) -> None:
         self.feed.keep(request)
         await self._publish(request.topic, TOPIC)
-
-    async def _publish(self, *topics: str) -> None:
-        try:
-            for topic in topics:
-                await self.notifier.publish(topic)
-        except Exception:
-            self.notifier.lost += 1
-            log.exception("the notification of %s was lost; its waiters wake by polling", topics[0])

@@ -63,6 +63,9 @@ class Asker(Protocol):
     async def ask(self, question: Ask) -> Request:
         """Return the request once it has ended."""
 
+    async def check_pauses(self, *, is_gated: bool) -> None:
+        """Raise `PausedError` if the agent is paused; `is_gated` says whether people or a rule approved the call."""
+
     def begin(self) -> None:
         """Record that the function begins."""
 
@@ -91,6 +94,9 @@ class NoAsker:
     async def ask(self, question: Ask) -> Request:
         name = question.action.name if question.action else question.title
         raise RuntimeError(f"{name} would block the event loop until a person answers: await it in asyncio.to_thread")
+
+    async def check_pauses(self, *, is_gated: bool) -> None:
+        pass
 
     def begin(self) -> None:
         pass
@@ -159,6 +165,11 @@ class InboxAsker:
         if not request.is_final:
             log.info("%s waits in this process for request %s", request.action and request.action.name, request.id)
         return await inbox.wait(request, self._options.timeout)
+
+    async def check_pauses(self, *, is_gated: bool) -> None:
+        # A call that a rule allows needs no store, and is not stopped either.
+        if is_gated:
+            await (await self._opened()).check_pauses()
 
     def begin(self) -> None:
         pass

@@ -49,5 +49,8 @@ class CallAsker:
         log.info("%s suspends its run until a person answers", question.action and question.action.name)
         raise AskFirst(question)
 
+    async def check_pauses(self, *, is_gated: bool) -> None:
+        await self._run.host.check_pauses(is_gated=is_gated)
+
     def begin(self) -> None:
         pass

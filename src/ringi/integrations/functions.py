@@ -72,6 +72,8 @@ def requires_approval(
         TypeError: The function is a generator, or the inbox is of the wrong kind.
 
     Calls raise `NotAuthorizedError` if the policy denies them, or if the request was rejected, expired or canceled.
+    While an administrator has paused the agent of a run, or all agents, an approved call raises `PausedError`: let it
+    pass in a run, which goes on after the pause; elsewhere repeat the call with the same `key`.
     """
 
     # At once: without parentheses, the decorated function would arrive here as the policy.
@@ -135,6 +137,7 @@ async def gate(
     Raises:
         InvalidError: The policy is invalid, or the arguments are not plain JSON.
         NotAuthorizedError: The policy denies the call, or its request was rejected, expired or canceled.
+        PausedError: An administrator has paused the agent, or all agents; repeat the call later with the same key.
     """
     refuse_other_inbox(inbox, is_async=True)
     refuse_timeout_without_key(timeout, key)
@@ -268,6 +271,7 @@ class FunctionGate:
         effect, rule, approver = self._policy.decide(*call, facts)
         # After a question people decide, even if the policy or a fact has changed.
         if earlier is None and (not asker.asks() or effect == "allow"):
+            await asker.check_pauses(is_gated=False)
             asker.begin()
             return call.args
         question = question_of(self._policy, rule if effect == "ask" else None, *call, facts=facts)
@@ -276,6 +280,7 @@ class FunctionGate:
         request = request or await asker.ask(question)
         granted = self._granted(request)
         await self._refuse_denied(call._replace(args=granted), asker)
+        await asker.check_pauses(is_gated=True)
         asker.begin()
         return granted
 

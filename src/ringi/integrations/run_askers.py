@@ -59,6 +59,9 @@ class RunAsker:
             log.info("%s suspends its run until a person answers", name)
             return ask_question(question)
 
+    async def check_pauses(self, *, is_gated: bool) -> None:
+        await self._host.check_pauses(is_gated=is_gated)
+
     def begin(self) -> None:
         self._steps.begin(self._place)
 
@@ -74,6 +77,9 @@ class BlockingRunAsker(RunAsker):
     async def deny(self, question: Ask, denial: Denial) -> str:
         self._host.deny_without_await(question, *denial)
         return f"policy:{denial.rule}"
+
+    async def check_pauses(self, *, is_gated: bool) -> None:
+        self._host.check_pauses_without_await(is_gated=is_gated)
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
         return self._host.approve_without_await(question, rule, self._place)

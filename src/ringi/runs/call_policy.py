@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from ringi.base.settings import VARIABLE
+from ringi.contracts.runtime import Question
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
@@ -16,6 +17,7 @@ from ringi.policy.question import people_of, question_of
 from ringi.policy.rules import OTHERWISE, Policy
 from ringi.runs.context import RunContext
 
+AnsweredQuestions: TypeAlias = Sequence[tuple[Question, Sequence[Request]]]
 OF_RULE = ("title", "priority", "expires_in")
 """The parts of a question that a rule can set, besides its people and decisions."""
 
@@ -41,6 +43,7 @@ class CallPolicy:
             tool: The name of the tool.
             args: The arguments by name; a condition on a missing one is unknown.
         """
+        await self._host.check_pauses(is_gated=False)
         if self._policy is None:
             return False
         needed = self._policy.facts_of(tool, args) if self.asks else self._policy.facts_of_denial(tool, args)
@@ -69,8 +72,20 @@ class CallPolicy:
             return await self._host.inbox.submit_approved(ask, rule=approver, by=self._host.by)
         return self._with_rule(ask, facts) if self.asks else ask
 
-    async def recheck(self, request: Request) -> Request:
-        """Return the request, with a rejection if the policy denies its call: a new rule beats an earlier approval."""
+    async def recheck(self, questions: AnsweredQuestions) -> dict[str, Sequence[Request]]:
+        """Return the ended requests by question, each with a rejection if the policy denies its call by now.
+
+        Args:
+            questions: The questions, each with its requests.
+
+        Raises:
+            PausedError: The agent is paused, and an answer would let a call run.
+        """
+        if any(request.granted for _, requests in questions for request in requests):
+            await self._host.check_pauses()
+        return {question.id: [await self._recheck(each) for each in requests] for question, requests in questions}
+
+    async def _recheck(self, request: Request) -> Request:
         granted = request.granted
         if self._policy is None or granted is None:
             return request

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Container
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 from ringi.base.canonical_json import canonical, digest
@@ -16,8 +16,9 @@ from ringi.domain.ask import Ask, digest_of
 from ringi.domain.record import THREAD, Key
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread, checkpoint_thread
-from ringi.errors import RingiError
+from ringi.errors import OutageError, RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
+from ringi.inbox.pauses import paused_error
 from ringi.policy.question import FACTS
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
@@ -27,6 +28,7 @@ RUN_CONTEXT = "ringi_host"
 """The key of the RunContext in a run's configuration; absent if Ringi does not run the graph."""
 MAX_DEPTH = 20
 """The number of runs that may have started each other."""
+LOOP_BLOCKED = UnavailableError("the event loop is blocked", part="the record of pauses")
 LOOP_SECONDS = 5.0
 """Seconds for which code without await waits for the event loop, before the loop counts as blocked."""
 
@@ -103,6 +105,38 @@ class RunContext:
         with report_outages():
             current = await self._runner.backend.store.get(Thread, *self.key)
         current.refuse_old(self._thread)
+
+    async def check_pauses(self, *, is_gated: bool = True) -> None:
+        """Check that nobody has paused the agent of this run; call it right before a call of the agent.
+
+        Args:
+            is_gated: Whether people or a rule approved the call: then the pauses are read from the store. Else they are
+                what this process follows, which costs nothing.
+
+        Raises:
+            PausedError: The agent is paused: the run stops here, and goes on after the pause.
+            OutageError: The pauses cannot be read, so the call must not run.
+        """
+        pauses = self._runner.pauses
+        with report_outages():
+            pause = await (pauses.find_now if is_gated else pauses.find)(self.key.tenant, self.agent)
+        if pause:
+            raise paused_error(pause, self._inbox.clock)
+
+    def check_pauses_without_await(self, *, is_gated: bool = True) -> None:
+        """Do the same as `check_pauses` for code that cannot await; code that blocks the event loop reads no store."""
+        if running_loop() or self._loop is None:
+            # The worker has read them before it continued this run, and blocks here without a chance to read again.
+            with closing(self.check_pauses(is_gated=False)) as check, suppress(StopIteration):
+                check.send(None)
+                raise OutageError(LOOP_BLOCKED)
+            return
+        reading = asyncio.run_coroutine_threadsafe(self.check_pauses(is_gated=is_gated), self._loop)
+        try:
+            reading.result(LOOP_SECONDS)
+        except TimeoutError:
+            reading.cancel()
+            raise OutageError(LOOP_BLOCKED) from None
 
     def record_pause(self, position: str, digest: str, title: str) -> None:
         """Record that a step stops to ask.

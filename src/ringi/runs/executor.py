@@ -210,7 +210,7 @@ class RunExecutor:
         self._is_state_lost = False
 
     async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
-        answers = {question.id: [await self._policy.recheck(each) for each in requests] for question, requests in ended}
+        answers = await self._policy.recheck(ended)
         repeated = self._delivered & answers.keys()
         if repeated:
             what = f"the agent repeats the answered questions {', '.join(sorted(repeated))}"

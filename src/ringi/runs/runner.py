@@ -28,6 +28,7 @@ from ringi.runs.announcements import AgentDescription
 from ringi.runs.cleanup import CANCELLED, close_run, open_requests
 from ringi.runs.images import allow_anyone, begin_run_with_images
 from ringi.runs.message_ids import began_with
+from ringi.runs.pauses import PauseWatch
 from ringi.runs.reconciler import start_job
 
 
@@ -42,6 +43,7 @@ class Runner:
 
     def __init__(self, backend: Backend, inbox: Inbox, agents: Mapping[str, Agent]) -> None:
         self.backend, self.inbox, self.agents = backend, inbox, agents
+        self.pauses = PauseWatch(inbox)
 
     @property
     def startable(self) -> dict[str, Agent]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ringi.base.texts import reason_of
 from ringi.domain.request import Request
-from ringi.errors import FenceError, UnavailableError
+from ringi.errors import FenceError, PausedError, UnavailableError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
 from ringi.runs.executor import RunExecutor
@@ -48,7 +48,8 @@ async def advance(
             with tracing.within(leased_run.run.traceparent):
                 await RunExecutor(leased_run, runner, memory, unsettled).execute()
     except (asyncio.CancelledError, UnavailableError) as error:
-        await asyncio.shield(leased_run.release(is_outage=isinstance(error, UnavailableError)))
+        is_outage = isinstance(error, UnavailableError) and not isinstance(error, PausedError)
+        await asyncio.shield(leased_run.release(is_outage=is_outage))
         raise
     except FenceError:
         await leased_run.withdraw_after_loss()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import socket
 import time
@@ -22,10 +23,12 @@ from ringi.domain.thread import Thread
 from ringi.errors import (
     FenceError,
     JobNotDueError,
+    PausedError,
     RingiError,
     ThreadBusyError,
 )
 from ringi.inbox.inbox import Inbox
+from ringi.inbox.pauses import paused_error
 from ringi.runs import announcements
 from ringi.runs.agent import Agent
 from ringi.runs.announcements import ANNOUNCED_SECONDS, MISSING_SECONDS
@@ -43,6 +46,8 @@ CONCURRENCY = 256
 
 DEFER_SECONDS = (0.3, 0.6, 1.2, 2.4)
 """Seconds for which a worker leaves a run to the worker that holds it or has its agent, by earlier deferrals."""
+PAUSED_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""The same for a run whose agent is paused."""
 
 
 class Worker(Runner):
@@ -76,7 +81,8 @@ class Worker(Runner):
         background = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling, announcing)]
         try:
             another = self.backend.another_store
-            async with LoopWatch(another, self._held_leases) if another else nullcontext():
+            watch = LoopWatch(another, self._held_leases) if another else nullcontext()
+            async with watch, self.inbox.feed.follow(self.pauses.collect):
                 await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
         finally:
             for task in background:
@@ -95,6 +101,8 @@ class Worker(Runner):
         unsettled = await unsettled_requests(self.backend, thread) if thread.status == "interrupted" else None
         if not await self._has_work(thread, unsettled or (), inbox, job.attempts):
             return
+        if pause := await self.pauses.find(key.tenant, thread.agent):
+            raise _not_due_yet(job.attempts, PAUSED_SECONDS, paused_error(pause, self.inbox.clock).retry_after)
         lease_owner = f"{self._owner}.{next(self._lease_numbers)}"
         try:
             store, clock, leases = self.backend.store, self.inbox.clock, self._held_leases
@@ -106,6 +114,9 @@ class Worker(Runner):
         except ThreadBusyError as error:
             # The holder does the work, but it may have died: then its lease ends later than its claim of the job.
             raise _not_due_yet(job.attempts) from error
+        except PausedError as error:
+            log.info("thread %s stops: %s", key.id, error)
+            raise _not_due_yet(0, PAUSED_SECONDS) from error
         except FenceError as error:
             # Not a failure: the new holder of the thread does the work, or the reconciler submits it again.
             log.info("left alone: %s", error)
@@ -131,5 +142,5 @@ class Worker(Runner):
         return agent in announcements.parse(await self.backend.jobs.announced(since))
 
 
-def _not_due_yet(attempts: int) -> JobNotDueError:
-    return JobNotDueError(random.uniform(0.5, 1) * delay_after(DEFER_SECONDS, attempts))
+def _not_due_yet(attempts: int, delays: Sequence[float] = DEFER_SECONDS, longest: float = math.inf) -> JobNotDueError:
+    return JobNotDueError(min(random.uniform(0.5, 1) * delay_after(delays, attempts), longest))

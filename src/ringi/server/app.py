@@ -41,6 +41,7 @@ from ringi.server.routes.legal_holds import LegalHoldRoutes
 from ringi.server.routes.memories import MemoryRoutes
 from ringi.server.routes.operations import OperationRoutes
 from ringi.server.routes.pages import PageRoutes
+from ringi.server.routes.pauses import PauseRoutes
 from ringi.server.routes.requests import RequestRoutes
 from ringi.server.routes.session import SessionRoutes
 from ringi.server.routes.sign_in import SignInRoutes
@@ -88,8 +89,8 @@ class App:
         extension_groups = [extension.routes(components, auth, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
-            hitl, LegalHoldRoutes(components, auth), ImageRoutes(components, auth), AwayRoutes(components, auth),
-            session, sign_in, health, *extension_groups,
+            hitl, LegalHoldRoutes(components, auth), PauseRoutes(components, auth), ImageRoutes(components, auth),
+            AwayRoutes(components, auth), session, sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)

@@ -12,6 +12,7 @@ from ringi.base.validation import NOT_BLANK
 from ringi.delivery.attempts import Delivery
 from ringi.domain import request
 from ringi.domain.ask import Answer, Ask, Decision, Id, Name, Time
+from ringi.domain.pauses import NewPause, Pause, PausePage
 from ringi.domain.record import Erased
 from ringi.domain.request_data import PRIVATE, Status
 from ringi.domain.thread import ThreadStatus
@@ -472,9 +473,9 @@ class Health(BaseModel):
 
 INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassign, Leave, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit,
-    SignIn, Sweep, Upload, LegalHold)  # fmt: skip
+    SignIn, Sweep, Upload, LegalHold, NewPause)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
-    ThreadPage, TroublePage, AuditPage, AccessPage, Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory,
-    Away, MemoryPage, Session, Ways, Info, Health, AttachedFile,
+    ThreadPage, TroublePage, Pause, PausePage, AuditPage, AccessPage, Erasure, Delivery, DeliveryPage, FeedEvent,
+    Chat, Memory, Away, MemoryPage, Session, Ways, Info, Health, AttachedFile,
 )  # fmt: skip

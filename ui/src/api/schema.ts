@@ -1520,6 +1520,14 @@ export interface ModelCalls {
   currency: string | null;
 }
 /**
+ * The agent to pause, and why.
+ */
+export interface NewPause {
+  agent?: string | null;
+  reason: string;
+  until?: string | null;
+}
+/**
  * The agent, input and images of a new run.
  */
 export interface NewRun {
@@ -1558,6 +1566,24 @@ export interface NoteQuery {
  */
 export interface Operation {
   reason?: string | null;
+}
+/**
+ * A pause of one agent, or of all agents of a tenant.
+ */
+export interface Pause {
+  id: string;
+  agent?: string | null;
+  reason: string;
+  by: string;
+  since: string;
+  until?: string | null;
+}
+/**
+ * The pauses in force, oldest first.
+ */
+export interface PausePage {
+  items: Pause[];
+  next: null;
 }
 /**
  * One bullet of a playbook.

@@ -15,6 +15,7 @@ from ringi.integrations.langchain.enabled import asks
 from ringi.integrations.langchain.tool_gate import GatedCall, ToolGate, gate_request
 from ringi.policy.facts import FactFunction
 from ringi.policy.rules import Policy
+from ringi.runs.context import find_run_context
 from ringi.runtimes.langgraph.tool_arguments import call_schema, injected
 
 Result = ToolMessage | Command[Any]
@@ -30,6 +31,8 @@ class Approval(AgentMiddleware[Any, Any, Any]):
 
     A rule can deny a call: nobody is asked, and the model reads the reason. Such rules count right before the tool
     starts, even after an approval, and even if `RINGI_ENABLED=0` lets all other calls run.
+
+    While an administrator has paused the agent, no tool starts: the run stops before it, and goes on after the pause.
 
     If Ringi does not run the agent, calls pause it with a plain LangGraph interrupt. Rules then approve nothing,
     because an approval would not be recorded, and a denial is not recorded.
@@ -62,6 +65,8 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         """Run the call, or return a message to the model instead."""
         is_asking = asks()
         if not is_asking and not self.policy.denies:
+            if host := find_run_context(request.runtime.config):
+                host.check_pauses_without_await(is_gated=False)
             return handler(request)
         gate = ToolGate(self.policy, request, self.facts, asks=is_asking)
         grant = gate.enter(call_of(request), request.tool)
@@ -73,6 +78,8 @@ class Approval(AgentMiddleware[Any, Any, Any]):
         """Run the call, or return a message to the model instead."""
         is_asking = asks()
         if not is_asking and not self.policy.denies:
+            if host := find_run_context(request.runtime.config):
+                await host.check_pauses(is_gated=False)
             return await handler(request)
         gate = ToolGate(self.policy, request, self.facts, asks=is_asking)
         grant = await gate.aenter(call_of(request), request.tool)

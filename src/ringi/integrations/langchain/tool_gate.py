@@ -161,7 +161,15 @@ class ToolGate:
         return facts, sorted(self._policy.facts_of(*call) - current.keys()) if asked is None else []
 
     def begin(self) -> None:
-        """Record that the tool has begun."""
+        """Record that the tool begins; raise `PausedError` instead if the agent is paused."""
+        if self._host:
+            self._host.check_pauses_without_await(is_gated=self._gate is not None)
+        self._step[BEGUN] = self._place()
+
+    async def abegin(self) -> None:
+        """Do the same, and read the pauses even on the event loop."""
+        if self._host:
+            await self._host.check_pauses(is_gated=self._gate is not None)
         self._step[BEGUN] = self._place()
 
     def message(self, call: GatedCall, text: str, status: object = "error") -> ToolMessage:
@@ -270,7 +278,8 @@ class GuardedTool(BaseTool):
         grant = self._misnamed(input) or self.gate.enter(call, self.inner)
         if isinstance(grant, ToolMessage):
             return grant
-        self._begin()
+        if self._is_innermost:
+            self.gate.begin()
         return grant.with_edit_note(
             accept_all_arguments(self.inner, grant.args).invoke(self._with(input, grant), config, **kwargs)
         )
@@ -281,15 +290,16 @@ class GuardedTool(BaseTool):
         grant = self._misnamed(input) or await self.gate.aenter(call, self.inner)
         if isinstance(grant, ToolMessage):
             return grant
-        self._begin()
+        if self._is_innermost:
+            await self.gate.abegin()
         return grant.with_edit_note(
             await accept_all_arguments(self.inner, grant.args).ainvoke(self._with(input, grant), config, **kwargs)
         )
 
-    def _begin(self) -> None:
+    @property
+    def _is_innermost(self) -> bool:
         # The guard of another gate may still ask.
-        if not isinstance(self.inner, GuardedTool):
-            self.gate.begin()
+        return not isinstance(self.inner, GuardedTool)
 
     def _run(self, *args: object, **kwargs: object) -> Any:
         raise NotImplementedError

@@ -108,7 +108,8 @@ def refuse_all_but_auditors(caller: Principal) -> None:
 def refuse_all_but_admins(caller: Principal) -> None:
     """Raise `ForbiddenError` unless the caller is an operator."""
     if caller.role != "admin":
-        raise ForbiddenError("only an admin may retry or abandon a run, redeliver, or erase: contact an admin")
+        what = "retry or abandon a run, pause agents, redeliver, or erase"
+        raise ForbiddenError(f"only an admin may {what}: contact an admin")
 
 
 def visible_query(caller: Principal) -> Query:
