@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from tests.client.desks import Desks
 
 import ringi
-from ringi import Action, Button, Form, Query, Select, Text
+from ringi import Action, Ask, Button, Form, Query, Select, Text
+from ringi.domain.voting import PolicySource
 from ringi.errors import (
     ClaimedError,
     ConflictError,
@@ -54,6 +55,12 @@ async def test_what_is_asked_is_what_everybody_reads(desks: Desks) -> None:
     assert (read.digest, read.action, read.form, read.due_at) == (asked.digest, ACTION, asked.form, due)
     assert list(read.action.args) == ["order", "amount", "by"]
     assert (read.status, read.version, read.context) == ("pending", 1, {"customer": {"name": "Ann", "since": None}})
+
+
+async def test_a_client_asks_without_the_policy_that_a_server_refuses(desks: Desks) -> None:
+    source = PolicySource(rule="refunds", digest="sha256:0")
+    asked = await desks.bot.submit(Ask(title="Refund?", action=ACTION, policy=source))
+    assert asked.policy in (None, source)
 
 
 async def test_an_answer_reaches_who_waits(desks: Desks) -> None:

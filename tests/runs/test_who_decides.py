@@ -101,3 +101,21 @@ async def test_a_held_answer_is_handed_over_only_once_it_is_released(url: str, t
 def test_a_rule_that_cannot_hold_names_its_field(changes: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidError, match=field):
         policy(**changes)
+
+
+@pytest.mark.parametrize("enabled", ["1", "0"])
+async def test_a_run_names_the_rule_and_the_policy(url: str, toy: Agent, enabled: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("RINGI_ENABLED", enabled)
+    rules = Policy.parse({"rules": [{"tools": ["refund"], "effect": "deny", "name": "never"}]})
+    async with at_work(url, [replace(toy, policy=rules)]) as world:
+        await world.run("toy", {})
+        (request,) = await world.asked()
+        assert request.policy
+        assert (request.policy.rule, request.policy.digest) == ("never", rules.digest)
+    asking = policy(name="refunds", quorum=[], exclude=[])
+    async with at_work(url, [replace(toy, policy=asking)]) as world:
+        await world.runner.start("default", "t2", "toy", {}, by="ann")
+        await world.rest("t2")
+        (request,) = await world.asked("t2")
+        rule = request.policy and request.policy.rule
+        assert (rule, request.status) == (("refunds", "pending") if enabled == "1" else (None, "completed"))

@@ -342,3 +342,11 @@ async def test_the_metrics_say_what_is_pending_of_each_kind_and_how_long_the_res
     assert 'ringi_answer_seconds_count{kind="approval",status="completed"} 1.0\n' in text
     assert "ringi_lost_notifications_total 0.0\n" in text
     assert await world.inbox.count(Query(statuses=("pending",))) == 1
+
+
+async def test_no_caller_names_the_policy_that_asked(world: World) -> None:
+    forged = {**REFUND, "policy": {"rule": "refunds", "digest": "sha256:0"}}
+    for role in ("agent", "admin"):
+        refused = await world.client(role, "bot").post("/v1/requests", json=forged)
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "policy")
+    assert (await world.client("agent", "bot").post("/v1/requests", json={**REFUND, "policy": None})).status_code == 201

@@ -93,7 +93,8 @@ class Client(InboxAPI):
     async def submit(self, ask: Ask) -> Request:
         # A server-generated id would differ for each attempt.
         id = ask.id or uuid.uuid4().hex
-        body = {**to_json(ask.plain()), "id": id}
+        # A server refuses the source that a caller names.
+        body = {**to_json(ask.plain().model_copy(update={"policy": None})), "id": id}
         return request_of(await self._transport.call(ApiCall("POST", REQUESTS, id, body)))
 
     async def get(self, id: str) -> Request:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ringi.base.canonical_json import digest, jsonable, non_finite_paths
@@ -18,7 +19,7 @@ from ringi.base.plain_json import plain_fields
 from ringi.base.texts import Sentence
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, rule_of
 from ringi.domain.display import MAX_BLOCKS, Block
-from ringi.domain.voting import Escalation, Excluded, Stage, Tier
+from ringi.domain.voting import Escalation, Excluded, PolicySource, Stage, Tier
 from ringi.domain.webhook import MOST, Webhook
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import form as forms
@@ -217,6 +218,9 @@ class Ask(StrictModel):
     display: Annotated[tuple[Block, ...], Field(max_length=MAX_BLOCKS)] | None = None
     wording: Wording | None = Field(default=None, exclude_if=lambda value: value is None)
     """Outside the digest: a text is translated only if its codes say exactly the same in English."""
+    policy: SkipJsonSchema[PolicySource | None] = Field(default=None, exclude_if=is_empty)
+    """The rule that asks, set only by a policy in this process. Outside the digest: an answer stays valid if another
+    rule of the policy changes."""
     tier: Tier | None = Field(default=None, exclude_if=is_empty)
     hold: Annotated[float, Field(ge=0, le=MAX_HOLD)] | None = Field(default=None, exclude_if=is_empty)
     quorum: Annotated[tuple[Stage, ...], Field(max_length=MAX_STAGES)] = Field(default=(), exclude_if=is_empty)
@@ -227,7 +231,8 @@ class Ask(StrictModel):
     def parse(cls, body: object) -> Self:
         """Return the ask in plain JSON data.
 
-        An explicit null counts as an absent field; an unknown field is an error even if it is null.
+        An explicit null counts as an absent field; an unknown field is an error even if it is null. The field `policy`
+        is an error: otherwise a caller could name a policy that did not ask.
 
         Args:
             body: The ask as plain JSON data.
@@ -235,7 +240,10 @@ class Ask(StrictModel):
         Raises:
             InvalidError: A field is unknown or invalid; there is one error for each.
         """
-        return parse_body(cls, _without_absent(body))
+        ask = parse_body(cls, _without_absent(body))
+        if ask.policy is not None:
+            raise InvalidError.of("policy", "is set only by a policy that runs in Ringi: remove it", "unexpected")
+        return ask
 
     @classmethod
     def parse_stored(cls, body: object) -> Self:
@@ -498,6 +506,6 @@ def _readable(model: type[StrictModel], error: Any) -> FieldError:
     if isinstance(cause, FieldValidationError):
         return cause.at(field)
     if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
-        known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items()))
+        known = ", ".join(sorted(f.alias or name for name, f in model.model_fields.items() if name != "policy"))
         return FieldError(field, f"is not a known field: use one of {known}", "unexpected")
     return FieldError(field, error["msg"], *rule_of(error))

@@ -153,6 +153,7 @@ class Request(RequestData):
         about: dict[str, Any],
     ) -> tuple[Request, Event]:
         asked = cls._new(ask, now=now, **about)
+        source = asked.policy and asked.policy.model_copy(update={"rule": rule})
         response = Response(
             decision=decision,
             message=message,
@@ -161,7 +162,13 @@ class Request(RequestData):
             at=now,
             authorised_digest=asked.authorised_digest(decision, None, None),
         )
-        ended = {"status": "completed", "response": response, "ended_at": now, "traceparent": traceparent}
+        ended = {
+            "status": "completed",
+            "response": response,
+            "ended_at": now,
+            "traceparent": traceparent,
+            "policy": source,
+        }
         return asked.model_copy(update=ended).created("completed", response.responder)
 
     def completed(self, answer: Answer, *, by: Decider | str, channel: str, now: datetime) -> tuple[Self, Event | None]:

@@ -27,6 +27,7 @@ from ringi.domain.voting import (
     Escalation,
     Excluded,
     Held,
+    PolicySource,
     Stage,
     Tier,
     Vote,
@@ -92,6 +93,8 @@ class RequestData(Record):
     """Set after the person who answered edited or deleted the memory."""
     traceparent: str | None = None
     """The OpenTelemetry span that asked; None without tracing."""
+    policy: PolicySource | None = Field(default=None, exclude_if=is_empty)
+    """The rule of a policy that asked or decided; None if none did."""
     tier: Tier | None = Field(default=None, exclude_if=is_empty)
     hold: float | None = Field(default=None, exclude_if=is_empty)
     quorum: tuple[Stage, ...] = Field(default=(), exclude_if=is_empty)

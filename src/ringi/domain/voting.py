@@ -22,6 +22,15 @@ Recipient = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 MAX_VOTERS = 20
 
 
+class PolicySource(StrictModel):
+    """The rule of a policy that asked or decided, as the process that applied it states."""
+
+    rule: str
+    """The name of the rule, or its position in the policy, such as `rules[0]`."""
+    digest: str
+    """The digest of the whole policy: `sha256:` and 64 hex digits."""
+
+
 class Stage(StrictModel):
     """One stage of a quorum."""
 

@@ -42,11 +42,12 @@ def question_of(
     """
     card = policy.card_of(tool, args)
     own = {**(context or {}), **({FACTS: dict(facts)} if facts else {}), **({CARD: card} if card else {})}
-    fields = {"allowed", "assignee", "candidate_groups", "priority", "expires_in"}
-    people = {**rule.model_dump(include=fields), **people_of(policy, rule, tool)} if rule else {}
+    of_rule = {"allowed", "assignee", "candidate_groups", "priority", "expires_in"}
+    people = {**rule.model_dump(include=of_rule), **people_of(policy, rule, tool)} if rule else {}
     title = (rule.title if rule else None) or f"Run {tool}?"
     action = Action(tool, copy.deepcopy(args))
-    return parse_body(Ask, {"title": title, "description": description, "context": own, **people, "action": action})
+    fields = {"title": title, "description": description, "context": own, **people, "action": action}
+    return parse_body(Ask, {**fields, "policy": policy.source_of(rule)})
 
 
 def people_of(policy: Policy, rule: Rule, tool: str) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from ringi.base.canonical_json import digest
 from ringi.base.validation import FieldValidationError, path_of, safe_repr
 from ringi.domain.ask import MAX_HOLD, MAX_STAGES, Decision, Name, Priority
-from ringi.domain.voting import Escalation, Excluded, Stage, Tier
+from ringi.domain.voting import Escalation, Excluded, PolicySource, Stage, Tier
 from ringi.errors import InvalidError
 from ringi.policy.cards import ToolCard
 from ringi.policy.conditions import Args, PolicyData, Where, all_hold
@@ -188,6 +190,21 @@ class Policy(PolicyData):
                 yield ("rules", position), rule.name
             for number, auto in enumerate(rule.auto_approve):
                 yield ("rules", position, "auto_approve", number), auto.name
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the policy: `sha256:` and 64 hex digits; equal for equal rules, cards and defaults."""
+        return digest(self.model_dump(mode="json", exclude_defaults=True))
+
+    def source_of(self, rule: Rule | None) -> PolicySource:
+        """Return the name of a rule and the digest of the policy, for the audit trail.
+
+        Args:
+            rule: The rule that asks; None if the policy's `otherwise` does.
+        """
+        position = next((n for n, each in enumerate(self.rules) if each is rule), None)
+        name = rule.name if rule else None
+        return PolicySource(rule=name or (OTHERWISE if position is None else f"rules[{position}]"), digest=self.digest)
 
     @property
     def default_effect(self) -> Effect:

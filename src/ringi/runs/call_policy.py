@@ -67,9 +67,11 @@ class CallPolicy:
         tool, args = ask.action.name, ask.action.args
         facts = await self._find(self._policy.facts_of(tool, args), tool, args) if self._policy else {}
         if self._policy and (denial := self._policy.denial(tool, args, facts)):
-            return await self._host.deny(ask, *denial)
+            return await self._host.deny(self._with_source(ask), *denial)
         if not (must_ask and self.asks) and (approver := self._approver(ask, facts)):
-            return await self._host.inbox.submit_approved(ask, rule=approver, by=self._host.by)
+            # The setting that asks nobody is no rule of the policy.
+            decided = self._with_source(ask) if self.asks else ask
+            return await self._host.inbox.submit_approved(decided, rule=approver, by=self._host.by)
         return self._with_rule(ask, facts) if self.asks else ask
 
     async def recheck(self, questions: AnsweredQuestions) -> dict[str, Sequence[Request]]:
@@ -95,7 +97,7 @@ class CallPolicy:
         if denial is None:
             return request
         ask = Ask(title=request.title, action=granted, allowed=("reject",))
-        denied = await self._host.deny(ask, *denial)
+        denied = await self._host.deny(self._with_source(ask), *denial)
         return request.model_copy(update={"response": denied.response})
 
     async def _find(self, names: frozenset[str], tool: str, args: Args) -> dict[str, Any]:
@@ -114,6 +116,10 @@ class CallPolicy:
             return approver
         return (rule.name if rule else None) or OTHERWISE
 
+    def _with_source(self, ask: Ask) -> Ask:
+        """Return the question with the policy, for the record of what a rule decides."""
+        return ask.model_copy(update={"policy": self._policy.source_of(None)}) if self._policy else ask
+
     def _with_rule(self, ask: Ask, facts: Args) -> Ask:
         """Return the question with what its rule says about it."""
         if self._policy is None or ask.action is None:
@@ -121,8 +127,9 @@ class CallPolicy:
         call = ask.action.name, ask.action.args
         effect, rule, _ = self._policy.decide(*call, facts)
         rule = rule if effect == "ask" else None
-        context = question_of(self._policy, rule, *call, facts=facts, context=ask.context).context
-        changes: dict[str, Any] = {"context": context}
+        question = question_of(self._policy, rule, *call, facts=facts, context=ask.context)
+        # If the policy allows the call, the agent asks.
+        changes: dict[str, Any] = {"context": question.context, "policy": question.policy if effect == "ask" else None}
         if rule:
             changes |= {name: value for name in OF_RULE if (value := getattr(rule, name)) is not None}
             if rule.assignee or rule.candidate_groups:

@@ -816,6 +816,7 @@ export interface Request {
   acknowledged_at: string | null;
   ended_at: string | null;
   asked_by: string | null;
+  policy?: PolicySource | null;
   tier?: ("low" | "medium" | "high" | "irreversible") | null;
   hold?: number | null;
   quorum?: Stage[];
@@ -853,6 +854,13 @@ export interface Response {
   voters?: string[];
   released_at?: string | null;
   override?: string | null;
+}
+/**
+ * The rule of a policy that asked or decided, as the process that applied it states.
+ */
+export interface PolicySource {
+  rule: string;
+  digest: string;
 }
 /**
  * One person's decision that is not yet enough, or is not yet final.
