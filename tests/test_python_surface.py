@@ -22,7 +22,7 @@ INTERNAL = {
     # pydantic takes only a ValueError from a validator; each becomes an InvalidError before a caller sees it.
     "FieldValidationError",
     # Caught in the room that raises it.
-    "UnreadableReflectionError",
+    *("UnreadableReflectionError", "AskFirst"),
     # Those of `ringi.testing` fail a test even where the tested code catches RingiError.
     *("RunFailedError", "UnansweredError", "UnusedRuleError"),
     "UnknownCheckpointError",

@@ -186,6 +186,7 @@ def test_no_error_is_told_in_english(name: str, monkeypatch: pytest.MonkeyPatch)
         error = kind.__new__(kind)
         Exception.__init__(error, "English details")
         vars(error).update(errors=(FieldError("who", "is required"),), claimed_by="bob", extra="terminal")
+        vars(error).update(responder="bob")
         vars(error).update(name="who", value="", remedy="no such file")
         for is_deciding in (False, True):
             assert {*WORDS.findall(error_text(error, is_deciding=is_deciding))} <= allowed, kind

@@ -11,7 +11,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox.inbox import Inbox
-from ringi.server.auth.authenticator import READ_ONLY, Principal
+from ringi.server.auth.authenticator import Principal
 
 Check = Callable[[Principal, Request], None]
 READS_ALL = frozenset({"admin", "auditor"})
@@ -90,7 +90,7 @@ def require_person(caller: Principal) -> None:
     if caller.role == "agent":
         raise ForbiddenError("an agent's token cannot decide: only people can")
     if caller.role == "auditor":
-        raise ForbiddenError(READ_ONLY)
+        raise ForbiddenError("an auditor reads everything and changes nothing: use the token of a person")
 
 
 def refuse_agents(caller: Principal) -> None:
@@ -108,8 +108,9 @@ def refuse_all_but_auditors(caller: Principal) -> None:
 def refuse_all_but_admins(caller: Principal) -> None:
     """Raise `ForbiddenError` unless the caller is an operator."""
     if caller.role != "admin":
-        what = "retry or abandon a run, pause agents, redeliver, or erase"
-        raise ForbiddenError(f"only an admin may {what}: contact an admin")
+        raise ForbiddenError(
+            "only an admin may retry or abandon a run, pause agents, redeliver, or erase: contact an admin"
+        )
 
 
 def visible_query(caller: Principal) -> Query:
