@@ -106,6 +106,12 @@ class ForbiddenError(RingiError):
         super().__init__(what)
 
 
+class FreshSignInError(ForbiddenError):
+    """The person signed in too long ago, or without a known time, for what is at stake."""
+
+    code = "fresh_sign_in"
+
+
 class ConflictError(RingiError):
     """The stored record is not in the state that the caller assumed; read it again."""
 

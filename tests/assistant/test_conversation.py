@@ -243,6 +243,21 @@ async def test_where_there_are_words_only_one_sentence_approves_one_content(offi
         assert (request.response.responder, request.response.channel) == ("ann", "chat")
 
 
+async def test_the_sentence_approves_nothing_that_needs_a_fresh_sign_in(
+    office: Office, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The requests of the office have no tier.
+    monkeypatch.setattr("ringi.assistant.text_approval.read_seconds", lambda *_: {None: 300.0})
+    async with talking(office, url, confirms_in_words=True) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        await talk.plan("planned")
+        await talk.say("do: do")
+        await talk.say((await talk.words()).rpartition("write: ")[2].split("\n")[0])
+        assert (await talk.plan("planned")).approval is None
+        assert not office.effects
+
+
 async def test_the_sentence_of_an_older_version_approves_nothing(office: Office, url: str) -> None:
     async with talking(office, url, confirms_in_words=True) as talk:
         await talk.say("goal: grow")

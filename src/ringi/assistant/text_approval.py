@@ -6,10 +6,12 @@ Off unless `Assistant(confirms_in_words=True)`. No model reads the sentence, and
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.plans import Plan
-from ringi.domain import Answer, is_person
+from ringi.base import FRESH_SIGN_IN, read_seconds
+from ringi.domain import Answer, Tier, is_person
 from ringi.errors import NotFoundError
 from ringi.runs import RunContext
 
@@ -48,6 +50,10 @@ async def approve(host: RunContext, plan: Plan) -> bool:
         return False
     # Requests that others posted with this thread's id are not included.
     requests = await host.runner.pending(thread)
+    needs_sign_in = read_seconds(FRESH_SIGN_IN, get_args(Tier))
+    if any(request.tier in needs_sign_in for request in requests[:1]):
+        # A sentence does not show when its person signed in.
+        return False
     for request in requests[:1]:
         answer = Answer(decision="approve", digest=request.digest)
         await host.inbox.answer(request.id, answer, by=str(host.by), channel="chat")

@@ -237,6 +237,7 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
     ),
     "not_found": lambda reply: errors.NotFoundError(reply.call.kind, reply.call.id),
     "forbidden": lambda reply: errors.ForbiddenError(reply.detail),
+    "fresh_sign_in": lambda reply: errors.FreshSignInError(reply.detail),
 }
 """Maps the code of a problem document to the error that the inbox raises."""
 

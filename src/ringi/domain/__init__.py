@@ -18,6 +18,7 @@ from ringi.domain.record import (
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.thread import Thread, ThreadStatus
+from ringi.domain.voting import Tier
 
 __all__ = [
     "AGENT",
@@ -42,6 +43,7 @@ __all__ = [
     "Status",
     "Thread",
     "ThreadStatus",
+    "Tier",
     "Wording",
     "entries_in",
     "is_person",

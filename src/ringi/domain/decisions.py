@@ -13,7 +13,7 @@ from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
 from ringi.domain.response import Response
 from ringi.domain.voting import Decider, Held, Vote, missing_votes, open_stage
-from ringi.errors import ConflictError, ForbiddenError
+from ringi.errors import ConflictError, ForbiddenError, FreshSignInError
 
 R = TypeVar("R", bound=RequestData)
 AGREEING = ("approve", "edit")
@@ -27,6 +27,9 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
     if is_repeat(request, answer, by):
         return request, None
     request.refuse_closed(by.name, now)
+    if request.tier in by.stale_tiers:
+        what = f"request {request.id!r} has the tier {request.tier!r}, which needs a recent sign-in"
+        raise FreshSignInError(f"{what}: sign in on the page again, then answer")
     if answer.override and not by.is_admin:
         raise ForbiddenError("only an administrator may decide with `override`: leave it out")
     data = checked_answer(request, answer)

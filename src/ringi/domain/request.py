@@ -191,6 +191,7 @@ class Request(RequestData):
             DigestMismatchError: The person saw other content than this request has.
             HeldError: An answer is held.
             ForbiddenError: A rule of the request excludes the person.
+            FreshSignInError: The person signed in too long ago for the tier of the request.
             ClaimedError: Another person holds the claim.
             InvalidError: The decision is not allowed here, or its data or arguments are invalid.
         """

@@ -97,6 +97,8 @@ class Decider(NamedTuple):
     stands_for: tuple[Viewer, ...] = ()
     """The people who are away and have named this person their deputy."""
     is_admin: bool = False
+    stale_tiers: tuple[Tier, ...] = ()
+    """The tiers for which the person signed in too long ago."""
 
     @property
     def identity(self) -> str:

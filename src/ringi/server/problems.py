@@ -35,7 +35,7 @@ SPREAD_SECONDS = 2
 
 CONFLICTS = ("final", "pending", "digest_mismatch", "claimed", "held", "legal_hold", "different", "busy", "conflict")
 STATUSES = {
-    **dict.fromkeys(("forbidden", "not_authorised"), 403),
+    **dict.fromkeys(("forbidden", "fresh_sign_in", "not_authorised"), 403),
     "not_found": 404,
     **dict.fromkeys(CONFLICTS, 409),
     "invalid": 422,

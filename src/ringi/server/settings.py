@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from ringi.base.settings import FRESH_SIGN_IN, read_seconds
+from ringi.domain.voting import Tier
 from ringi.errors import SettingError
 from ringi.server.identity import Oidc, TrustedProxy, read_list
 from ringi.server.prices import Prices
@@ -65,6 +68,8 @@ class ServerSettings:
     """Origins whose pages may call with a token; `*` allows all. `RINGI_CORS_ORIGINS` sets it."""
     record_seen: bool = False
     """True to record in the audit trail when each person first opens a pending request. `RINGI_RECORD_SEEN` sets it."""
+    fresh_sign_in: Mapping[str, float] = field(default_factory=dict)
+    """The maximum age of a sign-in, in seconds, that may answer requests of a tier. `RINGI_FRESH_SIGN_IN` sets it."""
     prices: Prices | None = None
     """The prices of models, so that threads show a cost. `RINGI_PRICES` sets it."""
 
@@ -73,6 +78,8 @@ class ServerSettings:
         for origin in self.cors_origins:
             if origin != "*" and not ORIGIN.fullmatch(origin):
                 raise SettingError("RINGI_CORS_ORIGINS", origin, "give origins such as https://app.example.com, or *")
+        if self.no_auth and self.fresh_sign_in:
+            raise SettingError(FRESH_SIGN_IN, dict(self.fresh_sign_in), "remove it, or let people sign in")
         if self.no_auth and "*" in self.cors_origins:
             raise SettingError("RINGI_CORS_ORIGINS", "*", "list the origins: every web page could read all data")
 
@@ -95,6 +102,7 @@ class ServerSettings:
             "body_seconds": read_positive("RINGI_BODY_SECONDS", cls.body_seconds),
             "cors_origins": read_list("RINGI_CORS_ORIGINS"),
             "record_seen": is_set("RINGI_RECORD_SEEN"),
+            "fresh_sign_in": read_seconds(FRESH_SIGN_IN, get_args(Tier)),
             "prices": Prices.load(),
             "max_connections": int(read_positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
         }

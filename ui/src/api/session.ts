@@ -78,9 +78,10 @@ export function useProvider(): boolean {
   return ways.data?.oidc ?? false;
 }
 
-/** Return the address of the provider's sign-in, which returns to the current page. */
-export function providerAddress(): string {
-  return `${basePath}/v1/session/oidc?next=${encodeURIComponent(currentPath() + window.location.search)}`;
+/** Return the address of the provider's sign-in, which returns to the current page; `isFresh` asks for the credentials again. */
+export function providerAddress(isFresh = false): string {
+  const next = encodeURIComponent(currentPath() + window.location.search);
+  return `${basePath}/v1/session/oidc?next=${next}${isFresh ? "&fresh=true" : ""}`;
 }
 
 export function useInfo() {

@@ -45,3 +45,22 @@ test("what was typed about it at this browser is erased too", async () => {
   expect(JSON.stringify(window.localStorage)).not.toContain("Kyoto");
   expect(Object.keys(window.localStorage).filter((key) => key.startsWith("ringi.draft/"))).toEqual([]);
 });
+
+test("a sign-in that is too old leads to the provider, and back to the request", async () => {
+  const session = { name: "ann", role: "person", tenant: "t", groups: [] };
+  const problem = { code: "fresh_sign_in", detail: "request 'r1' has the tier 'high', which needs a recent sign-in" };
+  serve((path, { method }) => {
+    if (path === "/v1/session/ways") return [200, { oidc: true }];
+    if (path === "/v1/session") return [200, session];
+    if (method === "POST") return [403, problem];
+    return path.startsWith("/v1/audit") ? [200, { items: [], next: null }] : [200, question];
+  });
+  const client = createClient();
+  client.setQueryData(["session"], session);
+  show(<RequestDetail id={question.id} />, client);
+  const user = userEvent.setup();
+  await user.type(await screen.findByLabelText("Your answer"), "Kyoto");
+  await user.click(screen.getByTestId("decide-respond"));
+  expect((await screen.findByTestId("sign-in-again")).getAttribute("href")).toMatch(/^\/v1\/session\/oidc\?next=.*&fresh=true$/);
+  expect(screen.getByTestId("error").textContent).toContain("This needs a recent sign-in. Nothing was decided");
+});

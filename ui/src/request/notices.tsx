@@ -1,6 +1,7 @@
 import { Alert, Button } from "antd";
 import { useEffect, useState } from "react";
 import { ProblemError } from "../api/call";
+import { providerAddress, useProvider } from "../api/session";
 import type { Erased, Request } from "../api/types";
 import { problemText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
@@ -26,6 +27,12 @@ interface RefusalAlertProps {
   claimant?: string | null;
 }
 
+/** A link to the provider, which leads back to this page; nothing if people sign in with tokens. */
+function SignInAgain() {
+  const strings = useRequestStrings();
+  return useProvider() && <Button size="small" href={providerAddress(true)} data-testid="sign-in-again">{strings.signInWithProvider}</Button>;
+}
+
 /** The reason of a refusal, with a retry button where a retry makes sense. */
 export function RefusalAlert({ error, retry, claimant = null }: RefusalAlertProps) {
   const strings = useRequestStrings();
@@ -38,7 +45,7 @@ export function RefusalAlert({ error, retry, claimant = null }: RefusalAlertProp
       type="error" showIcon data-testid="error" role="alert"
       title={messageOf(error, claimant, strings)}
       description={isPlain ? undefined : detailOf(error, strings)}
-      action={retry && isWorthRetry && (
+      action={isProblem && error.code === "fresh_sign_in" ? <SignInAgain /> : retry && isWorthRetry && (
         <Button size="small" onClick={retry} data-testid="retry">{strings.retry}</Button>
       )}
     />

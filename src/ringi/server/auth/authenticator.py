@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from ringi.domain.record import AGENT, DEFAULT_TENANT, SYSTEM, Viewer
-from ringi.domain.voting import Decider
+from ringi.domain.voting import Decider, Tier
 from ringi.errors import ForbiddenError, RingiError, SettingError
 from ringi.server.auth.absences import AbsenceTable
 from ringi.server.auth.revocations import Revocations, TokenMetadata, mark_of
@@ -57,11 +57,14 @@ class Principal(NamedTuple):
     """The issuer and the subject of the person's sign-in; empty for a token of this server."""
     deputy_for: tuple[Viewer, ...] = ()
     """The absent people whose deputy the person is."""
+    stale_tiers: tuple[Tier, ...] = ()
+    """The tiers for which the person signed in too long ago."""
 
     @property
     def decider(self) -> Decider:
         """The caller as a person who decides."""
-        return Decider(self.name, self.groups, self.subject, self.deputy_for, is_admin=self.role == "admin")
+        is_admin = self.role == "admin"
+        return Decider(self.name, self.groups, self.subject, self.deputy_for, is_admin, self.stale_tiers)
 
     @property
     def actor(self) -> str:
@@ -93,6 +96,13 @@ class VerifiedToken(NamedTuple):
     """None if the caller has no token."""
     ends_at: float | None = None
     """The time at which a session ends even if it is used; None if use renews it."""
+    signed_in_at: float | None = None
+    """The time at which the person signed in; None for a token, which is no sign-in."""
+
+    @property
+    def is_session(self) -> bool:
+        """True for the token of a session."""
+        return self.ends_at is not None or bool(self.metadata and self.metadata.parent)
 
 
 class Keys:
@@ -229,7 +239,8 @@ class Keys:
             raise invalid_claim("subject", "text")
         caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)), subject)
         metadata = TokenMetadata(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
-        return VerifiedToken(caller, seconds_in(claims, "exp"), metadata, seconds_in(claims, "ends_at"))
+        times = [seconds_in(claims, name) for name in ("exp", "ends_at", "auth_time")]
+        return VerifiedToken(caller, times[0], metadata, times[1], times[2])
 
 
 def invalid_claim(claim: str, expected: str) -> UnauthenticatedError:
@@ -282,6 +293,8 @@ class Authenticator:
         self.keys, self.revocations, self.absences = keys, revocations, absences
         self._is_open, self._proxy = settings.no_auth, settings.proxy
         self.session_seconds = settings.session_seconds
+        self._fresh_sign_in: Any = dict(settings.fresh_sign_in)
+        self._has_provider = settings.oidc is not None
 
     def caller(self, scope: Scope) -> Principal:
         """Return the caller.
@@ -333,7 +346,14 @@ class Authenticator:
                 raise ForbiddenError(READ_ONLY)
             if READERS in scope and not scope[READERS]:
                 scope[READERS].append(verified.principal)
-        return self.with_deputies(verified)
+        return self._with_stale_tiers(self.with_deputies(verified))
+
+    def _with_stale_tiers(self, token: VerifiedToken) -> VerifiedToken:
+        if not self._fresh_sign_in:
+            return token
+        age = math.inf if token.signed_in_at is None else time.time() - token.signed_in_at
+        stale = tuple(tier for tier, seconds in self._fresh_sign_in.items() if age > seconds)
+        return token._replace(principal=token.principal._replace(stale_tiers=stale))
 
     def with_deputies(self, token: VerifiedToken) -> VerifiedToken:
         """Return the token with the people for whom its person stands now.
@@ -382,6 +402,16 @@ class Authenticator:
         except (UnauthenticatedError, MalformedError):
             return None
 
+    def with_sign_in(self, token: VerifiedToken) -> VerifiedToken:
+        """Return a token or link that a person enters now, which is a sign-in unless people sign in at a provider.
+
+        Args:
+            token: The verified token. A session stays as old as it is.
+        """
+        if token.is_session or self._has_provider:
+            return token
+        return token._replace(signed_in_at=time.time())
+
     def create_session(self, verified: VerifiedToken, ends_at: float | None = None) -> tuple[str, float]:
         """Return a token for the page's cookie, and its lifetime in seconds.
 
@@ -394,6 +424,7 @@ class Authenticator:
         parent = verified.metadata and (verified.metadata.parent or verified.metadata.mark)
         caller = verified.principal
         claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at, "subject": caller.subject or None}
+        claims["auth_time"] = verified.signed_in_at
         claims = {name: value for name, value in claims.items() if value is not None}
         claims |= {"tenant": caller.tenant, "role": caller.role, "name": caller.name, "groups": caller.groups}
         return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds

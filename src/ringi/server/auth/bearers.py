@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from ringi.errors import RingiError
 from ringi.server.auth.authenticator import BEARER, CACHE_SIZE, Principal, VerifiedToken, bearer_token
-from ringi.server.auth.oidc_provider import OidcProvider, person_of
+from ringi.server.auth.oidc_provider import OidcProvider, person_of, sign_in_time
 from ringi.server.auth.revocations import TokenMetadata, mark_of
 from ringi.server.identity import Oidc
 from ringi.server.refusals import SignInError, UnauthenticatedError
@@ -55,7 +55,9 @@ class BearerTokens:
     async def _verified(self, token: str) -> VerifiedToken:
         try:
             claims = await self._provider.bearer_claims(token)
+            signed_in_at = sign_in_time(claims)
         except SignInError as error:
             raise UnauthenticatedError(f"the provider's token is refused: {error}") from error
         caller = Principal(*person_of(self._oidc, claims))
-        return VerifiedToken(caller, float(claims["exp"]), TokenMetadata(mark_of(token), float(claims["iat"])))
+        metadata = TokenMetadata(mark_of(token), float(claims["iat"]))
+        return VerifiedToken(caller, float(claims["exp"]), metadata, signed_in_at=signed_in_at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -63,12 +64,27 @@ class OidcProvider:
             self._endpoints, self._metadata_at = endpoints_from(issuer, metadata), time.monotonic()
         return self._endpoints
 
-    async def authorization_url(self, redirect_uri: str, state: str, nonce: str, verifier: str) -> str:
-        """Return the authorization URL for a person."""
+    async def authorization_url(
+        self, redirect_uri: str, state: str, nonce: str, verifier: str, max_age: int | None = None
+    ) -> str:
+        """Return the authorization URL for a person.
+
+        Args:
+            redirect_uri: The address to which the provider redirects.
+            state: The secret of this attempt.
+            nonce: The nonce of the token.
+            verifier: The PKCE verifier.
+            max_age: The maximum age in seconds of an earlier sign-in; 0 asks for the credentials again, None does not
+                ask for the time of the sign-in.
+        """
+        more: dict[str, Any] = {} if max_age is None else {"max_age": max_age}
+        if max_age == 0:
+            # Some providers know only one of the two parameters.
+            more["prompt"] = "login"
         async with self._client() as client:
             url = (await self.endpoints()).authorization
             address, _ = client.create_authorization_url(
-                url, state=state, nonce=nonce, code_verifier=verifier, redirect_uri=redirect_uri
+                url, state=state, nonce=nonce, code_verifier=verifier, redirect_uri=redirect_uri, **more
             )
             return str(address)
 
@@ -238,6 +254,17 @@ def endpoints_from(issuer: str, metadata: dict[str, Any]) -> ProviderEndpoints:
 def key_type(key: dict[str, Any]) -> str:
     """Return the curve of a published key, else its type."""
     return str(key.get("crv") or key.get("kty"))
+
+
+def sign_in_time(claims: dict[str, Any]) -> float | None:
+    """Return the time at which a person signed in at the provider; None if the claims do not state it."""
+    value = claims.get("auth_time")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise SignInError("the token's claim auth_time is not a number of seconds since 1970")
+    # A provider with a fast clock must not make a sign-in last longer.
+    return min(float(value), time.time())
 
 
 def person_of(oidc: Oidc, claims: dict[str, Any]) -> Person:

@@ -61,6 +61,7 @@ class SessionRoutes:
             raise RefusalError(409, "signed_in", what, current=now, other=other)
         if is_link:
             await self._links.use(verified)
+        verified = self._auth.with_sign_in(verified)
         token, seconds = self._auth.create_session(verified, None if is_link else verified.expires_at)
         response = session_reply(caller)
         set_session(response, token, seconds, http.scope)

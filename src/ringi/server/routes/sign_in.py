@@ -19,7 +19,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.errors import NotFoundError, RingiError
 from ringi.server.auth.authenticator import ALGORITHM, Authenticator, Principal, VerifiedToken, base_of, set_session
-from ringi.server.auth.oidc_provider import OidcProvider, person_of
+from ringi.server.auth.oidc_provider import OidcProvider, person_of, sign_in_time
 from ringi.server.identity import Oidc, Person
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import SignInError
@@ -63,6 +63,7 @@ class SignInRoutes:
 
     def __init__(self, auth: Authenticator, settings: ServerSettings, provider: OidcProvider | None) -> None:
         self._auth, self._oidc = auth, settings.oidc
+        self._needs_time = bool(settings.fresh_sign_in)
         self._provider = provider
         self._secret = auth.keys.derive("sign in")
         self._used_states: OrderedDict[str, None] = OrderedDict()
@@ -81,13 +82,18 @@ class SignInRoutes:
         """Return the ways to sign in other than by a token."""
         return reply(Ways(oidc=self._oidc is not None))
 
-    async def begin(self, http: HttpRequest, next: str | None = None) -> HttpResponse:
-        """Redirect a person to the provider; `next` is the path of this server to which they return."""
-        _, provider = self._parts()
+    async def begin(self, http: HttpRequest, next: str | None = None, fresh: bool = False) -> HttpResponse:
+        """Redirect a person to the provider; `next` is the path of this server to which they return.
+
+        With `fresh`, the provider asks for the credentials again, even if the person is signed in there.
+        """
+        oidc, provider = self._parts()
         attempt = SignInAttempt.start(next)
+        # A provider must state the time of the sign-in only if it is asked for a maximum age.
+        max_age = 0 if fresh else int(oidc.session_seconds) if self._needs_time else None
         try:
             url = await provider.authorization_url(
-                self._own_address(http), attempt.state, attempt.nonce, attempt.verifier
+                self._own_address(http), attempt.state, attempt.nonce, attempt.verifier, max_age
             )
         except RingiError as error:
             return error_response(http, error)
@@ -129,9 +135,10 @@ class SignInRoutes:
             reason = http.query_params.get("error_description", "")[:300]
             raise SignInError(f"the provider replied {error[:100]!r}" + (f", {reason!r}" if reason else ""))
         tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
-        person = person_of(oidc, await provider.claims(tokens, attempt.nonce))
+        claims = await provider.claims(tokens, attempt.nonce)
+        person, signed_in_at = person_of(oidc, claims), sign_in_time(claims)
         response = RedirectResponse(base_of(http.scope) + attempt.next, 302)
-        token, seconds = self._create_session(oidc, person)
+        token, seconds = self._create_session(oidc, person, signed_in_at)
         set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
         response.delete_cookie(COOKIE, path=base_of(http.scope) + PATH, httponly=True, samesite="lax")
         return response
@@ -156,10 +163,11 @@ class SignInRoutes:
             self._used_states.popitem(last=False)
         return attempt
 
-    def _create_session(self, oidc: Oidc, person: Person) -> tuple[str, float]:
+    def _create_session(self, oidc: Oidc, person: Person, signed_in_at: float | None) -> tuple[str, float]:
         # Use does not renew it: the provider must confirm the person's access again.
-        ends_at = time.time() + oidc.session_seconds
-        token, seconds = self._auth.create_session(VerifiedToken(Principal(*person), None), ends_at)
+        now = time.time()
+        verified = VerifiedToken(Principal(*person), None, signed_in_at=now if signed_in_at is None else signed_in_at)
+        token, seconds = self._auth.create_session(verified, now + oidc.session_seconds)
         if len(token) > LONGEST_COOKIE:
             what = f"{len(person.groups)} groups do not fit in a cookie"
             raise SignInError(f"{what}; the provider must send fewer")
