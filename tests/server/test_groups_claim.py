@@ -9,7 +9,7 @@ import pytest
 from ringi.server.auth.oidc_provider import person_of
 from ringi.server.identity import GroupRoles, Oidc
 
-CLAIMS = {"email": "ann@example.com", "email_verified": True}
+CLAIMS = {"sub": "7", "email": "ann@example.com", "email_verified": True}
 
 
 @pytest.mark.parametrize(

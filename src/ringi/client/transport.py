@@ -227,6 +227,7 @@ ERROR_BY_CODE: dict[str, ErrorFactory] = {
         str(reply.problem.get("responder", "somebody else")),
         datetime.fromisoformat(str(reply.problem["until"])) if "until" in reply.problem else utc_now(),
     ),
+    "legal_hold": lambda reply: errors.LegalHoldError(reply.call.id),
     "different": lambda reply: errors.DifferentAskError(reply.call.id),
     "conflict": lambda reply: errors.ConflictError(reply.detail),
     "invalid": lambda reply: errors.InvalidError(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ringi.domain.journal import Journal
 from ringi.domain.pauses import JOURNAL, Pause, find_pause
 from ringi.domain.record import Event
+from ringi.errors import RingiError
+from ringi.inbox.feed import Feed
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import read_tenant_pauses
 
@@ -26,6 +30,17 @@ class PauseWatch:
         self._inbox = inbox
         self._known: dict[str, tuple[float, tuple[Pause, ...]]] = {}
         self._changes = 0
+        self._is_following = False
+
+    async def follow(self, feed: Feed) -> None:
+        """Follow the feed until it is canceled; returns if the feed cannot be read now."""
+        with suppress(RingiError):
+            async with feed.follow(self.collect):
+                self._is_following = True
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    self._is_following = False
 
     def collect(self, events: Sequence[Event]) -> None:
         """Forget what has changed; a listener of the feed.
@@ -39,7 +54,7 @@ class PauseWatch:
                 self._changes += 1
 
     async def find(self, tenant: str, agent: str) -> Pause | None:
-        """Return a pause that stops an agent, as this process knows it; only for a process that follows the feed.
+        """Return a pause that stops an agent, as this process knows it; from the store while it follows no feed.
 
         Args:
             tenant: The tenant of the agent.
@@ -48,6 +63,9 @@ class PauseWatch:
         Raises:
             UnavailableError: The pauses cannot be read.
         """
+        if not self._is_following:
+            self._known.pop(tenant, None)
+            return await self.find_now(tenant, agent)
         known_until, pauses = self._known.get(tenant, (0.0, ()))
         if time.monotonic() >= known_until:
             changes = self._changes

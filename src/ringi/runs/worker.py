@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from itertools import count
 
 from ringi.base.clock import delay_after
@@ -78,11 +79,12 @@ class Worker(Runner):
         reconciler = Reconciler(self.backend, self.inbox.clock)
         settling = repeat(self._pending_releases.settle, self.backend.notifier.recheck_after)
         announcing = repeat(self._announce, ANNOUNCED_SECONDS / 3)
-        background = [asyncio.create_task(task) for task in (reconciler.run(self.inbox.feed), settling, announcing)]
+        following = repeat(partial(self.pauses.follow, self.inbox.feed), self.backend.notifier.recheck_after)
+        tasks = (reconciler.run(self.inbox.feed), settling, announcing, following)
+        background = [asyncio.create_task(task) for task in tasks]
         try:
             another = self.backend.another_store
-            watch = LoopWatch(another, self._held_leases) if another else nullcontext()
-            async with watch, self.inbox.feed.follow(self.pauses.collect):
+            async with LoopWatch(another, self._held_leases) if another else nullcontext():
                 await self.backend.jobs.work(self._handle, kinds=KINDS, concurrency=CONCURRENCY, stop=stop)
         finally:
             for task in background:
