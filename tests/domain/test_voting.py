@@ -15,7 +15,15 @@ from ringi.domain.ask import Action, Answer, Ask, digest_of
 from ringi.domain.record import Viewer
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
-from ringi.errors import ConflictError, ForbiddenError, HeldError, InvalidError, RequestEndedError, RingiError
+from ringi.errors import (
+    ConflictError,
+    ForbiddenError,
+    HeldError,
+    InvalidError,
+    NotAuthorizedError,
+    RequestEndedError,
+    RingiError,
+)
 from ringi.testing.clock import NOON
 
 REFUND = Action("refund", {"amount": 40})
@@ -280,6 +288,44 @@ def test_bad_rules_name_their_field(field: str, value: object) -> None:
         ask(**{field: value})
     with pytest.raises(InvalidError, match="quorum"):
         Ask.parse({"title": "Why?", "quorum": TWO}).checked(max_fields=9)
+
+
+def by_older_server(request: Request, by: str, decision: Any = "approve") -> Request:
+    """Return the request as a server from before these rules completes it."""
+    rules = {"quorum": (), "exclude": (), "hold": None, "held": None, "votes": (), "missing": None}
+    done = vote(request.model_copy(update=rules), by, decision)
+    return request.model_copy(update={"status": done.status, "response": done.response})
+
+
+@pytest.mark.parametrize(
+    ("rules", "by"), [({"quorum": TWO}, "mallory"), ({"exclude": ["starter"]}, "ann"), ({"quorum": STAGES}, "fay")]
+)
+def test_what_an_older_server_completes_runs_nothing_unless_enough_people_agreed(rules: Any, by: str) -> None:
+    done = by_older_server(vote(ask(**rules), "bob") if rules == {"quorum": TWO} else ask(**rules), by)
+    assert (done.status, done.granted) == ("completed", None)
+    with pytest.raises(NotAuthorizedError, match="fewer or other people"):
+        done.authorize("refund", {"amount": 40})
+    allowed = by_older_server(ask(exclude=["starter"]), "bob")
+    allowed.authorize("refund", {"amount": 40})
+
+
+def test_readers_do_not_see_what_may_be_undone_or_how_voters_sign_in() -> None:
+    cem = Decider("cem", subject="https://idp|cem")
+    request = vote(
+        vote(ask(quorum=TWO, hold=9), Decider("bob", subject="https://idp|bob")), cem, message="secret words"
+    )
+    seen = request.for_readers().model_dump_json()
+    assert "hidden" not in seen
+    assert "https://idp" not in seen
+    assert '"responder":"cem"' in seen
+
+
+def test_an_excluded_person_cannot_block_the_request() -> None:
+    request = ask(exclude=["starter"])
+    with pytest.raises(ForbiddenError, match="whoever asked"):
+        request.claimed("ann", NOON, SECOND)
+    with pytest.raises(ForbiddenError, match="whoever asked"):
+        request.reassigned("ann", NOON, "friend", ())
 
 
 PEOPLE = {

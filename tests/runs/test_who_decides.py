@@ -13,7 +13,9 @@ from tests.runtimes.toy import ToyAgent, installed
 
 from ringi import Agent, Policy
 from ringi.audit.verify import verify
+from ringi.domain.ask import Ask
 from ringi.errors import ForbiddenError, HeldError, InvalidError
+from ringi.runtimes.gated_tools import with_gate
 
 CALL = {"order": 1, "amount": 900}
 RULE = {
@@ -86,6 +88,37 @@ async def test_a_held_answer_is_handed_over_only_once_it_is_released(url: str, t
         assert (ended.status, toy.target.effects) == ("done", [])
         assert answered.response
         assert answered.response.released_at
+
+
+async def test_an_edit_does_not_take_a_call_away_from_those_who_decide_about_it(url: str, toy: Agent) -> None:
+    rules = [
+        {"tools": ["refund"], "where": {"amount": {"above": 1000}}, "quorum": [{"count": 2}], "exclude": ["starter"]},
+        {"tools": ["refund"], "where": {"amount": {"at_most": 1000}}},
+    ]
+    async with at_work(url, [replace(toy, policy=Policy.parse({"rules": rules}))]) as world:
+        await world.run("toy", {})
+        request = await world.one()
+        args = {"order": 1, "amount": 1_000_000}
+        await world.inbox.respond(request.id, "edit", args=args, digest=request.digest, responder="bob")
+        ended = await world.rest()
+        assert (ended.values, toy.target.effects) == ({"log": ["0:0 reject"]}, [])
+        (denied,) = (each for each in await world.asked() if each.id != request.id)
+        assert denied.response
+        assert "other people decide" in str(denied.response.message)
+
+
+def test_the_rules_of_a_gate_reach_the_question_of_a_framework() -> None:
+    about: Any = {"title": "Pay?", "action": {"name": "pay", "args": {"amount": 900}}}
+    gate = Ask.parse({**about, "quorum": [{"groups": ["finance"], "count": 2}], "exclude": ["starter"], "hold": 30})
+    question = with_gate(Ask.parse({**about, "tier": "high", "exclude": ["asker"]}), gate)
+    assert (question.quorum, question.exclude, question.hold, question.tier) == (
+        gate.quorum,
+        ("starter",),
+        30,
+        "high",
+    )
+    refusing = with_gate(Ask.parse({**about, "allowed": ["reject"]}), gate)
+    assert (refusing.quorum, refusing.allowed) == ((), ("reject",))
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,13 @@ class FakeOutput:
         pass
 
 
+class FakeHost:
+    """The context of a run that nobody has paused."""
+
+    async def check_pauses(self, *, is_gated: bool = True) -> None:
+        pass
+
+
 @dataclass
 class FakeRun:
     """A run whose state is stored as JSON text, as a store does."""
@@ -72,7 +79,7 @@ class FakeRun:
     by: str | None = "ann"
     key: Key = field(default_factory=lambda: Key("default", "t1"))
     checkpoints: Any = None
-    host: Any = None
+    host: Any = field(default_factory=FakeHost)
     max_fields: int = 100
     is_first: bool = True
     asks: bool = True

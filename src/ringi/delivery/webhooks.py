@@ -235,7 +235,7 @@ async def read_rest(response: httpx.Response) -> bytes:
 
 def body_of(type: str, at: datetime, request: Request) -> bytes:
     """Return the body: the event, with its request in the present state."""
-    data = request.model_dump(mode="json", include=Request.public())
+    data = request.for_readers().model_dump(mode="json", include=Request.public())
     return json.dumps({"type": type, "timestamp": jsonable(at), "data": data}, separators=(",", ":")).encode()
 
 

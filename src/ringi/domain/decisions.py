@@ -82,7 +82,7 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
     """
     if not (request.exclude or groups or by.stands_for):
         return None
-    excluded = excluded_people(request)
+    excluded = request.excluded_people
     if not excluded.isdisjoint({by.name, by.identity}):
         raise ForbiddenError(f"whoever asked for request {request.id!r} may not decide it: ask another person")
     # That the person may decide at all was checked by the caller, who may know no groups.
@@ -94,17 +94,6 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
     if chosen is None:
         raise ForbiddenError(f"whoever asked for request {request.id!r} has named you their deputy: ask another person")
     return None if chosen.name == by.name else chosen
-
-
-def excluded_people(request: RequestData) -> set[str]:
-    """Return the names of those who may not decide a request."""
-    people = set()
-    if "asker" in request.exclude:
-        people.add(request.asked_by)
-    if "starter" in request.exclude:
-        # An agent that asks without a run does not say for whom: whoever asked counts.
-        people.add(request.starter or request.asked_by)
-    return {name for name in people if name}
 
 
 def completed_by_vote(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:

@@ -29,6 +29,7 @@ from ringi.domain.voting import (
 from ringi.errors import (
     ConflictError,
     DigestMismatchError,
+    ForbiddenError,
     NotAuthorizedError,
 )
 
@@ -249,6 +250,7 @@ class Request(RequestData):
             RequestEndedError: The request has ended.
             ClaimedError: Another person holds the claim.
         """
+        self._refuse_excluded(by)
         self.refuse_closed(by, now)
         if self.quorum:
             raise ConflictError(f"request {self.id!r} needs several people: vote, since nobody can claim it")
@@ -286,6 +288,7 @@ class Request(RequestData):
             RequestEndedError: The request has ended.
             ClaimedError: Another person holds the claim.
         """
+        self._refuse_excluded(by)
         self.refuse_closed(by, now)
         fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
         return self.changed("reassigned", by, now, **fresh)
@@ -388,6 +391,12 @@ class Request(RequestData):
             raise NotAuthorizedError(self.id, f"it is {self.status} and gates {self.action and self.action.name!r}")
         if self.response.decision not in ("approve", "edit"):
             raise NotAuthorizedError(self.id, f"the decision was {self.response.decision}")
+        if not self.is_sufficient:
+            raise NotAuthorizedError(self.id, "fewer or other people decided than its rules need; ask again")
         asked = self.model_copy(update={"action": Action(name)})
         if asked.authorised_digest(self.response.decision, self.response.data, args) != self.response.authorised_digest:
             raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
+
+    def _refuse_excluded(self, by: str) -> None:
+        if by in self.excluded_people:
+            raise ForbiddenError(f"whoever asked for request {self.id!r} may not decide it: ask another person")

@@ -20,7 +20,7 @@ from ringi.domain.ask import (
     is_empty,
 )
 from ringi.domain.display import Block
-from ringi.domain.record import Event, Record, Viewer, searchable, texts_in
+from ringi.domain.record import POLICY, Event, Record, Viewer, searchable, texts_in
 from ringi.domain.response import Remembered, Response
 from ringi.domain.voting import (
     GROUP,
@@ -31,6 +31,7 @@ from ringi.domain.voting import (
     Stage,
     Tier,
     Vote,
+    open_stage,
 )
 from ringi.domain.webhook import Webhook
 from ringi.errors import (
@@ -145,8 +146,40 @@ class RequestData(Record):
         # After an erasure of the answer, only the arguments that nobody approved would remain of an edited call.
         if self.erased or not self.action or not self.response or self.response.decision not in ("approve", "edit"):
             return None
+        if not self.is_sufficient:
+            return None
         args = self.action.args if self.response.args is None else self.response.args
         return self.action.model_copy(update={"args": args})
+
+    @property
+    def is_sufficient(self) -> bool:
+        """Whether the people who must agree have agreed, and no excluded person decided.
+
+        A server from before these rules may have completed the request: then nothing may run.
+        """
+        won = self.response
+        if won is None or won.override or not (self.quorum or self.exclude) or won.responder.startswith(POLICY):
+            return True
+        if not self.excluded_people.isdisjoint({won.responder, won.stands_for}):
+            return False
+        return open_stage(self.quorum, self.votes, won.authorised_digest) is None
+
+    @property
+    def excluded_people(self) -> frozenset[str]:
+        """The names of those who may not decide the request."""
+        asker = self.asked_by if "asker" in self.exclude else None
+        # An agent that asks without a run does not say for whom: whoever asked counts.
+        starter = (self.starter or self.asked_by) if "starter" in self.exclude else None
+        return frozenset(name for name in (asker, starter) if name)
+
+    def for_readers(self) -> Self:
+        """Return the request without what its readers may not see: undecided answers, and sign-ins of voters."""
+        if not self.votes and not self.held:
+            return self
+        signs: dict[str, Any] = {"subject": "", "for_subject": None}
+        held = self.held and self.held.model_copy(update={"data": None, "args": None, "message": None, **signs})
+        votes = tuple(vote.model_copy(update=signs) for vote in self.votes)
+        return self.model_copy(update={"held": held, "votes": votes})
 
     @property
     def is_unacknowledged(self) -> bool:

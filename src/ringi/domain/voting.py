@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, NamedTuple
@@ -54,7 +55,7 @@ class Vote(StrictModel):
 
     responder: str
     """The name of the person."""
-    subject: str
+    subject: str = Field(default="", exclude_if=operator.not_)
     """The issuer and the subject that identify the person; the name if there is no issuer."""
     stands_for: str | None = Field(default=None, alias="for")
     """The person for whom a deputy votes."""

@@ -21,7 +21,7 @@ from ringi.integrations.askers import Asker, Call, InboxAsker, InboxOptions, NoA
 from ringi.integrations.call_askers import CallAsker
 from ringi.integrations.signatures import Args, CallSignature, is_json
 from ringi.policy.facts import FactFunction
-from ringi.policy.question import question_of, with_schema
+from ringi.policy.question import edit_denial, question_of, with_schema
 from ringi.policy.rules import Policy, Rule
 from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
 
@@ -279,6 +279,8 @@ class FunctionGate:
         request = await asker.approve(question, approver) if approver and earlier is None else None
         request = request or await asker.ask(question)
         granted = self._granted(request)
+        if denial := edit_denial(self._policy, request):
+            raise NotAuthorizedError(request.id, denial.reason)
         await self._refuse_denied(call._replace(args=granted), asker)
         await asker.check_pauses(is_gated=True)
         asker.begin()

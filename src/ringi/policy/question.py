@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ringi.domain.ask import Action, Ask, parse_body
+from ringi.domain.request import Request
 from ringi.errors import InvalidError
-from ringi.policy.rules import PEOPLE, Policy, Rule
+from ringi.policy.rules import PEOPLE, Denial, Policy, Rule
 
 FACTS = "facts"
 """The key of the facts in a request's context."""
+EDITED_AWAY = "as edited, other people decide about this call: make it again with these arguments to ask them"
 CARD = "card"
 """The key of the tool's card in a request's context."""
 
@@ -55,6 +57,27 @@ def people_of(policy: Policy, rule: Rule, tool: str) -> dict[str, Any]:
     card = policy.cards.get(tool)
     values = {name: getattr(rule, name) for name in PEOPLE} | {"tier": rule.tier or (card and card.tier)}
     return {name: value for name, value in values.items() if value}
+
+
+def edit_denial(policy: Policy, request: Request) -> Denial | None:
+    """Return why an edit takes a call to a rule that other people decide; None if it does not.
+
+    Args:
+        policy: The policy.
+        request: The ended request. Conditions on facts count as unknown, so their rules apply.
+    """
+    granted, action = request.granted, request.action
+    if granted is None or action is None or not request.response or request.response.decision != "edit":
+        return None
+    edited, asked = policy.decide(granted.name, granted.args), policy.decide(action.name, action.args)
+    rule = edited.rule
+    if edited.effect != "ask" or rule is None or rule is asked.rule:
+        return None
+    wanted = {name: getattr(rule, name) for name in ("quorum", "exclude", "assignee", "candidate_groups")}
+    is_stricter = any(value and value != getattr(request, name) for name, value in wanted.items())
+    if not is_stricter and "edit" in rule.allowed:
+        return None
+    return Denial(rule.name or "edit", EDITED_AWAY)
 
 
 def with_schema(question: Ask, schema: dict[str, Any] | None) -> Ask:

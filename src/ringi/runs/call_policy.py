@@ -13,7 +13,7 @@ from ringi.domain.request import Request
 from ringi.errors import NotFoundError
 from ringi.policy.conditions import Args
 from ringi.policy.facts import FactFunction, afind_facts
-from ringi.policy.question import people_of, question_of
+from ringi.policy.question import edit_denial, people_of, question_of
 from ringi.policy.rules import OTHERWISE, Policy
 from ringi.runs.context import RunContext
 
@@ -93,7 +93,7 @@ class CallPolicy:
             return request
         call = granted.name, granted.args
         facts = await self._find(self._policy.facts_of_denial(*call), *call)
-        denial = self._policy.denial(*call, facts)
+        denial = self._policy.denial(*call, facts) or edit_denial(self._policy, request)
         if denial is None:
             return request
         ask = Ask(title=request.title, action=granted, allowed=("reject",))

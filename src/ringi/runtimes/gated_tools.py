@@ -17,6 +17,7 @@ from ringi.domain.ask import Ask
 from ringi.domain.record import POLICY
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
+from ringi.policy.rules import PEOPLE
 
 MARK = "__ringi_gate__"
 """The attribute of a function with its gate; `functools.wraps` copies it."""
@@ -124,5 +125,10 @@ def with_gate(ask: Ask, gate: Ask) -> Ask:
     allowed = tuple(each for each in ask.resolved_allowed if each in gate.resolved_allowed)
     names = ("title", "priority", "expires_in", "assignee", "candidate_groups")
     changes = {name: getattr(gate, name) for name in names}
+    # What the agent's policy says about people stands where the gate says nothing.
+    changes |= {name: value for name in (*PEOPLE, "policy") if (value := getattr(gate, name))}
+    if not {"approve", "edit"} & set(allowed):
+        # People vote only on what may run.
+        changes["quorum"] = ()
     context = {**ask.context, **gate.context}
     return ask.model_copy(update={**changes, "context": context, "allowed": allowed or ("reject",)})

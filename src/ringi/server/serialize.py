@@ -19,8 +19,9 @@ from ringi.server import schemas
 from ringi.server.prices import Prices
 
 PUBLIC = Request.public()
-UNDECIDED = {"held": {"data", "args", "message"}}
-"""The words and values of an answer that its person may still undo."""
+WORDS = ("data", "args", "message")
+"""The fields of a held answer that nobody reads before it is final; the event of its release has them."""
+SIGN_INS = ("subject", "for_subject")
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -39,7 +40,7 @@ def view(model: type[M], source: object, **more: Any) -> M:
 
 def public_request(request: Request) -> BaseModel:
     """Return the public part of a request."""
-    return view(schemas.Request, request)
+    return view(schemas.Request, request.for_readers())
 
 
 def thread_summary(thread: thread.Thread) -> schemas.ThreadSummary:
@@ -74,8 +75,17 @@ def _failure(thread: thread.Thread) -> dict[str, Any]:
 def audit_event(event: Event) -> schemas.AuditEvent:
     """Return an event of the audit trail."""
     hidden = PRIVATE | {"tenant"}
-    changed = {name: value for name, value in event.changed.items() if name not in hidden}
+    changed = {name: for_readers(name, value) for name, value in event.changed.items() if name not in hidden}
     return view(schemas.AuditEvent, event, changed=changed)
+
+
+def for_readers(name: str, value: Any) -> Any:
+    """Return the new value of a field in an event, as `Request.for_readers` shows the field."""
+    if name == "held" and isinstance(value, dict):
+        return {key: each for key, each in value.items() if key not in (*WORDS, *SIGN_INS)}
+    if name == "votes" and isinstance(value, list):
+        return [{key: each for key, each in vote.items() if key not in SIGN_INS} for vote in value]
+    return value
 
 
 def memory_view(memory: memories.Memory) -> schemas.Memory:
@@ -89,7 +99,7 @@ def request_json(request: Request) -> bytes:
     Args:
         request: The request.
     """
-    return model_json(request, include=PUBLIC, exclude=UNDECIDED)
+    return model_json(request.for_readers(), include=PUBLIC)
 
 
 def event_json(event: Event, request: bytes) -> bytes:

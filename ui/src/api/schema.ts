@@ -867,7 +867,7 @@ export interface PolicySource {
  */
 export interface Vote {
   responder: string;
-  subject: string;
+  subject?: string;
   for?: string | null;
   decision: "approve" | "edit" | "reject" | "respond";
   data?: JsonObject | null;
@@ -885,7 +885,7 @@ export interface Vote {
  */
 export interface Held {
   responder: string;
-  subject: string;
+  subject?: string;
   for?: string | null;
   decision: "approve" | "edit" | "reject" | "respond";
   data?: JsonObject | null;

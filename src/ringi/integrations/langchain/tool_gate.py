@@ -21,7 +21,7 @@ from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.integrations.langchain.own_tools import asks_itself
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
-from ringi.policy.question import question_of, with_schema
+from ringi.policy.question import edit_denial, question_of, with_schema
 from ringi.policy.rules import OTHERWISE, Denial, Policy, Rule
 from ringi.runs.context import call_digest, find_run_context
 from ringi.runs.stream_writer import TOOL_CALL_ID
@@ -245,6 +245,8 @@ class ToolGate:
             request.authorize(call.tool, granted.args)
         except NotAuthorizedError as error:
             return self.message(call, str(error))
+        if denial := edit_denial(self._policy, request):
+            return self.message(call, denial.reason)
         grant = Grant(granted.args, bool(response and response.decision == "edit"))
         self._grants[GatedCall(call.tool, granted.args).digest] = grant
         return grant

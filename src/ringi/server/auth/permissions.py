@@ -39,9 +39,9 @@ def is_theirs_to_answer(caller: Principal, request: Request) -> bool:
         caller: The caller.
         request: The request.
     """
-    return request.is_open_to(caller.viewer) or (
-        request.response is not None and request.response.responder == caller.name
-    )
+    # A deputy may undo a held answer even after the absence.
+    answered = request.response or request.held
+    return request.is_open_to(caller.viewer) or (answered is not None and answered.responder == caller.name)
 
 
 def require_readable(caller: Principal, request: Request) -> None:
