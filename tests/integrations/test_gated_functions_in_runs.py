@@ -348,7 +348,8 @@ async def test_tools_of_one_tool_node_never_run_twice(
         await world.run("office", {})
         await approve_all(world)
         thread = await world.thread()
-        assert max(Counter(effects).values()) == 1
+        # Of two threads that begin at once, each may refuse for the other: then nothing ran.
+        assert max(Counter(effects).values(), default=1) == 1
         assert (thread.status == "done") == (len(effects) == 2)
         assert thread.status == "done" or "call each in its own node or task" in str(thread.error)
 
