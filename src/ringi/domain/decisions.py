@@ -82,15 +82,15 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
     """
     if not (request.exclude or groups or by.stands_for):
         return None
-    excluded = request.excluded_people
-    if not excluded.isdisjoint({by.name, by.identity}):
-        raise ForbiddenError(f"whoever asked for request {request.id!r} may not decide it: ask another person")
+    request.refuse_excluded(by.name, by.identity)
     # That the person may decide at all was checked by the caller, who may know no groups.
     able = [viewer for viewer in by.viewers if request.is_open_to(viewer)] or list(by.viewers[:1])
     able = [viewer for viewer in able if not groups or not set(groups).isdisjoint(viewer.groups)]
     if not able:
         raise ForbiddenError(f"request {request.id!r} needs votes from {', '.join(map(repr, groups))} now")
-    chosen = next((viewer for viewer in able if viewer.name == by.name or viewer.name not in excluded), None)
+    chosen = next(
+        (viewer for viewer in able if viewer.name == by.name or viewer.name not in request.excluded_people), None
+    )
     if chosen is None:
         raise ForbiddenError(f"whoever asked for request {request.id!r} has named you their deputy: ask another person")
     return None if chosen.name == by.name else chosen

@@ -29,7 +29,6 @@ from ringi.domain.voting import (
 from ringi.errors import (
     ConflictError,
     DigestMismatchError,
-    ForbiddenError,
     NotAuthorizedError,
 )
 
@@ -250,7 +249,7 @@ class Request(RequestData):
             RequestEndedError: The request has ended.
             ClaimedError: Another person holds the claim.
         """
-        self._refuse_excluded(by)
+        self.refuse_excluded(by)
         self.refuse_closed(by, now)
         if self.quorum:
             raise ConflictError(f"request {self.id!r} needs several people: vote, since nobody can claim it")
@@ -288,7 +287,7 @@ class Request(RequestData):
             RequestEndedError: The request has ended.
             ClaimedError: Another person holds the claim.
         """
-        self._refuse_excluded(by)
+        self.refuse_excluded(by)
         self.refuse_closed(by, now)
         fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
         return self.changed("reassigned", by, now, **fresh)
@@ -396,7 +395,3 @@ class Request(RequestData):
         asked = self.model_copy(update={"action": Action(name)})
         if asked.authorised_digest(self.response.decision, self.response.data, args) != self.response.authorised_digest:
             raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
-
-    def _refuse_excluded(self, by: str) -> None:
-        if by in self.excluded_people:
-            raise ForbiddenError(f"whoever asked for request {self.id!r} may not decide it: ask another person")

@@ -36,6 +36,7 @@ from ringi.domain.voting import (
 from ringi.domain.webhook import Webhook
 from ringi.errors import (
     ClaimedError,
+    ForbiddenError,
     HeldError,
     RequestEndedError,
 )
@@ -171,6 +172,11 @@ class RequestData(Record):
         # An agent that asks without a run does not say for whom: whoever asked counts.
         starter = (self.starter or self.asked_by) if "starter" in self.exclude else None
         return frozenset(name for name in (asker, starter) if name)
+
+    def refuse_excluded(self, *names: str) -> None:
+        """Raise `ForbiddenError` if a rule of the request excludes the person with one of these names."""
+        if not self.excluded_people.isdisjoint(names):
+            raise ForbiddenError(f"whoever asked for request {self.id!r} may not decide it: ask another person")
 
     def for_readers(self) -> Self:
         """Return the request without what its readers may not see: undecided answers, and sign-ins of voters."""

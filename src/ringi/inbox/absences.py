@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 
 from ringi.base.clock import Clock
@@ -16,8 +15,9 @@ from ringi.domain.ask import parse_body
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key
 from ringi.domain.voting import Decider
-from ringi.errors import ConflictError, NotFoundError
+from ringi.errors import NotFoundError
 from ringi.inbox.api import InboxAPI
+from ringi.inbox.journals import change_journal
 
 
 class Absences:
@@ -52,10 +52,8 @@ class Absences:
             InvalidError: The deputy or the end is invalid.
         """
         new = new.checked(self._clock())
-        if await self._journal() is None:
-            with suppress(ConflictError):  # Another person was first.
-                await self._store.put(*absence.begun(self._clock(), self._key.tenant, by=new.person))
-        await change_record(self._store, Journal, self._key, lambda old: absence.left(old, new, self._clock()))
+        begun = absence.begun(self._clock(), self._key.tenant, by=new.person)
+        await change_journal(self._store, self._key, begun, lambda old: absence.left(old, new, self._clock()))
         return new
 
     async def end(self, person: str) -> None:

@@ -40,10 +40,24 @@ async def write_entry(
         made = make(journal.state)
         return journal.written(*made, by=by, now=now) if made else (journal, None)
 
+    begun = Journal.begun(key.id, key.id, initial, by=SYSTEM, now=now, tenant=key.tenant)
+    await change_journal(store, key, begun, step)
+
+
+async def change_journal(
+    store: Store, key: Key, begun: tuple[Journal, Event], step: Callable[[Journal], tuple[Journal, Event | None]]
+) -> Journal:
+    """Save the next version of a journal, which begins with its first change; return it.
+
+    Args:
+        store: The store of the journal.
+        key: The tenant and the id of the journal.
+        begun: The journal before its first change, and its event.
+        step: Returns the next version and its event.
+    """
     try:
-        await change_record(store, Journal, key, step)
+        return (await change_record(store, Journal, key, step))[1]
     except NotFoundError:
-        begun = Journal.begun(key.id, key.id, initial, by=SYSTEM, now=now, tenant=key.tenant)
         with suppress(ConflictError):  # Another process began it.
             await store.put(*begun)
-        await change_record(store, Journal, key, step)
+        return (await change_record(store, Journal, key, step))[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import uuid
-from contextlib import suppress
 from datetime import datetime
 
 from ringi.base.clock import Clock
@@ -24,8 +23,9 @@ from ringi.domain.pauses import (
     without_pause,
 )
 from ringi.domain.record import Event, Key
-from ringi.errors import ConflictError, NotFoundError, PausedError
+from ringi.errors import NotFoundError, PausedError
 from ringi.inbox.api import InboxAPI
+from ringi.inbox.journals import change_journal
 from ringi.inbox.lifetime import Closable
 
 log = logging.getLogger(__name__)
@@ -67,12 +67,7 @@ async def begin_pause(store: Store, tenant: str, new: NewPause, *, by: str, cloc
     def step(journal: Journal) -> tuple[Journal, Event | None]:
         return with_pause(journal, new, id, by, clock())
 
-    try:
-        _, after = await change_record(store, Journal, Key(tenant, JOURNAL), step)
-    except NotFoundError:
-        with suppress(ConflictError):  # Another process has begun the journal.
-            await store.put(*begun_journal(tenant, clock()))
-        _, after = await change_record(store, Journal, Key(tenant, JOURNAL), step)
+    after = await change_journal(store, Key(tenant, JOURNAL), begun_journal(tenant, clock()), step)
     pause = same_pause(read_pauses(after), new, by)
     assert pause
     return pause
