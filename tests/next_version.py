@@ -19,7 +19,7 @@ FIELDS = {
 class Ask(Ask):
     of_next: str | None = "asked"
 """,
-    "domain/request.py": """
+    "domain/response.py": """
 class Response(Response):
     of_next: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
@@ -27,10 +27,9 @@ class Response(Response):
         super().__init__(**{"of_next": "answered", **fields})
 
     __init__.__pydantic_base_init__ = True
-
-
+""",
+    "domain/request.py": """
 class Request(Request):
-    response: Response | None = None
     of_next: str | None = None
     noted: bool | None = None
 """,
