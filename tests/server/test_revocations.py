@@ -312,7 +312,9 @@ async def test_a_stream_that_is_opened_while_its_token_is_taken_back_does_not_st
         await held.start()
         await holder.execute(f'LOCK TABLE "{schema}".requests')
         opening = asyncio.create_task(ann.get(f"/v1/requests/{request.id}/events"))
-        sql = f"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '{schema}.requests'::regclass"
+        # Not the server's own reads, which wait for the same lock: the stream reads its request.
+        waits = f"NOT granted AND relation = '{schema}.requests'::regclass AND query LIKE '%id = $2'"
+        sql = f"SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE {waits}"
 
         async def is_held() -> bool:
             return bool(await watcher.fetchval(sql))
