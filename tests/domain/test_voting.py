@@ -328,6 +328,22 @@ def test_an_excluded_person_cannot_block_the_request() -> None:
         request.reassigned("ann", NOON, "friend", ())
 
 
+def test_a_deputy_of_an_excluded_person_cannot_choose_who_decides() -> None:
+    request, dee = ask(exclude=["starter"], assignee="ann"), Decider("dee", stands_for=(Viewer(name="ann"),))
+    with pytest.raises(ForbiddenError, match="named you their deputy"):
+        request.claimed(dee, NOON, SECOND)
+    with pytest.raises(ForbiddenError, match="named you their deputy"):
+        request.released(dee, NOON)
+    with pytest.raises(ForbiddenError, match="named you their deputy"):
+        request.reassigned(dee, NOON, "friend", ())
+
+
+def test_a_vote_with_empty_data_is_a_vote_for_the_same_call_as_one_without() -> None:
+    done = vote(vote(ask(quorum=TWO), "bob", data={}), "cem")
+    assert done.response
+    assert (done.status, done.response.voters) == ("completed", ("bob", "cem"))
+
+
 PEOPLE = {
     name: Decider(name, groups, subject=f"idp|{name}", stands_for=stands)
     for name, groups, stands in (

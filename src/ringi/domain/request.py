@@ -237,29 +237,30 @@ class Request(RequestData):
         """
         return decisions.timed(self, now)
 
-    def claimed(self, by: str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
+    def claimed(self, by: Decider | str, now: datetime, lease: timedelta) -> tuple[Self, Event]:
         """Return the request claimed by one person until the lease ends; claiming it again renews the lease.
 
         Args:
-            by: The name of the person.
+            by: The person.
             now: The current time.
             lease: The duration of the claim.
 
         Raises:
             RequestEndedError: The request has ended.
+            HeldError: An answer is held.
+            ForbiddenError: A rule of the request excludes the person.
             ClaimedError: Another person holds the claim.
         """
-        self.refuse_excluded(by)
-        self.refuse_closed(by, now)
+        name = self._changer(by, now)
         if self.quorum:
             raise ConflictError(f"request {self.id!r} needs several people: vote, since nobody can claim it")
-        return self.changed("claimed", by, now, claimed_by=by, claimed_until=now + lease)
+        return self.changed("claimed", name, now, claimed_by=name, claimed_until=now + lease)
 
-    def released(self, by: str, now: datetime) -> tuple[Self, Event | None]:
+    def released(self, by: Decider | str, now: datetime) -> tuple[Self, Event | None]:
         """Return the request without its claim; until the claim expires, only its holder may release it.
 
         Args:
-            by: The name of the person.
+            by: The person.
             now: The current time.
 
         Returns:
@@ -267,30 +268,43 @@ class Request(RequestData):
 
         Raises:
             RequestEndedError: The request has ended.
+            HeldError: An answer is held.
+            ForbiddenError: A rule of the request excludes the person.
             ClaimedError: Another person holds the claim.
         """
-        self.refuse_closed(by, now)
+        name = self._changer(by, now)
         if not self.claimed_by:
             return self, None
-        return self.changed("released", by, now, claimed_by=None, claimed_until=None)
+        return self.changed("released", name, now, claimed_by=None, claimed_until=None)
 
-    def reassigned(self, by: str, now: datetime, assignee: str | None, groups: Sequence[str]) -> tuple[Self, Event]:
+    def reassigned(
+        self, by: Decider | str, now: datetime, assignee: str | None, groups: Sequence[str]
+    ) -> tuple[Self, Event]:
         """Return the request assigned to another person or to groups; a claim ends.
 
         Args:
-            by: The name of the person who assigns it.
+            by: The person who assigns it.
             now: The current time.
             assignee: The name of the new assignee, if any.
             groups: The groups whose members may answer. Without an assignee and groups, everybody may answer.
 
         Raises:
             RequestEndedError: The request has ended.
+            HeldError: An answer is held.
+            ForbiddenError: A rule of the request excludes the person.
             ClaimedError: Another person holds the claim.
         """
-        self.refuse_excluded(by)
-        self.refuse_closed(by, now)
+        name = self._changer(by, now)
         fresh = {"assignee": assignee, "candidate_groups": tuple(groups), "claimed_by": None, "claimed_until": None}
-        return self.changed("reassigned", by, now, **fresh)
+        return self.changed("reassigned", name, now, **fresh)
+
+    def _changer(self, by: Decider | str, now: datetime) -> str:
+        """Return the name of a person who may change who decides the pending request."""
+        person = decider_of(by)
+        self.refuse_closed(person.name, now)
+        # Whoever may not decide may not choose who does, neither directly nor through a deputy.
+        decisions.authority_of(self, person)
+        return person.name
 
     def cancelled(self, by: str, now: datetime, reason: str | None) -> tuple[Self, Event]:
         """Return the request cancelled; the gated action does not run.

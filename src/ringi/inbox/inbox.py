@@ -300,14 +300,16 @@ class Inbox(PausableInbox, AbsenceOperations):
     async def attachment(self, id: str, number: int) -> bytes:
         return await self._eraser.attachments.content(await self.get(id), number)
 
-    async def claim(self, id: str, by: str) -> Request:
+    async def claim(self, id: str, by: Decider | str) -> Request:
         lease = timedelta(seconds=self.limits.claim_seconds)
         return await self._change(id, lambda request: request.claimed(by, self.clock(), lease))
 
-    async def release(self, id: str, by: str) -> Request:
+    async def release(self, id: str, by: Decider | str) -> Request:
         return await self._change(id, lambda request: request.released(by, self.clock()))
 
-    async def reassign(self, id: str, by: str, *, assignee: str | None = None, groups: Sequence[str] = ()) -> Request:
+    async def reassign(
+        self, id: str, by: Decider | str, *, assignee: str | None = None, groups: Sequence[str] = ()
+    ) -> Request:
         return await self._change(id, lambda request: request.reassigned(by, self.clock(), assignee, groups))
 
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:

@@ -199,14 +199,14 @@ class RequestRoutes:
         """Claim a request: for a limited time nobody else can answer it."""
         caller = self._decider(http)
         return json_response(
-            request_json(await self._inbox(caller, require_answerable).claim(id_of(http), caller.name))
+            request_json(await self._inbox(caller, require_answerable).claim(id_of(http), caller.decider))
         )
 
     async def release(self, http: HttpRequest) -> HttpResponse:
         """Release a claim."""
         caller = self._decider(http)
         return json_response(
-            request_json(await self._inbox(caller, require_answerable).release(id_of(http), caller.name))
+            request_json(await self._inbox(caller, require_answerable).release(id_of(http), caller.decider))
         )
 
     async def cancel(self, http: HttpRequest) -> HttpResponse:
@@ -235,7 +235,7 @@ class RequestRoutes:
         if not to.assignee and not to.candidate_groups:
             raise InvalidError.of("assignee", "give an assignee or candidate_groups", "assignee_required")
         inbox = self._inbox(caller, require_answerable)
-        request = await inbox.reassign(id_of(http), caller.name, assignee=to.assignee, groups=to.candidate_groups)
+        request = await inbox.reassign(id_of(http), caller.decider, assignee=to.assignee, groups=to.candidate_groups)
         return json_response(request_json(request))
 
     def _inbox(self, caller: Principal, check: Check = require_readable) -> Inbox:
