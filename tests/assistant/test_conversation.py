@@ -286,6 +286,18 @@ async def test_the_sentence_approves_nothing_that_somebody_posted_beside_the_pla
         assert (await talk.inbox.get(forged.id)).status == "pending"
 
 
+async def test_the_sentence_approves_nothing_that_is_assigned_to_another_person(office: Office, url: str) -> None:
+    async with talking(office, url, confirms_in_words=True) as talk:
+        await talk.say("goal: grow")
+        await talk.send("action", action="make")
+        plan = await talk.plan("planned")
+        request = await talk.request()
+        await talk.inbox.reassign(request.id, "ann", assignee="carl")
+        await talk.say(f"approve {plan.hash.rpartition(':')[2][:8]}")
+        assert (await talk.inbox.get(request.id)).status == "pending"
+        assert not office.effects
+
+
 async def test_without_that_setting_the_sentence_is_talk(office: Office, url: str) -> None:
     async with talking(office, url) as talk:
         await talk.say("goal: grow")

@@ -11,7 +11,7 @@ from typing import get_args
 from ringi.assistant.memory import ContextMemory
 from ringi.assistant.plans import Plan
 from ringi.base import FRESH_SIGN_IN, read_seconds
-from ringi.domain import Answer, Tier, is_person
+from ringi.domain import Answer, Tier, Viewer, is_person
 from ringi.errors import NotFoundError
 from ringi.runs import RunContext
 
@@ -49,12 +49,16 @@ async def approve(host: RunContext, plan: Plan) -> bool:
     except NotFoundError:
         return False
     # Requests that others posted with this thread's id are not included.
-    requests = await host.runner.pending(thread)
+    requests = (await host.runner.pending(thread))[:1]
     needs_sign_in = read_seconds(FRESH_SIGN_IN, get_args(Tier))
-    if any(request.tier in needs_sign_in for request in requests[:1]):
+    # A sentence does not show the groups of its person.
+    viewer = Viewer(name=str(host.by))
+    if not all(request.is_open_to(viewer) for request in requests):
+        return False
+    if any(request.tier in needs_sign_in for request in requests):
         # A sentence does not show when its person signed in.
         return False
-    for request in requests[:1]:
+    for request in requests:
         answer = Answer(decision="approve", digest=request.digest)
         await host.inbox.answer(request.id, answer, by=str(host.by), channel="chat")
     return bool(requests)

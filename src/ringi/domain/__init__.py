@@ -13,6 +13,7 @@ from ringi.domain.record import (
     Key,
     Position,
     Query,
+    Viewer,
     topic_of,
 )
 from ringi.domain.request import Request
@@ -44,6 +45,7 @@ __all__ = [
     "Thread",
     "ThreadStatus",
     "Tier",
+    "Viewer",
     "Wording",
     "entries_in",
     "is_person",
