@@ -19,7 +19,7 @@ from ringi.domain.ask import Decision
 from ringi.domain.request import Request
 from ringi.runs.calls import DECISIONS, REFUSING_DECISIONS
 from ringi.runtimes.gated_tools import with_gate
-from ringi.runtimes.openai_agents.guarded_agents import Grant, Grants, GuardedAgents
+from ringi.runtimes.openai_agents.guarded_agents import ApprovedCall, ApprovedCalls, GuardedAgents
 from ringi.runtimes.openai_agents.output import OutputWriter, RunWatch
 from ringi.runtimes.openai_agents.run_state import (
     call_args,
@@ -53,14 +53,17 @@ class AgentRun(StoredRun):
 
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> State:
         """Run to the next pause or the end."""
-        data, grants = self._own_data(), Grants()
+        data, approved_calls = self._own_data(), ApprovedCalls()
         pauses = ToolPauses(self._run)
-        agents = GuardedAgents(grants, pauses)
+        agents = GuardedAgents(approved_calls, pauses)
         start = agents.copy_of(self._run.agent.target)
         context = self._run.agent.context(self._run.input, self._run.by)
-        state = await self._restored(start, data, answers, grants, context) if data else None
+        state = await self._restored(start, data, answers, approved_calls, context) if data else None
         out.begin()
-        writer, watch = OutputWriter(out, self._run.id, data["messages"] if data else 0), RunWatch(self._run, grants)
+        writer, watch = (
+            OutputWriter(out, self._run.id, data["messages"] if data else 0),
+            RunWatch(self._run, approved_calls),
+        )
         before = copy(state._context.usage) if state and state._context else Usage()
         result = Runner.run_streamed(
             start,
@@ -90,10 +93,10 @@ class AgentRun(StoredRun):
         start: SDKAgent[Any],
         data: dict[str, Any],
         answers: Mapping[str, Sequence[Request]],
-        grants: Grants,
+        approved_calls: ApprovedCalls,
         context: Any,
     ) -> RunState[Any, Any]:
-        """Return the state of the pause with the answers, and add the approved calls to `grants`."""
+        """Return the state of the pause with the answers, and add the approved calls to `approved_calls`."""
         # The SDK asks each tool whether it is enabled, and a function that says so may read the context.
         state = await RunState.from_json(start, data["run_state"], context_override=context)
         for call, item in waiting_calls(state.get_interruptions(), data["run_state"], self._run.id, start.name):
@@ -104,7 +107,7 @@ class AgentRun(StoredRun):
             if decided.decision in REFUSING_DECISIONS:
                 state.reject(item, rejection_message=decided.message or REJECTED)
             else:
-                grants.add(item.agent.name, Grant(call, request))
+                approved_calls.add(item.agent.name, ApprovedCall(call, request))
                 state.approve(item)
         return state
 

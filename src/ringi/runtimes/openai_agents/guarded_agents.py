@@ -26,7 +26,7 @@ BIND = "__agents_bind_function_tool__"
 """The SDK's own method that binds an invoker to a copy of its tool."""
 
 
-class Grant(NamedTuple):
+class ApprovedCall(NamedTuple):
     """A call that a person approved, and the request that authorizes it."""
 
     call: ToolCall
@@ -41,41 +41,53 @@ class Grant(NamedTuple):
         return granted.args
 
 
-class Grants:
+class ApprovedCalls:
     """The approved calls of one stretch of a run."""
 
     def __init__(self) -> None:
-        self._by_call: dict[tuple[str, str, str], list[Grant]] = {}
+        self._by_call: dict[tuple[str, str, str], list[ApprovedCall]] = {}
 
-    def add(self, agent: str, grant: Grant) -> None:
+    def add(self, agent: str, approved_call: ApprovedCall) -> None:
         """Add an approved call of an agent."""
-        self._by_call.setdefault((agent, grant.call.name, grant.call.call_id), []).append(grant)
+        self._by_call.setdefault((agent, approved_call.call.name, approved_call.call.call_id), []).append(approved_call)
 
     def check_tool(self, agent: str, tool: Any, call_id: str) -> None:
         """Raise `NotAuthorizedError` for an edited call of a tool that would run it with the original arguments."""
-        grants = self._by_call.get((agent, getattr(tool, "qualified_name", tool.name), call_id), [])
-        edited = [grant for grant in grants if grant.args != grant.call.args]
+        approved_calls = self._by_call.get((agent, getattr(tool, "qualified_name", tool.name), call_id), [])
+        edited = [approved_call for approved_call in approved_calls if approved_call.args != approved_call.call.args]
         if edited and type(getattr(tool, "on_invoke_tool", None)) is not GuardedInvoker:
             raise NotAuthorizedError(edited[0].request.id, f"the tool {tool.name!r} was replaced; ask again")
 
-    def find(self, agent: str, name: str, call_id: str, args: str) -> Grant | None:
-        """Return the grant of a call; None for a call that nobody was asked about.
+    def find(self, agent: str, name: str, call_id: str, args: str) -> ApprovedCall | None:
+        """Return the approved_call of a call; None for a call that nobody was asked about.
 
         Raises:
             NotAuthorizedError: The call was approved with other arguments.
         """
-        grants = self._by_call.get((agent, name, call_id), [])
-        found = next((grant for grant in grants if grant.call.args == args_of(args)), None)
-        if grants and not found:
-            raise NotAuthorizedError(grants[0].request.id, f"the arguments of {name!r} are not those that were shown")
+        approved_calls = self._by_call.get((agent, name, call_id), [])
+        found = next(
+            (approved_call for approved_call in approved_calls if approved_call.call.args == args_of(args)), None
+        )
+        if approved_calls and not found:
+            raise NotAuthorizedError(
+                approved_calls[0].request.id, f"the arguments of {name!r} are not those that were shown"
+            )
         return found
 
 
 class GuardedInvoker:
     """The function of a tool, which runs a decided call with the authorized arguments."""
 
-    def __init__(self, invoke: Invoke, tool: FunctionTool, agent: str, grants: Grants, pauses: ToolPauses) -> None:
-        self._invoke, self._tool, self._agent, self._grants, self._pauses = invoke, tool, agent, grants, pauses
+    def __init__(
+        self, invoke: Invoke, tool: FunctionTool, agent: str, approved_calls: ApprovedCalls, pauses: ToolPauses
+    ) -> None:
+        self._invoke, self._tool, self._agent, self._approved_calls, self._pauses = (
+            invoke,
+            tool,
+            agent,
+            approved_calls,
+            pauses,
+        )
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -88,23 +100,25 @@ class GuardedInvoker:
     def __agents_bind_function_tool__(self, tool: FunctionTool) -> GuardedInvoker:
         """Return the invoker for a copy of the tool: the SDK copies tools, and a copy must be guarded too."""
         bind = getattr(self._invoke, BIND, None)
-        return GuardedInvoker(bind(tool) if bind else self._invoke, tool, self._agent, self._grants, self._pauses)
+        return GuardedInvoker(
+            bind(tool) if bind else self._invoke, tool, self._agent, self._approved_calls, self._pauses
+        )
 
     async def __call__(self, ctx: ToolContext[Any], input: str) -> Any:
         """Run the call."""
         name = self._tool.qualified_name
-        grant = self._grants.find(self._agent, name, ctx.tool_call_id, input)
+        approved_call = self._approved_calls.find(self._agent, name, ctx.tool_call_id, input)
         call = ToolInvocation(self._tool, self._agent, ctx, input)
-        if grant is None:
+        if approved_call is None:
             return await self._pauses.invoke(self._invoke, call)
-        grant.request.authorize(name, grant.args)
-        if grant.args == grant.call.args:
-            return await self._pauses.invoke(self._invoke, call, grant.request)
-        edited = json.dumps(grant.args, ensure_ascii=False)
+        approved_call.request.authorize(name, approved_call.args)
+        if approved_call.args == approved_call.call.args:
+            return await self._pauses.invoke(self._invoke, call, approved_call.request)
+        edited = json.dumps(approved_call.args, ensure_ascii=False)
         ctx.tool_arguments = edited
         refusal = await self._refusal(ctx)
         if refusal is None:
-            result = await self._pauses.invoke(self._invoke, call._replace(input=edited), grant.request)
+            result = await self._pauses.invoke(self._invoke, call._replace(input=edited), approved_call.request)
         else:
             result = refusal
         return NOTE.format(args=edited) + result if isinstance(result, str) else result
@@ -124,8 +138,8 @@ class GuardedInvoker:
 class GuardedAgents:
     """The copies of agents for one stretch of a run; the agents themselves stay unchanged."""
 
-    def __init__(self, grants: Grants, pauses: ToolPauses) -> None:
-        self._grants, self._pauses = grants, pauses
+    def __init__(self, approved_calls: ApprovedCalls, pauses: ToolPauses) -> None:
+        self._approved_calls, self._pauses = approved_calls, pauses
         self._copies: dict[int, Agent[Any]] = {}
         self._originals: list[Agent[Any]] = []
         """Held, so that no other object gets the id of one."""
@@ -163,7 +177,7 @@ class GuardedAgents:
             # The SDK restores the paused run of an agent that is a tool with this agent.
             guarded._agent_instance = self.copy_of(nested)
             invoke = with_agent(tool, guarded._agent_instance) or invoke
-        invoke = GuardedInvoker(invoke, guarded, agent, self._grants, self._pauses)
+        invoke = GuardedInvoker(invoke, guarded, agent, self._approved_calls, self._pauses)
         guarded.on_invoke_tool, guarded.needs_approval = invoke, self._pauses.of_function(tool, agent)
         return guarded
 

@@ -15,7 +15,7 @@ from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Output, Run
 from ringi.domain.usage import ModelCalls
 from ringi.runs.json_values import json_text
-from ringi.runtimes.openai_agents.guarded_agents import Grants
+from ringi.runtimes.openai_agents.guarded_agents import ApprovedCalls
 from ringi.runtimes.tool_calls import args_of
 
 TEXT_DELTAS = ("response.output_text.delta", "response.refusal.delta")
@@ -123,14 +123,14 @@ def text_of_output(output: Any) -> str:
 class RunWatch(RunHooks[Any]):
     """Counts the model calls of one stretch of a run, and checks the tools of edited calls."""
 
-    def __init__(self, run: Run, grants: Grants) -> None:
-        self._run, self._grants = run, grants
+    def __init__(self, run: Run, approved_calls: ApprovedCalls) -> None:
+        self._run, self._approved_calls = run, approved_calls
         self._started = 0.0
         self._counted = Usage()
 
     async def on_tool_start(self, context: Any, agent: Agent[Any], tool: Any) -> None:
         """Check the tool of an approved call right before it runs."""
-        self._grants.check_tool(agent.name, tool, getattr(context, "tool_call_id", ""))
+        self._approved_calls.check_tool(agent.name, tool, getattr(context, "tool_call_id", ""))
 
     async def on_llm_start(self, context: Any, agent: Any, system_prompt: Any, input_items: Any) -> None:
         """Start the time of a call."""
