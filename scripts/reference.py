@@ -39,6 +39,7 @@ GROUPS = {
     "memories": "Memories",
     "operations": "Operations",
     "pauses": "Pauses",
+    "grants": "Grants",
     "events": "Events",
     "deliveries": "Deliveries",
     "session": "The page's session",

@@ -8,6 +8,7 @@ from ringi.client.client import Client
 from ringi.client.errors import HttpError
 from ringi.connect import open
 from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button
+from ringi.domain.conditions import Condition
 from ringi.domain.display import Code, Diff, Image, Link, Table
 from ringi.domain.memories import Memory
 from ringi.domain.record import Event, Query
@@ -70,7 +71,6 @@ from ringi.forms.form import (
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox, Limits
 from ringi.policy.cards import ToolCard
-from ringi.policy.conditions import Condition
 from ringi.policy.rules import AutoApproval, Policy, Rule
 from ringi.privacy.erasure import Erasure
 from ringi.runs.agent import Agent

@@ -191,6 +191,8 @@ class Inbox(_Blocking):
     pauses = blocking(inbox.Inbox.pauses)
     resume = blocking(inbox.Inbox.resume)
     check_pauses = blocking(inbox.Inbox.check_pauses)
+    grants = blocking(inbox.Inbox.grants)
+    revoke_grant = blocking(inbox.Inbox.revoke_grant)
     wait = blocking(inbox.Inbox.wait)
 
 
@@ -235,6 +237,8 @@ class Client(_Blocking):
     pauses = blocking(client.Client.pauses)
     resume = blocking(client.Client.resume)
     check_pauses = blocking(client.Client.check_pauses)
+    grants = blocking(client.Client.grants)
+    revoke_grant = blocking(client.Client.revoke_grant)
     wait = blocking(client.Client.wait)
 
 

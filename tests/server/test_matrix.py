@@ -87,6 +87,8 @@ REQUESTS = {
     ("POST", "/v1/deliveries/{id}/redeliver"): Row(never(403), never(403), never(404)),
     # Nor is one of a pause.
     ("DELETE", "/v1/pauses/{id}"): Row(never(403), never(403), never(404)),
+    # No answer to these has a grant.
+    ("POST", "/v1/grants/{id}/revoke"): Row(never(403), owned(404, HIDDEN), owned(404, 404), {}),
 }
 THREADS = {
     ("GET", "/v1/threads/{id}"): Row(owned(200, HIDDEN), owned(200, 200), owned(200, 200)),
@@ -136,6 +138,7 @@ PLAIN = {
     ("GET", "/v1/operations"): Row(403, 200, 200),
     ("POST", "/v1/pauses"): Row(403, 403, 201, {"reason": "A test"}),
     ("GET", "/v1/pauses"): Row(200, 200, 200),
+    ("GET", "/v1/grants"): Row(200, 200, 200),
     ("GET", "/v1/events"): Row(200, 200, 200),
     ("GET", "/v1/audit"): Row(200, 200, 200),
     ("GET", "/v1/access-log"): Row(403, 403, 200),

@@ -34,7 +34,7 @@ function record({ propertyNames, additionalProperties: { $ref } }) {
 /** Add types that json-schema-to-typescript cannot derive: `Json` for any JSON, and records with fixed keys. */
 function withTypes(schema) {
   if (schema.additionalProperties === true) return { tsType: "JsonObject" };
-  return schema.propertyNames ? { tsType: record(schema) } : schema;
+  return schema.propertyNames?.enum ? { tsType: record(schema) } : schema;
 }
 
 /** Remove titles, because each titled property would become a separate type: Title, Title1, Title2, … */

@@ -16,6 +16,7 @@ from ringi.cli.commands.ask import ask, list_, show
 from ringi.cli.commands.backup import backup, restore
 from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
 from ringi.cli.commands.erase import erase
+from ringi.cli.commands.grants import grants, revoke
 from ringi.cli.commands.pauses import pause, pauses, resume
 from ringi.cli.commands.policy import policy_test
 from ringi.cli.commands.runs import abandon, ask_again, retry, runs
@@ -40,7 +41,7 @@ COMMANDS = (
     *(respond, undo, claim, release, reassign, cancel),
     *(away, back),
     *(runs, retry, ask_again, abandon),
-    *(pause, pauses, resume),
+    *(pause, pauses, resume, grants, revoke),
     *(deliveries, redeliver),
     *(link, erase, migrate, verify, backup, restore),
 )

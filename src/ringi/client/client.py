@@ -6,7 +6,7 @@ import base64
 import math
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime
 from typing import Any, Self
@@ -17,6 +17,8 @@ from ringi.base.clock import utc_now
 from ringi.client.transport import ApiCall, Transport
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Answer, Ask, Decision
+from ringi.domain.grant_journal import GrantView
+from ringi.domain.grants import NewGrant
 from ringi.domain.memories import Memory
 from ringi.domain.pauses import Pause
 from ringi.domain.record import AGENT, START, Event, Position, Query
@@ -37,7 +39,7 @@ from ringi.inbox.pauses import paused_error
 from ringi.privacy.erasure import Erasure, Sweep
 
 REQUESTS, FEED, MEMORIES = "/v1/requests", "/v1/events", "/v1/memories"
-AWAY, PAUSES = "/v1/away", "/v1/pauses"
+AWAY, GRANTS, PAUSES = "/v1/away", "/v1/grants", "/v1/pauses"
 BEGINNING = "0"
 """The position before the first event, as written in a header."""
 PAGE = 200
@@ -136,8 +138,9 @@ class Client(InboxAPI):
         args: dict[str, Any] | None = None,
         message: str | None = None,
         groups: Sequence[str] = (),
+        grant: NewGrant | Mapping[str, Any] | None = None,
     ) -> Request:
-        body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
+        body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message, "grant": grant}
         return await self._change(id, "respond", responder, to_json(Answer.parse(body)))
 
     async def undo(self, id: str, by: str | None = None) -> Request:
@@ -261,6 +264,14 @@ class Client(InboxAPI):
             # The first attempt may have ended it.
             with suppress(NotFoundError):
                 await self._transport.call(call)
+
+    async def grants(self) -> list[GrantView]:
+        items = (await self._transport.call(ApiCall("GET", GRANTS)))["items"]
+        return [GrantView.model_validate(item, extra="ignore") for item in items]
+
+    async def revoke_grant(self, id: str, *, by: str | None = None) -> None:
+        await self._refuse_other(by)
+        await self._transport.call(ApiCall("POST", f"{GRANTS}/{quote(id, safe='')}/revoke", id, {}, kind="grant"))
 
     async def check_pauses(self, agent: str | None = None) -> None:
         session, pauses = await self._get_session(), await self.pauses()

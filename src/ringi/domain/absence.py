@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from ringi.base.model import StrictModel
-from ringi.domain.ask import Name, Time
+from ringi.base.times import Time
+from ringi.domain.ask import Name
 from ringi.domain.journal import RINGI, Journal
 from ringi.domain.record import DEFAULT_TENANT, Event, Viewer
 from ringi.errors import InvalidError

@@ -5,20 +5,21 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import PydanticCustomError
 
 from ringi.base.canonical_json import digest, jsonable, non_finite_paths
 from ringi.base.model import StrictModel, without_nulls
 from ringi.base.plain_json import plain_fields
 from ringi.base.texts import Sentence
+from ringi.base.times import Time
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, rule_of
 from ringi.domain.display import MAX_BLOCKS, Block
+from ringi.domain.grants import NewGrant
 from ringi.domain.voting import Escalation, Excluded, PolicySource, Stage, Tier
 from ringi.domain.webhook import MOST, Webhook
 from ringi.errors import FieldError, InvalidError
@@ -53,26 +54,6 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 is_empty = operator.not_
 """Returns whether a field is empty; then it is not stored. A function in Python would double the time of a dump."""
-
-
-def reject_number_time(value: object) -> object:
-    """Reject a number: it is ambiguous between seconds and milliseconds."""
-    if not isinstance(value, str | datetime):
-        raise PydanticCustomError("time", "send a time such as 2026-11-22T10:00:00Z")
-    return value
-
-
-def utc_time(at: datetime) -> datetime:
-    """Return the time in UTC; raise for a time without a zone or outside the calendar's range."""
-    if at.tzinfo is None:
-        raise PydanticCustomError("time", "give a time zone, such as Z")
-    try:
-        return at.astimezone(UTC)
-    except OverflowError:
-        raise PydanticCustomError("time", "this time is outside the calendar's range: give a nearer one") from None
-
-
-Time = Annotated[datetime, BeforeValidator(reject_number_time), AfterValidator(utc_time)]
 
 
 def form_of(value: object) -> object:
@@ -402,6 +383,8 @@ class Answer(StrictModel):
         default=None, exclude_if=is_empty
     )
     """The reason for which an administrator decides although a rule excludes them, or without the other votes."""
+    grant: NewGrant | None = Field(default=None, exclude_if=is_empty)
+    """With `approve`: which further calls of the same tool are approved as well, until when, and how often."""
 
     @classmethod
     def parse(cls, body: object) -> Self:

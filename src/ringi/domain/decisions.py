@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from ringi.base.texts import reason_of
 from ringi.domain.answer_checks import checked_answer
 from ringi.domain.ask import Answer
+from ringi.domain.grants import Grant
 from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
 from ringi.domain.response import Response
 from ringi.domain.voting import Decider, Held, Vote, missing_votes, open_stage
-from ringi.errors import ConflictError, ForbiddenError, FreshSignInError
+from ringi.errors import ConflictError, ForbiddenError, FreshSignInError, InvalidError
 
 R = TypeVar("R", bound=RequestData)
 AGREEING = ("approve", "edit")
@@ -39,6 +40,8 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
     stage = (open_stage(request.quorum, others, digest) or 0) if votes_count else 0
     groups = request.quorum[stage].groups if votes_count else ()
     absent = None if answer.override else authority_of(request, by, groups)
+    if answer.grant and (absent or answer.override):
+        raise ForbiddenError("a deputy or an `override` decides this request alone: leave `grant` out")
     decision: dict[str, Any] = {
         "responder": by.name,
         "stands_for": absent.name if absent else None,
@@ -50,6 +53,7 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
         "authorised_digest": digest,
         "at": now,
         "override": answer.override,
+        "grant": grant_of(request, answer, now) if answer.grant else None,
     }
     if not request.quorum and not request.hold:
         return completed(request, decision, now)
@@ -67,6 +71,15 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
         held = Held(**dict(vote), until=min(until, request.expires_at or until))
         return request.changed("held", by.name, now, held=held)
     return completed_by_vote(request, vote, now)
+
+
+def grant_of(request: RequestData, answer: Answer, now: datetime) -> Grant:
+    """Return the grant of an answer; raise `InvalidError` if the answer or the request cannot have this one."""
+    call = request.grantable_call
+    if answer.decision != "approve" or call is None or answer.grant is None:
+        why = "goes only with `approve`, for a call without a form or a quorum whose tier is low or medium"
+        raise InvalidError.of("grant", why, "grant_unavailable")
+    return Grant.of(answer.grant, call, now)
 
 
 def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> Viewer | None:
@@ -134,6 +147,9 @@ def is_same(answer: Answer, earlier: Response | Vote) -> bool:
     """Return whether an answer says what another one said."""
     data = {name: value for name, value in (answer.data or {}).items() if value is not None}
     words = (answer.decision, answer.args, answer.message, answer.override)
+    grants = answer.grant, earlier.grant
+    if grants != (None, None) and not (answer.grant and earlier.grant and earlier.grant.is_from(answer.grant)):
+        return False
     return words == (earlier.decision, earlier.args, earlier.message, earlier.override) and data == (earlier.data or {})
 
 

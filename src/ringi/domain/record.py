@@ -34,6 +34,8 @@ THREAD = "thread:"
 
 POLICY = "policy:"
 """The prefix of the names of rules that decide without a person."""
+GRANT = "grant:"
+"""The prefix, after `policy:`, of the id of a grant that decides like a rule."""
 
 ERASED_PERSON = "erased:person"
 """Replaces the erased name of a person; no token can have this name."""

@@ -19,7 +19,8 @@ from ringi.domain.ask import (
     Decision,
     digest_of,
 )
-from ringi.domain.record import DEFAULT_TENANT, POLICY, SYSTEM, Event
+from ringi.domain.grants import GrantUse
+from ringi.domain.record import DEFAULT_TENANT, GRANT, POLICY, SYSTEM, Event
 from ringi.domain.request_data import RequestData
 from ringi.domain.response import Response
 from ringi.domain.voting import (
@@ -154,22 +155,26 @@ class Request(RequestData):
     ) -> tuple[Request, Event]:
         asked = cls._new(ask, now=now, **about)
         source = asked.policy and asked.policy.model_copy(update={"rule": rule})
-        response = Response(
-            decision=decision,
-            message=message,
-            responder=f"{POLICY}{rule}",
-            channel="policy",
-            at=now,
-            authorised_digest=asked.authorised_digest(decision, None, None),
-        )
-        ended = {
-            "status": "completed",
-            "response": response,
-            "ended_at": now,
-            "traceparent": traceparent,
-            "policy": source,
-        }
-        return asked.model_copy(update=ended).created("completed", response.responder)
+        more = {"traceparent": traceparent, "policy": source}
+        decided = {"decision": decision, "message": message, "responder": f"{POLICY}{rule}", "channel": "policy"}
+        return asked.model_copy(update=more)._born_final(decided)
+
+    def under_grant(self, use: GrantUse) -> tuple[Request, Event]:
+        """Return this new request, approved by a grant, and the one event of both.
+
+        Args:
+            use: The use of the grant.
+        """
+        by = f"{POLICY}{GRANT}{use.id}"
+        # Like the approval by a rule: the run that asks has it at once, and nothing needs to wake it.
+        decided = {"decision": "approve", "responder": by, "channel": "grant", "grant_use": use}
+        return self.model_copy(update={"continuation": None, "head": ""})._born_final(decided)
+
+    def _born_final(self, decided: dict[str, Any]) -> tuple[Request, Event]:
+        now, authorised = self.created_at, self.authorised_digest(decided["decision"], None, None)
+        response = Response(**decided, at=now, authorised_digest=authorised)
+        ended = {"status": "completed", "response": response, "ended_at": now}
+        return self.model_copy(update=ended).created("completed", response.responder)
 
     def completed(self, answer: Answer, *, by: Decider | str, channel: str, now: datetime) -> tuple[Self, Event | None]:
         """Return the request after an answer: completed, or still pending with a vote or a held answer.

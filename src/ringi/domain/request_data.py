@@ -20,6 +20,7 @@ from ringi.domain.ask import (
     is_empty,
 )
 from ringi.domain.display import Block
+from ringi.domain.grants import FOLDER, Call
 from ringi.domain.record import POLICY, Event, Record, Viewer, searchable, texts_in
 from ringi.domain.response import Remembered, Response
 from ringi.domain.voting import (
@@ -153,6 +154,24 @@ class RequestData(Record):
         return self.action.model_copy(update={"args": args})
 
     @property
+    def grantable_call(self) -> Call | None:
+        """The action as grants see it; None if no grant may approve it, because a person must decide every time."""
+        is_plain = self.kind == "approval" and self.form is None and self.data_schema is None
+        if not self.action or not is_plain or self.quorum or "approve" not in self.allowed:
+            return None
+        if self.tier in ("high", "irreversible"):
+            return None
+        return Call(
+            self.action.name,
+            self.action.args,
+            self.asked_by,
+            self.continuation.target if self.continuation else None,
+            digest([self.assignee, sorted(self.candidate_groups), sorted(self.exclude)]),
+            self.thread_id,
+            self.context.get(FOLDER),
+        )
+
+    @property
     def is_sufficient(self) -> bool:
         """Whether the people who must agree have agreed, and no excluded person decided.
 
@@ -183,7 +202,8 @@ class RequestData(Record):
         if not self.votes and not self.held:
             return self
         signs: dict[str, Any] = {"subject": "", "for_subject": None}
-        held = self.held and self.held.model_copy(update={"data": None, "args": None, "message": None, **signs})
+        words = dict.fromkeys(("data", "args", "message", "grant"))
+        held = self.held and self.held.model_copy(update={**words, **signs})
         votes = tuple(vote.model_copy(update=signs) for vote in self.votes)
         return self.model_copy(update={"held": held, "votes": votes})
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from ringi.base.canonical_json import jsonable
 from ringi.base.model import StrictModel
 from ringi.domain.ask import Decision, is_empty
+from ringi.domain.grants import Grant, GrantUse
 from ringi.forms.form import into
 
 M = TypeVar("M", bound=BaseModel)
@@ -28,7 +29,8 @@ class Response(StrictModel):
     message: str | None = None
     """The person's text."""
     responder: str
-    """The name of the person; `policy:` and the name of a rule that approved or denied."""
+    """The name of the person; `policy:` and the name of a rule that approved or denied; `policy:grant:` and the id
+    of the grant that approved."""
     channel: str
     """The channel of the answer, such as `python`, `http` or `page`."""
     at: datetime
@@ -43,6 +45,10 @@ class Response(StrictModel):
     """The time at which the person could no longer undo the decision."""
     override: str | None = Field(default=None, exclude_if=is_empty)
     """The reason of an administrator who decided although a rule excluded them, or without the other votes."""
+    grant: Grant | None = Field(default=None, exclude_if=is_empty)
+    """The later calls that the person approved too."""
+    grant_use: GrantUse | None = Field(default=None, exclude_if=is_empty)
+    """The grant that approved the call; None if a person or a rule of a policy decided."""
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
         return ((name, getattr(self, name)) for name in ("decision", "responder"))

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, StringConstraints
 
 from ringi.base.model import StrictModel
+from ringi.domain.grants import Grant
 from ringi.domain.record import Viewer
 from ringi.errors import ForbiddenError
 
@@ -72,6 +73,8 @@ class Vote(StrictModel):
     """The reason of an administrator who decides although a rule excludes them."""
     for_subject: str | None = Field(default=None, exclude_if=lambda value: value is None)
     """The issuer and the subject of the person for whom a deputy votes."""
+    grant: Grant | None = Field(default=None, exclude_if=operator.not_)
+    """The later calls that a held answer approves too, once it is final."""
 
     @property
     def people(self) -> set[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Ask, AskOptions, Decision
+from ringi.domain.grant_journal import GrantView
+from ringi.domain.grants import NewGrant
 from ringi.domain.memories import Memory
 from ringi.domain.pauses import Pause
 from ringi.domain.record import START, Event, Position, Query
@@ -133,6 +135,7 @@ class InboxAPI(ABC):
         args: dict[str, Any] | None = None,
         message: str | None = None,
         groups: Sequence[str] = (),
+        grant: NewGrant | Mapping[str, Any] | None = None,
     ) -> Request:
         """Decide a request and return it; the first answer wins.
 
@@ -151,6 +154,8 @@ class InboxAPI(ABC):
             args: The whole edited arguments, for the decision `edit` on an action.
             message: The person's text.
             groups: The groups of the person, for a quorum of groups; a client's token has them.
+            grant: With `approve`: the later calls of the same tool that are approved too, such as
+                `{"until": …, "where": {"amount": {"at_most": 20}}, "max_uses": 10}`; see `NewGrant`.
 
         Raises:
             RequestEndedError: The request has ended; the error contains the winner.
@@ -440,6 +445,22 @@ class InboxAPI(ABC):
 
         Raises:
             NotFoundError: No pause in force has this id.
+        """
+
+    @abstractmethod
+    async def grants(self) -> list[GrantView]:
+        """Return the grants that have not ended by time, oldest first; also revoked and used-up ones."""
+
+    @abstractmethod
+    async def revoke_grant(self, id: str, *, by: str) -> None:
+        """Revoke a grant: from now on people are asked again.
+
+        Args:
+            id: The id of the grant, which is that of the request whose answer has it.
+            by: The name of the person.
+
+        Raises:
+            NotFoundError: There is no such grant.
         """
 
     @abstractmethod

@@ -33,6 +33,7 @@ class Feed:
     def __init__(self, store: Store, notifier: Notifier) -> None:
         self._store, self._notifier = store, notifier
         self._listeners: set[Listener] = set()
+        self._watches = list[Listener]()
         self._written: dict[Key, Request] = {}
         self._reading: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
@@ -52,6 +53,19 @@ class Feed:
         finally:
             if listener:
                 self._listeners.discard(listener)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether this process reads the feed now."""
+        return self._reading is not None and not self._reading.done()
+
+    def watch(self, listener: Listener) -> None:
+        """Call a listener with all events that this process reads, without making it read any.
+
+        Args:
+            listener: Called with new events until the process ends.
+        """
+        self._watches.append(listener)
 
     def keep(self, request: Request) -> None:
         """Keep a request that this process has just written, so that followers of its event need not read it.
@@ -145,5 +159,5 @@ class Feed:
         for event in events:
             self._forget_older(event)
             self._notifier.wake(topic_of(event.record, Key(event.tenant, event.record_id)))
-        for listener in list(self._listeners):
+        for listener in (*self._watches, *self._listeners):
             listener(events)

@@ -7,7 +7,7 @@ import logging
 import random
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -21,6 +21,7 @@ from ringi.contracts.notifier import ABSENCES, Notifier
 from ringi.contracts.store import Store, change_record
 from ringi.domain import memories
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
+from ringi.domain.grants import NewGrant
 from ringi.domain.memories import Memory
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Position, Query, topic_of
 from ringi.domain.request import Request
@@ -32,11 +33,13 @@ from ringi.inbox import tracing
 from ringi.inbox.absences import AbsenceOperations
 from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC, Feed
+from ringi.inbox.grants import GrantOperations, Grants
 from ringi.inbox.pauses import PausableInbox
 from ringi.privacy.erasure import Eraser, Erasure, Sweep
 
 log = logging.getLogger(__name__)
 Check = Callable[[Request], None]
+Step = Callable[[Request], tuple[Request, Event | None]]
 SWEEP_SIZE = 200
 """The number of overdue requests in one read."""
 SWEEPERS = 8
@@ -66,7 +69,7 @@ class NewRequest(NamedTuple):
     span: tracing.StartedSpan
 
 
-class Inbox(PausableInbox, AbsenceOperations):
+class Inbox(PausableInbox, AbsenceOperations, GrantOperations):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
     The methods of `InboxAPI` are the operations of users. The others are for runtimes and background work.
@@ -93,6 +96,7 @@ class Inbox(PausableInbox, AbsenceOperations):
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
         self.limits, self._eraser = limits or Limits(), eraser or Eraser(store)
         self.feed, self.metrics = Feed(store, notifier), Metrics()
+        self._grants = Grants(store, self.feed, clock)
         self._check: Check = allow_everybody
 
     def for_tenant(self, tenant: str, check: Check = allow_everybody) -> Inbox:
@@ -132,7 +136,16 @@ class Inbox(PausableInbox, AbsenceOperations):
         if is_known:
             with suppress(NotFoundError):
                 return await self._stored_request(new.request)
-        return await self._put(new)
+        return await self.use_grant(new) or await self._put(new)
+
+    async def use_grant(self, new: NewRequest) -> Request | None:
+        """Store a new request that a grant approves, with its approval; return None if people must decide it.
+
+        Args:
+            new: The request.
+        """
+        use = await self._grants.use(new.request)
+        return await self._put(NewRequest(*new.request.under_grant(use), new.span)) if use else None
 
     def prepare(
         self,
@@ -254,9 +267,10 @@ class Inbox(PausableInbox, AbsenceOperations):
         args: dict[str, Any] | None = None,
         message: str | None = None,
         groups: Sequence[str] = (),
+        grant: NewGrant | Mapping[str, Any] | None = None,
         channel: str = "python",
     ) -> Request:
-        body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message}
+        body = {"decision": decision, "data": data, "digest": digest, "args": args, "message": message, "grant": grant}
         return await self.answer(id, Answer.parse(body), by=Decider(responder, tuple(groups)), channel=channel)
 
     async def answer(self, id: str, answer: Answer, *, by: Decider | str, channel: str) -> Request:
@@ -280,6 +294,9 @@ class Inbox(PausableInbox, AbsenceOperations):
                 return request.timed(self.clock())
             return request.completed(answer, by=person, channel=channel, now=self.clock())
 
+        if answer.grant:
+            asked_request = await self.get(id)
+            await self._grants.begin(asked_request, *decide(asked_request))
         if names_files(answer.data) and not (asked_request := await self.get(id)).is_final:
             read = partial(self.get, id)
             await self._eraser.attachments.check(asked_request, answer.data, person.name, read=read, refuse=decide)
@@ -461,7 +478,7 @@ class Inbox(PausableInbox, AbsenceOperations):
             self.metrics.woken.labels("wait").observe(seconds(self.clock() - ended.ended_at))
         return ended
 
-    async def save_unchained(self, id: str, step: Callable[[Request], tuple[Request, Event | None]]) -> Request:
+    async def save_unchained(self, id: str, step: Step) -> Request:
         """Save fields that are outside of the hash chain; the caller records the change elsewhere.
 
         Args:
@@ -503,9 +520,7 @@ class Inbox(PausableInbox, AbsenceOperations):
             raise DifferentAskError(asked_request.id)
         return stored
 
-    async def _change(
-        self, id: str, step: Callable[[Request], tuple[Request, Event | None]], read: Request | None = None
-    ) -> Request:
+    async def _change(self, id: str, step: Step, read: Request | None = None) -> Request:
         def checked(request: Request) -> tuple[Request, Event | None]:
             self._check(request)
             return step(request)

@@ -1,7 +1,7 @@
 """Policies as data: which calls ask a person, which person they ask, and which calls run without asking."""
 
+from ringi.domain.conditions import Condition
 from ringi.policy.cards import ToolCard
-from ringi.policy.conditions import Condition
 from ringi.policy.files import read_policy
 from ringi.policy.rules import AutoApproval, Policy, Rule
 

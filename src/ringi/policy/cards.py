@@ -9,8 +9,8 @@ from pydantic import Field, StringConstraints, model_validator
 
 from ringi.base.validation import FieldValidationError
 from ringi.domain.ask import Name
+from ringi.domain.conditions import MISSING, Args, Condition, PolicyData, argument_of
 from ringi.domain.voting import Tier
-from ringi.policy.conditions import MISSING, Args, Condition, PolicyData, argument_of
 
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
 

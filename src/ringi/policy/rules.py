@@ -13,10 +13,10 @@ from pydantic import Field, StringConstraints, model_validator
 from ringi.base.canonical_json import digest
 from ringi.base.validation import FieldValidationError, path_of, safe_repr
 from ringi.domain.ask import MAX_HOLD, MAX_STAGES, Decision, Name, Priority
+from ringi.domain.conditions import Args, PolicyData, Where, all_hold
 from ringi.domain.voting import Escalation, Excluded, PolicySource, Stage, Tier
 from ringi.errors import InvalidError
 from ringi.policy.cards import ToolCard
-from ringi.policy.conditions import Args, PolicyData, Where, all_hold
 
 NO_FACTS: Args = MappingProxyType({})
 RuleName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]

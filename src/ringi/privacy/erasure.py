@@ -13,9 +13,9 @@ from pydantic import ConfigDict, StrictBool
 from ringi.audit.verify import misfits
 from ringi.base.failpoints import failpoint
 from ringi.base.model import StrictModel
+from ringi.base.times import Time
 from ringi.contracts.store import R, Store, readable
 from ringi.contracts.stream import Stream, StreamItem
-from ringi.domain.ask import Time
 from ringi.domain.events import FINAL_EVENTS, FeedEventName
 from ringi.domain.journal import Journal
 from ringi.domain.record import (

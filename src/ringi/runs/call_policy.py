@@ -8,16 +8,17 @@ from typing import Any, TypeAlias
 
 from ringi.base.settings import VARIABLE
 from ringi.contracts.runtime import Question
-from ringi.domain.ask import Ask
+from ringi.domain.ask import Action, Ask
+from ringi.domain.conditions import Args
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
-from ringi.policy.conditions import Args
 from ringi.policy.facts import FactFunction, afind_facts
 from ringi.policy.question import edit_denial, people_of, question_of
-from ringi.policy.rules import OTHERWISE, Policy
+from ringi.policy.rules import OTHERWISE, Denial, Policy
 from ringi.runs.context import RunContext
 
 AnsweredQuestions: TypeAlias = Sequence[tuple[Question, Sequence[Request]]]
+GRANT_OVER = Denial("grant", "the grant that approved this call is over: make the call again to ask people")
 OF_RULE = ("title", "priority", "expires_in")
 """The parts of a question that a rule can set, besides its people and decisions."""
 
@@ -83,22 +84,29 @@ class CallPolicy:
         Raises:
             PausedError: The agent is paused, and an answer would let a call run.
         """
-        if any(request.granted for _, requests in questions for request in requests):
+        answered = [request for _, requests in questions for request in requests]
+        if any(request.granted for request in answered):
             await self._host.check_pauses()
+            self._host.inbox.refresh_grants(answered)
         return {question.id: [await self._recheck(each) for each in requests] for question, requests in questions}
 
     async def _recheck(self, request: Request) -> Request:
         granted = request.granted
-        if self._policy is None or granted is None:
-            return request
-        call = granted.name, granted.args
-        facts = await self._find(self._policy.facts_of_denial(*call), *call)
-        denial = self._policy.denial(*call, facts) or edit_denial(self._policy, request)
+        denial = await self._denial(request, granted) if granted else None
         if denial is None:
             return request
         ask = Ask(title=request.title, action=granted, allowed=("reject",))
         denied = await self._host.deny(self._with_source(ask), *denial)
         return request.model_copy(update={"response": denied.response})
+
+    async def _denial(self, request: Request, granted: Action) -> Denial | None:
+        if await self._host.inbox.is_grant_over(request):
+            return GRANT_OVER
+        if self._policy is None:
+            return None
+        call = granted.name, granted.args
+        facts = await self._find(self._policy.facts_of_denial(*call), *call)
+        return self._policy.denial(*call, facts) or edit_denial(self._policy, request)
 
     async def _find(self, names: frozenset[str], tool: str, args: Args) -> dict[str, Any]:
         return await afind_facts(self._facts, names, tool, dict(args))

@@ -283,6 +283,8 @@ class RunExecutor:
             request = await submit(is_known=True)
         else:
             new = self._inbox.prepare(ask, **asker)
+            if approved := await self._inbox.use_grant(new):
+                return approved
             request = new.request
             announce = partial(self._inbox.announce_new, new)
             self._leased_run.add_change(RequestChange((request, new.event), announce, submit))

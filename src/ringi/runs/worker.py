@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
-from functools import partial
 from itertools import count
 
 from ringi.base.clock import delay_after
@@ -79,8 +78,7 @@ class Worker(Runner):
         reconciler = Reconciler(self.backend, self.inbox.clock)
         settling = repeat(self._pending_releases.settle, self.backend.notifier.recheck_after)
         announcing = repeat(self._announce, ANNOUNCED_SECONDS / 3)
-        following = repeat(partial(self.pauses.follow, self.inbox.feed), self.backend.notifier.recheck_after)
-        tasks = (reconciler.run(self.inbox.feed), settling, announcing, following)
+        tasks = (reconciler.run(self.inbox.feed), settling, announcing)
         background = [asyncio.create_task(task) for task in tasks]
         try:
             another = self.backend.another_store

@@ -110,8 +110,11 @@ def gate_of(function: object) -> Gate | None:
 
 
 def is_by_person(request: Request) -> bool:
-    """Return whether a person approved a request, and not a rule."""
-    return bool(request.granted and request.response and not request.response.responder.startswith(POLICY))
+    """Return whether a person approved a request, at once or in advance, and not a rule."""
+    response = request.response
+    if response is None or request.granted is None:
+        return False
+    return response.grant_use is not None or not response.responder.startswith(POLICY)
 
 
 def with_gate(ask: Ask, gate: Ask) -> Ask:

@@ -34,6 +34,7 @@ from ringi.server.routes.chat import ChatRoutes
 from ringi.server.routes.chat_history import ChatHistoryRoutes
 from ringi.server.routes.deliveries import DeliveryRoutes
 from ringi.server.routes.events import EventRoutes
+from ringi.server.routes.grants import GrantRoutes
 from ringi.server.routes.health import HealthRoutes
 from ringi.server.routes.hitl import HitlRoutes
 from ringi.server.routes.images import ImageRoutes
@@ -89,8 +90,8 @@ class App:
         extension_groups = [extension.routes(components, auth, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
-            hitl, LegalHoldRoutes(components, auth), PauseRoutes(components, auth), ImageRoutes(components, auth),
-            AwayRoutes(components, auth), session, sign_in, health, *extension_groups,
+            hitl, LegalHoldRoutes(components, auth), PauseRoutes(components, auth), GrantRoutes(components, auth),
+            ImageRoutes(components, auth), AwayRoutes(components, auth), session, sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)

@@ -8,10 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, create_model
 
 from ringi.base.model import StrictModel
+from ringi.base.times import Time
 from ringi.base.validation import NOT_BLANK
 from ringi.delivery.attempts import Delivery
 from ringi.domain import request
-from ringi.domain.ask import Answer, Ask, Decision, Id, Name, Time
+from ringi.domain.ask import Answer, Ask, Decision, Id, Name
+from ringi.domain.grant_journal import GrantPage
 from ringi.domain.pauses import NewPause, Pause, PausePage
 from ringi.domain.record import Erased
 from ringi.domain.request_data import PRIVATE, Status
@@ -476,6 +478,5 @@ INPUTS: tuple[type[BaseModel], ...] = (
     SignIn, Sweep, Upload, LegalHold, NewPause)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
-    ThreadPage, TroublePage, Pause, PausePage, AuditPage, AccessPage, Erasure, Delivery, DeliveryPage, FeedEvent,
-    Chat, Memory, Away, MemoryPage, Session, Ways, Info, Health, AttachedFile,
-)  # fmt: skip
+    ThreadPage, TroublePage, Pause, PausePage, GrantPage, AuditPage, AccessPage, Erasure, Delivery, DeliveryPage,
+    FeedEvent, Chat, Memory, Away, MemoryPage, Session, Ways, Info, Health, AttachedFile)  # fmt: skip

@@ -19,7 +19,7 @@ from ringi.server import schemas
 from ringi.server.prices import Prices
 
 PUBLIC = Request.public()
-WORDS = ("data", "args", "message")
+WORDS = ("data", "args", "message", "grant")
 """The fields of a held answer that nobody reads before it is final; the event of its release has them."""
 SIGN_INS = ("subject", "for_subject")
 M = TypeVar("M", bound=BaseModel)

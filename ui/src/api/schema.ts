@@ -116,6 +116,47 @@ export interface Answer {
   args?: JsonObject | null;
   message?: string | null;
   override?: string | null;
+  grant?: NewGrant | null;
+}
+/**
+ * The later calls that an answer approves too, as the person chose them.
+ */
+export interface NewGrant {
+  until: string;
+  tool?: string | null;
+  where?: {
+    [k: string]: ConditionInput;
+  } | null;
+  thread_id?: string | null;
+  folder?: string | null;
+  max_uses?: number;
+}
+/**
+ * A condition on an argument; if several fields are set, all of them must hold.
+ *
+ * If the argument is missing, or its type differs from the type in the condition, its effect on the tool is unknown.
+ * Such a call waits for a person.
+ */
+export interface ConditionInput {
+  equals?: {
+    [k: string]: unknown;
+  };
+  one_of?: unknown[] | null;
+  at_least?: number | null;
+  at_most?: number | null;
+  above?: number | null;
+  below?: number | null;
+  matches?: string | null;
+  any?: {
+    [k: string]: ConditionInput;
+  } | null;
+  all?: {
+    [k: string]: ConditionInput;
+  } | null;
+  sum?: {
+    [k: string]: ConditionInput;
+  } | null;
+  count?: ConditionInput | null;
 }
 /**
  * A question of an agent; all fields except the title have defaults.
@@ -767,6 +808,7 @@ export interface BulkItem {
   args?: JsonObject | null;
   message?: string | null;
   override?: string | null;
+  grant?: NewGrant | null;
   id: string;
 }
 /**
@@ -854,6 +896,38 @@ export interface Response {
   voters?: string[];
   released_at?: string | null;
   override?: string | null;
+  grant?: Grant | null;
+  grant_use?: GrantUse | null;
+}
+/**
+ * The calls that one answer approves, with everything that limits them.
+ */
+export interface Grant {
+  tool: string;
+  where?: {
+    [k: string]: ConditionOutput;
+  } | null;
+  args_digest?: string | null;
+  asked_by: string | null;
+  agent: string | null;
+  people: string;
+  thread_id: string | null;
+  folder: string | null;
+  max_uses: number;
+  until: string;
+}
+/**
+ * This interface was referenced by `Root`'s JSON-Schema
+ * via the `definition` "Condition-Output".
+ */
+export interface ConditionOutput {}
+/**
+ * The use of a grant that approved a call.
+ */
+export interface GrantUse {
+  id: string;
+  digest: string;
+  number: number;
 }
 /**
  * The rule of a policy that asked or decided, as the process that applied it states.
@@ -879,6 +953,7 @@ export interface Vote {
   at: string;
   override?: string | null;
   for_subject?: string | null;
+  grant?: Grant | null;
 }
 /**
  * A decision that its person may still undo.
@@ -897,6 +972,7 @@ export interface Held {
   at: string;
   override?: string | null;
   for_subject?: string | null;
+  grant?: Grant | null;
   until: string;
 }
 /**
@@ -1341,6 +1417,26 @@ export interface FeedEvent {
   actor: string;
   request?: Request | null;
   gone?: string | null;
+}
+/**
+ * The grants of a tenant that have not ended by time, oldest first.
+ */
+export interface GrantPage {
+  items: GrantView[];
+  next: null;
+}
+/**
+ * A grant with its scope and its uses, as people see it.
+ */
+export interface GrantView {
+  id: string;
+  status: "active" | "revoked" | "used up" | "ended";
+  uses: number;
+  granted_by: string;
+  granted_at: string;
+  title: string;
+  digest: string;
+  grant: Grant;
 }
 /**
  * The health of the server.

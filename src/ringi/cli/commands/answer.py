@@ -31,6 +31,12 @@ def respond(
     file: Annotated[
         list[str] | None, typer.Option(help="A file for a field of the form, as FIELD=PATH; repeatable.")
     ] = None,
+    grant: Annotated[
+        str | None,
+        typer.Option(
+            help='With approve: the later calls to approve too, as JSON such as {"until": "2026-12-01T18:00:00Z"}.'
+        ),
+    ] = None,
     digest: Annotated[
         str | None, typer.Option(help="Answer only if the request has this digest, from `ringi show`.")
     ] = None,
@@ -42,6 +48,7 @@ def respond(
     """Answer a request."""
     answers, edited = parsed_json("data", data), parsed_json("args", args)
     body = {"decision": decision, "data": answers, "args": edited, "message": message, "digest": digest or ""}
+    body["grant"] = parsed_json("grant", grant)
     parsed, files, by = Answer.parse(body), [read_file(each) for each in file or ()], name or person_name()
 
     async def answer(inbox: Inbox) -> Request:
@@ -52,7 +59,6 @@ def respond(
             }
             data = {**(parsed.data or {}), **attached} if attached else parsed.data
             sent = parsed.model_copy(update={"digest": current, "data": data})
-            person = await inbox.absences.decider(Decider(by))
             person = await inbox.absences.decider(Decider(by))
             return await inbox.answer(id, sent, by=person, channel="cli")
         except InvalidError as error:

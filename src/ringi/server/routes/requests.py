@@ -14,7 +14,8 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
 from ringi.base.failpoints import failpoint
-from ringi.domain.ask import Answer, Ask, Kind, Priority, Time, parse_body
+from ringi.base.times import Time
+from ringi.domain.ask import Answer, Ask, Kind, Priority, parse_body
 from ringi.domain.record import MAX_SEARCH, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status

@@ -1,4 +1,4 @@
-"""Conditions of policies on arguments and facts: true, false, or unknown."""
+"""Conditions on arguments and facts: true, false, or unknown."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from ringi.base.canonical_json import canonical
 from ringi.base.model import StrictModel
 from ringi.base.validation import FieldValidationError, invalid_error
-from ringi.domain.ask import Name
 from ringi.errors import InvalidError
 from ringi.forms.json_schema import check_pattern, matches_whole
 
 Args = Mapping[str, Any]
+Path = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+"""The path of a value, such as `customer.country`."""
 ITEM = "*"
 """The path of a list's item itself."""
 MISSING = object()
@@ -68,11 +77,11 @@ class Condition(PolicyData):
     """A regular expression for the whole text, as in JSON Schema; for a text longer than 10,000 characters the
     result is unknown."""
 
-    any: Annotated[dict[Name, Condition], Field(min_length=1)] | None = None
+    any: Annotated[dict[Path, Condition], Field(min_length=1)] | None = None
     """Conditions on the fields of a list's items, `*` for the item itself; at least one item must meet all of them."""
-    all: Annotated[dict[Name, Condition], Field(min_length=1)] | None = None
+    all: Annotated[dict[Path, Condition], Field(min_length=1)] | None = None
     """Conditions that all items of a list must meet; an empty list meets them."""
-    sum: Annotated[dict[Name, Condition], Field(min_length=1)] | None = None
+    sum: Annotated[dict[Path, Condition], Field(min_length=1)] | None = None
     """Conditions on the sum of a field over a list's items, `*` for the sum of the items."""
     count: Condition | None = None
     """A condition on the number of a list's items."""
@@ -88,6 +97,11 @@ class Condition(PolicyData):
             raise FieldValidationError("", f"can never hold: {reason}")
         return self
 
+    @model_serializer(mode="wrap")
+    def _set_fields(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A null that nobody set would be an error when the condition is read again.
+        return {name: value for name, value in serialize(self).items() if name in self.model_fields_set}
+
     def holds(self, value: object) -> bool | None:
         """Return whether the condition holds.
 
@@ -100,7 +114,7 @@ class Condition(PolicyData):
         return _all(CHECKS[name](value, getattr(self, name)) for name in sorted(self.model_fields_set))
 
 
-Where = dict[Name, Condition]
+Where = dict[Path, Condition]
 """Conditions by argument; `customer.country` is a nested value of an argument."""
 
 

@@ -1,0 +1,223 @@
+"""Grants in the store: made with an answer, used by later requests, listed and revoked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import abstractmethod
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+
+from ringi.base.clock import Clock
+from ringi.base.failpoints import failpoint
+from ringi.contracts.notifier import EVENTS
+from ringi.contracts.store import Store, change_record
+from ringi.domain.grant_journal import (
+    JOURNAL,
+    GrantEntry,
+    GrantView,
+    begun_journal,
+    read_entries,
+    revoked,
+    with_grant,
+    with_use,
+)
+from ringi.domain.grants import Grant, GrantUse
+from ringi.domain.journal import Journal
+from ringi.domain.record import SYSTEM, Event, Key
+from ringi.domain.request import Request
+from ringi.errors import ConflictError, NotFoundError, UnreadableError
+from ringi.inbox.api import InboxAPI
+from ringi.inbox.feed import Feed
+from ringi.inbox.journal_watch import JournalWatch
+from ringi.inbox.journals import change_journal
+
+log = logging.getLogger(__name__)
+
+
+class Grants:
+    """The grants in a store, for all tenants.
+
+    Args:
+        store: The store.
+        feed: The feed of this process.
+        clock: Returns the current time.
+    """
+
+    def __init__(self, store: Store, feed: Feed, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._watch = JournalWatch(store, feed, JOURNAL)
+        self._using = asyncio.Lock()
+        """Uses in one process wait for each other here, and not for conflicts in the store."""
+
+    async def begin(self, request: Request, answered: Request, event: Event | None) -> None:
+        """Record the grant of an answer before the answer: it is in force once the request is completed with it.
+
+        Args:
+            request: The request before the answer.
+            answered: The request with the answer, which is not stored yet.
+            event: Its event; None if the answer is already on record, and the grant too.
+
+        Raises:
+            ConflictError: The tenant has too many grants.
+        """
+        answer, now = answered.response or answered.held, self._clock()
+        if event is None or answer is None or answer.grant is None:
+            return
+        begun = begun_journal(request.tenant, now, answer.responder)
+        step = partial(with_grant, id=request.id, grant=answer.grant, by=answer.responder, now=now)
+        await change_journal(self._store, Key(request.tenant, JOURNAL), begun, step)
+        self.refresh(request.tenant)
+        failpoint("grant.after_begin")
+
+    async def use(self, request: Request) -> GrantUse | None:
+        """Return the use of a grant that approves a new request; None if no grant does.
+
+        A crash after this spends a use, and runs nothing.
+
+        Args:
+            request: The request, which is not stored yet.
+        """
+        call = request.grantable_call
+        if call is None:
+            return None
+        now = self._clock()
+        try:
+            entries = read_entries(await self._watch.find(request.tenant))
+        except UnreadableError:
+            log.exception("a person is asked, because the grants cannot be read")
+            return None
+        for id, entry in entries.items():
+            if entry.tool != call.tool or entry.status(now) != "active":
+                continue
+            made = await self._made(Key(request.tenant, id), entry)
+            if made is None or not made[1].covers(call) or made[0] in request.excluded_people:
+                continue
+            # What was asked before is on record.
+            is_new = await self._find(request.key) is None
+            return await self._use(Key(request.tenant, id), entry, request.asked_by or SYSTEM) if is_new else None
+        return None
+
+    def refresh(self, tenant: str) -> None:
+        """Read the grants of a tenant again at the next use, because another process may have made one just now.
+
+        Args:
+            tenant: The tenant.
+        """
+        self._watch.forget(tenant)
+
+    async def is_over(self, request: Request) -> bool:
+        """Return whether the grant that approved a request was revoked, or has ended by time.
+
+        Args:
+            request: The request, as a grant has approved it.
+        """
+        use = request.response and request.response.grant_use
+        if not use:
+            return False
+        entry = read_entries(await self._watch.read(request.tenant)).get(use.id)
+        return entry is None or entry.status(self._clock()) in ("revoked", "ended")
+
+    async def entries(self, tenant: str) -> dict[str, GrantEntry]:
+        """Return the grants of a tenant that have not ended by time, by id, also those without effect."""
+        now = self._clock()
+        entries = read_entries(await self._watch.read(tenant))
+        return {id: entry for id, entry in entries.items() if now < entry.until}
+
+    async def revoke(self, key: Key, by: str) -> None:
+        """Record that a person revokes a grant; from then on it approves nothing.
+
+        Args:
+            key: The tenant and the id of the grant.
+            by: The person.
+
+        Raises:
+            NotFoundError: There is no such grant.
+        """
+        step = partial(revoked, id=key.id, by=by, now=self._clock())
+        try:
+            await change_record(self._store, Journal, Key(key.tenant, JOURNAL), step)
+        except NotFoundError:
+            raise NotFoundError("grant", key.id) from None
+        self.refresh(key.tenant)
+
+    async def _made(self, key: Key, entry: GrantEntry) -> tuple[str, Grant] | None:
+        try:
+            request = await self._find(key)
+        except UnreadableError:
+            return None
+        return person_and_grant(request, entry) if request else None
+
+    async def _find(self, key: Key) -> Request | None:
+        try:
+            return await self._store.get(Request, *key)
+        except NotFoundError:
+            return None
+
+    async def _use(self, key: Key, entry: GrantEntry, by: str) -> GrantUse | None:
+        step = partial(with_use, id=key.id, digest=entry.digest, by=by, now=self._clock())
+        try:
+            async with self._using:
+                before, after = await change_record(self._store, Journal, Key(key.tenant, JOURNAL), step)
+        except ConflictError:
+            log.warning("many calls use grants at the same time: a person is asked about one of them")
+            return None
+        self.refresh(key.tenant)
+        if before.version == after.version:
+            return None
+        failpoint("grant.after_use")
+        return GrantUse(id=key.id, digest=entry.digest, number=read_entries(after)[key.id].uses)
+
+
+def person_and_grant(request: Request, entry: GrantEntry) -> tuple[str, Grant] | None:
+    """Return who made a grant and the grant; None if the request is not completed with it, or was erased."""
+    response = request.response
+    if request.granted is None or response is None or response.grant is None or response.grant.digest != entry.digest:
+        return None
+    return response.responder, response.grant
+
+
+class GrantOperations(InboxAPI):
+    """The part of an inbox that lists and revokes grants."""
+
+    tenant: str
+    clock: Clock
+    _grants: Grants
+
+    async def grants(self) -> list[GrantView]:
+        found, now = list[GrantView](), self.clock()
+        for id, entry in (await self._grants.entries(self.tenant)).items():
+            with suppress(NotFoundError, UnreadableError):
+                request = await self.get(id)
+                if (made := person_and_grant(request, entry)) and request.response:
+                    about = {"id": id, "status": entry.status(now), "uses": entry.uses, "digest": entry.digest}
+                    answer = {"granted_by": made[0], "granted_at": request.response.at, "title": request.title}
+                    found.append(GrantView(**about, **answer, grant=made[1]))
+        return found
+
+    def refresh_grants(self, answered: Iterable[Request]) -> None:
+        """Use the grants of answers at once that another process may have taken.
+
+        Args:
+            answered: The requests that have just been answered.
+        """
+        if any(request.response and request.response.grant for request in answered):
+            self._grants.refresh(self.tenant)
+
+    async def is_grant_over(self, request: Request) -> bool:
+        """Return whether a grant approved a request, and was revoked or has ended since.
+
+        Args:
+            request: The request.
+        """
+        return await self._grants.is_over(request)
+
+    async def revoke_grant(self, id: str, *, by: str) -> None:
+        await self.get(id)
+        await self._grants.revoke(Key(self.tenant, id), by)
+        await self._publish(EVENTS)
+
+    @abstractmethod
+    async def _publish(self, *topics: str) -> None:
+        """Notify all processes."""

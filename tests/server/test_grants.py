@@ -1,0 +1,104 @@
+"""Grants over HTTP: who makes, sees and revokes them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from tests.server.world import World, open_world
+
+from ringi.base.clock import utc_now
+
+ACTION = {"name": "refund", "args": {"order": 7, "amount": 40}}
+TOMORROW = (utc_now() + timedelta(days=1)).isoformat()
+
+
+@pytest.fixture
+async def world(store_url: str) -> AsyncIterator[World]:
+    async with open_world(store_url) as world:
+        yield world
+
+
+async def ask(agent: httpx.AsyncClient, **more: Any) -> dict[str, Any]:
+    reply = await agent.post("/v1/requests", json={"title": "Refund?", "action": ACTION, **more})
+    assert reply.status_code == 201, reply.text
+    asked: dict[str, Any] = reply.json()
+    return asked
+
+
+async def approve(person: httpx.AsyncClient, asked: dict[str, Any], **scope: Any) -> httpx.Response:
+    body = {"decision": "approve", "digest": asked["digest"], "grant": {"until": TOMORROW, **scope}}
+    return await person.post(f"/v1/requests/{asked['id']}/respond", json=body)
+
+
+async def items(client: httpx.AsyncClient) -> list[Any]:
+    found: list[Any] = (await client.get("/v1/grants")).json()["items"]
+    return found
+
+
+async def test_a_person_makes_lists_and_revokes_a_grant(world: World) -> None:
+    agent, ann = world.client("agent", "bot"), world.client("person", "ann")
+    first = await ask(agent)
+    done = (await approve(ann, first, where={"amount": {"at_most": 50}}, max_uses=2)).json()
+    assert done["response"]["grant"]["where"] == {"amount": {"at_most": 50.0}}
+
+    second = await ask(agent, action={"name": "refund", "args": {"order": 8, "amount": 50}})
+
+    assert second["status"] == "completed"
+    assert second["response"]["grant_use"] == {
+        "id": first["id"],
+        "digest": (await items(ann))[0]["digest"],
+        "number": 1,
+    }
+    for client in (ann, agent, world.client("auditor", "eve"), world.client("admin", "root")):
+        (grant,) = await items(client)
+        assert (grant["id"], grant["status"], grant["uses"], grant["granted_by"]) == (first["id"], "active", 1, "ann")
+    assert await items(world.client("agent", "other")) == []
+    assert await items(world.client("admin", "root", "elsewhere")) == []
+
+    path = f"/v1/grants/{first['id']}/revoke"
+    for client, status in (
+        (agent, 403),
+        (world.client("auditor", "eve"), 403),
+        (world.client("admin", "root", "elsewhere"), 404),
+        (ann, 204),
+        (ann, 204),
+    ):
+        assert (await client.post(path)).status_code == status
+    assert [grant["status"] for grant in await items(ann)] == ["revoked"]
+    assert (await ask(agent))["status"] == "pending"
+
+
+async def test_who_may_not_answer_the_request_may_not_see_or_revoke_its_grant(world: World) -> None:
+    ann, bob = world.client("person", "ann", groups=("money",)), world.client("person", "bob")
+    first = await ask(world.client("agent", "bot"), candidate_groups=["money"])
+    assert (await approve(ann, first)).status_code == 200
+    assert await items(bob) == []
+    assert (await bob.post(f"/v1/grants/{first['id']}/revoke")).status_code == 404
+    assert (await ann.post(f"/v1/grants/{first['id']}/revoke")).status_code == 204
+
+
+async def test_an_agent_makes_no_grant_and_a_bad_one_names_its_field(world: World) -> None:
+    agent, ann = world.client("agent", "bot"), world.client("person", "ann")
+    first = await ask(agent)
+    assert (await approve(agent, first)).status_code == 403
+    problem = (await approve(ann, first, where={"amount": {"at_most": 5}})).json()
+    assert [error["field"] for error in problem["errors"]] == ["grant.where"]
+    assert (await approve(ann, first, max_uses=0)).status_code == 422
+    high = await ask(agent, tier="high")
+    problem = (await approve(ann, high)).json()
+    assert [error["code"] for error in problem["errors"]] == ["grant_unavailable"]
+    assert await items(ann) == []
+
+
+async def test_bulk_answers_carry_a_grant_as_one_answer_does(world: World) -> None:
+    agent, ann = world.client("agent", "bot"), world.client("person", "ann")
+    first = await ask(agent)
+    scope = {"until": TOMORROW, "where": {"order": {"equals": 7}}}
+    item = {"id": first["id"], "decision": "approve", "digest": first["digest"], "grant": scope}
+    results = (await ann.post("/v1/requests/respond", json={"items": [item]})).json()["items"]
+    assert [each["status"] for each in results] == [200]
+    assert (await ask(agent))["status"] == "completed"
