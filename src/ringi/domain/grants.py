@@ -82,7 +82,7 @@ class Grant(StrictModel):
             InvalidError: The end is not within 30 days, or the approved call itself is not among these calls.
         """
         if not now < new.until <= now + timedelta(days=MAX_DAYS):
-            raise InvalidError.of("grant.until", f"give a time in the future, within {MAX_DAYS} days", "grant_until")
+            raise InvalidError.of("grant.until", f"give a time within {MAX_DAYS} days", "grant_until", days=MAX_DAYS)
         if new.where is not None and all_hold(new.where, call.args) is not True:
             raise InvalidError.of("grant.where", "must hold for the arguments of this request", "grant_scope")
         for name in ("tool", "thread_id", "folder"):
