@@ -68,6 +68,7 @@ PLACES = {
     "tests/faults/": "stores",
     "tests/faults/test_at_once.py": "quick",
     "tests/faults/test_chaos.py": "all",
+    "tests/faults/test_decision_crashes.py": "quick",
     "tests/faults/test_rolling.py": "all",
     "tests/faults/test_soak.py": "all",
     "tests/integrations/langchain/test_exact_arguments.py": "quick",

@@ -63,10 +63,13 @@ def skewed(seconds: float) -> dict[str, str]:
 
 @asynccontextmanager
 async def child(
-    url: str, verb: str, *arguments: str, failpoint: str = "", skew: float = 0, script: Path = SCRIPT
+    url: str, verb: str, *arguments: str, failpoint: str = "", nth: int = 1, skew: float = 0, script: Path = SCRIPT
 ) -> AsyncIterator[Child]:
-    """Run one verb in a process of its own, armed with a fail-point, its clock on the wall wrong by `skew` seconds."""
-    armed = {**os.environ, **skewed(skew), "RINGI_FAILPOINT": f"{failpoint}:kill9" if failpoint else ""}
+    """Run one verb in a process of its own, its clock on the wall wrong by `skew` seconds.
+
+    A fail-point kills it at the `nth` pass.
+    """
+    armed = {**os.environ, **skewed(skew), "RINGI_FAILPOINT": f"{failpoint}:kill9@{nth}" if failpoint else ""}
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(script), url, verb, *arguments, stdout=PIPE, env=armed
     )
