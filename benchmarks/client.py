@@ -30,6 +30,10 @@ class Caller:
         self._writer.write(head("POST", path, self._server, self._role, more) + content)
         return await self._reply()
 
+    async def delete(self, path: str) -> None:
+        self._writer.write(head("DELETE", path, self._server, self._role))
+        await self._reader.readuntil(b"\r\n\r\n")
+
     async def get(self, path: str) -> tuple[int, bytes]:
         self._writer.write(head("GET", path, self._server, self._role))
         return await self._reply()

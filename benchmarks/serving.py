@@ -29,6 +29,7 @@ from ringi.base.clock import utc_now
 from ringi.domain import response as responses
 from ringi.domain.record import microseconds
 from ringi.domain.request import Request
+from ringi.runs.agent import Agent
 
 SELECT = "SELECT body FROM requests WHERE tenant = 'default' AND id = ?"
 UPDATE = """
@@ -176,6 +177,17 @@ async def serve_app(app: ASGIApp, tokens: dict[str, str] | None = None) -> None:
 
 async def serve_ringi(path: Path) -> None:
     from benchmarks.agents import agents
+
+    await serve_agents(path, agents())
+
+
+async def serve_stop(path: Path) -> None:
+    from benchmarks.stop import agents
+
+    await serve_agents(path, agents())
+
+
+async def serve_agents(path: Path, agents: list[Agent]) -> None:
     from ringi.server.serve import serve
     from ringi.server.settings import ServerSettings
 
@@ -189,7 +201,7 @@ async def serve_ringi(path: Path) -> None:
     def ready(address: str, _: str) -> None:
         announce(int(address.rpartition(":")[2]), json.loads((path / "tokens.json").read_text()))
 
-    await serve(agents(), url=None, host="127.0.0.1", port=0, settings=settings, person="ann", announce=ready)
+    await serve(agents, url=None, host="127.0.0.1", port=0, settings=settings, person="ann", announce=ready)
 
 
 def announce(port: int, tokens: dict[str, str]) -> None:
@@ -197,5 +209,5 @@ def announce(port: int, tokens: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    run = {"ringi": serve_ringi, "bare": serve_bare, "least": serve_least}[sys.argv[1]]
+    run = {"ringi": serve_ringi, "stop": serve_stop, "bare": serve_bare, "least": serve_least}[sys.argv[1]]
     uvloop.run(run(Path(sys.argv[2])))
