@@ -27,8 +27,11 @@ export type Request = Omit<api.Request, "action" | "form"> & {
   action: Action | null;
   form: { fields: FormField[] } | null;
 };
+/** A grant with its conditions as plain JSON. */
+export type NewGrant = Omit<api.NewGrant, "where"> & { where?: api.JsonObject };
+export type GrantView = Omit<api.GrantView, "grant"> & { grant: Omit<api.Grant, "where"> & { where?: api.JsonObject | null } };
 /** An answer without its digest, which is added when it is sent. */
-export type Answer = Omit<api.Answer, "digest" | "data"> & { data?: api.Json };
+export type Answer = Omit<api.Answer, "digest" | "data" | "grant"> & { data?: api.Json; grant?: NewGrant };
 
 export type Memory = Omit<api.Memory, "form"> & { form: { fields: FormField[] } | null };
 export type BulkOutcome = Omit<api.BulkOutcome, "request"> & { request?: Request | null };

@@ -13,12 +13,14 @@ const erasedPerson = "erased:person";
 
 const agentPrefix = "agent:";
 const policyPrefix = "policy:";
+const grantPrefix = "policy:grant:";
 
 /** Return the display name of an actor: `agent:NAME`, `policy:NAME`, `system` or a person. */
 export function actorName(actor: string, strings: Strings): string {
   if (actor === "system") return strings.system;
   if (actor === erasedPerson) return strings.erasedPerson;
   if (actor.startsWith(agentPrefix)) return strings.agentNamed(visible(actor.slice(agentPrefix.length)));
+  if (actor.startsWith(grantPrefix)) return strings.earlierApproval;
   return actor.startsWith(policyPrefix) ? strings.ruleNamed(visible(actor.slice(policyPrefix.length))) : visible(actor);
 }
 

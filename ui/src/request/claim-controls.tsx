@@ -25,6 +25,7 @@ function ClaimMenu({ form, claim }: ClaimControlsProps) {
     !needsVotes(form.request) && (claimant
       ? { key: "release", label: strings.release, onClick: claim.release, "data-testid": "release" }
       : { key: "claim", label: strings.claim, onClick: claim.claim, "data-testid": "claim" }),
+    form.canGrant && { key: "grant", label: strings.granting.open, onClick: () => form.change({ mode: "granting" }), "data-testid": "open-grant" },
     { key: "pass", label: strings.reassign, onClick: () => form.change({ mode: "reassigning" }), "data-testid": "reassign" },
   ].filter((item) => item !== false);
   return (
@@ -60,6 +61,9 @@ function ClaimButtons({ form, claim }: ClaimControlsProps) {
       <Button {...common} onClick={() => form.change({ mode: "reassigning" })} data-testid="reassign">
         {strings.reassign}
       </Button>
+      {form.canGrant && (
+        <Button {...common} onClick={() => form.change({ mode: "granting" })} data-testid="open-grant">{strings.granting.open}</Button>
+      )}
     </div>
   );
 }

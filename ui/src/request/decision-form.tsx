@@ -9,6 +9,7 @@ import { DecideBar, DecisionStatus } from "./decide-bar";
 import { hasAnswer } from "./decisions";
 import type { Draft, Mode } from "./draft";
 import { CollapsibleFacts, Facts } from "./facts";
+import { GrantStep } from "./grant-step";
 import { OverrideStep } from "./override-step";
 import { ConfirmTargetStep, EditStep, FollowUpStep, RejectStep } from "./steps";
 import { useDecisionForm, type DecisionFormState } from "./use-decision-form";
@@ -39,11 +40,12 @@ const firstFocusOf: Record<Mode, string> = {
   asking: ".decide textarea",
   confirming: ".decide input",
   reassigning: ".decide input",
-  overriding: ".decide textarea",
+  overriding: ".decide textarea", granting: ".grant input",
 };
 const openerOf: Partial<Record<Mode, string>> = {
   editing: "[data-testid=decide-edit]", rejecting: "[data-testid=decide-reject]", asking: "[data-testid=decide-respond]",
   confirming: "[data-testid=decide-approve]", reassigning: "[data-testid=reassign], [data-testid=more-actions]", overriding: "[data-testid=override]",
+  granting: "[data-testid=open-grant], [data-testid=more-actions]",
 };
 
 /** Focus the first element of a step; when it closes, focus the button that opened it. */
@@ -81,6 +83,7 @@ function Step({ form, claim, area, onReassigned }: StepProps) {
     case "confirming": return <ConfirmTargetStep form={form} />;
     case "reassigning": return <ReassignForm form={form} onReassigned={onReassigned} />;
     case "overriding": return <OverrideStep form={form} />;
+    case "granting": return <GrantStep form={form} />;
     case "deciding": return <DecideBar form={form}><ClaimControls form={form} claim={claim} /></DecideBar>;
   }
 }

@@ -9,6 +9,7 @@ import { isEqual, isFile, isObject } from "../form/values";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { lazyWithRetry } from "../widgets/lazy";
+import { Link, requestPath } from "../widgets/router";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName } from "./assignment";
@@ -85,6 +86,17 @@ function changes(request: Request, response: Response) {
   }));
 }
 
+/** The later calls that the answer approves too, or the approval in advance that answered. */
+function GrantLines({ response: { grant, grant_use: use } }: { response: Response }) {
+  const { granting, language } = useRequestStrings();
+  return (
+    <>
+      {grant && <div data-testid="grant-made">{granting.made(visible(grant.tool), grant.max_uses, clock(grant.until, language))} <Link to="/grants">{granting.revoke}</Link></div>}
+      {use && <div data-testid="grant-used">{granting.used(use.number)} <Link to={requestPath(use.id)}>{granting.usedLink}</Link></div>}
+    </>
+  );
+}
+
 /** A compact record of the decision, shown in place of the request's form. */
 export function DecisionRecord({ request }: { request: Request }) {
   const strings = useRequestStrings();
@@ -98,6 +110,7 @@ export function DecisionRecord({ request }: { request: Request }) {
     <section className="decision-record" data-testid="record" aria-label={strings.decision}>
       <Tag variant="outlined" color={response ? colours[response.decision] : "default"}>{ending?.title}</Tag>
       {response?.override && <Tag color="warning" data-testid="overridden">{strings.voting.overridden(visible(response.override))}</Tag>}
+      {response && <GrantLines response={response} />}
       {ending && ending.lines.length > 0 && <div className="quiet text-lines"><OutcomeLines lines={ending.lines} /></div>}
       {rows.length > 0 && <Descriptions bordered size="small" column={1} items={rows} className="facts" />}
     </section>

@@ -4,9 +4,10 @@ import { renderedFields } from "../form/schema-field";
 import { answerOf, initialValues, isEqual, isUploading, missingFields, type Values } from "../form/values";
 import type { RequestStrings } from "../strings/use-request-strings";
 import { answersJson, editableValues, isFollowUpAllowed, isFreeAnswer, isYesNo, takesMessageAsAnswer } from "./decisions";
+import { grantOf, initialGrant, type GrantChoice } from "./granting";
 
 /** The step that is open: the decision itself, or the last step before it is sent. */
-export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "confirming" | "reassigning" | "overriding";
+export type Mode = "deciding" | "editing" | "rejecting" | "asking" | "confirming" | "reassigning" | "overriding" | "granting";
 
 /** Everything that a person typed about one request, as plain JSON so that it can be stored. */
 export interface Draft {
@@ -23,6 +24,8 @@ export interface Draft {
   asJson?: boolean;
   /** The reason of an administrator who decides alone. */
   override?: string;
+  /** The later calls that are approved too. */
+  grant?: GrantChoice;
 }
 
 export function initialDraft(request: Request): Draft {
@@ -59,9 +62,10 @@ export function isChanged(request: Request, draft: Draft): boolean {
   return !isEqual(answerOf(fields, draft.values), answerOf(fields, initialValues(fields)));
 }
 
-/** Return the answer; while an administrator decides alone, with their reason. */
+/** Return the answer; with the reason of an administrator who decides alone, or with the later calls approved too. */
 export function answerFor(request: Request, draft: Draft, decision: Decision): Answer {
   const answer = plainAnswer(request, draft, decision);
+  if (draft.mode === "granting") return { ...answer, grant: grantOf(request, draft.grant ?? initialGrant(request), Date.now()) };
   return draft.mode === "overriding" ? { ...answer, override: (draft.override ?? "").trim() } : answer;
 }
 

@@ -8,6 +8,7 @@ import { decisionRefusal, useClaimant } from "./assignment";
 import { editableValues, isFollowUpAllowed, matchesTarget, offeredDecisions, targetOf, type Target } from "./decisions";
 import { isChanged, type Draft, type Mode } from "./draft";
 import { useDraft, useOwner } from "./draft-store";
+import { isGrantable } from "./granting";
 import { heldNotice } from "./held-answer";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
 import { exclusionOf, needsVotes, stageNotice } from "./voting";
@@ -32,6 +33,8 @@ export interface DecisionFormState {
   isExcluded: boolean;
   /** True if this person is an administrator who can decide alone. */
   canOverride: boolean;
+  /** True if this person can approve later calls too. */
+  canGrant: boolean;
   /** Agree with an edit of an earlier voter. */
   agree: (vote: Vote) => void;
   /** Decide alone, as an administrator. */
@@ -64,7 +67,7 @@ function canConfirm(request: Request, draft: Draft, isTargetNamed: boolean): boo
   return draft.mode !== "confirming" || isTargetNamed;
 }
 
-const decisionOf: Partial<Record<Mode, Decision>> = { editing: "edit", rejecting: "reject", asking: "respond" };
+const decisionOf: Partial<Record<Mode, Decision>> = { editing: "edit", rejecting: "reject", asking: "respond", granting: "approve" };
 
 /** Return what the rules of several deciders leave to this person. */
 function useVotingRules(request: Request) {
@@ -96,6 +99,8 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
   const isLocked = isClosed || decision.sending !== null;
   const args = draft.mode === "editing" ? draft.edited as JsonObject : (request.action?.args ?? {});
   const target = targetOf(request, args);
+  // A costly call is confirmed each time.
+  const canGrant = !target && isGrantable(request) && rules.offered.includes("approve");
   const isReady = canConfirm(request, draft, matchesTarget(target, typedName));
 
   const start = (selected: Decision) => {
@@ -124,7 +129,7 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
     if (!isLocked && rules.canOverride && isReady) decision.submit(selected);
   };
   return {
-    ...rules, agree, override,
+    ...rules, canGrant, agree, override,
     request, draft, change, decision, isClosed, isLocked, blockedReason, pendingDecision, target, typedName, setTypedName, isReady,
     start, back, confirm,
   };

@@ -17,7 +17,7 @@ import { useTroubleCount } from "./use-trouble-count";
 const Help = lazyWithRetry(() => import("./help"));
 const Menu = lazyWithRetry(() => import("./menu"));
 
-export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "operations" | "none";
+export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "grants" | "operations" | "none";
 
 function PageLinks({ page, session }: { page: PageName; session: Session }) {
   const strings = useStrings();
@@ -63,6 +63,7 @@ function useShortcuts(session: Session, openHelp: () => void): void {
   useKeys(strings.everywhere, [
     { key: "g i", label: strings.inbox, run: () => go("/") },
     { key: "g t", label: strings.threads, run: () => go("/threads") },
+    { key: "g a", label: strings.grantsPage, run: () => go("/grants") },
     ...(session.role === "auditor" ? [] : [
       { key: "g c", label: strings.chatPage, run: () => go("/chat") },
       { key: "g l", label: strings.learningPage, run: () => go("/learning") },

@@ -6,6 +6,7 @@ import type { Session } from "../api/types";
 import { useStrings } from "../strings";
 import { useMessages } from "../widgets/messages";
 import { explain } from "../widgets/problem";
+import { go } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { LanguageSelect, ThemeSelect } from "./preference-selects";
 import { canNotify, useNotificationPreference } from "./notifications";
@@ -63,12 +64,17 @@ interface MenuProps {
 /** The menu of the signed-in person. */
 export default function Menu({ session, onClose, onHelp }: MenuProps) {
   const strings = useStrings();
+  const openGrants = () => {
+    onClose();
+    go("/grants");
+  };
   return (
     <Drawer open title={visible(session.name)} onClose={onClose} size={320} data-testid="menu">
       <div className="menu">
         <div className="menu-row"><span>{strings.languageLabel}</span><LanguageSelect /></div>
         <div className="menu-row"><span>{strings.theme}</span><ThemeSelect /></div>
         <NotificationSwitch />
+        <Button block onClick={openGrants} data-testid="open-grants">{strings.grantsPage}</Button>
         <Button block onClick={onHelp} data-testid="open-help">{strings.keyboard}</Button>
         <SignOutButtons />
       </div>

@@ -14,6 +14,7 @@ const ThreadsPage = lazyWithRetry(() => import("../thread/threads-page"));
 const ChatPage = lazyWithRetry(() => import("../chat/chat-page"));
 const LearningPage = lazyWithRetry(() => import("../learning/learning-page"));
 const MemoryPage = lazyWithRetry(() => import("../memory/memory-page"));
+const GrantsPage = lazyWithRetry(() => import("../grants/grants-page"));
 const OperationsPage = lazyWithRetry(() => import("../operations/operations-page"));
 
 function nameOf(path: string): PageName {
@@ -22,6 +23,7 @@ function nameOf(path: string): PageName {
   if (path === "/chat" || idIn(path, "/chat/") !== undefined) return "chat";
   if (path === "/learning" || idIn(path, "/learning/") !== undefined) return "learning";
   if (path === "/memory") return "memory";
+  if (path === "/grants") return "grants";
   if (path === "/operations") return "operations";
   return "none";
 }
@@ -37,6 +39,7 @@ function Route({ path }: { path: string }) {
   const learning = idIn(path, "/learning/");
   if (path === "/learning" || learning !== undefined) return <LearningPage id={learning} />;
   if (path === "/memory") return <MemoryPage />;
+  if (path === "/grants") return <GrantsPage />;
   if (path === "/operations") return <OperationsPage />;
   const request = idIn(path, "/r/");
   if (path === "/" || request !== undefined) return <Inbox openId={request} />;

@@ -13,7 +13,7 @@ from ringi.base.texts import reason_text, translated
 from ringi.cli.format.visible import visible, visible_lines, visible_value
 from ringi.cli.texts import language, text_of, text_or
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
-from ringi.domain.record import AGENT, POLICY, Event
+from ringi.domain.record import AGENT, GRANT, POLICY, Event
 from ringi.domain.request import Request
 from ringi.domain.response import Response
 from ringi.domain.voting import Vote
@@ -81,6 +81,8 @@ def outcome(request: Request, events: Sequence[Event] = ()) -> str:
 
 def actor(name: str) -> str:
     """Return the name of a person, a program or a rule for display."""
+    if name.startswith(f"{POLICY}{GRANT}"):
+        return text_of("earlier_approval", id=visible(name.removeprefix(f"{POLICY}{GRANT}")))
     if name.startswith(POLICY):
         return text_of("rule", name=visible(name.removeprefix(POLICY)))
     return text_or(f"actor.{name}", visible(name))

@@ -1,4 +1,5 @@
 import type { Decision } from "../../api/types";
+import { granting } from "./granting";
 import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
@@ -10,7 +11,7 @@ const finishDecisions: Record<Decision, string> = {
 
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
-  decisions, finishDecisions, voting,
+  decisions, finishDecisions, voting, granting,
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own} “${agentLabel}”`,
 
   pendingActionTitle: "What will happen",

@@ -20,6 +20,7 @@ export const request = {
   thread: "thread",
   agentNamed: (name: string) => `agent ${name}`,
   ruleNamed: (name: string) => `rule ${name}`,
+  earlierApproval: "an earlier approval",
   system: "Ringi",
   erasedPerson: "an erased person",
   erasedTitle: "Erased request",

@@ -5,6 +5,7 @@ export const shell = {
   chatPage: "Chat",
   learningPage: "Learning",
   memoryPage: "Memory",
+  grantsPage: "Approved in advance",
   operations: "Operations",
   pages: "Pages",
   skipToContent: "Skip to content",

@@ -1,5 +1,6 @@
 import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
+import { granting } from "./granting";
 import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
@@ -10,7 +11,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, finishDecisions, voting,
+  decisions, finishDecisions, voting, granting,
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}「${agentLabel}」`,
 
   pendingActionTitle: "実行される内容",

@@ -7,6 +7,7 @@ export const shell: typeof en = {
   chatPage: "チャット",
   learningPage: "学習",
   memoryPage: "記憶",
+  grantsPage: "事前承認",
   operations: "運用",
   pages: "ページ",
   skipToContent: "本文へ移動",

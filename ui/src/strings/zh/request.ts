@@ -17,6 +17,7 @@ export const request: typeof en = {
   thread: "会话",
   agentNamed: (name: string) => `智能体 ${name}`,
   ruleNamed: (name: string) => `规则 ${name}`,
+  earlierApproval: "预先批准",
   system: "Ringi",
   erasedPerson: "已清除的人员",
   erasedTitle: "已清除的请求",

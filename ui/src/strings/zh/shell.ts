@@ -7,6 +7,7 @@ export const shell: typeof en = {
   chatPage: "对话",
   learningPage: "学习",
   memoryPage: "记忆",
+  grantsPage: "预先批准",
   operations: "运维",
   pages: "页面",
   skipToContent: "跳到正文",

@@ -1,0 +1,80 @@
+import { Button, Empty, Tag } from "antd";
+import { useRef } from "react";
+import { useGrants, useRevokeGrant, type GrantView } from "../api/grants";
+import { useSession } from "../api/session";
+import { limitText } from "../request/granting";
+import { useRequestStrings } from "../strings/use-request-strings";
+import { focusedRow, useListKeys } from "../thread/list-keys";
+import { useKeys } from "../widgets/keys";
+import { Loading } from "../widgets/loading";
+import { Problem } from "../widgets/problem";
+import { Link, requestPath } from "../widgets/router";
+import { clock } from "../widgets/time";
+import { visible } from "../widgets/visible";
+import "./grants.css";
+
+/** What limits the calls: conditions on arguments, the conversation, the folder, the asker. */
+function Scope({ view: { grant } }: { view: GrantView }) {
+  const { granting, ...strings } = useRequestStrings();
+  const conditions = Object.entries(grant.where ?? {});
+  const [asker, agent] = [grant.asked_by?.replace(/^agent:/, ""), grant.agent].map((name) => name && visible(name));
+  return (
+    <ul className="grant-scope">
+      {!grant.where && <li>{granting.sameArguments}</li>}
+      {grant.where && conditions.length === 0 && <li>{granting.anyArguments}</li>}
+      {conditions.map(([name, condition]) => <li key={name}><code>{visible(`${name} ${limitText(condition)}`)}</code></li>)}
+      {grant.thread_id !== null && <li>{granting.inThread}</li>}
+      {grant.folder !== null && <li>{granting.inFolder(visible(grant.folder))}</li>}
+      {[agent, asker].filter(Boolean).map((name) => <li key={name}>{strings.agentNamed(name ?? "")}</li>)}
+    </ul>
+  );
+}
+
+function GrantRow({ view }: { view: GrantView }) {
+  const { granting, language } = useRequestStrings();
+  const session = useSession().data;
+  const { mutate, isPending, error } = useRevokeGrant(view.id);
+  return (
+    <li className="grant-row" tabIndex={-1} data-id={view.id} data-testid="grant-row" data-status={view.status}>
+      <div className="grant-head">
+        <strong><code>{visible(view.grant.tool)}</code></strong>
+        <Tag color={view.status === "active" ? "success" : "default"}>{granting.statuses[view.status]}</Tag>
+        <span className="quiet">{granting.uses(view.uses, view.grant.max_uses)} · {granting.ends(clock(view.grant.until, language))}</span>
+      </div>
+      <Scope view={view} />
+      <div className="quiet">
+        <Link to={requestPath(view.id)}>{visible(view.title)}</Link> · {granting.by(visible(view.granted_by), clock(view.granted_at, language))}
+      </div>
+      <Problem error={error} />
+      {view.status === "active" && session?.role !== "auditor" && (
+        <Button danger size="small" loading={isPending} onClick={() => mutate()} data-testid="revoke-grant">{granting.revoke}</Button>
+      )}
+    </li>
+  );
+}
+
+/** The calls that people have approved in advance, to read and to revoke. */
+export default function GrantsPage() {
+  const { granting, ...strings } = useRequestStrings();
+  const { data, error, refetch } = useGrants();
+  const list = useRef<HTMLUListElement>(null);
+  const revoke = () => focusedRow(list)?.querySelector<HTMLElement>("[data-testid=revoke-grant]")?.click();
+  useKeys(strings.grantsPage, [
+    ...useListKeys(list, granting.next, granting.previous),
+    { key: "d", label: granting.revoke, run: revoke, once: true },
+  ]);
+  return (
+    <div className="page-column">
+      <h1>{strings.grantsPage}</h1>
+      <p className="quiet">{granting.pageHint}</p>
+      {error && !data && <Problem error={error} retry={() => void refetch()} />}
+      {!data && !error && <Loading paragraph={{ rows: 4 }} />}
+      {data?.items.length === 0 && (
+        <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={granting.none} data-testid="no-grants"><span className="quiet">{granting.noneHint}</span></Empty>
+      )}
+      {data && data.items.length > 0 && (
+        <ul ref={list} className="grants" aria-label={strings.grantsPage}>{data.items.map((view) => <GrantRow key={view.id} view={view} />)}</ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+import { Button, Checkbox, InputNumber, Select } from "antd";
+import { useId } from "react";
+import type { Json } from "../api/types";
+import { useRequestStrings } from "../strings/use-request-strings";
+import { visible } from "../widgets/visible";
+import { KeyLabel } from "./decide-bar";
+import { folderOf, hoursOffered, initialGrant, namedArguments, type Freedom, type GrantChoice } from "./granting";
+import type { DecisionFormState } from "./use-decision-form";
+
+interface ChoiceProps {
+  choice: GrantChoice;
+  change: (change: Partial<GrantChoice>) => void;
+  disabled: boolean;
+}
+
+/** What later calls may have for one argument. */
+function ArgumentLimit({ name, value, choice, change, disabled }: ChoiceProps & { name: string; value: Json }) {
+  const { granting } = useRequestStrings();
+  const id = useId();
+  const freedom = choice.freedoms[name] ?? "same";
+  const freedoms: Freedom[] = typeof value === "number" ? ["same", "at-most", "any"] : ["same", "any"];
+  return (
+    <div className="grant-argument" data-testid={`grant-${name}`}>
+      <label htmlFor={id}><code>{visible(name)}</code></label>
+      <Select
+        id={id} size="small" value={freedom} disabled={disabled} popupMatchSelectWidth={false}
+        options={freedoms.map((each) => ({ value: each, label: granting.freedoms[each] }))}
+        onChange={(selected) => change({ freedoms: { ...choice.freedoms, [name]: selected } })}
+      />
+      {freedom === "at-most" && typeof value === "number" && (
+        <InputNumber
+          size="small" value={choice.limits[name] ?? value} min={value} disabled={disabled} aria-label={`${visible(name)}: ${granting.freedoms["at-most"]}`}
+          onChange={(limit) => change({ limits: { ...choice.limits, [name]: limit ?? value } })}
+        />
+      )}
+    </div>
+  );
+}
+
+function Limits({ choice, change, disabled }: ChoiceProps) {
+  const { granting } = useRequestStrings();
+  const [until, uses] = [useId(), useId()];
+  return (
+    <div className="grant-limits">
+      <label htmlFor={until}>{granting.until}</label>
+      <Select
+        id={until} size="small" value={choice.hours} disabled={disabled} data-testid="grant-until" popupMatchSelectWidth={false}
+        options={hoursOffered.map((hours) => ({ value: hours, label: granting.hours(hours) }))} onChange={(hours) => change({ hours })}
+      />
+      <label htmlFor={uses}>{granting.maxUses}</label>
+      <InputNumber
+        id={uses} size="small" min={1} max={10_000} precision={0} value={choice.maxUses} disabled={disabled} data-testid="grant-uses"
+        onChange={(maxUses) => change({ maxUses: maxUses ?? 1 })}
+      />
+    </div>
+  );
+}
+
+/** Approve the call together with later calls, within limits that the person chooses. */
+export function GrantStep({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
+  const { granting } = strings;
+  const { request, draft, isLocked, isReady } = form;
+  const choice = draft.grant ?? initialGrant(request);
+  const folder = folderOf(request);
+  const parts = { choice, disabled: isLocked, change: (changes: Partial<GrantChoice>) => form.change({ grant: { ...choice, ...changes } }) };
+  return (
+    <>
+      <fieldset className="grant" data-testid="grant">
+        <legend>{granting.title(visible(request.action?.name ?? ""))}</legend>
+        <p className="quiet">{granting.hint}</p>
+        {namedArguments(request).map(([name, value]) => <ArgumentLimit key={name} {...parts} name={name} value={value} />)}
+        {request.thread_id !== null && (
+          <Checkbox checked={choice.onlyThread} disabled={isLocked} onChange={(event) => parts.change({ onlyThread: event.target.checked })} data-testid="grant-thread">
+            {granting.onlyThread}
+          </Checkbox>
+        )}
+        {folder !== undefined && (
+          <Checkbox checked={choice.onlyFolder} disabled={isLocked} onChange={(event) => parts.change({ onlyFolder: event.target.checked })} data-testid="grant-folder">
+            {granting.onlyFolder} <code>{visible(folder)}</code>
+          </Checkbox>
+        )}
+        <Limits {...parts} />
+      </fieldset>
+      <div className="button-bar">
+        <Button type="primary" disabled={!isReady || isLocked} loading={form.decision.sending === "approve"} onClick={form.confirm} data-testid="confirm-grant">
+          <KeyLabel label={granting.confirm} keyName="↵" />
+        </Button>
+        <Button onClick={form.back} disabled={form.decision.sending !== null} data-testid="back-to-decision" aria-keyshortcuts="Escape">
+          <KeyLabel label={strings.backToDecision} keyName="esc" />
+        </Button>
+      </div>
+    </>
+  );
+}

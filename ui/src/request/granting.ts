@@ -1,0 +1,71 @@
+import type { Json, JsonObject, NewGrant, Request } from "../api/types";
+import { isObject } from "../form/values";
+
+/** What later calls may have for an argument: the same value, at most a number, or any value. */
+export type Freedom = "same" | "at-most" | "any";
+
+/** The choices of a person who approves later calls too. */
+export interface GrantChoice {
+  freedoms: { readonly [name: string]: Freedom };
+  limits: { readonly [name: string]: number };
+  onlyThread: boolean;
+  onlyFolder: boolean;
+  hours: number;
+  maxUses: number;
+}
+
+export const hoursOffered = [1, 8, 24, 7 * 24, 30 * 24] as const;
+
+/** Return the folder in which the agent works; undefined if the request names none. */
+export function folderOf({ context }: Request): string | undefined {
+  return typeof context.folder === "string" ? context.folder : undefined;
+}
+
+/** Return the choice that a person starts with: as narrow as possible. */
+export const initialGrant = (request: Request): GrantChoice =>
+  ({ freedoms: {}, limits: {}, onlyThread: request.thread_id !== null, onlyFolder: folderOf(request) !== undefined, hours: 1, maxUses: 20 });
+
+/** Return whether later calls like this one can be approved in advance; the server checks all rules. */
+export function isGrantable(request: Request): boolean {
+  const { kind, action, form, schema, quorum = [], tier, allowed } = request;
+  const isPlain = kind === "approval" && action !== null && !form && !schema && quorum.length === 0;
+  return isPlain && allowed.includes("approve") && tier !== "high" && tier !== "irreversible";
+}
+
+/** Return the arguments for which a condition can be written; a path would read a name with a dot as two names. */
+export function namedArguments(request: Request): [name: string, value: Json][] {
+  const entries = Object.entries(request.action?.args ?? {});
+  return entries.every(([name]) => name !== "" && !name.includes(".") && name.length <= 200) ? entries : [];
+}
+
+/** Return the conditions of a choice; undefined for exactly the same arguments. */
+function conditionsOf(request: Request, { freedoms, limits }: GrantChoice): JsonObject | undefined {
+  const named = namedArguments(request);
+  if (named.every(([name]) => (freedoms[name] ?? "same") === "same")) return undefined;
+  const conditions = named.flatMap(([name, value]): [string, Json][] => {
+    const freedom = freedoms[name] ?? "same";
+    if (freedom === "any") return [];
+    return [[name, freedom === "same" ? { equals: value } : { at_most: limits[name] ?? (value as number) }]];
+  });
+  return Object.fromEntries(conditions);
+}
+
+/** Return the grant that is sent with the approval. */
+export function grantOf(request: Request, choice: GrantChoice, now: number): NewGrant {
+  const where = conditionsOf(request, choice);
+  const folder = choice.onlyFolder ? folderOf(request) : undefined;
+  return {
+    until: new Date(now + choice.hours * 3_600_000).toISOString(),
+    max_uses: choice.maxUses,
+    ...(where && { where }),
+    ...(choice.onlyThread && request.thread_id && { thread_id: request.thread_id }),
+    ...(folder !== undefined && { folder }),
+  };
+}
+
+/** Return the limits of a grant for one argument, as a person reads them. */
+export function limitText(condition: Json): string {
+  if (!isObject(condition)) return JSON.stringify(condition);
+  const signs: { readonly [name: string]: string } = { equals: "=", at_most: "≤", at_least: "≥", above: ">", below: "<" };
+  return Object.entries(condition).map(([name, value]) => `${signs[name] ?? name} ${JSON.stringify(value)}`).join(", ");
+}
