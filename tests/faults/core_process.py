@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from datetime import timedelta
 
 import ringi
 from ringi.backends import claimed_jobs as jobs
@@ -35,6 +36,13 @@ async def vote(inbox: Inbox, id: str, by: str) -> None:
     request = await inbox.get(id)
     await inbox.respond(id, "approve", digest=request.digest, responder=by)
     say("voted", id)
+
+
+async def grant(inbox: Inbox, id: str) -> None:
+    request = await inbox.get(id)
+    until = request.created_at + timedelta(hours=1)
+    await inbox.respond(id, "approve", digest=request.digest, responder="ann", grant={"until": until, "where": {}})
+    say("granted", id)
 
 
 async def ask(inbox: Inbox, id: str) -> None:
@@ -131,6 +139,7 @@ VERBS = {
         ask_for,
         claim,
         vote,
+        grant,
         erase,
         sit,
     )
