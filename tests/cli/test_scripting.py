@@ -119,12 +119,26 @@ def test_a_list_shows_age_agent_and_priority(desk: Desk) -> None:
     assert stay.split()[-3:] == ["olga", "normal", "Stay?"]
 
 
+def test_approved_calls_that_are_not_executed_are_listed_until_their_outcome_is_reported(desk: Desk) -> None:
+    asked = desk.ask("Go?", action=Action("go", {}))
+    assert "wait for the approval" in refused(desk, 1, "outcome", asked.id, "committed")
+    desk.respond(asked, "approve", "ann")
+    desk.ask("Stay?")
+    _, row = output_of(desk, "list", "--not-executed").splitlines()
+    assert row.split()[0] == asked.id
+    output_of(desk, "outcome", asked.id, "failed", "--name", "bot")
+    assert desk.get(asked).outcome == "failed"
+    assert "the call failed" in output_of(desk, "show", asked.id)
+    assert asked.id not in output_of(desk, "list", "--not-executed")
+    assert "done" in refused(desk, 2, "outcome", asked.id, "done")
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3_599, "59 min"), (7_300, "2 h"), (200_000, "2 d")]
 )
 def test_an_age_is_in_its_largest_unit(desk: Desk, seconds: int, words: str) -> None:
     asked: Request = desk.ask("Go?")
-    assert age(asked, asked.created_at + timedelta(seconds=seconds)) == words
+    assert age(asked.created_at, asked.created_at + timedelta(seconds=seconds)) == words
 
 
 def test_the_token_of_a_role_is_shown_as_the_server_wrote_it(desk: Desk) -> None:

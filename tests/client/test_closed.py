@@ -34,6 +34,7 @@ VERBS: dict[str, Callable[[Any], Awaitable[Any]]] = {
     "release": lambda inbox: inbox.release("r1", "ann"),
     "reassign": lambda inbox: inbox.reassign("r1", "ann", assignee="bob"),
     "cancel": lambda inbox: inbox.cancel("r1", "ann"),
+    "report_outcome": lambda inbox: inbox.report_outcome("r1", "committed"),
     "erase": lambda inbox: inbox.erase("r1", "ann"),
     "erase_all": lambda inbox: inbox.erase_all("ann", before=NOW),
     "memories": lambda inbox: inbox.memories("ann"),

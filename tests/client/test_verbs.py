@@ -186,6 +186,26 @@ async def test_a_withdrawn_question_ends_all_waits(desks: Desks) -> None:
     assert (late.value.status, late.value.winner) == ("cancelled", None)
 
 
+async def test_an_outcome_is_reported_once(desks: Desks) -> None:
+    asked = await desks.bot.ask("Refund?", id=f"refund:{new()}", action=ACTION)
+    with pytest.raises(ConflictError, match="wait for the approval"):
+        await desks.bot.report_outcome(asked.id, "committed")
+    await desks.ann.respond(asked.id, "approve", digest=asked.digest, responder="ann")
+    assert asked.id in [each.id for each in await desks.bot.find(Query(unexecuted=True))]
+
+    digest = f"sha256:{'0' * 64}"
+    reported = await desks.bot.report_outcome(asked.id, "committed", result_digest=digest)
+
+    assert reported.receipt
+    assert (reported.outcome, reported.receipt.result_digest) == ("committed", digest)
+    assert await desks.bot.report_outcome(asked.id, "committed", result_digest=digest) == reported
+    with pytest.raises(ConflictError, match="on record"):
+        await desks.bot.report_outcome(asked.id, "failed")
+    with pytest.raises(InvalidError):
+        await desks.bot.report_outcome(asked.id, "done")
+    assert asked.id not in [each.id for each in await desks.bot.find(Query(unexecuted=True))]
+
+
 async def test_a_wait_that_ends_leaves_the_question_open(desks: Desks) -> None:
     asked = await desks.bot.ask("Refund?", action=ACTION)
 

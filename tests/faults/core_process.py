@@ -45,6 +45,24 @@ async def grant(inbox: Inbox, id: str) -> None:
     say("granted", id)
 
 
+async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
+    """Approve the call of a gated function, and die before its effect, or right after it."""
+
+    @ringi.requires_approval(key=key, inbox=inbox)
+    async def refund(of: str) -> None:
+        if when == "after":
+            say("effect", of)
+        if when != "never":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    calling = asyncio.create_task(refund(of=key))
+    while not (found := await inbox.find(ringi.Query(statuses=("pending",)))):
+        await Wakeup().wait(0.01)
+    await answer(inbox, found[0].id)
+    await calling
+    say("returned", key)
+
+
 async def ask(inbox: Inbox, id: str) -> None:
     await inbox.ask("Go on?", id=id, action=Action("refund", {"of": id}))
     say("asked", id)
@@ -133,6 +151,7 @@ VERBS = {
         answer,
         ask,
         answer_and_die,
+        call_and_die,
         answer_and_arm,
         answer_all,
         wait,

@@ -171,3 +171,17 @@ async def test_nothing_is_there_of_a_question_that_was_never_committed(url: str)
         with pytest.raises(NotFoundError):
             await inbox.get("r1")
         assert await inbox.events() == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_an_approved_call_whose_process_died_stays_in_the_list_of_calls_not_executed(url: str, when: str) -> None:
+    async with child(url, "call_and_die", "k1", when) as calling:
+        _, id = await calling.says("answered")
+        assert await calling.death() == KILLED
+    async with child(url, "call_and_die", "k2", "never") as calling:
+        await calling.says("returned")
+
+    async with ringi.open(url) as inbox:
+        (request,) = await inbox.find(ringi.Query(unexecuted=True))
+        assert (request.id, request.outcome) == (id, None)
+        assert await is_whole(inbox)

@@ -279,6 +279,8 @@ async def test_a_process_without_agents_leaves_the_runs_to_those_that_have_them(
         (Request, Query(tenant="a", attention=True, before="1:default:x"), "requests_attention"),
         (Request, Query(tenant="a", thread_id="t", attention=True), "requests_"),
         (Request, Query(tenant="a", attention=True, viewer=Viewer(name="ann")), "requests_attention"),
+        (Request, Query(tenant="a", unexecuted=True), "requests_unexecuted"),
+        (Request, Query(tenant="a", unexecuted=True, viewer=Viewer(name="ann")), "requests_unexecuted"),
         (Thread, Query(tenant="a", statuses=("error",)), "threads_by_status"),
         (Thread, Query(tenant="a", statuses=("error",), before="1:default:x"), "threads_by_status"),
         (Thread, Query(unleased_at=utc_now()), "threads_running"),

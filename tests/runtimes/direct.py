@@ -16,6 +16,7 @@ from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.runs.agent import Agent
+from ringi.runs.call_outcomes import CallOutcomes
 from ringi.runs.call_policy import CallPolicy
 from ringi.testing.clock import NOON
 
@@ -62,6 +63,9 @@ class FakeOutput:
 
 class FakeHost:
     """The context of a run that nobody has paused."""
+
+    def __init__(self) -> None:
+        self.outcomes = CallOutcomes()
 
     async def check_pauses(self, *, is_gated: bool = True) -> None:
         pass

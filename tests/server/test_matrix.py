@@ -73,6 +73,10 @@ REQUESTS = {
     ("POST", "/v1/requests/{id}/release"): Row(never(403), DECIDE, owned(200, 200), {}),
     ("POST", "/v1/requests/{id}/reassign"): Row(never(403), DECIDE, owned(200, 200), {"assignee": "carl"}),
     ("POST", "/v1/requests/{id}/cancel"): Row(owned(200, HIDDEN), owned(403, HIDDEN), owned(200, 200), {}),
+    # They are pending: nothing has been approved.
+    ("POST", "/v1/requests/{id}/outcome"): Row(
+        owned(409, HIDDEN), owned(403, HIDDEN), owned(409, 409), {"outcome": "committed"}
+    ),
     # None of these has a form, so that none takes a file.
     ("POST", "/v1/requests/{id}/attachments"): Row(never(403), owned(422, HIDDEN), owned(422, 422), FILE),
     ("GET", "/v1/requests/{id}/attachments/{number}"): Row(owned(404, HIDDEN), owned(404, HIDDEN), owned(404, 404)),

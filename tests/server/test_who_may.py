@@ -118,7 +118,7 @@ MEANINGS = {
     "unknown":   (401,    401,   401,  401,     401,    401),
 }  # fmt: skip
 """What each word of the table means for each verb. A rejection needs no quorum, and nothing is held when nobody has
-answered. Only the asker and an admin of the tenant may cancel."""
+answered. Only the asker and an admin of the tenant may cancel, or report an outcome."""
 
 
 def expected(caller: str, situation: str) -> dict[str, int]:
@@ -129,7 +129,9 @@ def expected(caller: str, situation: str) -> dict[str, int]:
     is_asker = caller == "asker" or (situation == "own ask" and word != "unknown")
     is_refused = statuses["claim"] in (401, 404)
     cancels = caller == "admin" or (is_asker and caller not in ("auditor", "admin elsewhere"))
-    return {**statuses, "cancel": 200 if cancels else statuses["claim"] if is_refused else 403}
+    refusal = statuses["claim"] if is_refused else 403
+    # Nothing is approved yet, so the outcome of nothing can be reported.
+    return {**statuses, "cancel": 200 if cancels else refusal, "outcome": 409 if cancels else refusal}
 
 
 Send = Callable[[httpx.AsyncClient, Request, str, Thread], Awaitable[int]]
@@ -185,7 +187,7 @@ async def langgraph_run(
 
 
 async def change(client: httpx.AsyncClient, request: Request, verb: str, thread: Thread) -> int:
-    body = {"assignee": "carl"} if verb == "reassign" else {}
+    body = {"reassign": {"assignee": "carl"}, "outcome": {"outcome": "committed"}}.get(verb, {})
     return (await client.post(f"/v1/requests/{request.id}/{verb}", json=body)).status_code
 
 
@@ -199,7 +201,7 @@ DECIDING: dict[str, tuple[Send, tuple[str, ...]]] = {
     "/langgraph/threads/{id}/state": (langgraph_state, ("reject",)),
     "/langgraph/threads/{id}/runs": (langgraph_run, BOTH),
     "/langgraph/threads/{id}/runs/stream": (partial(langgraph_run, path="runs/stream"), BOTH),
-    **{f"/v1/requests/{{id}}/{verb}": (change, (verb,)) for verb in (*VERBS[2:], "cancel")},
+    **{f"/v1/requests/{{id}}/{verb}": (change, (verb,)) for verb in (*VERBS[2:], "cancel", "outcome")},
 }
 """The routes by which a caller decides or changes a request, each with its verbs."""
 OF_APPLICATIONS = {"/engrammerFlow_continue", "/v1/assistants/{id}/actions/{action_id}"}

@@ -83,5 +83,5 @@ def conditions_of(query: Query) -> set[str]:
 def has_index(query: Query) -> bool:
     """Return whether a query asks for rare records that have their own index."""
     return query.thread_id is not None or bool(
-        query.expired_at or query.unacknowledged or query.attention or query.unsettled
+        query.expired_at or query.unacknowledged or query.attention or query.unsettled or query.unexecuted
     )

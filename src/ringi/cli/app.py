@@ -11,7 +11,7 @@ import typer
 
 from ringi.base.extras import missing
 from ringi.cli.commands.absence import away, back
-from ringi.cli.commands.answer import cancel, claim, reassign, release, respond, undo
+from ringi.cli.commands.answer import cancel, claim, outcome, reassign, release, respond, undo
 from ringi.cli.commands.ask import ask, list_, show
 from ringi.cli.commands.backup import backup, restore
 from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
@@ -38,7 +38,7 @@ app = typer.Typer(
 COMMANDS = (
     *(demo, serve, worker),
     *(ask, list_, show, watch),
-    *(respond, undo, claim, release, reassign, cancel),
+    *(respond, undo, claim, release, reassign, cancel, outcome),
     *(away, back),
     *(runs, retry, ask_again, abandon),
     *(pause, pauses, resume, grants, revoke),

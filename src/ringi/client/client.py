@@ -16,13 +16,14 @@ from ringi.base.canonical_json import jsonable
 from ringi.base.clock import utc_now
 from ringi.client.transport import ApiCall, Transport
 from ringi.domain.absence import Absence, Away
-from ringi.domain.ask import Answer, Ask, Decision
+from ringi.domain.ask import Answer, Ask, Decision, parse_body
 from ringi.domain.grant_journal import GrantView
 from ringi.domain.grants import NewGrant
 from ringi.domain.memories import Memory
 from ringi.domain.pauses import Pause
 from ringi.domain.record import AGENT, START, Event, Position, Query
 from ringi.domain.request import Request
+from ringi.domain.response import Outcome, Receipt
 from ringi.errors import (
     FieldError,
     ForbiddenError,
@@ -52,6 +53,7 @@ PARAMETERS = {
     "assignee": "assignee",
     "thread_id": "thread_id",
     "text": "q",
+    "unexecuted": "unexecuted",
     "before": "cursor",
 }
 """Maps the fields of a query to the parameters of the list."""
@@ -199,6 +201,12 @@ class Client(InboxAPI):
         if (request.status, request.reason) == ("cancelled", reason):
             return request
         return request_of(await self._transport.call(call))
+
+    async def report_outcome(
+        self, id: str, outcome: Outcome, by: str | None = None, *, result_digest: str | None = None
+    ) -> Request:
+        receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest})
+        return await self._change(id, "outcome", by, jsonable(receipt))
 
     async def erase(self, id: str, by: str | None = None) -> Request:
         return await self._change(id, "erase", by, {})

@@ -283,6 +283,8 @@ class Query(StrictModel):
     """Ended requests with a continuation that no run has acknowledged and that need no attention."""
     attention: bool = False
     """Requests that wait for an operator."""
+    unexecuted: bool = False
+    """Approved calls that are not known to have begun: nobody has acknowledged the approval."""
     unsettled: bool = False
     """Requests that are pending, unacknowledged, or wait for an operator."""
     unleased_at: datetime | None = None

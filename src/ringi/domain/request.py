@@ -22,7 +22,7 @@ from ringi.domain.ask import (
 from ringi.domain.grants import GrantUse
 from ringi.domain.record import DEFAULT_TENANT, GRANT, POLICY, SYSTEM, Event
 from ringi.domain.request_data import RequestData
-from ringi.domain.response import Response
+from ringi.domain.response import Receipt, Response
 from ringi.domain.voting import (
     Decider,
     decider_of,
@@ -337,14 +337,43 @@ class Request(RequestData):
         self.refuse_final()
         return self.ended("expired", SYSTEM, now, reason=reason_of("expired"))
 
-    def acknowledged(self, by: str, now: datetime) -> tuple[Self, Event]:
-        """Return the request acknowledged by its run, so that the outcome is not delivered to the run again.
+    def acknowledged(self, by: str, now: datetime, receipt: Receipt | None = None) -> tuple[Self, Event]:
+        """Return the request acknowledged by its run, so that the answer is not delivered to the run again.
 
         Args:
             by: The actor for the audit trail.
             now: The current time.
+            receipt: What became of the approved call, if it is known.
         """
-        return self.changed("acknowledged", by, now, acknowledged_at=now)
+        more = {"receipt": receipt} if receipt else {}
+        return self.changed("acknowledged", by, now, acknowledged_at=now, **more)
+
+    def reported(self, receipt: Receipt, by: str, now: datetime) -> tuple[Self, Event | None]:
+        """Return the request with what became of its approved call, as its asker reports it, at most once.
+
+        Args:
+            receipt: What became of the call.
+            by: The asker.
+            now: The current time.
+
+        Returns:
+            The request and its event `request.acknowledged`; the request unchanged and None for the same report again.
+
+        Raises:
+            ConflictError: The request is pending, no call was approved, another outcome is on record, or a run of Ringi
+                records the outcome itself.
+        """
+        if self.continuation:
+            raise ConflictError(f"request {self.id!r} belongs to a run of Ringi, which records the outcome itself")
+        if not self.is_final:
+            raise ConflictError(f"request {self.id!r} is pending: wait for the approval, run the call, then report it")
+        if self.granted is None:
+            raise ConflictError(f"request {self.id!r} approves no call: there is no outcome to report")
+        if self.receipt == receipt:
+            return self, None
+        if self.acknowledged_at:
+            raise ConflictError(f"request {self.id!r} has the outcome {self.outcome!r} on record: it cannot be changed")
+        return self.acknowledged(by, now, receipt)
 
     def reminded(self, now: datetime) -> tuple[Self, Event | None]:
         """Return the request with a reminder recorded, at most once.
@@ -385,11 +414,14 @@ class Request(RequestData):
     def retried(self, by: str, now: datetime) -> tuple[Self, Event]:
         """Return the request without the mark for an operator; an answer is preserved.
 
+        A call with an outcome may run again: until the run acknowledges the request again, its outcome is open.
+
         Args:
             by: The name of the operator.
             now: The current time.
         """
-        return self.changed("retried", by, now, attention=None)
+        again = {"acknowledged_at": None, "receipt": Receipt(outcome="unknown")} if self.receipt else {}
+        return self.changed("retried", by, now, attention=None, **again)
 
     def authorize(self, name: str, args: dict[str, Any]) -> None:
         """Check that exactly this call was approved: by a person, by a person's edit, or by a rule of the policy.

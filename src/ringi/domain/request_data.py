@@ -22,7 +22,7 @@ from ringi.domain.ask import (
 from ringi.domain.display import Block
 from ringi.domain.grants import FOLDER, Call
 from ringi.domain.record import POLICY, Event, Record, Viewer, searchable, texts_in
-from ringi.domain.response import Remembered, Response
+from ringi.domain.response import Outcome, Receipt, Remembered, Response
 from ringi.domain.voting import (
     GROUP,
     Escalation,
@@ -87,6 +87,8 @@ class RequestData(Record):
     reason: str | None = None
     attention: str | None = None
     acknowledged_at: datetime | None = None
+    receipt: Receipt | None = Field(default=None, exclude_if=is_empty)
+    """What became of the approved call; None if nobody has reported it."""
     ended_at: datetime | None = None
     asked_by: str | None = None
     continuation: Continuation | None = None
@@ -216,6 +218,19 @@ class RequestData(Record):
     def needs_attention(self) -> bool:
         """Return whether an operator must act: the run cannot continue by itself, answered or not."""
         return self.attention is not None and bool(self.continuation) and not self.acknowledged_at
+
+    @property
+    def is_unexecuted(self) -> bool:
+        """Return whether an approved call is not known to have begun: nobody has acknowledged the approval."""
+        approved = self.response is not None and self.response.decision in ("approve", "edit")
+        return approved and self.is_final and self.action is not None and not (self.acknowledged_at or self.erased)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What became of the approved call; None if no call was approved, or nobody has acknowledged the approval."""
+        if self.acknowledged_at is None or self.response is None or self.response.decision not in ("approve", "edit"):
+            return None
+        return self.receipt.outcome if self.receipt else "unknown"
 
     @property
     def is_unsettled(self) -> bool:

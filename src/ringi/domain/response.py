@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StringConstraints
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.model import StrictModel
@@ -15,6 +15,8 @@ from ringi.domain.grants import Grant, GrantUse
 from ringi.forms.form import into
 
 M = TypeVar("M", bound=BaseModel)
+Outcome = Literal["committed", "failed", "unknown"]
+SHA256 = r"^sha256:[0-9a-f]{64}$"
 
 
 class Response(StrictModel):
@@ -70,6 +72,15 @@ class Response(StrictModel):
         more = {"for": self.stands_for, "voters": list(self.voters)}
         found = {name: value for name, value in more.items() if value}
         return {"decision": self.decision, "responder": self.responder, "at": jsonable(self.at), **found}
+
+
+class Receipt(StrictModel):
+    """What became of an approved call."""
+
+    outcome: Outcome
+    """`committed`: the call returned. `failed`: it raised an error. `unknown`: whoever ran it cannot say."""
+    result_digest: Annotated[str, StringConstraints(pattern=SHA256)] | None = Field(default=None, exclude_if=is_empty)
+    """The digest of the result's canonical JSON: `sha256:` and 64 hex digits; None if it is not recorded."""
 
 
 class Remembered(StrictModel):

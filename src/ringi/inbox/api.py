@@ -15,6 +15,7 @@ from ringi.domain.memories import Memory
 from ringi.domain.pauses import Pause
 from ringi.domain.record import START, Event, Position, Query
 from ringi.domain.request import Request
+from ringi.domain.response import Outcome
 from ringi.domain.webhook import Webhook
 from ringi.forms.field_parts import AttachedFile
 from ringi.privacy.erasure import Erasure, Sweep
@@ -297,6 +298,26 @@ class InboxAPI(ABC):
 
         Raises:
             RequestEndedError: The request has already ended.
+        """
+
+    @abstractmethod
+    async def report_outcome(
+        self, id: str, outcome: Outcome, by: str | None = None, *, result_digest: str | None = None
+    ) -> Request:
+        """Record what became of an approved call; repeating the same report changes nothing.
+
+        Gates of functions and runs of Ringi do it themselves. Report it after a call that your own code ran.
+
+        Args:
+            id: The id of the request.
+            outcome: `committed` if the call returned, `failed` if it raised an error, `unknown` if you cannot say.
+            by: The name of the asker, for the audit trail.
+            result_digest: The digest of the result, as `sha256:` and the hex digest of its canonical JSON (RFC 8785).
+
+        Raises:
+            ConflictError: The request is pending, no call was approved, another outcome is on record, or a run of Ringi
+                records the outcome itself.
+            InvalidError: The outcome or the digest is invalid.
         """
 
     @abstractmethod

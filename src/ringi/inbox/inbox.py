@@ -35,11 +35,11 @@ from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.grants import GrantOperations, Grants
 from ringi.inbox.pauses import PausableInbox
+from ringi.inbox.receipts import ReceiptOperations, Step
 from ringi.privacy.erasure import Eraser, Erasure, Sweep
 
 log = logging.getLogger(__name__)
 Check = Callable[[Request], None]
-Step = Callable[[Request], tuple[Request, Event | None]]
 SWEEP_SIZE = 200
 """The number of overdue requests in one read."""
 SWEEPERS = 8
@@ -69,7 +69,7 @@ class NewRequest(NamedTuple):
     span: tracing.StartedSpan
 
 
-class Inbox(PausableInbox, AbsenceOperations, GrantOperations):
+class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
     The methods of `InboxAPI` are the operations of users. The others are for runtimes and background work.
@@ -391,23 +391,6 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations):
         with memories.looked_for(id):
             await self._change(id, lambda request: memories.forgotten(request, by, self.clock()))
 
-    async def acknowledge(self, id: str, by: str, read: Request | None = None) -> Request:
-        """Record that the run has taken up the outcome; idempotent.
-
-        Args:
-            id: The id of an ended request.
-            by: The name of the worker, for the audit trail.
-            read: The ended request as the caller has read it; None reads it.
-
-        Raises:
-            NotFoundError: There is no such request.
-        """
-
-        def take_up(request: Request) -> tuple[Request, Event | None]:
-            return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock())
-
-        return await self._change(id, take_up, read)
-
     async def remind(self, id: str) -> Request:
         """Record one reminder for the people who may answer; an ended request is unchanged.
 
@@ -549,7 +532,7 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations):
             return
         if not before.ended_at:
             self.metrics.answered.labels(after.kind, after.status).observe(seconds(after.ended_at - after.created_at))
-        elif after.acknowledged_at and not before.acknowledged_at:
+        elif after.continuation and after.acknowledged_at and not before.acknowledged_at:
             self.metrics.woken.labels("run").observe(seconds(after.acknowledged_at - after.ended_at))
 
     async def _notify(self, request: Request) -> None:

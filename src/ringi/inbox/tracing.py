@@ -152,7 +152,7 @@ def record_change(before: Request, after: Request) -> None:
         return
     if before.status != after.status:
         _write("answered" if after.response else after.status, after, after.created_at, after.ended_at)
-    elif after.acknowledged_at and not before.acknowledged_at:
+    elif after.continuation and after.acknowledged_at and not before.acknowledged_at:
         _write("resumed", after, after.ended_at, after.acknowledged_at)
     elif after.claimed_by and after.claimed_by != before.claimed_by:
         _write("claimed", after)

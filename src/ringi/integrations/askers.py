@@ -12,6 +12,7 @@ from ringi.base.settings import hitl_enabled
 from ringi.connect import open
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
+from ringi.domain.response import Outcome
 from ringi.errors import DifferentAskError, NotFoundError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox
@@ -69,6 +70,13 @@ class Asker(Protocol):
     def begin(self) -> None:
         """Record that the function begins."""
 
+    @property
+    def suspensions(self) -> tuple[type[Exception], ...]:
+        """The errors by which the run pauses in the middle of the function: then its outcome is open."""
+
+    async def report(self, request: Request, outcome: Outcome) -> None:
+        """Record what became of the function, which this request approved."""
+
 
 class NoAsker:
     """Asks nobody: the caller blocks the event loop, where waiting for a person would stop the whole program."""
@@ -99,6 +107,13 @@ class NoAsker:
         pass
 
     def begin(self) -> None:
+        pass
+
+    @property
+    def suspensions(self) -> tuple[type[Exception], ...]:
+        return ()
+
+    async def report(self, request: Request, outcome: Outcome) -> None:
         pass
 
 
@@ -173,6 +188,18 @@ class InboxAsker:
 
     def begin(self) -> None:
         pass
+
+    @property
+    def suspensions(self) -> tuple[type[Exception], ...]:
+        return ()
+
+    async def report(self, request: Request, outcome: Outcome) -> None:
+        # The inbox that was opened to ask is closed: a function may run for hours.
+        async with AsyncExitStack() as stack:
+            inbox: InboxAPI | None = self._options.inbox
+            if inbox is None:
+                inbox = await stack.enter_async_context(open(self._options.url))
+            await inbox.report_outcome(request.id, outcome)
 
     async def _opened(self) -> InboxAPI:
         if self._inbox is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
+from ringi.domain.response import Outcome
 from ringi.integrations.askers import Call
 from ringi.policy.facts import FactFunction, afind_facts
 from ringi.policy.rules import Denial
@@ -26,6 +27,10 @@ class CallAsker:
     def __init__(self, call: GatedCall) -> None:
         self._call, self._run = call, call.run
 
+    @property
+    def suspensions(self) -> tuple[type[Exception], ...]:
+        return (AskFirst,)
+
     def asks(self) -> bool:
         return bool(self._run.asks)
 
@@ -42,8 +47,8 @@ class CallAsker:
         return request.id
 
     async def approve(self, question: Ask, rule: str) -> Request | None:
-        request: Request = await self._run.host.approve(question, rule, self._call.place)
-        return request
+        self._call.request = await self._run.host.approve(question, rule, self._call.place)
+        return self._call.request
 
     async def ask(self, question: Ask) -> Request:
         log.info("%s suspends its run until a person answers", question.action and question.action.name)
@@ -54,3 +59,6 @@ class CallAsker:
 
     def begin(self) -> None:
         pass
+
+    async def report(self, request: Request, outcome: Outcome) -> None:
+        self._run.host.outcomes.record(request, outcome)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from typing import Any, NoReturn, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
 
 from ringi import sync
 from ringi.base.canonical_json import digest
 from ringi.base.loops import running_loop
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
+from ringi.domain.response import Outcome
 from ringi.errors import InvalidError, NotAuthorizedError
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.askers import Asker, Call, InboxAsker, InboxOptions, NoAsker
@@ -25,6 +27,7 @@ from ringi.policy.question import edit_denial, question_of, with_schema
 from ringi.policy.rules import Policy, Rule
 from ringi.runtimes.gated_tools import CURRENT, MARK, AskFirst, GatedCall
 
+log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -93,13 +96,25 @@ def requires_approval(
         async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
             options = InboxOptions(cast(InboxAPI | None, inbox), url, timeout)
             granted = await gate.authorize(signature.bind(args, kwargs), key, options)
-            return await signature.call(function, granted)
+            try:
+                result = await signature.call(function, granted.args)
+            except Exception as error:
+                await granted.report_error(error)
+                raise
+            await granted.report("committed")
+            return result
 
         def call(*args: P.args, **kwargs: P.kwargs) -> Any:
             facade = cast(sync.Inbox | sync.Client | None, inbox)
             options = InboxOptions(None if facade is None else sync.async_inbox(facade), url, timeout)
             granted = gate.authorize_blocking(signature.bind(args, kwargs), key, options)
-            return signature.call(function, granted)
+            try:
+                result = signature.call(function, granted.args)
+            except Exception as error:
+                granted.run(functools.partial(granted.report_error, error))
+                raise
+            granted.run(functools.partial(granted.report, "committed"))
+            return result
 
         wrapper = functools.wraps(function)(call_async if is_async else call)
         setattr(wrapper, MARK, gate)
@@ -146,7 +161,10 @@ async def gate(
         raise InvalidError.of("args", "are not plain JSON: pass text, numbers, lists and dicts")
     made = FunctionGate(name, rules_of(policy, name), facts)
     made.check_policy(None)
-    return await made.authorize(copy.deepcopy(arguments), key, InboxOptions(inbox, url, timeout))
+    granted = await made.authorize(copy.deepcopy(arguments), key, InboxOptions(inbox, url, timeout))
+    # The caller runs the call, and only the caller knows its outcome.
+    await granted.report("unknown")
+    return granted.args
 
 
 def rules_of(policy: Policy | Mapping[str, Any] | None, name: str) -> Policy:
@@ -175,6 +193,33 @@ def refuse_timeout_without_key(timeout: float | None, key: Key | None) -> None:
     """Raise `InvalidError` for a timeout without a key: each repeated call would ask again."""
     if timeout is not None and key is None:
         raise InvalidError.of("timeout", "needs key: without one, each repeated call would ask again")
+
+
+class Authorized(NamedTuple):
+    """A call that may run."""
+
+    args: Args
+    """The authorized arguments."""
+    asker: Asker | None = None
+    """The place where the call was asked about."""
+    request: Request | None = None
+    """The request that approves the call; None if nobody was asked about it."""
+    run: Callable[[Callable[[], Coroutine[Any, Any, None]]], None] = sync.run_blocking
+    """Awaits a report for a function that is not async."""
+
+    async def report(self, outcome: Outcome) -> None:
+        """Report what became of the call; a failure to report it is logged, because the call has been made."""
+        if self.asker is None or self.request is None:
+            return
+        try:
+            await self.asker.report(self.request, outcome)
+        except Exception as error:
+            log.warning("the call of request %s is %s, but that is not on record: %s", self.request.id, outcome, error)
+
+    async def report_error(self, error: Exception) -> None:
+        """Report that the call raised an error, unless the run pauses in the middle of it."""
+        if self.asker and not isinstance(error, self.asker.suspensions):
+            await self.report("failed")
 
 
 class FunctionGate:
@@ -208,8 +253,8 @@ class FunctionGate:
             why = f"no rule names {self._name!r}, so nobody would be asked: add a rule, or set otherwise"
             raise InvalidError.of("rules", why)
 
-    async def authorize(self, args: Args, key: Key | None, options: InboxOptions) -> Args:
-        """Return the authorized arguments of a call.
+    async def authorize(self, args: Args, key: Key | None, options: InboxOptions) -> Authorized:
+        """Return the authorized call.
 
         Args:
             args: The arguments.
@@ -226,24 +271,27 @@ class FunctionGate:
             return await self._authorize(call, RunAsker(*run))
         if tool_call := CURRENT.get():
             if tool_call.begin(self, args):
-                return args
+                return Authorized(args, CallAsker(tool_call), tool_call.request)
             if tool_call.suspend and (tool_call.tool, digest(tool_call.args)) == (self._name, digest(args)):
                 return await self._authorize_in_tool(call, tool_call, tool_call.suspend)
         async with AsyncExitStack() as stack:
             return await self._authorize(call, InboxAsker(stack, options, key_of(key, args)))
 
-    def authorize_blocking(self, args: Args, key: Key | None, options: InboxOptions) -> Args:
+    def authorize_blocking(self, args: Args, key: Key | None, options: InboxOptions) -> Authorized:
         """Do the same without await."""
         call = Call(self._name, args)
         if run := current_run():
             from ringi.integrations.run_askers import BlockingRunAsker
 
-            return without_await(self._authorize(call, BlockingRunAsker(*run)))
-        if (tool_call := CURRENT.get()) and tool_call.begin(self, args):
-            return args
-        if running_loop():
-            return without_await(self._authorize(call, NoAsker()))
-        return sync.run_blocking(lambda: self.authorize(args, key, options))
+            granted = without_await(self._authorize(call, BlockingRunAsker(*run)))
+        elif (tool_call := CURRENT.get()) and tool_call.begin(self, args):
+            granted = Authorized(args, CallAsker(tool_call), tool_call.request)
+        elif running_loop():
+            granted = without_await(self._authorize(call, NoAsker()))
+        else:
+            return sync.run_blocking(lambda: self.authorize(args, key, options))
+        # These reports never wait.
+        return granted._replace(run=lambda report: without_await(report()))
 
     async def authorize_call(self, call: GatedCall) -> Args:
         """Authorize the call of a tool that is this function, before it runs; see `ringi.runtimes.gated_tools.Gate`."""
@@ -251,18 +299,21 @@ class FunctionGate:
         args = signature.bind((), dict(call.args)) if signature else dict(call.args)
         asker, of_function = CallAsker(call), Call(self._name, args)
         if not call.is_approved:
-            return await self._authorize(of_function, asker)
+            return (await self._authorize(of_function, asker)).args
         await self._refuse_denied(of_function, asker)
         return args
 
-    async def _authorize_in_tool(self, call: Call, tool_call: GatedCall, suspend: Callable[[Ask], NoReturn]) -> Args:
+    async def _authorize_in_tool(
+        self, call: Call, tool_call: GatedCall, suspend: Callable[[Ask], NoReturn]
+    ) -> Authorized:
         tool_call.suspend = None  # A second call in the same tool would ask after the effects of the first.
         try:
-            return await self.authorize_call(tool_call)
+            args = await self.authorize_call(tool_call)
+            return Authorized(args, CallAsker(tool_call), tool_call.request)
         except AskFirst as error:
             suspend(error.question)
 
-    async def _authorize(self, call: Call, asker: Asker) -> Args:
+    async def _authorize(self, call: Call, asker: Asker) -> Authorized:
         current = await self._refuse_denied(call, asker)
         earlier = await asker.earlier_facts(call)
         facts = current if earlier is None else earlier
@@ -273,7 +324,7 @@ class FunctionGate:
         if earlier is None and (not asker.asks() or effect == "allow"):
             await asker.check_pauses(is_gated=False)
             asker.begin()
-            return call.args
+            return Authorized(call.args, asker)
         question = question_of(self._policy, rule if effect == "ask" else None, *call, facts=facts)
         question = with_schema(question, self._signature.schema if self._signature else None)
         request = await asker.approve(question, approver) if approver and earlier is None else None
@@ -284,7 +335,7 @@ class FunctionGate:
         await self._refuse_denied(call._replace(args=granted), asker)
         await asker.check_pauses(is_gated=True)
         asker.begin()
-        return granted
+        return Authorized(granted, asker, request)
 
     async def _refuse_denied(self, call: Call, asker: Asker) -> dict[str, Any]:
         """Return the facts that decide about a denial, or raise `NotAuthorizedError`."""

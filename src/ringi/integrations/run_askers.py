@@ -7,10 +7,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
 
 from ringi.base.settings import hitl_enabled
 from ringi.domain.ask import Ask
 from ringi.domain.request import Request
+from ringi.domain.response import Outcome
 from ringi.integrations.askers import Call
 from ringi.integrations.langgraph import ask_question
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
@@ -35,6 +37,10 @@ class RunAsker:
     def __init__(self, host: RunContext, config: Any) -> None:
         self._host, self._is_asking, self._steps = host, config["configurable"].get(ASKS), gated_steps(config)
         self._place = str(config["configurable"].get("checkpoint_ns"))
+
+    @property
+    def suspensions(self) -> tuple[type[Exception], ...]:
+        return (GraphBubbleUp,)
 
     def asks(self) -> bool:
         return hitl_enabled() if self._is_asking is None else bool(self._is_asking)
@@ -64,6 +70,9 @@ class RunAsker:
 
     def begin(self) -> None:
         self._steps.begin(self._place)
+
+    async def report(self, request: Request, outcome: Outcome) -> None:
+        self._host.outcomes.record(request, outcome)
 
 
 class BlockingRunAsker(RunAsker):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ringi.base.failpoints import failpoint
@@ -11,6 +12,7 @@ from ringi.base.texts import reason_of
 from ringi.connect import Backend
 from ringi.domain.record import SYSTEM, Query
 from ringi.domain.request import Request
+from ringi.domain.response import Receipt
 from ringi.domain.thread import Thread, checkpoint_thread
 from ringi.errors import ConflictError, FenceError
 from ringi.inbox.feed import TOPIC
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 PAGE = 200
 CANCELLED = reason_of("thread_cancelled")
 FAILED = reason_of("run_failed")
+NO_RECEIPTS: Mapping[str, Receipt] = MappingProxyType({})
 
 
 async def open_requests(backend: Backend, thread: Thread) -> list[Request]:
@@ -81,11 +84,14 @@ async def _find_requests(backend: Backend, thread: Thread, **conditions: Any) ->
     return [request for request in requests if is_asked_by(thread, request)]
 
 
-async def close_requests(inbox: Inbox, requests: Iterable[Request], reason: str) -> None:
-    """Cancel the open ones among these requests, and acknowledge all."""
+async def close_requests(
+    inbox: Inbox, requests: Iterable[Request], reason: str, receipts: Mapping[str, Receipt] = NO_RECEIPTS
+) -> None:
+    """Cancel the open ones among these requests, and acknowledge all, with what became of their calls."""
     for request in requests:
         await cancel_quietly(inbox, request, SYSTEM, reason)
-        await inbox.acknowledge(request.id, SYSTEM, request if request.is_final else None)
+        known = request if request.is_final else None
+        await inbox.acknowledge(request.id, SYSTEM, known, receipts.get(request.id))
 
 
 async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:
@@ -95,7 +101,9 @@ async def withdraw_requests(backend: Backend, inbox: Inbox, thread: Thread, by: 
             await cancel_quietly(inbox, request, by, reason)
 
 
-async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
+async def close_orphans(
+    backend: Backend, inbox: Inbox, thread: Thread, receipts: Mapping[str, Receipt] = NO_RECEIPTS
+) -> None:
     """Cancel or acknowledge all remaining requests of an ended run, and of earlier ones."""
     unsettled = await unsettled_requests(backend, thread)
     has_failed = thread.status == "error"
@@ -104,7 +112,7 @@ async def close_orphans(backend: Backend, inbox: Inbox, thread: Thread) -> None:
     if not remaining or current.run != thread.run or current.is_live:
         # The requests may belong to a newer run, or to this run after an operator retried it.
         return
-    await close_requests(inbox, remaining, FAILED)
+    await close_requests(inbox, remaining, FAILED, receipts)
 
 
 async def close_run(backend: Backend, inbox: Inbox, thread: Thread, by: str, reason: str) -> None:

@@ -20,6 +20,7 @@ from ringi.errors import OutageError, RingiError, UnavailableError
 from ringi.inbox.inbox import Inbox
 from ringi.inbox.pauses import paused_error
 from ringi.policy.question import FACTS
+from ringi.runs.call_outcomes import CallOutcomes
 from ringi.runs.runner import Runner
 from ringi.runs.stream_writer import TOOL_CALL_ID
 
@@ -48,6 +49,8 @@ class RunContext:
         self._runner, self._inbox, self._thread, self._run_id, self._by = runner, inbox, thread, run_id, by
         self._open_calls: dict[tuple[str, str], dict[str, Any]] = {}
         self._paused: dict[str, tuple[str, str]] = {}
+        self.outcomes = CallOutcomes()
+        """What became of the approved calls of the run."""
         self._loop, self._tasks = running_loop(), set[asyncio.Task[Any]]()
 
     @property

@@ -19,6 +19,7 @@ from ringi.domain.thread import Failure, Run, Thread, words_in
 from ringi.errors import FenceError, RingiError, UnavailableError
 from ringi.files.images import IMAGES, named_by
 from ringi.inbox.inbox import Inbox
+from ringi.runs.call_outcomes import CallOutcomes
 from ringi.runs.cleanup import CANCELLED, close_orphans, notify_watchers, withdraw_requests
 from ringi.runs.lease import Lease
 from ringi.runs.message_ids import client_id
@@ -58,6 +59,7 @@ class LeasedRun:
         assert lease.thread.run
         self.backend, self.inbox, self.lease, self.run = backend, inbox, lease, lease.thread.run
         self._changes: list[RequestChange] = []
+        self.outcomes = CallOutcomes()
         identity = (lease.key, self.run.id, lease.fence)
         self.emitter = Emitter(
             backend.stream, backend.notifier, *identity, clock=inbox.clock, user_messages=user_messages(self.run)
@@ -78,9 +80,11 @@ class LeasedRun:
 
     def acknowledge(self, request: Request) -> None:
         """Collect the change that the run has taken up the outcome of a request."""
-        after, event = request.acknowledged(SYSTEM, self.inbox.clock())
+        receipt = self.outcomes.take(request.id)
+        after, event = request.acknowledged(SYSTEM, self.inbox.clock(), receipt)
         announce = partial(self.inbox.announce_change, request, after)
-        self.add_change(RequestChange((after, event), announce, partial(self.inbox.acknowledge, request.id, SYSTEM)))
+        save = partial(self.inbox.acknowledge, request.id, SYSTEM, receipt=receipt)
+        self.add_change(RequestChange((after, event), announce, save))
 
     async def save_changes(self) -> None:
         """Save the collected changes one after another, because the run goes on."""
@@ -93,6 +97,8 @@ class LeasedRun:
         Returns False, with the thread as it was, if a request has changed meanwhile: the run must look at it again.
         """
         is_settled = True
+        for request in self.outcomes.approved_by_rules():
+            self.acknowledge(request)
 
         async def save(items: Sequence[StreamItem]) -> None:
             nonlocal is_settled
@@ -122,7 +128,7 @@ class LeasedRun:
         self._changes.clear()  # What it has not asked yet is not asked any more.
         self.emitter.fail(failure.message, failure.code)
         await self.settle(lambda t: t.failed(self.thread, self.inbox.clock(), failure, self.lease.usage()))
-        await close_orphans(self.backend, self.inbox, self.thread)
+        await close_orphans(self.backend, self.inbox, self.thread, self.outcomes.receipts)
 
     async def mark(self, why: str | None) -> None:
         """Mark the thread for an operator, or remove the mark."""

@@ -58,6 +58,8 @@ class GatedCall:
     """The place of the call in the run."""
     is_approved: bool = False
     """Whether a person approved exactly this call."""
+    request: Request | None = None
+    """The request that approves the call; None if nobody was asked about it."""
     gate: Gate | None = None
     """The gate of the tool's function."""
     suspend: Callable[[Ask], NoReturn] | None = None

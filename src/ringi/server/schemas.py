@@ -11,7 +11,7 @@ from ringi.base.model import StrictModel
 from ringi.base.times import Time
 from ringi.base.validation import NOT_BLANK
 from ringi.delivery.attempts import Delivery
-from ringi.domain import request
+from ringi.domain import request, response
 from ringi.domain.ask import Answer, Ask, Decision, Id, Name
 from ringi.domain.grant_journal import GrantPage
 from ringi.domain.pauses import NewPause, Pause, PausePage
@@ -475,7 +475,7 @@ class Health(BaseModel):
 
 INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassign, Leave, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit,
-    SignIn, Sweep, Upload, LegalHold, NewPause)  # fmt: skip
+    SignIn, Sweep, Upload, LegalHold, NewPause, response.Receipt)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, AuditPage, AccessPage, Erasure, Delivery, DeliveryPage,

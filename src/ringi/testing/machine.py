@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -19,6 +19,7 @@ from ringi.domain.ask import Action, Decision
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.record import START, Event, Query, Viewer, cursor_of
 from ringi.domain.request import Request
+from ringi.domain.response import Outcome
 from ringi.errors import NotFoundError, RingiError
 from ringi.forms.form import Form, Select
 from ringi.inbox.inbox import Inbox, Limits
@@ -77,6 +78,7 @@ FILTERS = st.one_of(
         }
     ),
     st.fixed_dictionaries({"text": st.sampled_from(TEXTS)}),
+    st.just({"unexecuted": True}),
     st.fixed_dictionaries({"ended_since": st.sampled_from([NOON, NOON + timedelta(seconds=20)])}),
 )
 QUERIES = st.builds(
@@ -218,6 +220,11 @@ class InboxMachine(RuleBasedStateMachine):
     def cancel(self, tenant: str, id: str, by: str) -> None:
         """Cancel."""
         self.run_on_both(tenant, lambda inbox: inbox.cancel(id, by, "no longer needed"))
+
+    @rule(tenant=TENANTS, id=IDS, by=PEOPLE, outcome=st.sampled_from(get_args(Outcome)))
+    def report_outcome(self, tenant: str, id: str, by: str, outcome: Outcome) -> None:
+        """Report what became of an approved call."""
+        self.run_on_both(tenant, lambda inbox: inbox.report_outcome(id, outcome, by))
 
     @rule(tenant=TENANTS, by=PEOPLE, number=st.integers(1, 9))
     def note(self, tenant: str, by: str, number: int) -> None:

@@ -40,8 +40,9 @@ async def test_an_auto_approved_call_runs_without_a_stop_and_stands_in_the_trail
         assert response.responder == "policy:small refunds"
         assert (request.asked_by, request.run_id) == ("bot", (await world.thread()).run_id)
         request.authorize("refund", REFUND)
-        (event,) = await world.inbox.events(request_id=request.id)
+        event, receipt = await world.inbox.events(request_id=request.id)
         assert (event.type, event.actor, event.version) == ("request.completed", "policy:small refunds", 1)
+        assert (receipt.type, receipt.changed["receipt"]) == ("request.acknowledged", {"outcome": "committed"})
         assert await world.pending() == []
         await world.verified()
 

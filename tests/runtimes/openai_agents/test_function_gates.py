@@ -86,6 +86,8 @@ async def test_the_policy_of_the_gate_decides_in_a_run(is_async: bool) -> None:
     found = await harness.inbox.find()
     responders = sorted(str(r.response and r.response.responder) for r in found)
     assert responders == ["ann", "policy:small", "policy:too much"]
+    # What was denied has no outcome.
+    assert [each.outcome for each in sorted(found, key=lambda r: r.digest) if each.granted] == ["committed"] * 2
 
 
 async def test_a_policy_of_the_agent_that_allows_does_not_answer_for_the_gate() -> None:

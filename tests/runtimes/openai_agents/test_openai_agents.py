@@ -76,6 +76,21 @@ async def test_a_tool_that_the_context_enables_is_enabled_after_the_pause() -> N
     assert shop.effects == [(7, 30)]
 
 
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_tool_whose_error_the_model_reads_has_failed(fails: bool) -> None:
+    shop = Shop([call()], [assistant_message("Done.")])
+    if fails:
+        shop.effects = None  # type: ignore[assignment]
+    run = shop.direct()
+    (question,) = (await run.advance()).questions
+    answers = ended(question, "approve")
+
+    assert (await run.advance(answers)).status == "done"
+
+    ((request,),) = answers.values()
+    assert run.run.host.outcomes.receipts[request.id].outcome == ("failed" if fails else "committed")
+
+
 async def test_an_approved_call_runs_once_with_the_approved_arguments() -> None:
     shop = Shop([assistant_message("I will refund it."), call()], [assistant_message("Done.")])
     run = shop.direct()

@@ -77,6 +77,29 @@ def call(id: str = "c1", order: int = 7, amount: int = 30) -> Turn:
     return (id, "refund", {"order": order, "amount": amount})
 
 
+async def test_the_outcome_of_an_approved_call_is_recorded() -> None:
+    shop = Shop([call()], ["Done."])
+    run = shop.direct()
+    (question,) = (await run.advance()).questions
+    answers = ended(question, "approve")
+    await run.advance(answers)
+
+    ((request,),) = answers.values()
+    assert run.run.host.outcomes.receipts[request.id].outcome == "committed"
+
+
+async def test_a_tool_that_raised_has_failed() -> None:
+    shop = Shop([call()], ["Done."])
+    run = shop.direct()
+    (question,) = (await run.advance()).questions
+    answers, shop.effects = ended(question, "approve"), None  # type: ignore[assignment]
+    with pytest.raises(AttributeError):
+        await run.advance(answers)
+
+    ((request,),) = answers.values()
+    assert run.run.host.outcomes.receipts[request.id].outcome == "failed"
+
+
 async def test_an_approved_call_runs_once_with_the_approved_arguments() -> None:
     shop = Shop(["I will refund it.", call()], ["Done."])
     run = shop.direct()

@@ -856,6 +856,7 @@ export interface Request {
   reason: string | null;
   attention: string | null;
   acknowledged_at: string | null;
+  receipt?: Receipt | null;
   ended_at: string | null;
   asked_by: string | null;
   policy?: PolicySource | null;
@@ -928,6 +929,13 @@ export interface GrantUse {
   id: string;
   digest: string;
   number: number;
+}
+/**
+ * What became of an approved call.
+ */
+export interface Receipt {
+  outcome: "committed" | "failed" | "unknown";
+  result_digest?: string | null;
 }
 /**
  * The rule of a policy that asked or decided, as the process that applied it states.

@@ -147,6 +147,7 @@ def request_matches(request: Request, query: Query) -> bool:
         and (query.expired_at is None or request.is_due(query.expired_at))
         and (not query.unacknowledged or request.is_unacknowledged)
         and (not query.attention or request.needs_attention)
+        and (not query.unexecuted or request.is_unexecuted)
         and (not query.unsettled or request.is_unsettled)
     )
 

@@ -15,10 +15,14 @@ from ringi.backends.postgres.stream import HAS_FREE_HEAD, LOCKED_HEAD
 TYPES = {
     **{"tenant": "text", "id": "text", "version": "integer", "body": "text", "status": "text", "audiences": "text"},
     **{"expires_at": "bigint", "ended_at": "bigint", "unacknowledged": "boolean", "attention": "boolean"},
+    "unexecuted": "boolean",
     **{"type": "text", "at": "bigint", "payload": "text", "payload_digest": "text", "previous": "text", "hash": "text"},
 }
 """The column types of a request's next version and its event."""
-CHANGED = ("version", "body", "status", "audiences", "expires_at", "ended_at", "unacknowledged", "attention")
+CHANGED = (
+    *("version", "body", "status", "audiences", "expires_at", "ended_at"),
+    *("unacknowledged", "attention", "unexecuted"),
+)
 NOTED = ("version", "type", "at", "payload", "payload_digest", "previous", "hash")
 # An insert that always finds its row. For an update of joined rows, the planner may read the whole table while it is
 # small. It would keep that plan after the table has grown.

@@ -35,6 +35,8 @@ THREADS_JOBLESS = f"""threads.tenant || '/' || threads.id NOT IN (
 REQUESTS_JOBLESS = f"""'{RESUME}:' || requests.tenant || '/' || requests.id NOT IN (
   SELECT key FROM jobs WHERE kind = '{RESUME}'
 )"""
+MARKS = ("unacknowledged", "attention", "unexecuted")
+"""The conditions of a query that have a column and an index of their own."""
 UNSETTLED = "(status = 'pending' OR unacknowledged OR attention)"
 UNSETTLED_OF_THREADS = f"""
 SELECT wanted.n, found.body
@@ -263,7 +265,7 @@ def conditions(query: Query) -> Where:
         where.add("ended_at >= ?", microseconds(query.ended_since))
     if query.expired_at:
         where.add("expires_at <= ?", microseconds(query.expired_at))
-    where.parts += [name for name in ("unacknowledged", "attention") if getattr(query, name)]
+    where.parts += [name for name in MARKS if getattr(query, name)]
     if query.unsettled:
         where.parts.append(UNSETTLED)
     if query.jobless:

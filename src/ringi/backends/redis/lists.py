@@ -133,6 +133,9 @@ def of_request(request: Request) -> tuple[list[str], Marks]:
     rare = {"unacknowledged": request.is_unacknowledged, "attention": request.needs_attention}
     lists += [named(name) for name, has in rare.items() if has]
     marks += [named(name) for name, has in rare.items() if has]
+    if request.is_unexecuted:
+        lists.append(named("unexecuted", request.tenant))
+        marks.append(named("unexecuted"))
     times = _times(request)
     heads = [f"{name}\0" for name in lists] + [f"{name}\0{at}" for name, _, at in times]
     return heads, dict.fromkeys(marks, "") | {mark: at for _, mark, at in times}
@@ -180,7 +183,7 @@ def _plan_of_requests(query: Query) -> QueryPlan:
     is_exact = conditions_of(query) <= LISTED and not more and is_one_list
     extra = [("kind", query.kind), ("priority", query.priority), ("thread", query.thread_id)]
     marks = [[named(name, value)] for name, value in extra if value is not None]
-    marks += [[named(name)] for name in ("unacknowledged", "attention") if getattr(query, name)]
+    marks += [[named(name)] for name in ("unacknowledged", "attention", "unexecuted") if getattr(query, name)]
     if query.unsettled:
         marks.append([named("status", "pending"), named("unacknowledged"), named("attention")])
     marks += [[named("audience", name) for name in names] for names in required_audiences(query)]
@@ -193,6 +196,8 @@ def _request_lists(query: Query, audience: Sequence[str]) -> list[str]:
         return [named("unacknowledged")]
     if query.attention:
         return [named("attention")]
+    if query.unexecuted and query.tenant is not None:
+        return [named("unexecuted", query.tenant)]
     if query.tenant is None:
         return _lists_of(None, [(partition,) for partition in list_partitions(_narrowed(query))])
     if query.thread_id is not None:

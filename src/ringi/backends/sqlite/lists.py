@@ -44,6 +44,8 @@ THREADS_JOBLESS = f"""NOT EXISTS (
 REQUESTS_JOBLESS = f"""NOT EXISTS (
   SELECT 1 FROM jobs WHERE jobs.key = '{RESUME}:' || requests.tenant || '/' || requests.id
 )"""
+MARKS = ("unacknowledged", "attention", "unexecuted")
+"""The conditions of a query that have a column and an index of their own."""
 EXPIRING = "status = 'pending' AND expires_at IS NOT NULL"
 FIRST_OF = f"SELECT {{}} FROM requests WHERE {EXPIRING} AND tenant {{}} ORDER BY {{}} LIMIT 1"
 SHARERS = f"""
@@ -231,7 +233,7 @@ def walk(connection: sqlite3.Connection, sql: str, place: str, values: list[Any]
 def conditions(query: Query) -> tuple[str, list[Any]]:
     """Return the WHERE clause of a query and its values."""
     parts = [(sql, values) for sql, values in possible_conditions(query) if values]
-    parts += [(f"{name} = 1", []) for name in ("unacknowledged", "attention") if getattr(query, name)]
+    parts += [(f"{name} = 1", []) for name in MARKS if getattr(query, name)]
     if query.unsettled:
         parts.append(("(status = 'pending' OR unacknowledged = 1 OR attention = 1)", []))
     if query.jobless:

@@ -1,9 +1,9 @@
-"""Commands that answer or change a request: `respond`, `undo`, `claim`, `release`, `reassign`, `cancel`."""
+"""Commands that answer or change a request: `respond`, `undo`, `claim`, `release`, `reassign`, `cancel`, `outcome`."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -111,3 +111,19 @@ def cancel(
 ) -> None:
     """Withdraw a request; the action that it gates will not run."""
     change_request(url, tenant, json_, lambda inbox: inbox.cancel(id, name or person_name(), reason))
+
+
+def outcome(
+    id: Id,
+    outcome: Annotated[Literal["committed", "failed", "unknown"], typer.Argument(help="The outcome of the call.")],
+    result_digest: Annotated[
+        str | None, typer.Option(help="The digest of the result, never the result itself.")
+    ] = None,
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Report what became of an approved call."""
+    by = name or person_name()
+    change_request(url, tenant, json_, lambda inbox: inbox.report_outcome(id, outcome, by, result_digest=result_digest))

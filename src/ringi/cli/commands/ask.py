@@ -75,6 +75,9 @@ def list_(
     kind: Annotated[Kind | None, typer.Option(help="Only of this kind.")] = None,
     assignee: Annotated[str | None, typer.Option(help="Only assigned to this person.")] = None,
     search: Annotated[str | None, typer.Option(help="Only with this text.")] = None,
+    not_executed: Annotated[
+        bool, typer.Option("--not-executed", help="Only approved calls that are not known to have begun.")
+    ] = False,
     limit: Annotated[int, typer.Option(help="The maximum number.", min=1, max=1000)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue a list: the `next` of the previous page.")] = None,
     tenant: Tenant = DEFAULT_TENANT,
@@ -82,8 +85,9 @@ def list_(
     json_: Json = False,
 ) -> None:
     """List requests, newest first."""
-    statuses = () if status == "all" else (status,)
-    query = Query(statuses=statuses, kind=kind, assignee=assignee, text=search, before=cursor, limit=limit + 1)
+    statuses = () if status == "all" or not_executed else (status,)
+    filters: dict[str, Any] = {"kind": kind, "assignee": assignee, "text": search, "unexecuted": not_executed}
+    query = Query(statuses=statuses, **filters, before=cursor, limit=limit + 1)
     with progress(text_of("reading")):
         found = run(with_inbox(url, tenant, lambda inbox: inbox.find(query)))
     requests, next = found[:limit], cursor_of(found[limit - 1]) if len(found) > limit else None
@@ -95,7 +99,7 @@ def list_(
             each.id,
             text_of(f"kind.{each.kind}"),
             outcome(each),
-            age(each, now),
+            age(each.ended_at if not_executed and each.ended_at else each.created_at, now),
             agent(each),
             text_of(f"short_priority.{each.priority or 'normal'}"),
             title_of(each),

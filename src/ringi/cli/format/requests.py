@@ -67,7 +67,10 @@ def outcome(request: Request, events: Sequence[Event] = ()) -> str:
     """Return how a request ended, by whom, when and with which effect; the status if it is open."""
     if response := request.response:
         text = text_of("ended.decided", what=decision_name(request), name=deciders(request), at=clock(response.at))
-        return f"{text} ({text_of('overridden', reason=visible(response.override))})" if response.override else text
+        notes = [text_of("overridden", reason=visible(response.override))] if response.override else []
+        if request.receipt:
+            notes.append(text_of(f"outcome.{request.receipt.outcome}"))
+        return f"{text} ({'; '.join(notes)})" if notes else text
     reason = visible(reason_text(request.reason or "", language()))
     last = next((event for event in reversed(events) if event.type == f"request.{request.status}"), None)
     if last is None or not request.is_final:
@@ -94,9 +97,9 @@ def clock(at: datetime) -> str:
     return f"{here:%H:%M}" if here.date() == datetime.now().astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
 
 
-def age(request: Request, now: datetime) -> str:
-    """Return the age of a request in the largest unit: 12 s, 5 min, 3 h, 2 d."""
-    seconds = max(0, int((now - request.created_at).total_seconds()))
+def age(since: datetime, now: datetime) -> str:
+    """Return the time since a moment in the largest unit: 12 s, 5 min, 3 h, 2 d."""
+    seconds = max(0, int((now - since).total_seconds()))
     units = ((86_400, "d"), (3_600, "h"), (60, "min"))
     return next((f"{seconds // size} {name}" for size, name in units if seconds >= size), f"{seconds} s")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 from pydantic import SkipValidation
 
@@ -62,6 +64,8 @@ class Grant(NamedTuple):
     """The authorized call."""
 
     args: dict[str, Any]
+    request: Request | None = None
+    """The request that approves the call; None if nobody was asked about it."""
     is_edited: bool = False
 
     def with_edit_note(self, result: object) -> Any:
@@ -172,6 +176,18 @@ class ToolGate:
             await self._host.check_pauses(is_gated=self._gate is not None)
         self._step[BEGUN] = self._place()
 
+    @contextmanager
+    def executing(self, grant: Grant) -> Iterator[list[object]]:
+        """Record what becomes of an approved call, which runs in the `with` statement and adds its result to a list."""
+        results: list[object] = []
+        if not self._host:
+            yield results
+            return
+        with self._host.outcomes.executing(grant.request, (GraphBubbleUp,)):
+            yield results
+        if any(isinstance(result, ToolMessage) and result.status == "error" for result in results):
+            self._host.outcomes.record(grant.request, "failed")
+
     def message(self, call: GatedCall, text: str, status: object = "error") -> ToolMessage:
         """Return a message to the model in place of the tool's result."""
         return ToolMessage(text, name=call.tool, tool_call_id=self._id, status=status)
@@ -247,7 +263,7 @@ class ToolGate:
             return self.message(call, str(error))
         if denial := edit_denial(self._policy, request):
             return self.message(call, denial.reason)
-        grant = Grant(granted.args, bool(response and response.decision == "edit"))
+        grant = Grant(granted.args, request, bool(response and response.decision == "edit"))
         self._grants[GatedCall(call.tool, granted.args).digest] = grant
         return grant
 
@@ -282,9 +298,10 @@ class GuardedTool(BaseTool):
             return grant
         if self._is_innermost:
             self.gate.begin()
-        return grant.with_edit_note(
-            accept_all_arguments(self.inner, grant.args).invoke(self._with(input, grant), config, **kwargs)
-        )
+        tool = accept_all_arguments(self.inner, grant.args)
+        with self.gate.executing(grant) as results:
+            results.append(tool.invoke(self._with(input, grant), config, **kwargs))
+        return grant.with_edit_note(results[0])
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Run the tool with the authorized call, or return a message to the model instead."""
@@ -294,9 +311,10 @@ class GuardedTool(BaseTool):
             return grant
         if self._is_innermost:
             await self.gate.abegin()
-        return grant.with_edit_note(
-            await accept_all_arguments(self.inner, grant.args).ainvoke(self._with(input, grant), config, **kwargs)
-        )
+        tool = accept_all_arguments(self.inner, grant.args)
+        with self.gate.executing(grant) as results:
+            results.append(await tool.ainvoke(self._with(input, grant), config, **kwargs))
+        return grant.with_edit_note(results[0])
 
     @property
     def _is_innermost(self) -> bool:

@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from agents import ApplyPatchTool, CustomTool, FunctionTool, HostedMCPTool, ShellTool
 from agents.tool_context import ToolContext
@@ -92,7 +92,7 @@ class ToolPauses:
 
     def _gated_call(self, key: CallKey, args: dict[str, Any], request: Request | None = None) -> GatedCall:
         is_approved, place = request is not None and is_by_person(request), f"{self._run.id}/{key.agent}/{key.id}"
-        return GatedCall(self._run, key.tool, args, place, is_approved, self._gates.get((key.agent, key.tool)))
+        return GatedCall(self._run, key.tool, args, place, is_approved, request, self._gates.get((key.agent, key.tool)))
 
     async def invoke(self, invoke: Invoke, call: ToolInvocation, request: Request | None = None) -> Any:
         """Return the result of a call that may run, or why its gate denies it.
@@ -123,7 +123,26 @@ class ToolPauses:
             if refusal is not None:
                 return refusal
         with running(gated) if gated.gate else nullcontext():
-            return await invoke(call.context, call.input)
+            return await self._recorded(invoke, request)(call.context, call.input)
+
+    def _recorded(self, invoke: Invoke, request: Request | None) -> Invoke:
+        """Return the function of a tool, recording what becomes of its call.
+
+        The SDK's own invoker turns errors of the function into text for the model: only inside are they seen.
+        """
+        if request is None:
+            return invoke
+        inner: Invoke = getattr(invoke, "_invoke_tool_impl", invoke)
+
+        async def recorded(context: Any, input: str) -> Any:
+            with self._run.host.outcomes.executing(request):
+                return await inner(context, input)
+
+        if inner is invoke:
+            return recorded
+        outer: Any = copy.copy(invoke)
+        outer._invoke_tool_impl = recorded
+        return cast(Invoke, outer)
 
     def of_other(self, tool: Any) -> Any:
         """Return a copy of a tool that is no function, which pauses at its calls; the tool itself without a policy."""

@@ -25,7 +25,6 @@ from ringi.contracts.runtime import Agent, Description, Output, Run, State
 from ringi.domain.request import Request
 from ringi.domain.usage import ModelCalls
 from ringi.errors import RingiError, SettingError
-from ringi.runtimes.gated_tools import is_by_person
 from ringi.runtimes.pydantic_ai.deferred_calls import questions_of, results_of
 from ringi.runtimes.pydantic_ai.output import OutputWriter, RequestedModel
 from ringi.runtimes.pydantic_ai.tool_pauses import StretchCalls, ToolPauses, tools_of
@@ -81,8 +80,8 @@ class AgentRun(StoredRun):
         out.begin()
         writer = OutputWriter(out, self._run.id, responses_in(options["message_history"]))
         before = f"{self._turn(options['message_history'])}/"
-        by_person = {id.removeprefix(before) for id, (request, *_) in answers.items() if is_by_person(request)}
-        calls = StretchCalls(self._run, options.get("deferred_tool_results"), by_person)
+        requests = {id.removeprefix(before): request for id, (request, *_) in answers.items()}
+        calls = StretchCalls(self._run, options.get("deferred_tool_results"), requests)
         result = await self._streamed(writer, calls, options)
         if isinstance(result.output, DeferredToolRequests):
             state = await self._paused(result, result.output, writer, calls)

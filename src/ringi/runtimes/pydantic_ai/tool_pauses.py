@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from pydantic_ai import Agent as PydanticAgent
-from pydantic_ai import ApprovalRequired, DeferredToolRequests, DeferredToolResults, RunContext, ToolApproved
+from pydantic_ai import (
+    ApprovalRequired,
+    CallDeferred,
+    DeferredToolRequests,
+    DeferredToolResults,
+    RunContext,
+    ToolApproved,
+)
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.native_tools import AbstractNativeTool
@@ -23,8 +30,9 @@ from pydantic_ai.toolsets import (
 from ringi.base.canonical_json import jsonable
 from ringi.contracts.runtime import Run
 from ringi.domain.ask import Ask
+from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
-from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, running, with_gate
+from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running, with_gate
 from ringi.runtimes.policy_checks import AgentTools, arguments_of
 from ringi.runtimes.pydantic_ai.deferred_calls import question_id
 from ringi.runtimes.tool_calls import args_of
@@ -41,11 +49,11 @@ class StretchCalls:
     Args:
         run: The run.
         results: The results with which the stretch begins.
-        by_person: The ids of the calls that a person approved; a rule approved the others.
+        requests: The ended requests of the calls by the ids of the calls: a person or a rule approved them.
     """
 
-    def __init__(self, run: Run, results: DeferredToolResults | None, by_person: Collection[str]) -> None:
-        self._run, self._by_person = run, by_person
+    def __init__(self, run: Run, results: DeferredToolResults | None, requests: Mapping[str, Request]) -> None:
+        self._run, self._requests = run, requests
         approvals = results.approvals if results else {}
         self.approved = frozenset(id for id, each in approvals.items() if isinstance(each, ToolApproved))
         self.gates: dict[str, Gate] = {}
@@ -62,8 +70,9 @@ class StretchCalls:
             raise ApprovalRequired
 
         place = f"{self._run.id}/{ctx.run_step}/{id}"
-        is_approved = bool(ctx.tool_call_approved and id in self.approved and id in self._by_person)
-        return GatedCall(self._run, name, args, place, is_approved, self.gates.get(name), suspend)
+        request = self._requests.get(id) if ctx.tool_call_approved and id in self.approved else None
+        is_approved = request is not None and is_by_person(request)
+        return GatedCall(self._run, name, args, place, is_approved, request, self.gates.get(name), suspend)
 
     async def ask(self, requests: DeferredToolRequests, asks: dict[str, Ask], turn: str) -> set[str]:
         """Let gates ask about the calls of a pause; return the ids of the questions that they ask."""
@@ -137,7 +146,7 @@ class PausingToolset(WrapperToolset[Any]):
             if is_approved:
                 raise NotAuthorizedError(id, f"a capability of the agent approved {name!r}, which its policy forbids")
             raise ApprovalRequired
-        with running(call):
+        with running(call), self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)):
             return await super().call_tool(name, tool_args, ctx, tool)
 
 

@@ -73,6 +73,13 @@ def require_cancellable(caller: Principal, request: Request) -> None:
         raise not_the_creator("request", request.id)
 
 
+def require_reportable(caller: Principal, request: Request) -> None:
+    """Raise unless the caller may report what became of the call of this request."""
+    require_readable(caller, request)
+    if caller.role != "admin" and request.asked_by != caller.actor:
+        raise ForbiddenError(f"only the creator of request {request.id!r}, or an admin, may report its outcome")
+
+
 def not_the_creator(kind: str, id: str) -> ForbiddenError:
     """Return the error of a cancellation by a person other than the creator."""
     return ForbiddenError(f"only the creator of {kind} {id!r}, or an admin, may cancel it")

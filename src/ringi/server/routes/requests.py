@@ -19,6 +19,7 @@ from ringi.domain.ask import Answer, Ask, Kind, Priority, parse_body
 from ringi.domain.record import MAX_SEARCH, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
+from ringi.domain.response import Receipt
 from ringi.errors import InvalidError, RingiError, WaitTimeoutError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
@@ -33,6 +34,7 @@ from ringi.server.auth.permissions import (
     require_cancellable,
     require_person,
     require_readable,
+    require_reportable,
     visible_query,
 )
 from ringi.server.body import json_body
@@ -49,6 +51,7 @@ COUNTED = 999
 """Maximum count of requests; a higher number is reported as more."""
 SEARCH = "Text that the request must contain: the beginnings of words, or any part of a Chinese or Japanese text"
 MINE = "Only requests that are assigned to the caller, or claimed by the caller"
+UNEXECUTED = "Only approved calls that are not known to have begun: nobody has acknowledged the approval"
 SINCE = "Count also the requests that ended since this time, such as midnight in the caller's time zone"
 Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
 """The cursor of a list's next page, as a query parameter; None for the first page."""
@@ -80,6 +83,7 @@ class RequestRoutes:
         add(f"{at}/{{id}}/claim", self.claim, methods=["POST"], **route_docs("Request"))
         add(f"{at}/{{id}}/release", self.release, methods=["POST"], **route_docs("Request"))
         add(f"{at}/{{id}}/cancel", self.cancel, methods=["POST"], **route_docs("Request", body="Cancel"))
+        add(f"{at}/{{id}}/outcome", self.report_outcome, methods=["POST"], **route_docs("Request", body="Receipt"))
         add(f"{at}/{{id}}/erase", self.erase, methods=["POST"], **route_docs("Request"))
         add("/v1/erasures", self.erase_some, methods=["POST"], **route_docs("Erasure", body="Sweep"))
         add(f"{at}/{{id}}/reassign", self.reassign, methods=["POST"], **route_docs("Request", body="Reassign"))
@@ -112,6 +116,7 @@ class RequestRoutes:
         kind: Annotated[Kind | None, BeforeValidator(blank_to_none)] = None,
         priority: Annotated[Priority | None, BeforeValidator(blank_to_none)] = None,
         thread_id: Annotated[str | None, BeforeValidator(blank_to_none)] = None,
+        unexecuted: Annotated[bool, Query(description=UNEXECUTED)] = False,
         q: Annotated[str | None, Query(max_length=MAX_SEARCH, description=SEARCH)] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
@@ -126,6 +131,7 @@ class RequestRoutes:
             "kind": kind,
             "priority": priority,
             "thread_id": thread_id,
+            "unexecuted": unexecuted,
             "text": q,
             "before": cursor or None,
             "limit": size + 1,
@@ -217,6 +223,16 @@ class RequestRoutes:
         return json_response(
             request_json(await self._inbox(caller, require_cancellable).cancel(id_of(http), caller.actor, reason))
         )
+
+    async def report_outcome(self, http: HttpRequest) -> HttpResponse:
+        """Report what became of the approved call that the caller has made; only its asker and admins may."""
+        caller = self._auth.caller(http.scope)
+        receipt = parse_body(Receipt, await self._body(http))
+        inbox = self._inbox(caller, require_reportable)
+        request = await inbox.report_outcome(
+            id_of(http), receipt.outcome, caller.actor, result_digest=receipt.result_digest
+        )
+        return json_response(request_json(request))
 
     async def erase(self, http: HttpRequest) -> HttpResponse:
         """Erase the content of an ended request and its thread, and keep status and times. Admins only."""

@@ -11,6 +11,7 @@ import pytest
 from ringi.contracts.store import Store
 from ringi.domain.record import MICROSECOND, Query, Viewer, cursor_of
 from ringi.domain.request import Request
+from ringi.domain.response import Receipt
 from ringi.domain.thread import Failure, Thread
 from ringi.errors import InvalidError
 from ringi.testing.clock import NOON
@@ -317,6 +318,22 @@ class ListsConformance:
             "stuck",
         ]
         assert await ids(store, unsettled=True, thread_id="of nobody") == []
+
+    async def test_unexecuted_is_what_was_approved_and_nobody_acknowledged(self, store: Store) -> None:
+        await store_request(store, "pending")
+        for name in ("approved", "executed", "theirs", "rejected"):
+            asked = await store_request(store, name, tenant="tenant-2" if name == "theirs" else "tenant-1")
+            answer = answer_to(asked, "reject" if name == "rejected" else "approve")
+            await store.put(*asked.completed(answer, by="ann", channel="test", now=NOON))
+        done = await store.get(Request, "tenant-1", "executed")
+        await store.put(*done.acknowledged("agent:bot", NOON, Receipt(outcome="committed")))
+
+        assert sorted(await ids(store, tenant=None, unexecuted=True)) == ["approved", "theirs"]
+        assert await ids(store, unexecuted=True, tenant="tenant-1") == ["approved"]
+        assert await ids(store, unexecuted=True, tenant="tenant-1", asked_by="nobody") == []
+        assert await ids(store, unexecuted=True, tenant="tenant-1", statuses=("pending",)) == []
+        assert await store.count(Request, Query(tenant="tenant-1", unexecuted=True)) == 1
+        assert (await store.get(Request, "tenant-1", "executed")).outcome == "committed"
 
     async def test_attention_finds_what_waits_for_an_operator_answered_or_not(self, store: Store) -> None:
         for name in ("open", "answered", "taken-up", "retried"):

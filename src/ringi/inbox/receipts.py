@@ -1,0 +1,52 @@
+"""The operations that record that an answer was taken up, and what became of the call that it approves."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+from ringi.base.clock import Clock
+from ringi.domain.ask import parse_body
+from ringi.domain.record import SYSTEM, Event
+from ringi.domain.request import Request
+from ringi.domain.response import Outcome, Receipt
+from ringi.inbox.api import InboxAPI
+
+Step = Callable[[Request], tuple[Request, Event | None]]
+"""Returns the next version of a request and its event; the request itself changes nothing."""
+
+
+class ReceiptOperations(InboxAPI):
+    """The acknowledgements of requests."""
+
+    clock: Clock
+
+    async def report_outcome(
+        self, id: str, outcome: Outcome, by: str | None = None, *, result_digest: str | None = None
+    ) -> Request:
+        receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest})
+        return await self._change(id, lambda request: request.reported(receipt, by or SYSTEM, self.clock()))
+
+    async def acknowledge(
+        self, id: str, by: str, read: Request | None = None, receipt: Receipt | None = None
+    ) -> Request:
+        """Record that the run has taken up the outcome; idempotent.
+
+        Args:
+            id: The id of an ended request.
+            by: The name of the worker, for the audit trail.
+            read: The ended request as the caller has read it; None reads it.
+            receipt: What became of the approved call, if it is known.
+
+        Raises:
+            NotFoundError: There is no such request.
+        """
+
+        def take_up(request: Request) -> tuple[Request, Event | None]:
+            return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock(), receipt)
+
+        return await self._change(id, take_up, read)
+
+    @abstractmethod
+    async def _change(self, id: str, step: Step, read: Request | None = None) -> Request:
+        """Save the next version of a request, and notify everybody."""
