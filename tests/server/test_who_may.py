@@ -262,8 +262,9 @@ def test_every_route_that_writes_has_a_row(world: World) -> None:
 def test_every_call_that_answers_has_a_row() -> None:
     source = Path(ringi.__file__).parent
     found = set[str]()
-    for file in source.rglob("*.py"):
-        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+    texts = {file: file.read_text("utf-8") for file in source.rglob("*.py")}
+    for file, text in texts.items():
+        for call in ast.walk(ast.parse(text)) if ".answer(" in text else ():
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "answer":
                 found |= (
                     {file.relative_to(source).as_posix()} if any(each.arg == "by" for each in call.keywords) else set()
@@ -336,3 +337,20 @@ def has_effect(before: Request, after: Request, verb: str, expected: int) -> boo
         "cancel": after.status == "cancelled",
     }
     return ends.get(verb, after.held is None)
+
+
+@pytest.mark.parametrize("situation", ["own run", "own ask", "first", "second", "held"])
+async def test_only_an_admin_of_the_tenant_decides_against_the_rules(world: World, situation: str) -> None:
+    thread = await world.runner.get("default", THREAD)
+    for name, caller in PEOPLE.items():
+        request = await asked(world, situation, caller, thread)
+        body = {"decision": "approve", "digest": request.digest, "override": "The house is on fire."}
+        reply = await client_of(world, caller).post(f"/v1/requests/{request.id}/respond", json=body)
+        after = await world.inbox.get(request.id)
+        # A held answer is undone or takes effect first, whoever comes.
+        if name == "admin" and situation != "held":
+            assert (reply.status_code, after.response and after.response.override) == (200, body["override"])
+        else:
+            refused = expected(name, situation)["claim"]
+            assert reply.status_code in ({refused} if refused in (401, 404) else {403, 409}), (name, reply.text)
+            assert after.version == request.version
