@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import default
 from typing import Any
@@ -18,6 +19,7 @@ from tests.delivery.office import office, settings
 from tests.server.world import open_world, until
 from tests.servers import free_port
 
+from ringi.base.clock import utc_now
 from ringi.delivery.mail_settings import Mailbox, MailSettings
 from ringi.delivery.settings import DeliverySettings
 from ringi.errors import SettingError
@@ -111,6 +113,19 @@ async def test_who_may_answer_is_told_in_their_language(store_url: str, post: Po
         assert "https://inbox.example.com/r/q1" in text_of(mail, kind)
         assert "refund" in text_of(mail, kind)
         assert "DE99" not in text_of(mail, kind)
+
+
+async def test_the_deputy_of_a_person_who_is_away_gets_the_mail_too(store_url: str, post: PostOffice) -> None:
+    dee = Mailbox(name="dee", address="dee@example.com")
+    async with office(store_url, mailing(post, ANN, BEN, dee, ROOT)) as here:
+        await here.inbox.leave("dee", utc_now() + timedelta(days=1), by="ben", groups=("support",))
+        to_name, to_group = await here.asked(assignee="ben"), await here.asked(candidate_groups=["support"])
+        for request in (to_name, to_group):
+            await here.settled(request, "delivered", "delivered")
+        assert sorted(post.to) == ["ben@example.com", "ben@example.com", "dee@example.com", "dee@example.com"]
+        await here.inbox.come_back("ben")
+        await here.settled(await here.asked(assignee="ben"), "delivered")
+        assert post.to[4:] == ["ben@example.com"]
 
 
 async def test_a_mail_server_that_is_busy_gets_the_mail_later_and_once(store_url: str, post: PostOffice) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from ringi.contracts.backend import Backend
 from ringi.contracts.jobs import Job
 from ringi.delivery.attempts import AttemptLog, Delivery, DeliveryTarget
+from ringi.delivery.mail_settings import Mailbox
 from ringi.delivery.outbox import Follower
 from ringi.delivery.reminders import KIND, Reminders
 from ringi.delivery.settings import DeliverySettings
@@ -42,6 +43,7 @@ class Deliveries:
 
     def __init__(self, backend: Backend, inbox: Inbox, settings: DeliverySettings) -> None:
         self._backend, self._clock, self._feed, self.settings = backend, inbox.clock, inbox.feed, settings
+        self._inbox = inbox
         self._receivers, self._log = Receivers(settings), AttemptLog(backend.stream)
         self._reminders = Reminders(inbox, settings.remind_before)
 
@@ -95,11 +97,11 @@ class Deliveries:
         await self._backend.jobs.submit(task.job(request))
         return Delivery.of([*attempts, queued])
 
-    def _jobs_of(self, event: Event, request: Request) -> Iterator[Job]:
-        yield from self._reminders.of(event, request)
+    async def _jobs_of(self, event: Event, request: Request) -> AsyncIterator[Job]:
+        for job in self._reminders.of(event, request):
+            yield job
         names = [receiver.name for receiver in self._receivers.of(event.type, request)]
-        mailboxes = self.settings.mail.recipients(event.type, request) if self.settings.mail else ()
-        for name in (*names, *(mailbox.id for mailbox in mailboxes)):
+        for name in (*names, *[mailbox.id for mailbox in await self._mailboxes(event.type, request)]):
             task = DeliveryTask(
                 tenant=event.tenant,
                 request_id=event.record_id,
@@ -110,6 +112,13 @@ class Deliveries:
                 endpoint=name,
             )
             yield task.job(request)
+
+    async def _mailboxes(self, type: str, request: Request) -> Sequence[Mailbox]:
+        mail = self.settings.mail
+        if not mail or not mail.is_mailed(type, request):
+            return ()
+        absences = await self._inbox.for_tenant(request.tenant).absences.active()
+        return mail.recipients(request, absences)
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ from pydantic import Field
 
 from ringi.base.model import StrictModel
 from ringi.base.texts import Language
+from ringi.domain.absence import Absence
 from ringi.domain.ask import Name, parse_body
 from ringi.domain.events import MAIL_EVENTS
 from ringi.domain.record import DEFAULT_TENANT, Viewer
@@ -47,9 +48,16 @@ class Mailbox(StrictModel):
         """The name of this receiver, which does not reveal the address."""
         return f"{MAIL}{sha256(f'{self.tenant}/{self.name}'.encode()).hexdigest()[:12]}"
 
-    def may_answer(self, request: Request) -> bool:
-        """Return whether the person may answer this request."""
-        return request.tenant == self.tenant and request.is_open_to(Viewer(name=self.name, groups=self.groups))
+    def may_answer(self, request: Request, absences: Sequence[Absence] = ()) -> bool:
+        """Return whether the person may answer this request.
+
+        Args:
+            request: The request.
+            absences: The absences of its tenant.
+        """
+        deputy_for = tuple(each.viewer for each in absences if each.deputy == self.name)
+        viewer = Viewer(name=self.name, groups=self.groups, deputy_for=deputy_for)
+        return request.tenant == self.tenant and request.is_open_to(viewer)
 
 
 class MailSettings(StrictModel):
@@ -95,12 +103,19 @@ class MailSettings(StrictModel):
         user = unquote(url.username) if url.username else None
         return url.scheme, str(url.hostname), url.port or PORTS[url.scheme], user, unquote(url.password or "")
 
-    def recipients(self, type: str, request: Request) -> Iterator[Mailbox]:
-        """Return the recipients of this event: those who may answer, else the administrators."""
-        if type not in MAIL_EVENTS or (type != "request.expired" and request.is_final):
-            return
+    def is_mailed(self, type: str, request: Request) -> bool:
+        """Return whether an event of a request is sent by mail."""
+        return type in MAIL_EVENTS and (type == "request.expired" or not request.is_final)
+
+    def recipients(self, request: Request, absences: Sequence[Absence]) -> Sequence[Mailbox]:
+        """Return the recipients of an event: those who may answer, with their deputies, else the administrators.
+
+        Args:
+            request: The request.
+            absences: The absences of its tenant.
+        """
         of_tenant = [mailbox for mailbox in self.mailboxes if mailbox.tenant == request.tenant]
-        recipients = [mailbox for mailbox in of_tenant if mailbox.may_answer(request)] or [
+        recipients = [mailbox for mailbox in of_tenant if mailbox.may_answer(request, absences)] or [
             mailbox for mailbox in of_tenant if mailbox.admin
         ]
         if not recipients:
@@ -108,7 +123,7 @@ class MailSettings(StrictModel):
             log.warning(
                 "nobody in RINGI_MAIL_TO may answer request %s, for %s; add them or an admin", request.id, addressees
             )
-        yield from recipients
+        return recipients
 
     def mailbox(self, id: str) -> Mailbox | None:
         """Return the mailbox with this receiver name."""

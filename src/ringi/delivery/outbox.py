@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
 
 from ringi.base.clock import Clock
@@ -23,7 +23,7 @@ CURSOR_SAVE_EVERY = 1_000
 """The number of events without receivers between two saves of the cursor."""
 INITIAL_LOOKBACK = timedelta(hours=1)
 """The age limit of events at the start of a store's first follower: older events are not delivered."""
-JobsOf = Callable[[Event, Request], Iterable[Job]]
+JobsOf = Callable[[Event, Request], AsyncIterator[Job]]
 
 
 class Follower:
@@ -106,7 +106,7 @@ class Follower:
         request_events = [event for event in events if event.record == Request.record]
         requests = {each.key: each for each in await self._feed.requests(request_events)}
         event_requests = ((event, requests.get(Key(event.tenant, event.record_id))) for event in request_events)
-        return [job for event, request in event_requests if request for job in self._jobs_of(event, request)]
+        return [job for event, request in event_requests if request async for job in self._jobs_of(event, request)]
 
 
 def is_after(position: Position, other: Position) -> bool:
