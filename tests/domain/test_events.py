@@ -8,7 +8,14 @@ import re
 from pathlib import Path
 
 import ringi
-from ringi.domain.events import AUDIT_EVENTS, FEED_EVENTS, FINAL_EVENTS, MAIL_EVENTS, WEBHOOK_EVENTS
+from ringi.domain.events import (
+    AUDIT_EVENTS,
+    FEED_EVENTS,
+    FINAL_EVENTS,
+    MAIL_EVENTS,
+    TENANT_EVENTS,
+    WEBHOOK_EVENTS,
+)
 from ringi.domain.request import Request
 from ringi.server.sse.event_hub import NAMES
 
@@ -42,17 +49,18 @@ def test_no_name_is_told_twice_and_parts_are_parts() -> None:
 
 def test_the_page_listens_to_the_names_of_the_server() -> None:
     written = (ROOT / "ui/src/api/schema.ts").read_text("utf-8")
-    for constant, names in (("feedEvents", FEED_EVENTS), ("auditEvents", AUDIT_EVENTS)):
+    lists = (("feedEvents", FEED_EVENTS), ("auditEvents", AUDIT_EVENTS), ("tenantEvents", TENANT_EVENTS))
+    for constant, names in lists:
         found = re.search(rf"export const {constant} = (\[[^\]]*\]) as const", written)
         assert found
         assert json.loads(re.sub(r",\s*\]", "]", found[1])) == list(names)
-    assert "names: feedEvents," in (ROOT / "ui/src/api/feed.ts").read_text("utf-8")
+    assert "names: [...feedEvents, ...tenantEvents]," in (ROOT / "ui/src/api/feed.ts").read_text("utf-8")
 
 
 def test_the_reference_lists_the_names_of_the_server() -> None:
     page = (ROOT / "docs/reference/events.md").read_text("utf-8")
     assert re.findall(r"^\| `(request\.\w+)` \|", page, re.MULTILINE) == list(FEED_EVENTS)
-    assert {name for name in AUDIT_EVENTS if f"`{name}`" not in page} == set()
+    assert {name for name in (*AUDIT_EVENTS, *TENANT_EVENTS) if f"`{name}`" not in page} == set()
     webhooks = (ROOT / "docs/how-to/send-webhooks.md").read_text("utf-8")
     (row,) = (line for line in webhooks.splitlines() if line.startswith("| `events` |"))
     types = {name if name.startswith("request") else f"request{name}" for name in re.findall(r"`(\S+)`", row)[1:]}

@@ -10,10 +10,11 @@ import json
 from fastapi import FastAPI
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.engrammer.routes import EXTENSION as ENGRAMMERS
-from ringi.domain.events import AUDIT_EVENTS, FEED_EVENTS
+from ringi.domain.events import AUDIT_EVENTS, FEED_EVENTS, TENANT_EVENTS
 from ringi.server.openapi import openapi_document
 schemas = openapi_document(FastAPI(), [ASSISTANTS, ENGRAMMERS])["components"]["schemas"]
-print(json.dumps({"schemas": schemas, "names": {"feedEvents": FEED_EVENTS, "auditEvents": AUDIT_EVENTS}}))`;
+names = {"feedEvents": FEED_EVENTS, "auditEvents": AUDIT_EVENTS, "tenantEvents": TENANT_EVENTS}
+print(json.dumps({"schemas": schemas, "names": names}))`;
 
 const bannerComment = `/* Written by \`npm run api\` from the server's OpenAPI document: change the models there, not this file. */
 

@@ -20,6 +20,13 @@ PEOPLE = "people"
 MAX_DAYS = 366
 
 
+class Leave(StrictModel):
+    """The caller's deputy, and the end of the absence."""
+
+    deputy: Name
+    until: Time
+
+
 class Absence(StrictModel):
     """A person who is away until a time, and their deputy."""
 

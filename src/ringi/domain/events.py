@@ -31,10 +31,14 @@ AuditEventName = Literal[
 ]
 """Events that appear only in the audit trail."""
 
+TenantEventName = Literal["pauses.changed"]
+"""Events in the stream of all requests that concern every reader of a tenant."""
+
 RequestEventName = FeedEventName | AuditEventName
 
 FEED_EVENTS: tuple[FeedEventName, ...] = get_args(FeedEventName)
 AUDIT_EVENTS: tuple[AuditEventName, ...] = get_args(AuditEventName)
+TENANT_EVENTS: tuple[TenantEventName, ...] = get_args(TenantEventName)
 
 WebhookEventName = Literal[
     "request.created",

@@ -12,6 +12,7 @@ from ringi.base.times import Time
 from ringi.base.validation import NOT_BLANK
 from ringi.delivery.attempts import Delivery
 from ringi.domain import request, response
+from ringi.domain.absence import Leave
 from ringi.domain.ask import Answer, Ask, Decision, Id, Name
 from ringi.domain.grant_journal import GrantPage
 from ringi.domain.pauses import NewPause, Pause, PausePage
@@ -47,13 +48,6 @@ class LegalHold(StrictModel):
     """The reason for a legal hold; the audit trail records it."""
 
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2_000, pattern=NOT_BLANK)]
-
-
-class Leave(StrictModel):
-    """The caller's deputy, and the end of the absence."""
-
-    deputy: Name
-    until: Time
 
 
 class Operation(StrictModel):
@@ -324,6 +318,8 @@ class Absence(BaseModel):
     person: str
     deputy: str
     until: datetime
+    groups: tuple[str, ...]
+    """The groups of the absent person, for whose members the deputy may answer."""
 
 
 class Away(BaseModel):

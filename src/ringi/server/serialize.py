@@ -11,6 +11,7 @@ from pydantic_core import PydanticSerializationError
 
 from ringi.base.canonical_json import COMPACT
 from ringi.domain import memories, thread
+from ringi.domain.events import TenantEventName
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.domain.request_data import PRIVATE
@@ -105,16 +106,21 @@ def request_json(request: Request) -> bytes:
 def event_json(event: Event, request: bytes) -> bytes:
     """Return an event of the feed, with the current version of its request."""
     # All readers share the bytes of the request.
-    return _event_json(event, None, exclude={"request", "gone"})[:-1] + b',"request":' + request + b"}"
+    return _event_json(event, exclude={"request", "gone"})[:-1] + b',"request":' + request + b"}"
 
 
 def gone_json(event: Event) -> bytes:
     """Return an event after which the reader may not read its request: it only states that the request is gone."""
-    return _event_json(event, event.record_id, exclude={"request"})
+    return _event_json(event, exclude={"request"}, gone=event.record_id)
 
 
-def _event_json(event: Event, gone: str | None, exclude: set[str]) -> bytes:
-    return model_json(view(schemas.FeedEvent, event, request=None, gone=gone), exclude=exclude)
+def tenant_event_json(event: Event, type: TenantEventName) -> bytes:
+    """Return an event of the feed that concerns no request."""
+    return _event_json(event, exclude={"request", "gone"}, type=type)
+
+
+def _event_json(event: Event, *, exclude: set[str], gone: str | None = None, **more: Any) -> bytes:
+    return model_json(view(schemas.FeedEvent, event, request=None, gone=gone, **more), exclude=exclude)
 
 
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:

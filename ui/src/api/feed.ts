@@ -2,14 +2,14 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { listen } from "./listen";
 import { dropRequest, cacheRequest, reapplyFeedUpdates } from "./requests";
-import { feedEvents } from "./schema";
+import { feedEvents, tenantEvents } from "./schema";
 import type { FeedEvent } from "./types";
 
 type Connection = "connecting" | "live" | "lost";
 
 /** Refetch what may have changed without an event; a resumed feed has delivered all requests. */
 function refetchAfterGap(client: QueryClient, resumed: boolean): void {
-  const keysWithoutEvents = ["counts", "thread", "threads"];
+  const keysWithoutEvents = ["counts", "thread", "threads", "away", "pauses"];
   for (const key of resumed ? keysWithoutEvents : ["request", "requests", ...keysWithoutEvents]) {
     void client.invalidateQueries({ queryKey: [key] });
   }
@@ -34,7 +34,7 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
         return last ? `/v1/events?after=${encodeURIComponent(last)}` : "/v1/events";
       },
       background: "ringi.feed",
-      names: feedEvents,
+      names: [...feedEvents, ...tenantEvents],
       onOpen: () => {
         setConnection("live");
         refetchAfterGap(client, last !== "");
@@ -46,6 +46,7 @@ export function useFeed(onEvent: (event: FeedEvent) => void): Connection {
         latestOnEvent.current(feedEvent);
         if (request) cacheRequest(client, request);
         if (gone) dropRequest(client, gone);
+        if (feedEvent.type === "pauses.changed") void client.invalidateQueries({ queryKey: ["pauses"] });
       },
       onLost: (refused) => {
         setConnection("lost");

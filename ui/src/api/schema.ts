@@ -10,6 +10,7 @@ export interface Absence {
   person: string;
   deputy: string;
   until: string;
+  groups: string[];
 }
 /**
  * What an auditor read at about the same time.
@@ -1974,4 +1975,8 @@ export const auditEvents = [
   "request.reminded",
   "request.memory_edited",
   "request.memory_deleted",
+] as const;
+
+export const tenantEvents = [
+  "pauses.changed",
 ] as const;

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
+from ringi.domain.absence import Leave
 from ringi.domain.ask import parse_body
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Authenticator, Principal
@@ -16,7 +17,7 @@ from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
-from ringi.server.schemas import Absence, Away, Leave
+from ringi.server.schemas import Absence, Away
 from ringi.server.serialize import view
 
 

@@ -12,20 +12,23 @@ from typing import NamedTuple
 
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import Store
-from ringi.domain.events import FEED_EVENTS, FeedEventName
+from ringi.domain import pauses
+from ringi.domain.events import FEED_EVENTS, FeedEventName, TenantEventName
+from ringi.domain.journal import WRITTEN
 from ringi.domain.record import START, Event, Key, Position
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, RingiError, UnreadableError
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
-from ringi.server.serialize import event_json, gone_json, request_json
+from ringi.server.serialize import event_json, gone_json, request_json, tenant_event_json
 from ringi.server.single_flight import SingleFlight
 from ringi.server.sse.sse import Connection, encode_sse
 
 log = logging.getLogger(__name__)
 NAMES = frozenset(FEED_EVENTS)
 REASSIGNED: FeedEventName = "request.reassigned"
+PAUSES_CHANGED: TenantEventName = "pauses.changed"
 ALL = ""
 """Subscription key for all requests that the caller may read."""
 PAGE = 100
@@ -37,7 +40,7 @@ BEGINNING = "0"
 
 
 class FeedItem(NamedTuple):
-    """An event in feed order; an event without a request is not shown to any reader."""
+    """An event in feed order; one without a chunk is not shown to any reader."""
 
     number: int
     event: Event
@@ -49,7 +52,7 @@ class FeedItem(NamedTuple):
     def chunk_for(self, caller: Principal) -> bytes | None:
         """Return the visible part of this event for the caller."""
         if self.request is None:
-            return None
+            return self.chunk or None
         if may_read(caller, self.request):
             return self.chunk
         if not self.before or not may_read(caller, self.before):
@@ -154,7 +157,7 @@ class EventHub:
                 await connection.write(chunk)
             after = page.items[-1].event.position if page.items else page.after
             if len(page.items) < PAGE:
-                sent = {item.event.position for item in page.items if item.event.type in NAMES}
+                sent = {item.event.position for item in page.items if item.chunk}
                 is_subscribed = self._subscribe(connection, key, page.number, sent)
 
     async def _page(self, key: Key, after: Position | None, number: int, last: Position) -> HistoryPage:
@@ -260,7 +263,7 @@ class EventHub:
         return [request for key in keys for request in await self._load([key])]
 
     def _deliver(self, item: FeedItem) -> None:
-        if item.request is None:
+        if not item.chunk:
             return
         for key in _keys_of(item):
             for caller, connections in list(self._subscribers.get(key, {}).items()):
@@ -317,6 +320,9 @@ def _body(request: Request) -> bytes:
 
 
 def _feed_item(event: Event, request: Request | None, body: bytes) -> FeedItem:
+    if event.type == WRITTEN and event.record_id == pauses.JOURNAL:
+        chunk = encode_sse(tenant_event_json(event, PAUSES_CHANGED), id=event.position, name=PAUSES_CHANGED)
+        return FeedItem(0, event, None, chunk)
     if request is None or event.type not in NAMES:
         return FeedItem(0, event, None, b"")
     chunk = encode_sse(event_json(event, body), id=event.position, name=event.type)
