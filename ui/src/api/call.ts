@@ -58,7 +58,7 @@ export async function problemOf(reply: globalThis.Response): Promise<ProblemErro
 }
 
 /** Return the JSON body of a same-origin call, or throw a ProblemError. */
-export async function call<T>(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
+export async function call<T>(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
   const headers: HeadersInit = { accept: "application/json", "accept-language": document.documentElement.lang || "en" };
   if (method !== "GET") headers["content-type"] = "application/json";
   const init: RequestInit = { method, headers, credentials: "same-origin" };

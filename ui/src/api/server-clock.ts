@@ -17,3 +17,13 @@ export function noteServerTime(date: string | null, sentAt: number, receivedAt: 
 
 /** Return how many milliseconds the server's clock is ahead; 0 while the replies allow that the clocks agree. */
 export const clockDifference = () => Math.min(Math.max(0, least), most);
+
+/** A timer of more than 31 bits of milliseconds would fire at once. */
+const maxWait = 2 ** 31 - 1;
+
+/** Return the milliseconds until the first of these ends by the server's clock; false if none has an end. */
+export function untilNext(each: readonly ({ until?: string | null } | null)[]): number | false {
+  const ends = each.flatMap((one) => (one?.until ? [Date.parse(one.until)] : []));
+  if (ends.length === 0) return false;
+  return Math.min(Math.max(Math.min(...ends) - Date.now() - clockDifference(), 1_000), maxWait);
+}

@@ -5,6 +5,7 @@ import { call } from "../api/call";
 import { takesMessages } from "../api/chat";
 import { threadPath, useAgents } from "../api/threads";
 import type { Agent, Thread } from "../api/types";
+import { AgentPauses } from "../pauses/pause-alerts";
 import { useKeys } from "../widgets/keys";
 import { useMedia } from "../widgets/media";
 import { Problem } from "../widgets/problem";
@@ -86,6 +87,7 @@ function Chats({ agents, id }: { agents: Agent[]; id: string | undefined }) {
       <div className="chat-main">
         <h1 className="visually-hidden">{strings.chatPage}</h1>
         {id === undefined && agents.length > 1 && <AgentSelect agents={agents} selected={agent} onSelect={selectAgent} />}
+        <AgentPauses agent={agent.name} />
         {isKnown ? <ConversationView key={open} id={open} agent={agent} isNew={isNew} draftKey={id ?? "new"} onStart={start} /> : <Loading />}
       </div>
     </div>

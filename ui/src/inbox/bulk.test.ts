@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
-import type { BulkOutcome, Request, Session } from "../api/types";
+import type { Person } from "../api/absences";
+import type { BulkOutcome, Request } from "../api/types";
 import { en } from "../strings/en";
 import { aRequest, completedRequest } from "../testing/fake-server";
 import { known, type Known } from "../testing/known";
 import { toBulkStatus, toBulkItem, toBatches, bulkRefusal } from "./bulk";
 import { idsBetween, extend, toggle } from "./selection";
 
-const ann = known<Session>({ name: "ann", role: "person", tenant: "default", groups: ["sales"] });
+const ann = known<Person>({ deputyFor: [], name: "ann", role: "person", tenant: "default", groups: ["sales"] });
 const form = (required: boolean): Known<Request> => ({
   kind: "form", form: { fields: [{ name: "note", type: "text", required, default: "ok" }] },
 });

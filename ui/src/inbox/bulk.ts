@@ -1,5 +1,6 @@
 import { ProblemError } from "../api/call";
-import type { BulkItem, BulkOutcome, Decision, Request, Session } from "../api/types";
+import type { Person } from "../api/absences";
+import type { BulkItem, BulkOutcome, Decision, Request } from "../api/types";
 import { outcomeOf } from "../request/outcome";
 import { decisionRefusal } from "../request/assignment";
 import { ownPart, stageNotice } from "../request/voting";
@@ -24,15 +25,15 @@ function otherClaimant(request: Request, me: string | undefined): string | null 
 }
 
 /** Return why a request cannot be decided in bulk; null if it can. */
-export function bulkRefusal(request: Request, verdict: BulkDecision, session: Session | null | undefined, strings: Strings): string | null {
+export function bulkRefusal(request: Request, verdict: BulkDecision, person: Person | null | undefined, strings: Strings): string | null {
   const { bulkRefusals } = strings;
   if (request.status !== "pending") return outcomeOf(request, null, strings);
-  const refused = decisionRefusal(request, session, strings);
+  const refused = decisionRefusal(request, person, strings);
   if (refused) return refused;
-  const holder = otherClaimant(request, session?.name);
+  const holder = otherClaimant(request, person?.name);
   if (holder) return strings.claimedBy(visible(holder));
-  if (verdict === "approve" && stageNotice(request, session, strings)) return stageNotice(request, session, strings);
-  if (request.held || ownPart(request, session?.name)) return request.held ? strings.heldVote : strings.ownVote;
+  if (verdict === "approve" && stageNotice(request, person, strings)) return stageNotice(request, person, strings);
+  if (request.held || ownPart(request, person?.name)) return request.held ? strings.heldVote : strings.ownVote;
   if (request.tier === "high" || request.tier === "irreversible") return bulkRefusals.tier;
   if (request.priority === "high" || request.priority === "urgent") return bulkRefusals.priority;
   if (request.schema || fieldsOf(request).some((field) => field.required)) return bulkRefusals.form;

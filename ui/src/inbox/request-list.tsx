@@ -1,6 +1,7 @@
 import { Alert, Button, type InputRef } from "antd";
 import type { RefObject } from "react";
 import { useStrings } from "../strings";
+import { TenantPauses } from "../pauses/pause-alerts";
 import { explain, Problem } from "../widgets/problem";
 import { filtersIn } from "./inbox-url";
 import { BulkBar } from "./bulk-bar";
@@ -53,6 +54,7 @@ export function RequestList({ inbox, actions, search, isIdle }: WholeProps) {
       <h1 className="visually-hidden">{strings.inbox}</h1>
       <Toolbar inbox={inbox} actions={actions} search={search} isIdle={isIdle} />
       <ListErrorBanner list={inbox.list} />
+      <TenantPauses />
       <div className="inbox-content" data-late={inbox.isStale} aria-busy={inbox.isStale} {...inbox.activityHandlers}><Content inbox={inbox} actions={actions} /></div>
       <BulkBar inbox={inbox} />
     </section>

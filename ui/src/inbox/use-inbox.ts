@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import type { Filters } from "../api/lists";
 import { useRequests, usePendingAnswers } from "../api/requests";
-import { useSession } from "../api/session";
+import { usePerson } from "../api/absences";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
 import { explain } from "../widgets/problem";
@@ -54,7 +54,7 @@ function usePendingSelection(listKey: string, listed: readonly Request[] | undef
 
 export function useInbox(openId: string | undefined): InboxState {
   const strings = useStrings();
-  const session = useSession().data;
+  const person = usePerson();
   const filters = useFilters();
   const list = useRequests(filters);
   const listed = useMemo(() => list.data?.pages.flatMap((page) => page.items), [list.data]);
@@ -71,6 +71,6 @@ export function useInbox(openId: string | undefined): InboxState {
     filters, openId, list, view, isStale: view.listKey !== listKey, cursor, selection, bulk, activityHandlers,
     selected: rows.map((row) => row.request).filter(({ id }) => selection.ids.has(id)),
     bulkStatusOf: useBulkStatus(bulk, openId),
-    refusalOf: (request, verdict = "approve") => bulkRefusal(request, verdict, session, strings),
+    refusalOf: (request, verdict = "approve") => bulkRefusal(request, verdict, person, strings),
   };
 }

@@ -2,7 +2,7 @@ import { useQueries } from "@tanstack/react-query";
 import { Alert, Button, Input } from "antd";
 import { useId, useState } from "react";
 import { requestQuery } from "../api/requests";
-import { useSession } from "../api/session";
+import { usePerson } from "../api/absences";
 import type { Request } from "../api/types";
 import { bulkRefusal, type BulkDecision } from "../inbox/bulk";
 import { useBulk } from "../inbox/use-bulk";
@@ -12,9 +12,9 @@ import { useLearningStrings } from "./strings";
 /** Return the open proposals that this person may decide. */
 function useDecidableRequests(ids: string[], verdict: BulkDecision): Request[] {
   const strings = useLearningStrings();
-  const session = useSession().data;
+  const person = usePerson();
   const requests = useQueries({ queries: ids.map(requestQuery), combine: (all) => all.flatMap(({ data }) => (data ? [data] : [])) });
-  return requests.filter((request) => bulkRefusal(request, verdict, session, strings) === null);
+  return requests.filter((request) => bulkRefusal(request, verdict, person, strings) === null);
 }
 
 interface RejectReasonProps {

@@ -10,6 +10,7 @@ import { NewRowsButton } from "../thread/new-rows-button";
 import { useKeys } from "../widgets/keys";
 import { Problem } from "../widgets/problem";
 import { Loading } from "../widgets/loading";
+import { Pauses } from "./pauses";
 import { canRetry, rowsOf, type OutcomeRow } from "./outcomes";
 import { TroubleRow } from "./trouble-row";
 import { useOutcomes } from "./use-outcomes";
@@ -136,8 +137,10 @@ export default function OperationsPage() {
   const isAdmin = session?.role === "admin";
   return (
     <div className="page-column">
-      <h1>{strings.needAttention}</h1>
+      <h1>{strings.operations}</h1>
       {session && !isAdmin && <Alert type="info" showIcon title={strings.adminsOnly} data-testid="read-only" />}
+      <Pauses isAdmin={isAdmin} />
+      <h2>{strings.needAttention}</h2>
       <Troubles isAdmin={isAdmin} />
     </div>
   );

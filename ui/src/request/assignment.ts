@@ -2,11 +2,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useSyncExternalStore } from "react";
 import { call, isStatus } from "../api/call";
 import { cacheRequest, dropRequest } from "../api/requests";
+import { usePerson, type Person } from "../api/absences";
 import { useSession } from "../api/session";
-import type { Request, Session } from "../api/types";
+import type { Request } from "../api/types";
 import type { Strings } from "../strings";
 import { visible } from "../widgets/visible";
-import { exclusionOf, recipientsOf } from "./voting";
+import { authorityOf, exclusionOf, isOpenTo } from "./voting";
 
 /** The actor that replaces a person whose name was erased. */
 const erasedPerson = "erased:person";
@@ -36,24 +37,19 @@ export function namesOf({ assignee, candidate_groups: groups }: Assignment, stri
   return names.length > 0 ? names.join(", ") : null;
 }
 
-function isOpenTo(request: Request, { name, groups }: Session): boolean {
-  const { people, groups: open } = recipientsOf(request);
-  return (people.length === 0 && open.length === 0) || people.includes(name) || open.some((group) => groups.includes(group));
-}
-
 /** Return whether this person can see a request with this assignment. */
-function maySee(request: Request, session: Session): boolean {
-  return session.role === "admin" || session.role === "auditor" || request.asked_by === session.name || isOpenTo(request, session);
+function maySee(request: Request, person: Person): boolean {
+  return person.role === "admin" || person.role === "auditor" || request.asked_by === person.name || isOpenTo(request, person);
 }
 
 /** Return why this person may never decide a request; null if they may. The server checks the same rules. */
-export function decisionRefusal(request: Request, session: Session | null | undefined, strings: Strings): string | null {
-  if (!session?.role) return null;
-  if (session.role === "agent") return strings.agentsCannotDecide;
-  if (session.role === "auditor") return strings.auditorsCannotDecide;
-  const exclusion = exclusionOf(request, session.name);
+export function decisionRefusal(request: Request, person: Person | null | undefined, strings: Strings): string | null {
+  if (!person?.role) return null;
+  if (person.role === "agent") return strings.agentsCannotDecide;
+  if (person.role === "auditor") return strings.auditorsCannotDecide;
+  const exclusion = exclusionOf(request, person.name);
   if (exclusion) return strings.excluded[exclusion];
-  if (session.role === "admin" || isOpenTo(request, session)) return null;
+  if (person.role === "admin" || isOpenTo(request, person)) return authorityOf(request, person) ? null : strings.excluded.deputy;
   return strings.assignedToOthers(strings.assignedTo(namesOf(request, strings) ?? ""));
 }
 
@@ -95,12 +91,12 @@ interface AssignmentChange {
  */
 export function useAssignment({ id }: Request, onMoved?: (changed: Request, maySee: boolean) => void) {
   const client = useQueryClient();
-  const session = useSession().data;
+  const person = usePerson();
   return useMutation({
     mutationFn: ({ verb, body }: AssignmentChange) =>
       call<Request>("POST", `/v1/requests/${encodeURIComponent(id)}/${verb}`, body),
     onSuccess: (changed) => {
-      const isSeen = !session || maySee(changed, session);
+      const isSeen = !person || maySee(changed, person);
       if (isSeen) cacheRequest(client, changed);
       else dropRequest(client, changed.id);
       onMoved?.(changed, isSeen);

@@ -11,6 +11,7 @@ import type { Draft, Mode } from "./draft";
 import { CollapsibleFacts, Facts } from "./facts";
 import { GrantStep } from "./grant-step";
 import { OverrideStep } from "./override-step";
+import { DeputyNote } from "./notices";
 import { ConfirmTargetStep, EditStep, FollowUpStep, RejectStep } from "./steps";
 import { useDecisionForm, type DecisionFormState } from "./use-decision-form";
 import { useRequestKeys } from "./use-request-keys";
@@ -138,6 +139,7 @@ export function DecisionForm({ request, onDecided, onReassigned, isActive, focus
       <AnswerArea form={form} />
       <OpenVotes form={form} />
       <footer className="decide" data-testid="decide">
+        {form.standsIn && !form.isClosed && <DeputyNote absence={form.standsIn} />}
         <Step form={form} claim={claim} area={area} onReassigned={onReassigned} />
         <DecisionStatus form={form} claim={claim} />
       </footer>

@@ -79,6 +79,7 @@ export function RequestHeader({ id, request, focus, threadLink }: RequestHeaderP
       <div className="meta">
         <Tag variant="outlined">{strings.kinds[request.kind]}</Tag>
         {(tier === "high" || tier === "irreversible") && <Tag color={tier === "high" ? "warning" : "error"} data-testid="tier">{strings.voting.tiers[tier]}</Tag>}
+        {request.legal_hold && <Tag color="processing" title={strings.legalHoldHint} data-testid="legal-hold">{strings.legalHold}</Tag>}
         {priority && priority !== "normal" && <Tag {...(priority !== "low" && { color: "error" })}>{strings.priority[priority]}</Tag>}
         {request.asked_by && !isThreadActor(request.asked_by) && <span>{strings.requestedBy(actorName(request.asked_by, strings))}</span>}
         <RelativeTime at={request.created_at} />

@@ -2,7 +2,7 @@ import { Alert, Button } from "antd";
 import { useEffect, useState } from "react";
 import { ProblemError } from "../api/call";
 import { providerAddress, useProvider } from "../api/session";
-import type { Erased, Request } from "../api/types";
+import type { Absence, Erased, Request } from "../api/types";
 import { problemText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
@@ -50,6 +50,12 @@ export function RefusalAlert({ error, retry, claimant = null }: RefusalAlertProp
       )}
     />
   );
+}
+
+/** Tell a deputy for whom they decide. */
+export function DeputyNote({ absence: { person, until } }: { absence: Absence }) {
+  const { away, language } = useRequestStrings();
+  return <p className="quiet" data-testid="stands-in">{away.standsIn(visible(person), clock(until, language))}</p>;
 }
 
 /** Show when, by whom and by which rule a request was erased, and remove its local drafts. */

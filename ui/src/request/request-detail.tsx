@@ -15,6 +15,7 @@ import { AnsweredRequest } from "./answered-request";
 import { DecisionForm } from "./decision-form";
 import { DecisionRecord } from "./decision-record";
 import { hasAnswer } from "./decisions";
+import { RequestPauses } from "../pauses/pause-alerts";
 import { dropDraft, useOwner } from "./draft-store";
 import { CollapsibleFacts, Facts } from "./facts";
 import { RequestHeader } from "./heading";
@@ -100,6 +101,7 @@ function Panel({ request, onDecided, onReassigned, initialDecision, collapsesFac
         id={titleId} request={request} focus={!isInThread && !keepsFocus && !focusesFields} threadLink={!isInThread}
       />
       <RequestErasureNote request={request} />
+      {!isInThread && request.status === "pending" && <RequestPauses request={request} />}
       {request.attention && (
         <Alert type="warning" showIcon title={strings.attention} description={visible(reasonText(request.attention, strings))} />
       )}

@@ -132,7 +132,7 @@ test.each(languages)("a server that says nothing is told within two seconds (%s)
 
 test.each(languages)("an unknown address is told in the page's own words, with the way on (%s)", async (language) => {
   window.history.replaceState(null, "", "/nowhere/at/all");
-  const answer = (path: string) => Promise.resolve(answerOf(path === "/v1/session" ? session : { items: [], next: null }));
+  const answer = (path: string) => Promise.resolve(answerOf(path === "/v1/session" ? session : { items: [], next: null, absence: null, deputy_for: [] }));
   expect(await afterTwoSeconds(language, answer)).toContain(unknown[language]);
   expect(screen.getByTestId("no-page").querySelector("a")?.getAttribute("href")).toBe("/");
 });

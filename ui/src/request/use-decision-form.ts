@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { useSession } from "../api/session";
-import type { Decision, JsonObject, Request, Vote } from "../api/types";
+import { usePerson } from "../api/absences";
+import type { Absence, Decision, JsonObject, Request, Vote } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
@@ -11,7 +11,7 @@ import { useDraft, useOwner } from "./draft-store";
 import { isGrantable } from "./granting";
 import { heldNotice } from "./held-answer";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
-import { exclusionOf, needsVotes, stageNotice } from "./voting";
+import { authorityOf, exclusionOf, needsVotes, stageNotice } from "./voting";
 
 /** The state of an open request's form, and all actions on it. */
 export interface DecisionFormState {
@@ -29,6 +29,8 @@ export interface DecisionFormState {
   offered: Decision[];
   /** Why this person cannot agree now; null if they can. */
   stageNotice: string | null;
+  /** The absence because of which this person decides for somebody else; null if they decide for themselves. */
+  standsIn: Absence | null;
   /** True if a rule of the request excludes this person. */
   isExcluded: boolean;
   /** True if this person is an administrator who can decide alone. */
@@ -53,9 +55,9 @@ export interface DecisionFormState {
 
 function useBlockedReason(request: Request): string | null {
   const strings = useRequestStrings();
-  const session = useSession().data;
+  const person = usePerson();
   const claimant = useClaimant(request);
-  const refusal = decisionRefusal(request, session, strings) ?? heldNotice(request, strings);
+  const refusal = decisionRefusal(request, person, strings) ?? heldNotice(request, strings);
   if (refusal || !claimant || claimant.isMe) return refusal;
   return strings.otherClaimNotice(visible(claimant.name), claimant.until && clock(claimant.until, strings.language));
 }
@@ -72,12 +74,13 @@ const decisionOf: Partial<Record<Mode, Decision>> = { editing: "edit", rejecting
 /** Return what the rules of several deciders leave to this person. */
 function useVotingRules(request: Request) {
   const strings = useRequestStrings();
-  const session = useSession().data;
-  const notice = stageNotice(request, session, strings);
-  const isExcluded = Boolean(session && exclusionOf(request, session.name));
+  const person = usePerson();
+  const notice = stageNotice(request, person, strings);
+  const isExcluded = Boolean(person && exclusionOf(request, person.name));
+  const standsIn = (person && !isExcluded && authorityOf(request, person, request.missing?.[0])?.absence) || null;
   const offered = offeredDecisions(request).filter((decision) => !notice || (decision !== "approve" && decision !== "edit"));
-  const isAdmin = session?.role === "admin" && request.status === "pending" && !request.held;
-  return { stageNotice: notice, isExcluded, offered, canOverride: isAdmin && (isExcluded || needsVotes(request)) };
+  const isAdmin = person?.role === "admin" && request.status === "pending" && !request.held;
+  return { stageNotice: notice, isExcluded, standsIn, offered, canOverride: isAdmin && (isExcluded || needsVotes(request)) };
 }
 
 /** Return the step that a decision opens before it is sent; null if it is sent at once. */

@@ -1,4 +1,5 @@
-import type { Request, Session, Stage, Vote } from "../api/types";
+import type { Person } from "../api/absences";
+import type { Absence, Request, Session, Stage, Vote } from "../api/types";
 import type { Strings } from "../strings";
 import { visible } from "../widgets/visible";
 
@@ -20,7 +21,7 @@ export function ownPart(request: Request, name: string | undefined): OwnPart {
 }
 
 /** Return the people and groups to whom a request is open; both are empty if it is open to everybody. */
-export function recipientsOf(request: Request): { people: string[]; groups: string[] } {
+function recipientsOf(request: Request): { people: string[]; groups: string[] } {
   const { assignee, candidate_groups: candidates = [], escalation = [], escalated = 0, quorum = [] } = request;
   if (!assignee && candidates.length === 0) return { people: [], groups: [] };
   const added = escalation.slice(0, escalated).flatMap(({ to }) => to);
@@ -47,14 +48,48 @@ export function exclusionOf({ exclude = [], starter, asked_by: asker }: Request,
   return asker === name && (exclude.includes("asker") || (exclude.includes("starter") && !starter)) ? "asker" : null;
 }
 
-const isMember = ({ groups = [] }: Stage, session: Session) => groups.length === 0 || groups.some((group) => session.groups.includes(group));
+/** The person in whose name somebody decides: themselves, or a person for whom they stand. */
+interface Authority {
+  name: string;
+  groups: string[];
+  /** The absence because of which a deputy decides; null for oneself. */
+  absence: Absence | null;
+}
 
-/** Return why a person cannot agree now, although they may decide: other groups vote. */
-export function stageNotice(request: Request, session: Session | null | undefined, strings: Strings): string | null {
+function authoritiesOf(request: Request, { name, groups, deputyFor }: Person): Authority[] {
+  const { people, groups: open } = recipientsOf(request);
+  const all = [{ name, groups, absence: null }, ...deputyFor.map((absence) => ({ name: absence.person, groups: absence.groups, absence }))];
+  if (people.length === 0 && open.length === 0) return all;
+  return all.filter((each) => people.includes(each.name) || each.groups.some((group) => open.includes(group)));
+}
+
+/** Return whether a request is open to this person, or to somebody for whom they stand. */
+export const isOpenTo = (request: Request, person: Person) => authoritiesOf(request, person).length > 0;
+
+/** Return in whose name a person decides, as the server does; null if the rules leave nobody. */
+export function authorityOf(request: Request, person: Person, { groups = [] }: Stage = {}): Authority | null {
+  const able = authoritiesOf(request, person);
+  // An administrator decides what is open to others.
+  const all = able.length > 0 ? able : [{ name: person.name, groups: person.groups, absence: null }];
+  const voting = all.filter((each) => groups.length === 0 || each.groups.some((group) => groups.includes(group)));
+  return voting.find(({ name, absence }) => !absence || !exclusionOf(request, name)) ?? null;
+}
+
+/** Return the vote of somebody else that counts for one of these people already. */
+function voteFor({ votes = [] }: Request, me: string, names: string[]): Vote | undefined {
+  return votes.find(({ responder, for: person }) => responder !== me && (names.includes(responder) || (person && names.includes(person))));
+}
+
+/** Return why a person cannot agree now, although they may decide: other groups vote, or their vote counts already. */
+export function stageNotice(request: Request, person: Person | null | undefined, strings: Strings): string | null {
   const [stage, ...later] = request.missing ?? [];
-  if (!session || !stage || isMember(stage, session) || ownVote(request, session.name)) return null;
+  if (!person || !stage || ownVote(request, person.name)) return null;
+  const authority = authorityOf(request, person, stage);
+  const counted = authority && voteFor(request, person.name, [person.name, authority.name]);
+  if (counted) return strings.away.voted(voterName(counted, strings));
+  if (authority) return null;
   const names = strings.anyOf((stage.groups ?? []).map((group) => strings.groupNamed(visible(group))));
-  return later.some((each) => isMember(each, session)) ? strings.votesFirst(names) : strings.votesNow(names);
+  return later.some((each) => authorityOf(request, person, each)) ? strings.votesFirst(names) : strings.votesNow(names);
 }
 
 /** Return whether the request still waits for this person. */

@@ -8,6 +8,7 @@ import { useMessages } from "../widgets/messages";
 import { explain } from "../widgets/problem";
 import { go } from "../widgets/router";
 import { visible } from "../widgets/visible";
+import { AbsenceSettings } from "./absence-settings";
 import { LanguageSelect, ThemeSelect } from "./preference-selects";
 import { canNotify, useNotificationPreference } from "./notifications";
 
@@ -74,6 +75,7 @@ export default function Menu({ session, onClose, onHelp }: MenuProps) {
         <div className="menu-row"><span>{strings.languageLabel}</span><LanguageSelect /></div>
         <div className="menu-row"><span>{strings.theme}</span><ThemeSelect /></div>
         <NotificationSwitch />
+        <AbsenceSettings />
         <Button block onClick={openGrants} data-testid="open-grants">{strings.grantsPage}</Button>
         <Button block onClick={onHelp} data-testid="open-help">{strings.keyboard}</Button>
         <SignOutButtons />

@@ -1,5 +1,6 @@
 import { Empty } from "antd";
 import { Suspense, useEffect, useRef, type MouseEvent } from "react";
+import { useAway } from "../api/absences";
 import type { Session } from "../api/types";
 import { Inbox } from "../inbox/inbox";
 import { useStrings } from "../strings";
@@ -9,6 +10,7 @@ import { Loading } from "../widgets/loading";
 import { Header, type PageName } from "./header";
 import "./shell.css";
 
+const AbsenceBanner = lazyWithRetry(() => import("./absence-banner"));
 const ThreadPage = lazyWithRetry(() => import("../thread/thread-page"));
 const ThreadsPage = lazyWithRetry(() => import("../thread/threads-page"));
 const ChatPage = lazyWithRetry(() => import("../chat/chat-page"));
@@ -62,6 +64,7 @@ export function Shell({ session }: { session: Session }) {
   const strings = useStrings();
   const path = usePath();
   const main = useFocusOnPage(nameOf(path));
+  const absence = useAway().data?.absence;
   const skip = (event: MouseEvent) => {
     event.preventDefault();
     main.current?.focus();
@@ -70,6 +73,7 @@ export function Shell({ session }: { session: Session }) {
     <>
       <a className="skip" href="#main" onClick={skip}>{strings.skipToContent}</a>
       <Header page={nameOf(path)} session={session} />
+      {absence && <Suspense fallback={null}><AbsenceBanner absence={absence} /></Suspense>}
       <main className="main" id="main" ref={main} tabIndex={-1}>
         <Suspense fallback={<Loading className="page-column" />}><Route path={path} /></Suspense>
       </main>

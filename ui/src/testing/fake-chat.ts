@@ -112,6 +112,7 @@ export class FakeChat {
     if (route === "GET /v1/session") return [200, { name: "ann", role: "person", tenant: "default", groups: [] }];
     if (route === "GET /v1/agents") return page(this.agents.map((name) => ({ name, title: "", description: "", input_schema: { properties: { messages: {} } } })));
     if (route === "GET /v1/threads") return page([]);
+    if (route === "GET /v1/away") return [200, { absence: null, deputy_for: [] }];
     if (route.startsWith("GET /v1/assistants/")) return [404, {}];
     if (route === "GET /v1/requests") return page([...this.requests.values()].filter(({ status: one }) => one === "pending"));
     if (route.startsWith("GET /v1/threads/")) return this.run === 0 ? [404, {}] : [200, this.thread()];

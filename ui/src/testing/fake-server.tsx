@@ -16,15 +16,19 @@ export interface RecordedWrite {
 
 export type Reply = [status: number, body: unknown] | Promise<[status: number, body: unknown]>;
 
+/** What the page reads by itself: there are no deliveries, pauses and absences. */
+const readsByItself: [prefix: string, body: unknown][] = [
+  ["/v1/deliveries", { items: [], next: null }], ["/v1/pauses", { items: [], next: null }], ["/v1/away", { absence: null, deputy_for: [] }],
+];
+
 /** Answer the page's requests; return the list of its writes. */
 export function serve(answer: (path: string, sent: RecordedWrite) => Reply): RecordedWrite[] {
   const sent: RecordedWrite[] = [];
   vi.stubGlobal("fetch", async (path: string, init: RequestInit) => {
     const call = { method: init.method ?? "GET", path, body: JSON.parse(String(init.body ?? "null")) as Json };
     if (call.method !== "GET") sent.push(call);
-    // There are no deliveries: the page of a request asks for them by itself.
-    const isOfDeliveries = call.method === "GET" && path.startsWith("/v1/deliveries");
-    const [status, body] = isOfDeliveries ? [200, { items: [], next: null }] as const : await answer(path, call);
+    const unasked = call.method === "GET" ? readsByItself.find(([prefix]) => path.startsWith(prefix)) : undefined;
+    const [status, body] = unasked ? [200, unasked[1]] as const : await answer(path, call);
     return new Response(status === 204 ? null : JSON.stringify(body), { status });
   });
   return sent;

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { isStatus } from "../api/call";
 import { useThread } from "../api/threads";
 import type { Thread } from "../api/types";
+import { AgentPauses } from "../pauses/pause-alerts";
 import { ThreadErasureNote } from "../request/notices";
 import { RequestDetail } from "../request/request-detail";
 import { useStrings } from "../strings";
@@ -66,6 +67,7 @@ export default function ThreadPage({ id }: { id: string }) {
       <div className="thread-stream">
         {!(thread && isStatus(error, 0)) && <Problem error={error} retry={() => void refetch()} />}
         {items.length === 0 && !error && (thread ? <p className="quiet">{strings.streamEmpty}</p> : <Loading />)}
+        {thread && <AgentPauses agent={thread.agent} />}
         {thread?.erased && <ThreadErasureNote erased={thread.erased} />}
         <ThreadTimeline items={items} openRequests={openRequests}>
           {requestsOutsideStream(thread, items).map((request) => (

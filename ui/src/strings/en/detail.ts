@@ -12,6 +12,8 @@ const finishDecisions: Record<Decision, string> = {
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
   decisions, finishDecisions, voting, granting,
+  legalHold: "Legal hold",
+  legalHoldHint: "Nothing erases this request until an administrator lifts the hold.",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own} “${agentLabel}”`,
 
   pendingActionTitle: "What will happen",

@@ -5,11 +5,12 @@ import type { Detail } from "./detail";
 import { inbox } from "./inbox";
 import type { Learning } from "./learning";
 import type { Memory } from "./memory";
+import { people } from "./people";
 import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
-export const en = { ...shell, ...inbox, ...request, ...thread, texts };
+export const en = { ...shell, ...inbox, ...request, ...thread, ...people, texts };
 
 /** The strings of one language. English loads the optional sections with their pages; other languages include them. */
 export type Strings = typeof en & { detail?: Detail; chat?: Chat; memory?: Memory; assistant?: Assistant; learning?: Learning };

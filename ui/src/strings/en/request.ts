@@ -35,6 +35,7 @@ export const request = {
   excluded: {
     starter: "You started this run; another person must decide.",
     asker: "You asked for this; another person must decide.",
+    deputy: "The person for whom you stand asked for this or started it; another person must decide.",
   },
   votesFirst: (names: string) => `First ${names} must vote, then you.`,
   votesNow: (names: string) => `Only ${names} can agree to this now.`,

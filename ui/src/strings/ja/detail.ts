@@ -12,6 +12,8 @@ const finishDecisions: Record<Decision, string> = {
 
 export const detail: Detail = {
   decisions, finishDecisions, voting, granting,
+  legalHold: "法的保持",
+  legalHoldHint: "管理者が解除するまで、この依頼は消去されません。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}「${agentLabel}」`,
 
   pendingActionTitle: "実行される内容",

@@ -6,8 +6,9 @@ import { detail } from "./detail";
 import { inbox } from "./inbox";
 import { learning } from "./learning";
 import { memory } from "./memory";
+import { people } from "./people";
 import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
-export const ja: Strings = { ...shell, ...inbox, ...request, ...thread, texts, detail, chat, memory, assistant, learning };
+export const ja: Strings = { ...shell, ...inbox, ...request, ...thread, ...people, texts, detail, chat, memory, assistant, learning };

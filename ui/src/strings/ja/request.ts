@@ -28,6 +28,7 @@ export const request: typeof en = {
   deputy: (name, person) => `${name}（${person} さんの代理）`,
   excluded: {
     starter: "この実行はあなたが開始したため、別の人が判断する必要があります。",
+    deputy: "代理をしている相手が依頼または開始したものです。別の人が判断します。",
     asker: "これはあなたが依頼したため、別の人が判断する必要があります。",
   },
   votesFirst: (names) => `先に${names} の投票が必要です。その後、投票できます。`,

@@ -12,6 +12,8 @@ const finishDecisions: Record<Decision, string> = {
 
 export const detail: Detail = {
   decisions, finishDecisions, voting, granting,
+  legalHold: "法律保留",
+  legalHoldHint: "在管理员解除之前，此请求不会被删除。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}“${agentLabel}”`,
 
   pendingActionTitle: "将要执行的内容",

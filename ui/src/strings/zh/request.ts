@@ -31,6 +31,7 @@ export const request: typeof en = {
   deputy: (name, person) => `${name}（代 ${person}）`,
   excluded: {
     starter: "此次运行由您发起，须由他人决定。",
+    deputy: "您所代理的人提出或启动了此事，须由他人决定。",
     asker: "此请求由您提出，须由他人决定。",
   },
   votesFirst: (names) => `须先由 ${names}投票，然后轮到您。`,
