@@ -1,7 +1,9 @@
 import { Button, Empty } from "antd";
 import { useCounts } from "../api/counts";
 import type { Filters } from "../api/lists";
+import { useSession } from "../api/session";
 import { useStrings } from "../strings";
+import { Link } from "../widgets/router";
 import { applyFilters } from "./inbox-url";
 
 function DoneToday() {
@@ -15,6 +17,7 @@ function DoneToday() {
 export function EmptyList({ filters }: { filters: Filters }) {
   const strings = useStrings();
   const { tab, kind, priority, q } = filters;
+  const isAuditor = useSession().data?.role === "auditor";
   const isFiltered = Boolean(kind ?? priority ?? q);
   return (
     <Empty
@@ -22,7 +25,12 @@ export function EmptyList({ filters }: { filters: Filters }) {
       description={isFiltered ? strings.noMatches : strings.emptyTabs[tab]}
     >
       {isFiltered ? <Button onClick={() => applyFilters({ tab })}>{strings.clearFilters}</Button> : <DoneToday />}
-      {tab === "pending" && !isFiltered && <p className="quiet">{strings.emptyHint}</p>}
+      {tab === "pending" && !isFiltered && (
+        <>
+          <p className="quiet">{strings.emptyHint}</p>
+          {!isAuditor && <Link to="/threads" testId="start-agent-link">{strings.startAgent}</Link>}
+        </>
+      )}
     </Empty>
   );
 }

@@ -55,6 +55,8 @@ function useStepFocus(area: Area, mode: Mode): void {
   useEffect(() => {
     if (before.current === mode) return;
     focusOn(area, firstFocusOf[mode] || `:is(${openerOf[before.current] ?? ""})`);
+    // The focus may show only the beginning of a step.
+    if (mode !== "editing") area.current?.querySelector(".decide")?.scrollIntoView({ block: "nearest" });
     before.current = mode;
   }, [area, mode]);
 }

@@ -55,6 +55,8 @@ function useFocusOnPage(page: PageName) {
   useEffect(() => {
     if (before.current !== page) main.current?.focus();
     before.current = page;
+    // On a phone the links of the header scroll.
+    document.querySelector(".page-header [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [page]);
   return main;
 }

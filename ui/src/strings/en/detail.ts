@@ -83,7 +83,7 @@ export const detail = {
   backToDecision: "Back",
   sending: "Sending…",
   typeTargetName: (label: string | null) =>
-    label ? `Mistakes here are costly. Type the ${label} to confirm` : "Mistakes here are costly. Type this to confirm",
+    label ? `Mistakes here are costly. To confirm, type the ${label}:` : "Mistakes here are costly. To confirm, type:",
   targetNameMismatch: "This does not match yet.",
 
   moreActions: "More: claim, reassign",
