@@ -108,6 +108,22 @@ async def test_a_request_that_nothing_waits_for_is_complete(live: World) -> None
     assert reply.json() == {"success": True, "next_action": "complete", "message": "Your changed answer is recorded."}
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"quorum": [{"count": 2}]}, "Your vote is recorded. More people must agree."),
+        ({"hold": 30}, "Your answer is recorded, and takes effect in a moment."),
+    ],
+)
+async def test_an_answer_that_is_not_final_says_so(live: World, more: dict[str, Any], message: str) -> None:
+    asked = await live.asked(id="one", thread_id="s1", action={"name": "pay"}, **more)
+    reply = await respond(live.client(), {"id": asked.id, "thread_id": "s1"}, "approve")
+    assert (reply.status_code, reply.json()) == (
+        202,
+        {"success": True, "next_action": "complete", "message": message},
+    )
+
+
 async def test_a_bad_answer_is_told_field_by_field_and_the_form_stays_open(live: World) -> None:
     (asked,) = await start(live)
     reply = await respond(live.client(), asked, "approve", {"sport": "chess", "more": 1})

@@ -18,6 +18,9 @@ class ServerTexts:
     approved: str
     edited: str
     rejected: str
+    voted: str
+    held: str
+    """States that an answer takes effect later, and can be undone until then."""
     waits_for_others: str
     """States that a turn has ended although its run still waits."""
 
@@ -27,18 +30,24 @@ TEXTS: dict[Language, ServerTexts] = {
         approved="Your answer is recorded.",
         edited="Your changed answer is recorded.",
         rejected="Your rejection is recorded.",
+        voted="Your vote is recorded. More people must agree.",
+        held="Your answer is recorded, and takes effect in a moment.",
         waits_for_others="Another person still has to answer here.",
     ),
     "ja": ServerTexts(
         approved="回答を記録しました。",
         edited="変更した回答を記録しました。",
         rejected="「いいえ」という回答を記録しました。",
+        voted="投票を記録しました。ほかの人の同意も必要です。",
+        held="回答を記録しました。まもなく確定します。",
         waits_for_others="ほかの人の回答を待っているものがあります。",
     ),
     "zh": ServerTexts(
         approved="已记录您的回答。",
         edited="已记录您修改后的回答。",
         rejected="已记录您的拒绝。",
+        voted="已记录您的投票，还需要其他人同意。",
+        held="已记录您的回答，稍后生效。",
         waits_for_others="有一个问题正在等待其他人回答。",
     ),
 }

@@ -17,6 +17,7 @@ from ringi.server.components import ServerComponents
 from ringi.server.language import texts_for
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
+from ringi.server.routes.requests import status_after
 from ringi.server.schemas import HitlAnswer, HitlResult
 
 
@@ -28,7 +29,7 @@ class HitlRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
-        metadata = route_docs("HitlResult", body="HitlAnswer")
+        metadata = route_docs("HitlResult", 200, 202, body="HitlAnswer")
         api.add_api_route(
             "/hitl/respond", self.respond, methods=["POST"], tags=["requests"], operation_id="hitl_respond", **metadata
         )
@@ -46,7 +47,9 @@ class HitlRoutes:
         data = None if submitted.action == "reject" else submitted.data
         answer = Answer(decision=submitted.action, digest=request.digest, data=data)
         request = await inbox.answer(request.id, answer, by=caller.decider, channel=channel_of(http.scope))
-        next: Literal["continue", "complete"] = "continue" if request.continuation else "complete"
+        goes_on = request.is_final and request.continuation
+        next: Literal["continue", "complete"] = "continue" if goes_on else "complete"
         texts = texts_for(http.scope)
         messages = {"approve": texts.approved, "edit": texts.edited, "reject": texts.rejected}
-        return reply(HitlResult(success=True, next_action=next, message=messages[submitted.action]))
+        message = messages[submitted.action] if request.is_final else texts.held if request.held else texts.voted
+        return reply(HitlResult(success=True, next_action=next, message=message), status_after(request))
