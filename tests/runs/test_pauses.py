@@ -17,7 +17,7 @@ from tests.runs.world import World, opened, until, working
 
 import ringi
 from ringi.audit.verify import verify
-from ringi.connect import open_backend
+from ringi.connect import inbox_on, open_backend
 from ringi.contracts.backend import Backend
 from ringi.domain.journal import Journal, entries_in
 from ringi.domain.request import Request
@@ -320,6 +320,22 @@ async def test_pauses_at_once_are_all_recorded(backend: Backend) -> None:
     inbox = ringi.Inbox(backend.store, backend.notifier)
     made = await asyncio.gather(*(inbox.pause(f"number {n}", by="ann") for n in range(5)))
     assert {each.id for each in await inbox.pauses()} == {each.id for each in made}
+
+
+async def test_an_erased_administrator_leaves_a_pause_in_force_without_a_name(backend: Backend) -> None:
+    async with inbox_on(backend) as inbox:
+        pause = await inbox.pause("Bob asked me to", by="ann", agent="payer")
+        other = await inbox.pause("maintenance", by="cem", agent="other")
+        done = await inbox.erase_all("root", person="ann")
+        assert list(done.journals) == ["pauses"]
+        after = {each.id: each for each in await inbox.pauses()}
+        assert (after[pause.id].by, after[pause.id].reason) == ("erased:person", "")
+        assert after[other.id] == other
+        with pytest.raises(PausedError):
+            await inbox.check_pauses("payer")
+        journal = await backend.store.get(Journal, "default", "pauses")
+        assert "Bob" not in str(journal.model_dump())
+        assert (await verify(backend.store))[1] == []
 
 
 async def test_a_pause_that_is_over_before_it_begins_is_refused(backend: Backend) -> None:

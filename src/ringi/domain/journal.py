@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from pydantic import Field
 
 from ringi.base.canonical_json import digest, jsonable
-from ringi.domain.record import DEFAULT_TENANT, Event, Record
+from ringi.domain.record import DEFAULT_TENANT, ERASED_PERSON, Event, Record
 
 LEGAL_HOLDS = "legal-holds"
 """The id of the journal of legal holds, in each tenant."""
@@ -148,10 +148,16 @@ def entries_in(events: Iterable[Event]) -> list[JournalEntry]:
 
 
 def without_person(state: dict[str, Any], person: str) -> dict[str, Any]:
-    """Return the state of a journal of Ringi itself without a person, and without those whose deputy the person is."""
+    """Return the state of a journal of Ringi itself without a person, and without those whose deputy the person is.
+
+    A pause stays in force without the name and the words of who began it.
+    """
     people: dict[str, Any] = state.get("people", {})
     left = {name: about for name, about in people.items() if person not in (name, about.get("deputy"))}
-    return {**state, "people": left} if "people" in state else state
+    nobody = {"by": ERASED_PERSON, WORDS: ""}
+    pauses = [each | nobody if each.get("by") == person else each for each in state.get("pauses", ())]
+    changed = {"people": left, "pauses": pauses}
+    return {**state, **{name: value for name, value in changed.items() if name in state}}
 
 
 def _without_text(entry: dict[str, Any], personal: Collection[str]) -> dict[str, Any]:
