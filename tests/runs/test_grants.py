@@ -59,6 +59,7 @@ async def test_later_calls_of_the_same_and_of_other_runs_need_no_question(url: s
         assert other.action.args == OTHER
         assert agent.target.effects == [CALL] * 4
         found = [*await world.asked("t1"), *await world.asked("t2")]
+        assert [request.id for request in found if request.is_unexecuted] == []
         uses = [r.response.grant_use for r in found if r.response and r.response.grant_use]
         assert sorted((use.id, use.number) for use in uses) == [(first.id, 1), (first.id, 2), (first.id, 3)]
         assert (await verify(world.backend.store))[1] == []
@@ -109,3 +110,4 @@ async def test_a_gated_function_in_a_graph_runs_under_a_grant(url: str) -> None:
         assert await asked(world, "t2", "payer") == []
         ended = await world.rest("t2")
         assert (ended.status, payments.made) == ("done", [7, 7])
+        assert [request.id for request in await world.asked("t2") if request.is_unexecuted] == []

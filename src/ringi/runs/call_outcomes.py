@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from ringi.domain.record import POLICY
@@ -27,6 +27,16 @@ class CallOutcomes:
         """
         if request and (outcome != "unknown" or request.id not in self.receipts):
             self._requests[request.id], self.receipts[request.id] = request, Receipt(outcome=outcome)
+
+    def take_up(self, answered: Iterable[Request]) -> None:
+        """Record that a run has taken up answers: of calls that rules approved it may never report the outcome.
+
+        Args:
+            answered: The requests.
+        """
+        for request in answered:
+            if request.granted and request.response and request.response.responder.startswith(POLICY):
+                self.record(request, "unknown")
 
     @contextmanager
     def executing(self, request: Request | None, suspensions: tuple[type[Exception], ...] = ()) -> Iterator[None]:

@@ -219,7 +219,9 @@ class RunExecutor:
         self._delivered |= answers.keys()
         self._last_answers = asked_at, ended
         try:
-            return await self._advance(run, answers)
+            standing = await self._advance(run, answers)
+            self._view.host.outcomes.take_up(request for requests in answers.values() for request in requests)
+            return standing
         except AnswerRefusedError as error:
             log.warning("run %s refused an answer to %s: asking again", self._run.id, error.id)
             refused = [request for question, requests in ended if question.id == error.id for request in requests]
