@@ -6,7 +6,6 @@ import operator
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
@@ -20,7 +19,7 @@ from ringi.base.times import Time
 from ringi.base.validation import ID_PATTERN, NOT_BLANK, FieldValidationError, rule_of
 from ringi.domain.display import MAX_BLOCKS, Block
 from ringi.domain.grants import NewGrant
-from ringi.domain.voting import Escalation, Excluded, PolicySource, Stage, Tier
+from ringi.domain.voting import Escalation, Escalations, Excluded, PolicySource, Quorum, Stage, Tier
 from ringi.domain.webhook import MOST, Webhook
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import form as forms
@@ -28,6 +27,8 @@ from ringi.forms.form import Form
 
 Decision = Literal["approve", "edit", "reject", "respond"]
 """A person's decision: approve, approve with changes (`edit`), reject, or answer a question (`respond`)."""
+AGREEING: tuple[Decision, ...] = ("approve", "edit")
+"""The decisions with which a call runs. They need a quorum, if there is one; another one ends the request at once."""
 Kind = Literal["approval", "form", "choice", "question", "finish", "learning"]
 Priority = Literal["low", "normal", "high", "urgent"]
 GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
@@ -35,8 +36,6 @@ GATED: tuple[Kind, ...] = ("approval", "finish", "learning")
 
 MAX_HOLD = 30
 """Seconds: a longer time to undo would be a deadline."""
-MAX_STAGES = 10
-
 IGNORE = "ignore"
 """Agent Inbox's name for a rejection."""
 ANSWER = "answer"
@@ -204,9 +203,9 @@ class Ask(StrictModel):
     rule of the policy changes."""
     tier: Tier | None = Field(default=None, exclude_if=is_empty)
     hold: Annotated[float, Field(ge=0, le=MAX_HOLD)] | None = Field(default=None, exclude_if=is_empty)
-    quorum: Annotated[tuple[Stage, ...], Field(max_length=MAX_STAGES)] = Field(default=(), exclude_if=is_empty)
+    quorum: Quorum = Field(default=(), exclude_if=is_empty)
     exclude: tuple[Excluded, ...] = Field(default=(), exclude_if=is_empty)
-    escalation: Annotated[tuple[Escalation, ...], Field(max_length=MAX_STAGES)] = Field(default=(), exclude_if=is_empty)
+    escalation: Escalations = Field(default=(), exclude_if=is_empty)
 
     @classmethod
     def parse(cls, body: object) -> Self:
@@ -320,14 +319,9 @@ class Ask(StrictModel):
                 "is missing: an approval needs an action",
             ),
             error_if(
-                self.quorum and not {"approve", "edit"} & set(self.resolved_allowed),
+                self.quorum and set(AGREEING).isdisjoint(self.resolved_allowed),
                 "quorum",
                 "remove it: people vote only on what they can approve or edit",
-            ),
-            error_if(
-                any(a.after >= b.after for a, b in pairwise(self.escalation)),
-                "escalation",
-                "order the steps by `after`: each one later than the one before",
             ),
             error_if(len(set(self.allowed or ())) < len(self.allowed or ()), "allowed", "name each decision once"),
         ]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ringi.base.texts import reason_of
 from ringi.domain.answer_checks import checked_answer
-from ringi.domain.ask import Answer
+from ringi.domain.ask import AGREEING, Answer
 from ringi.domain.grants import Grant
 from ringi.domain.record import SYSTEM, Event, Viewer
 from ringi.domain.request_data import RequestData
@@ -17,8 +17,6 @@ from ringi.domain.voting import Decider, Held, Vote, missing_votes, open_stage
 from ringi.errors import ConflictError, ForbiddenError, FreshSignInError, InvalidError
 
 R = TypeVar("R", bound=RequestData)
-AGREEING = ("approve", "edit")
-"""The decisions that need a quorum. Another one ends the request at once, because nothing runs."""
 IN_BOTH = tuple(Vote.model_fields.keys() & Response.model_fields.keys())
 """The fields that a vote and a response have."""
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 from ringi.base.texts import reason_of
 from ringi.domain import decisions
 from ringi.domain.ask import (
+    AGREEING,
     Action,
     Answer,
     Ask,
@@ -439,7 +440,7 @@ class Request(RequestData):
             raise NotAuthorizedError(self.id, "its content was erased; ask again")
         if self.status != "completed" or not self.response or not self.action:
             raise NotAuthorizedError(self.id, f"it is {self.status} and gates {self.action and self.action.name!r}")
-        if self.response.decision not in ("approve", "edit"):
+        if self.response.decision not in AGREEING:
             raise NotAuthorizedError(self.id, f"the decision was {self.response.decision}")
         if not self.is_sufficient:
             raise NotAuthorizedError(self.id, "fewer or other people decided than its rules need; ask again")

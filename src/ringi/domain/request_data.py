@@ -10,6 +10,7 @@ from pydantic import Field
 
 from ringi.base.canonical_json import digest
 from ringi.domain.ask import (
+    AGREEING,
     Action,
     Button,
     Continuation,
@@ -148,7 +149,7 @@ class RequestData(Record):
     def granted(self) -> Action | None:
         """The action as approved or edited; None without an approval by a person or a rule: then it must not run."""
         # After an erasure of the answer, only the arguments that nobody approved would remain of an edited call.
-        if self.erased or not self.action or not self.response or self.response.decision not in ("approve", "edit"):
+        if self.erased or not self.action or not self.response or self.response.decision not in AGREEING:
             return None
         if not self.is_sufficient:
             return None
@@ -222,13 +223,13 @@ class RequestData(Record):
     @property
     def is_unexecuted(self) -> bool:
         """Return whether an approved call is not known to have begun: nobody has acknowledged the approval."""
-        approved = self.response is not None and self.response.decision in ("approve", "edit")
+        approved = self.response is not None and self.response.decision in AGREEING
         return approved and self.is_final and self.action is not None and not (self.acknowledged_at or self.erased)
 
     @property
     def outcome(self) -> Outcome | None:
         """What became of the approved call; None if no call was approved, or nobody has acknowledged the approval."""
-        if self.acknowledged_at is None or self.response is None or self.response.decision not in ("approve", "edit"):
+        if self.acknowledged_at is None or self.response is None or self.response.decision not in AGREEING:
             return None
         return self.receipt.outcome if self.receipt else "unknown"
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from ringi.base.model import StrictModel
+from ringi.base.validation import FieldValidationError
 from ringi.domain.grants import Grant
 from ringi.domain.record import Viewer
 from ringi.errors import ForbiddenError
@@ -49,6 +51,18 @@ class Escalation(StrictModel):
     """Seconds since the request was asked."""
     to: Annotated[tuple[Recipient, ...], Field(min_length=1, max_length=100)]
     """The names of people, or `group:` and the names of groups."""
+
+
+def in_order(steps: tuple[Escalation, ...]) -> tuple[Escalation, ...]:
+    """Return the steps of an escalation; raise if one is not later than the one before."""
+    if any(first.after >= second.after for first, second in pairwise(steps)):
+        raise FieldValidationError("", "order the steps by `after`: each one later than the one before")
+    return steps
+
+
+MAX_STAGES = 10
+Quorum = Annotated[tuple[Stage, ...], Field(max_length=MAX_STAGES)]
+Escalations = Annotated[tuple[Escalation, ...], Field(max_length=MAX_STAGES), AfterValidator(in_order)]
 
 
 class Vote(StrictModel):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -12,9 +11,9 @@ from pydantic import Field, StringConstraints, model_validator
 
 from ringi.base.canonical_json import digest
 from ringi.base.validation import FieldValidationError, path_of, safe_repr
-from ringi.domain.ask import MAX_HOLD, MAX_STAGES, Decision, Name, Priority
+from ringi.domain.ask import AGREEING, MAX_HOLD, Decision, Name, Priority
 from ringi.domain.conditions import Args, PolicyData, Where, all_hold
-from ringi.domain.voting import Escalation, Excluded, PolicySource, Stage, Tier
+from ringi.domain.voting import Escalations, Excluded, PolicySource, Quorum, Tier
 from ringi.errors import InvalidError
 from ringi.policy.cards import ToolCard
 
@@ -73,13 +72,13 @@ class Rule(PolicyData):
     """The priority of the requests."""
     expires_in: float | None = Field(default=None, strict=True, gt=0, le=10 * 366 * 86_400)
     """Seconds until a request expires, at most ten years; None for never."""
-    quorum: Annotated[tuple[Stage, ...], Field(max_length=MAX_STAGES)] = ()
+    quorum: Quorum = ()
     """The stages of people who must agree, in order: `[{"groups": ["finance"], "count": 2}]`."""
     exclude: tuple[Excluded, ...] = ()
     """Who may not decide: `starter` of the run, `asker`."""
     hold: float | None = Field(default=None, strict=True, ge=0, le=MAX_HOLD)
     """Seconds for which a person may undo the decision, at most 30."""
-    escalation: Annotated[tuple[Escalation, ...], Field(max_length=MAX_STAGES)] = ()
+    escalation: Escalations = ()
     """Who may decide in addition, and after how many seconds: `[{"after": 3600, "to": ["group:board"]}]`."""
     tier: Tier | None = None
     """What is at stake; by default the tier of the tool's card."""
@@ -92,10 +91,8 @@ class Rule(PolicyData):
             raise FieldValidationError(
                 "auto_approve", "needs the decision approve: add it to allowed, or remove auto_approve"
             )
-        if self.quorum and not {"approve", "edit"} & set(self.allowed):
+        if self.quorum and set(AGREEING).isdisjoint(self.allowed):
             raise FieldValidationError("quorum", "needs the decision approve or edit: people vote on nothing else")
-        if any(first.after >= second.after for first, second in pairwise(self.escalation)):
-            raise FieldValidationError("escalation", "order the steps by `after`: each one later than the one before")
         if len(set(self.allowed)) < len(self.allowed):
             raise FieldValidationError("allowed", "has a duplicate decision: list each once")
         return self

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ringi.base.settings import VARIABLE
 from ringi.contracts.runtime import Question
-from ringi.domain.ask import Action, Ask
+from ringi.domain.ask import AGREEING, Action, Ask
 from ringi.domain.conditions import Args
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
@@ -145,7 +145,7 @@ class CallPolicy:
             # A framework may offer less than the rule allows, such as no edit.
             both = tuple(each for each in ask.resolved_allowed if each in rule.allowed) or ("reject",)
             changes |= people_of(self._policy, rule, ask.action.name) | {"allowed": both}
-            if not {"approve", "edit"} & set(both):
+            if set(AGREEING).isdisjoint(both):
                 # People vote only on what may run.
                 changes.pop("quorum", None)
         return ask.model_copy(update=changes)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 from ringi.base.canonical_json import digest
-from ringi.domain.ask import Ask
+from ringi.domain.ask import AGREEING, Ask
 from ringi.domain.record import POLICY
 from ringi.domain.request import Request
 from ringi.errors import InvalidError, NotAuthorizedError
@@ -132,7 +132,7 @@ def with_gate(ask: Ask, gate: Ask) -> Ask:
     changes = {name: getattr(gate, name) for name in names}
     # What the agent's policy says about people stands where the gate says nothing.
     changes |= {name: value for name in (*PEOPLE, "policy") if (value := getattr(gate, name))}
-    if not {"approve", "edit"} & set(allowed):
+    if set(AGREEING).isdisjoint(allowed):
         # People vote only on what may run.
         changes["quorum"] = ()
     context = {**ask.context, **gate.context}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ringi.base.texts import reason_of
+from ringi.domain.ask import AGREEING
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.runs.replay_state import superseded_by
@@ -14,7 +15,6 @@ from ringi.server.serialize import dump_json, request_json
 
 Part = dict[str, Any]
 Event = dict[str, Any]
-CONSENTS = ("approve", "edit")
 NO_RESULT = reason_of("no_result")
 STOPPED = "the run was cancelled"
 
@@ -154,7 +154,7 @@ class MessageBuilder:
             return [] if call.is_decided else parts
         call.is_decided = True
         response = request.response
-        is_approved = response is not None and response.decision in CONSENTS
+        is_approved = response is not None and response.decision in AGREEING
         reason = response.message if response else request.reason or request.status
         answer = {"type": "tool-approval-response", "approvalId": request.id, "approved": is_approved}
         # AI SDK 6 refuses a stream that repeats the answer; the result of the call implies it.
