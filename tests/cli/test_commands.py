@@ -25,10 +25,8 @@ from ringi.base.clock import utc_now
 from ringi.cli.app import app, main
 from ringi.connect import open_backend
 from ringi.contracts.store import change_record
-from ringi.domain.ask import Answer
 from ringi.domain.record import Key
 from ringi.domain.thread import Failure, Run, Thread
-from ringi.domain.voting import Decider
 
 EVIL = "x\x1b]0;pwned\x07\x1b[2J\u202egnp\u200b\x9b7m\u2066y [/] [link=http://e]l[/link]"
 
@@ -406,12 +404,8 @@ def test_votes_and_held_answers_are_told_in_words_and_undone(desk: Desk) -> None
     done = ringi(desk, "respond", request.id, "approve", "--name", "ann")
     assert (done.returncode, "needs votes from 'finance'" in done.stderr) == (1, True)
     assert "still needed: 1 of finance, then 1 more" in output_of(desk, "show", request.id)
-    vote = Decider("bob", ("finance",))
-    desk.work(
-        lambda inbox: inbox.answer(
-            request.id, Answer.parse({"decision": "approve", "digest": request.digest}), by=vote, channel="cli"
-        )
-    )
+    voted = printed(desk, "respond", request.id, "approve", "--name", "bob", "--groups", "sales, finance")
+    assert voted["votes"][0]["responder"] == "bob"
     output = output_of(desk, "respond", request.id, "approve", "--name", "ann")
     assert "approved by ann, takes effect at" in output
     assert "bob agreed at" in output_of(desk, "show", request.id)

@@ -36,3 +36,8 @@ def read_file(option: str) -> tuple[str, Path, bytes]:
         return field, Path(name), Path(name).read_bytes()
     except OSError as error:
         raise InvalidError.of("file", f"cannot read {name}: {error.strerror}", "unreadable_file") from error
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return names that are separated by commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -11,6 +11,7 @@ from ringi.base.canonical_json import jsonable
 from ringi.cli.format.output import say
 from ringi.cli.format.requests import clock
 from ringi.cli.format.visible import visible
+from ringi.cli.inputs import names_in
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
@@ -29,7 +30,7 @@ def away(
 ) -> None:
     """Name a deputy, who sees and answers until a time what is open to you."""
     at, by = parsed_end(until), name or person_name()
-    own = tuple(group.strip() for group in groups.split(",") if group.strip())
+    own = names_in(groups)
     absence = run(with_inbox(url, tenant, lambda inbox: inbox.leave(deputy, at, by=by, groups=own)))
     names = {"name": visible(absence.person), "deputy": visible(absence.deputy)}
     say(jsonable(absence), text_of("absence.away", **names, until=clock(absence.until)), json_)

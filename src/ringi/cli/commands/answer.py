@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from ringi.cli.errors import error_text
-from ringi.cli.inputs import parsed_json, read_file
+from ringi.cli.inputs import names_in, parsed_json, read_file
 from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import change_request, person_name
 from ringi.cli.texts import text_of
@@ -37,6 +37,7 @@ def respond(
             help='With approve: the later calls to approve too, as JSON such as {"until": "2026-12-01T18:00:00Z"}.'
         ),
     ] = None,
+    groups: Annotated[str, typer.Option(help="Your groups, separated by commas.")] = "",
     digest: Annotated[
         str | None, typer.Option(help="Answer only if the request has this digest, from `ringi show`.")
     ] = None,
@@ -59,7 +60,7 @@ def respond(
             }
             data = {**(parsed.data or {}), **attached} if attached else parsed.data
             sent = parsed.model_copy(update={"digest": current, "data": data})
-            person = await inbox.absences.decider(Decider(by))
+            person = await inbox.absences.decider(Decider(by, names_in(groups)))
             return await inbox.answer(id, sent, by=person, channel="cli")
         except InvalidError as error:
             # The command itself is correct: it fails with 1, not with 2.
@@ -94,7 +95,7 @@ def reassign(
     json_: Json = False,
 ) -> None:
     """Assign a request to another person or to groups."""
-    names = tuple(group.strip() for group in groups.split(",") if group.strip())
+    names = names_in(groups)
     if not to and not names:
         raise InvalidError.of("to", "pass --to NAME or --groups A,B", "assignee_required")
     by = name or person_name()

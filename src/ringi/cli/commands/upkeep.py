@@ -14,6 +14,7 @@ from ringi.audit.verify import Finding
 from ringi.audit.verify import verify as verify_store
 from ringi.cli.format.output import progress, say
 from ringi.cli.format.visible import visible
+from ringi.cli.inputs import names_in
 from ringi.cli.options import Json, Tenant, Url
 from ringi.cli.session import person_name, run
 from ringi.cli.texts import text_of, translated
@@ -92,7 +93,7 @@ def token_create(
     """Create a token and print it."""
     from ringi.server.auth.authenticator import Keys
 
-    names = group_names(groups)
+    names = names_in(groups)
     token = Keys.load(home()).mint(tenant=tenant, role=role, name=name, groups=names)
     say({"token": token, "tenant": tenant, "role": role, "name": name, "groups": list(names)}, token, json_)
 
@@ -131,7 +132,7 @@ def link(
     from ringi.server.auth.authenticator import Keys, Principal
     from ringi.server.auth.links import mint_link
 
-    who = Principal(tenant, role, name or person_name(), group_names(groups))
+    who = Principal(tenant, role, name or person_name(), names_in(groups))
     server = server or server_address()
     address = mint_link(Keys.load(home()), server, who, minutes)
     say({"link": address, "minutes": minutes, **who._asdict()}, address, json_)
@@ -147,11 +148,6 @@ def server_address() -> str:
         raise SettingError(
             "server", None, "no server has run on this machine: pass its address, or start `ringi serve`"
         ) from error
-
-
-def group_names(groups: str) -> tuple[str, ...]:
-    """Split a text with commas into names."""
-    return tuple(group.strip() for group in groups.split(",") if group.strip())
 
 
 def token_revoke(
