@@ -45,8 +45,10 @@ RESERVED = ("counts",)
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 """An id that a caller may choose: 1 to 200 letters, digits and `._~:@-` in ASCII; the first is a letter or a digit."""
-DERIVED = re.compile(r"[pq]-[0-9a-f]{32}")
-"""The prefixes of ids derived from a question's position in a run: `q-` for requests, `p-` for decisions by a rule."""
+DERIVED = re.compile(r"[opq]-[0-9a-f]{32}")
+"""The ids that Ringi derives: `q-` for a question of a run, `p-` for a decision by a rule, `o-` for the review of an
+override."""
+REVIEW = re.compile(r"o-[0-9a-f]{32}")
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """The name of a person, a group, an agent or a tool: 1 to 200 characters."""
 

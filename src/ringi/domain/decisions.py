@@ -29,8 +29,8 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
     if request.tier in by.stale_tiers:
         what = f"request {request.id!r} has the tier {request.tier!r}, which needs a recent sign-in"
         raise FreshSignInError(f"{what}: sign in on the page again, then answer")
-    if answer.override and not by.is_admin:
-        raise ForbiddenError("only an administrator may decide with `override`: leave it out")
+    if answer.override:
+        refuse_override(request, by)
     data = checked_answer(request, answer)
     digest = request.authorised_digest(answer.decision, data, answer.args)
     others = tuple(each for each in request.votes if each.subject != by.identity)
@@ -78,6 +78,15 @@ def grant_of(request: RequestData, answer: Answer, now: datetime) -> Grant:
         why = "goes only with `approve`, for a call without a form or a quorum whose tier is low or medium"
         raise InvalidError.of("grant", why, "grant_unavailable")
     return Grant.of(answer.grant, call, now)
+
+
+def refuse_override(request: RequestData, by: Decider) -> None:
+    """Raise `ForbiddenError` unless the person may decide past the rules of the request."""
+    if not by.is_admin:
+        raise ForbiddenError("only an administrator may decide with `override`: leave it out")
+    if request.is_review:
+        what = f"request {request.id!r} is the review of an override"
+        raise ForbiddenError(f"{what}: another administrator must decide it without `override`")
 
 
 def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) -> Viewer | None:

@@ -31,6 +31,7 @@ from ringi.domain.voting import (
 from ringi.errors import (
     ConflictError,
     DigestMismatchError,
+    ForbiddenError,
     NotAuthorizedError,
 )
 
@@ -322,8 +323,12 @@ class Request(RequestData):
 
         Raises:
             RequestEndedError: The request has ended.
+            ForbiddenError: The request reviews an override: only a decision ends it.
         """
         self.refuse_final()
+        if self.is_review:
+            what = f"request {self.id!r} is the review of an override: it cannot be cancelled"
+            raise ForbiddenError(f"{what}; another administrator must decide it")
         return self.ended("cancelled", by, now, reason=reason)
 
     def expired(self, now: datetime) -> tuple[Self, Event]:

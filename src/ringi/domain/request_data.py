@@ -11,6 +11,7 @@ from pydantic import Field
 from ringi.base.canonical_json import digest
 from ringi.domain.ask import (
     AGREEING,
+    REVIEW,
     Action,
     Button,
     Continuation,
@@ -186,6 +187,11 @@ class RequestData(Record):
         if not self.excluded_people.isdisjoint({won.responder, won.stands_for}):
             return False
         return open_stage(self.quorum, self.votes, won.authorised_digest) is None
+
+    @property
+    def is_review(self) -> bool:
+        """Whether the request asks if an administrator's override was right."""
+        return REVIEW.fullmatch(self.id) is not None
 
     @property
     def excluded_people(self) -> frozenset[str]:

@@ -1,0 +1,125 @@
+"""Each override by an administrator is reviewed by another person, in an ordinary request that stays open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from tests.server.world import World, until
+
+from ringi.delivery.deliveries import Deliveries
+from ringi.delivery.reviews import ADMINISTRATORS, review_id, review_of
+from ringi.delivery.settings import DeliverySettings
+from ringi.domain.ask import Action, Answer, Ask
+from ringi.domain.request import Request
+from ringi.domain.voting import Decider
+from ringi.errors import InvalidError, NotFoundError
+
+SEPARATED: Any = {"action": Action("pay", {"amount": 900}), "exclude": ("asker",), "quorum": ({"count": 2},)}
+
+
+@asynccontextmanager
+async def delivering(world: World) -> AsyncIterator[None]:
+    """Run what every server and worker runs beside its work."""
+    stop = asyncio.Event()
+    deliveries = Deliveries(world.backend, world.inbox, DeliverySettings.of({}))
+    work = asyncio.create_task(deliveries.work(stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await work
+
+
+async def override(world: World, by: str = "root", decision: str = "approve") -> Request:
+    """Return a request that an administrator has decided although two people must."""
+    request = await world.asked(**SEPARATED)
+    body = {"decision": decision, "digest": request.digest, "override": "the bank closes at five"}
+    reply = await world.client("admin", by).post(f"/v1/requests/{request.id}/respond", json=body)
+    assert reply.status_code == 200
+    return request
+
+
+async def asked_review(world: World, request: Request) -> Request:
+    """Return the review of a request once there is one."""
+
+    async def is_asked() -> bool:
+        try:
+            return bool(await world.inbox.get(review_id(request.id)))
+        except NotFoundError:
+            return False
+
+    await until(is_asked)
+    return await world.inbox.get(review_id(request.id))
+
+
+async def respond(client: httpx.AsyncClient, request: Request, **more: object) -> httpx.Response:
+    body = {"decision": "approve", "digest": request.digest, **more}
+    return await client.post(f"/v1/requests/{request.id}/respond", json=body)
+
+
+async def test_an_override_asks_the_other_administrators(world: World) -> None:
+    async with delivering(world):
+        request = await override(world)
+        review = await asked_review(world, request)
+    assert (review.kind, review.allowed, review.status) == ("question", ("approve", "reject"), "pending")
+    assert (review.candidate_groups, review.exclude, review.asked_by) == ((ADMINISTRATORS,), ("asker",), "root")
+    assert (review.expires_at, review.escalation) == (None, ())
+    assert review.title == "Was this override by root right: Go?"
+    assert review.description
+    assert "Their reason: the bank closes at five" in review.description
+    assert f"[{request.id}](/r/{request.id})" in review.description
+    assert review.context["overridden"]["request"] == request.id
+    auditor = world.client("auditor", "eve")
+    listed = (await auditor.get("/v1/requests", params={"status": "pending"})).json()["items"]
+    assert [each["id"] for each in listed] == [review.id]
+    trail = (await auditor.get("/v1/audit", params={"request_id": review.id})).json()["items"]
+    assert [each["type"] for each in trail] == ["request.created"]
+
+
+async def test_only_another_administrator_closes_it(world: World) -> None:
+    async with delivering(world):
+        review = await asked_review(world, await override(world))
+    assert review.candidate_groups == (ADMINISTRATORS,)
+    root, boss = world.client("admin", "root"), world.client("admin", "boss")
+    path = f"/v1/requests/{review.id}"
+    refused = [
+        *(await respond(root, review), await respond(root, review, override="I know")),
+        *(await root.post(f"{path}/claim", json={}), await root.post(f"{path}/reassign", json={"assignee": "bob"})),
+        *(await root.post(f"{path}/cancel", json={}), await boss.post(f"{path}/cancel", json={})),
+        *(await respond(boss, review, override="I know"), await respond(world.client("auditor", "eve"), review)),
+    ]
+    assert [each.status_code for each in refused] == [403] * len(refused)
+    assert (await respond(world.client("person", "ann"), review)).status_code == 404
+    assert (await world.inbox.get(review.id)).version == 1
+    assert (await respond(boss, review, decision="reject", message="call me next time")).status_code == 200
+    assert (await world.inbox.get(review.id)).winner
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+async def test_each_override_has_one_review_and_other_decisions_have_none(world: World, decision: str) -> None:
+    async with delivering(world), delivering(world):
+        plain = await world.asked()
+        await respond(world.client("admin", "boss"), plain, decision="respond", message="yes")
+        first, second = await override(world, decision=decision), await override(world)
+        reviews = [await asked_review(world, each) for each in (first, second)]
+    found = await world.inbox.find()
+    assert {each.id for each in found} == {plain.id, first.id, second.id, *(each.id for each in reviews)}
+    assert [len(await world.inbox.events(request_id=each.id)) for each in reviews] == [1, 1]
+
+
+async def test_the_groups_of_administrators_are_asked(world: World) -> None:
+    request = await world.asked()
+    answer = Answer(decision="respond", message="yes", digest=request.digest, override="it burns")
+    done = request.completed(answer, by=Decider("root", is_admin=True), channel="test", now=world.inbox.clock())[0]
+    groups = DeliverySettings.of({"RINGI_ADMIN_GROUPS": "owners, board"}).admin_groups
+    assert review_of(done, groups).candidate_groups == ("owners", "board")
+
+
+def test_no_ask_may_take_the_place_of_a_review() -> None:
+    with pytest.raises(InvalidError, match="choose another id"):
+        Ask(title="Go?", id=review_id("r1")).checked(max_fields=5)
