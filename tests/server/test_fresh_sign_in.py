@@ -19,13 +19,16 @@ from tests.server.test_oidc_tokens import access
 from tests.server.world import World, open_world
 
 from ringi.base import FRESH_SIGN_IN, read_seconds
+from ringi.base.settings import SIGN_IN_ACR
 from ringi.domain.ask import Action
 from ringi.domain.request import Request
 from ringi.errors import SettingError
 from ringi.integrations.langgraph import ask
 from ringi.runs.agent import Agent
 from ringi.server import ServerSettings
+from ringi.server.identity import Oidc
 from ringi.server.routes.langgraph_api.routes import EXTENSION
+from ringi.server.settings import read_acr
 
 LIMITS = {"high": 300.0, "irreversible": 60.0}
 TIERS = ("low", "medium", "high", "irreversible")
@@ -174,6 +177,68 @@ async def test_a_fresh_sign_in_asks_the_provider_for_the_credentials() -> None:
 
         assert await sent(fresh="true") == (["0"], ["login"])
         assert await sent() == (["43200"], None)
+
+
+ACR = {"high": "mfa", "irreversible": "phr"}
+
+
+@pytest.mark.parametrize(
+    ("acr", "statuses"),
+    [
+        ("phr", [200, 200, 200, 200, 200]),
+        ("mfa", [200, 200, 200, 200, 403]),
+        ("pwd", [200, 200, 200, 403, 403]),
+        (["phr"], [200, 200, 200, 403, 403]),
+        (None, [200, 200, 200, 403, 403]),
+    ],
+)
+async def test_a_tier_may_need_a_stronger_way_to_sign_in(acr: Any, statuses: list[int]) -> None:
+    """What the provider does not state is not enough, and what is enough for more at stake is enough for less."""
+    async with serving(Provider()) as provider:
+        provider.person |= {} if acr is None else {"acr": acr}
+        oidc = configured(provider)
+        async with open_world("memory://", oidc=oidc, fresh_sign_in=LIMITS, sign_in_acr=ACR) as world:
+            browser, _ = await signed_in(world, provider)
+            assert await outcomes(world, browser) == statuses
+            bearer = provider.key.sign(
+                access(provider, auth_time=int(time.time()), **({} if acr is None else {"acr": acr}))
+            )
+            assert await outcomes(world, world.stranger(authorization=f"Bearer {bearer}")) == statuses
+            # A session that is renewed, or a token of this server, does not become stronger.
+            assert await outcomes(world, session(world, 0)) == [200, 200, 200, 403, 403]
+
+
+async def test_a_sign_in_that_is_too_weak_names_the_acr_and_the_link_asks_for_it() -> None:
+    async with serving(Provider()) as provider:
+        oidc = configured(provider)
+        async with open_world("memory://", oidc=oidc, fresh_sign_in=LIMITS, sign_in_acr=ACR) as world:
+            request = await world.asked(tier="high")
+            body = {"decision": "respond", "message": "yes", "digest": request.digest}
+            reply = await session(world, 0).post(f"/v1/requests/{request.id}/respond", json=body)
+            assert reply.json()["code"] == "fresh_sign_in"
+            assert "needs a sign-in with the acr 'mfa': sign in at the provider again" in reply.json()["detail"]
+
+            async def acr_values(**params: str) -> list[str] | None:
+                began = await world.stranger().get("/v1/session/oidc", params=params)
+                return parse_qs(urlsplit(began.headers["location"]).query).get("acr_values")
+
+            assert (await acr_values(fresh="true"), await acr_values()) == (["phr mfa"], None)
+
+
+@pytest.mark.parametrize("text", ["high", "high=", "huge=mfa", "high=a,high=b", "high=a b"])
+def test_a_wrong_acr_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SIGN_IN_ACR, text)
+    with pytest.raises(SettingError, match="give one value"):
+        ServerSettings.load()
+
+
+def test_an_acr_that_nothing_can_meet_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SIGN_IN_ACR, "high=urn:example:mfa, irreversible=phr")
+    assert read_acr(SIGN_IN_ACR) == {"high": "urn:example:mfa", "irreversible": "phr"}
+    with pytest.raises(SettingError, match="set RINGI_OIDC_ISSUER"):
+        ServerSettings.load()
+    with pytest.raises(SettingError, match="a maximum age"):
+        ServerSettings(oidc=Oidc("https://id.example.com", "ringi"), fresh_sign_in={"high": 60.0}, sign_in_acr=ACR)
 
 
 def transfer(state: MessagesState) -> MessagesState:

@@ -10,6 +10,7 @@ from ringi.errors import SettingError
 
 VARIABLE = "RINGI_ENABLED"
 FRESH_SIGN_IN = "RINGI_FRESH_SIGN_IN"
+SIGN_IN_ACR = "RINGI_SIGN_IN_ACR"
 OFF = ("0", "false", "off", "no")
 ON = ("", "1", "true", "on", "yes")
 

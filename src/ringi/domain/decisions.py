@@ -26,9 +26,7 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
     if is_repeat(request, answer, by):
         return request, None
     request.refuse_closed(by.name, now)
-    if request.tier in by.stale_tiers:
-        what = f"request {request.id!r} has the tier {request.tier!r}, which needs a recent sign-in"
-        raise FreshSignInError(f"{what}: sign in on the page again, then answer")
+    refuse_sign_in(request, by)
     if answer.override:
         refuse_override(request, by)
     data = checked_answer(request, answer)
@@ -78,6 +76,17 @@ def grant_of(request: RequestData, answer: Answer, now: datetime) -> Grant:
         why = "goes only with `approve`, for a call without a form or a quorum whose tier is low or medium"
         raise InvalidError.of("grant", why, "grant_unavailable")
     return Grant.of(answer.grant, call, now)
+
+
+def refuse_sign_in(request: RequestData, by: Decider) -> None:
+    """Raise `FreshSignInError` if the person's sign-in is too old or too weak for the tier of the request."""
+    for tier, acr in by.weak_tiers:
+        if request.tier == tier:
+            what = f"request {request.id!r} has the tier {tier!r}, which needs a sign-in with the acr {acr!r}"
+            raise FreshSignInError(f"{what}: sign in at the provider again, from the page, then answer")
+    if request.tier in by.stale_tiers:
+        what = f"request {request.id!r} has the tier {request.tier!r}, which needs a recent sign-in"
+        raise FreshSignInError(f"{what}: sign in on the page again, then answer")
 
 
 def refuse_override(request: RequestData, by: Decider) -> None:

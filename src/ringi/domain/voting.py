@@ -117,6 +117,8 @@ class Decider(NamedTuple):
     is_admin: bool = False
     stale_tiers: tuple[Tier, ...] = ()
     """The tiers for which the person signed in too long ago."""
+    weak_tiers: tuple[tuple[Tier, str], ...] = ()
+    """The tiers for which the person's sign-in is too weak, each with the `acr` that it needs."""
 
     @property
     def identity(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from ringi.base.settings import FRESH_SIGN_IN, read_seconds
+from ringi.base.settings import FRESH_SIGN_IN, SIGN_IN_ACR, read_seconds
 from ringi.domain.voting import Tier
 from ringi.errors import SettingError
 from ringi.server.identity import Oidc, TrustedProxy, read_list
@@ -70,6 +70,8 @@ class ServerSettings:
     """True to record in the audit trail when each person first opens a pending request. `RINGI_RECORD_SEEN` sets it."""
     fresh_sign_in: Mapping[str, float] = field(default_factory=dict)
     """The maximum age of a sign-in, in seconds, that may answer requests of a tier. `RINGI_FRESH_SIGN_IN` sets it."""
+    sign_in_acr: Mapping[str, str] = field(default_factory=dict)
+    """The claim `acr` of a sign-in at the provider that may answer requests of a tier. `RINGI_SIGN_IN_ACR` sets it."""
     prices: Prices | None = None
     """The prices of models, so that threads show a cost. `RINGI_PRICES` sets it."""
 
@@ -80,6 +82,9 @@ class ServerSettings:
                 raise SettingError("RINGI_CORS_ORIGINS", origin, "give origins such as https://app.example.com, or *")
         if self.no_auth and self.fresh_sign_in:
             raise SettingError(FRESH_SIGN_IN, dict(self.fresh_sign_in), "remove it, or let people sign in")
+        if self.sign_in_acr and not (self.oidc and self.sign_in_acr.keys() <= self.fresh_sign_in.keys()):
+            why = f"set RINGI_OIDC_ISSUER, and give each of its tiers a maximum age in {FRESH_SIGN_IN}"
+            raise SettingError(SIGN_IN_ACR, dict(self.sign_in_acr), why)
         if self.no_auth and "*" in self.cors_origins:
             raise SettingError("RINGI_CORS_ORIGINS", "*", "list the origins: every web page could read all data")
 
@@ -103,6 +108,7 @@ class ServerSettings:
             "cors_origins": read_list("RINGI_CORS_ORIGINS"),
             "record_seen": is_set("RINGI_RECORD_SEEN"),
             "fresh_sign_in": read_seconds(FRESH_SIGN_IN, get_args(Tier)),
+            "sign_in_acr": read_acr(SIGN_IN_ACR),
             "prices": Prices.load(),
             "max_connections": int(read_positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
         }
@@ -129,3 +135,22 @@ def read_positive(variable: str, default: float) -> float:
     if not 0 < number < math.inf:
         raise SettingError(variable, text, f"give a number above 0, such as {default:g}")
     return number
+
+
+def read_acr(variable: str) -> dict[str, str]:
+    """Return the required `acr` by tier in a variable such as `high=mfa,irreversible=phr`; empty if it is not set.
+
+    Args:
+        variable: The name of the variable.
+
+    Raises:
+        SettingError: A tier is unknown or occurs twice, or its value is missing or has a space.
+    """
+    found: dict[str, str] = {}
+    for pair in read_list(variable):
+        tier, _, value = (part.strip() for part in pair.partition("="))
+        if tier not in get_args(Tier) or tier in found or not value or len(value.split()) > 1:
+            what = f"give one value for some of {', '.join(get_args(Tier))}, each once"
+            raise SettingError(variable, os.environ[variable], f"{what}, such as irreversible=phr")
+        found[tier] = value
+    return found

@@ -59,12 +59,15 @@ class Principal(NamedTuple):
     """The absent people whose deputy the person is."""
     stale_tiers: tuple[Tier, ...] = ()
     """The tiers for which the person signed in too long ago."""
+    weak_tiers: tuple[tuple[Tier, str], ...] = ()
+    """The tiers for which the person's sign-in is too weak, each with the `acr` that it needs."""
 
     @property
     def decider(self) -> Decider:
         """The caller as a person who decides."""
         is_admin = self.role == "admin"
-        return Decider(self.name, self.groups, self.subject, self.deputy_for, is_admin, self.stale_tiers)
+        signs = (self.stale_tiers, self.weak_tiers)
+        return Decider(self.name, self.groups, self.subject, self.deputy_for, is_admin, *signs)
 
     @property
     def actor(self) -> str:
@@ -98,6 +101,8 @@ class VerifiedToken(NamedTuple):
     """The time at which a session ends even if it is used; None if use renews it."""
     signed_in_at: float | None = None
     """The time at which the person signed in; None for a token, which is no sign-in."""
+    acr: str | None = None
+    """How the person signed in, as the provider states it; None if it does not."""
 
     @property
     def is_session(self) -> bool:
@@ -240,7 +245,8 @@ class Keys:
         caller = Principal(claims["tenant"], claims["role"], claims["sub"], tuple(map(str, groups)), subject)
         metadata = TokenMetadata(mark_of(token), issued_at, parent if isinstance(parent, str) else None)
         times = [seconds_in(claims, name) for name in ("exp", "ends_at", "auth_time")]
-        return VerifiedToken(caller, times[0], metadata, times[1], times[2])
+        acr = claims.get("acr")
+        return VerifiedToken(caller, times[0], metadata, times[1], times[2], acr if isinstance(acr, str) else None)
 
 
 def invalid_claim(claim: str, expected: str) -> UnauthenticatedError:
@@ -294,6 +300,7 @@ class Authenticator:
         self._is_open, self._proxy = settings.no_auth, settings.proxy
         self.session_seconds = settings.session_seconds
         self._fresh_sign_in: Any = dict(settings.fresh_sign_in)
+        self._acr: Any = dict(settings.sign_in_acr)
         self._has_provider = settings.oidc is not None
 
     def caller(self, scope: Scope) -> Principal:
@@ -353,7 +360,13 @@ class Authenticator:
             return token
         age = math.inf if token.signed_in_at is None else time.time() - token.signed_in_at
         stale = tuple(tier for tier, seconds in self._fresh_sign_in.items() if age > seconds)
-        return token._replace(principal=token.principal._replace(stale_tiers=stale))
+        weak = tuple((tier, acr) for tier, acr in self._acr.items() if token.acr not in self._sufficient_acr(tier))
+        return token._replace(principal=token.principal._replace(stale_tiers=stale, weak_tiers=weak))
+
+    def _sufficient_acr(self, tier: str) -> list[str]:
+        """Return the `acr` that a tier needs, and those of the tiers with more at stake."""
+        tiers = get_args(Tier)
+        return [self._acr[each] for each in tiers[tiers.index(tier) :] if each in self._acr]
 
     def with_deputies(self, token: VerifiedToken) -> VerifiedToken:
         """Return the token with the people for whom its person stands now.
@@ -424,7 +437,7 @@ class Authenticator:
         parent = verified.metadata and (verified.metadata.parent or verified.metadata.mark)
         caller = verified.principal
         claims: dict[str, Any] = {"parent": parent, "ends_at": ends_at, "subject": caller.subject or None}
-        claims["auth_time"] = verified.signed_in_at
+        claims |= {"auth_time": verified.signed_in_at, "acr": verified.acr}
         claims = {name: value for name, value in claims.items() if value is not None}
         claims |= {"tenant": caller.tenant, "role": caller.role, "name": caller.name, "groups": caller.groups}
         return self.keys.mint(**claims, expires_in=seconds, now=self.revocations.now()), seconds

@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from ringi.errors import RingiError
 from ringi.server.auth.authenticator import BEARER, CACHE_SIZE, Principal, VerifiedToken, bearer_token
-from ringi.server.auth.oidc_provider import OidcProvider, person_of, sign_in_time
+from ringi.server.auth.oidc_provider import OidcProvider, acr_of, person_of, sign_in_time
 from ringi.server.auth.revocations import TokenMetadata, mark_of
 from ringi.server.identity import Oidc
 from ringi.server.refusals import SignInError, UnauthenticatedError
@@ -60,4 +60,4 @@ class BearerTokens:
             raise UnauthenticatedError(f"the provider's token is refused: {error}") from error
         caller = Principal(*person_of(self._oidc, claims))
         metadata = TokenMetadata(mark_of(token), float(claims["iat"]))
-        return VerifiedToken(caller, float(claims["exp"]), metadata, signed_in_at=signed_in_at)
+        return VerifiedToken(caller, float(claims["exp"]), metadata, signed_in_at=signed_in_at, acr=acr_of(claims))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import math
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,7 +65,13 @@ class OidcProvider:
         return self._endpoints
 
     async def authorization_url(
-        self, redirect_uri: str, state: str, nonce: str, verifier: str, max_age: int | None = None
+        self,
+        redirect_uri: str,
+        state: str,
+        nonce: str,
+        verifier: str,
+        max_age: int | None = None,
+        acr_values: Sequence[str] = (),
     ) -> str:
         """Return the authorization URL for a person.
 
@@ -76,11 +82,14 @@ class OidcProvider:
             verifier: The PKCE verifier.
             max_age: The maximum age in seconds of an earlier sign-in; 0 asks for the credentials again, None does not
                 ask for the time of the sign-in.
+            acr_values: The ways to sign in that are asked for, best first.
         """
         more: dict[str, Any] = {} if max_age is None else {"max_age": max_age}
         if max_age == 0:
             # Some providers know only one of the two parameters.
             more["prompt"] = "login"
+        if acr_values:
+            more["acr_values"] = " ".join(acr_values)
         async with self._client() as client:
             url = (await self.endpoints()).authorization
             address, _ = client.create_authorization_url(
@@ -265,6 +274,12 @@ def sign_in_time(claims: dict[str, Any]) -> float | None:
         raise SignInError("the token's claim auth_time is not a number of seconds since 1970")
     # A provider with a fast clock must not make a sign-in last longer.
     return min(float(value), time.time())
+
+
+def acr_of(claims: dict[str, Any]) -> str | None:
+    """Return how a person signed in at the provider; None if the claims do not state it."""
+    value = claims.get("acr")
+    return value if isinstance(value, str) else None
 
 
 def person_of(oidc: Oidc, claims: dict[str, Any]) -> Person:

@@ -8,7 +8,7 @@ import secrets
 import time
 from collections import OrderedDict
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import jwt
 from fastapi import FastAPI
@@ -17,9 +17,10 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import RedirectResponse
 from starlette.responses import Response as HttpResponse
 
+from ringi.domain.voting import Tier
 from ringi.errors import NotFoundError, RingiError
 from ringi.server.auth.authenticator import ALGORITHM, Authenticator, Principal, VerifiedToken, base_of, set_session
-from ringi.server.auth.oidc_provider import OidcProvider, person_of, sign_in_time
+from ringi.server.auth.oidc_provider import OidcProvider, acr_of, person_of, sign_in_time
 from ringi.server.identity import Oidc, Person
 from ringi.server.openapi import route_docs
 from ringi.server.refusals import SignInError
@@ -64,6 +65,8 @@ class SignInRoutes:
     def __init__(self, auth: Authenticator, settings: ServerSettings, provider: OidcProvider | None) -> None:
         self._auth, self._oidc = auth, settings.oidc
         self._needs_time = bool(settings.fresh_sign_in)
+        tiers = [tier for tier in reversed(get_args(Tier)) if tier in settings.sign_in_acr]
+        self._acr_values = list(dict.fromkeys(settings.sign_in_acr[tier] for tier in tiers))
         self._provider = provider
         self._secret = auth.keys.derive("sign in")
         self._used_states: OrderedDict[str, None] = OrderedDict()
@@ -93,7 +96,12 @@ class SignInRoutes:
         max_age = 0 if fresh else int(oidc.session_seconds) if self._needs_time else None
         try:
             url = await provider.authorization_url(
-                self._own_address(http), attempt.state, attempt.nonce, attempt.verifier, max_age
+                self._own_address(http),
+                attempt.state,
+                attempt.nonce,
+                attempt.verifier,
+                max_age,
+                self._acr_values if fresh else (),
             )
         except RingiError as error:
             return error_response(http, error)
@@ -136,9 +144,9 @@ class SignInRoutes:
             raise SignInError(f"the provider replied {error[:100]!r}" + (f", {reason!r}" if reason else ""))
         tokens = await provider.exchange(code, attempt.verifier, self._own_address(http))
         claims = await provider.claims(tokens, attempt.nonce)
-        person, signed_in_at = person_of(oidc, claims), sign_in_time(claims)
+        person, signed_in_at, acr = person_of(oidc, claims), sign_in_time(claims), acr_of(claims)
         response = RedirectResponse(base_of(http.scope) + attempt.next, 302)
-        token, seconds = self._create_session(oidc, person, signed_in_at)
+        token, seconds = self._create_session(oidc, person, signed_in_at, acr)
         set_session(response, token, seconds, http.scope, is_https=self._is_https(http))
         response.delete_cookie(COOKIE, path=base_of(http.scope) + PATH, httponly=True, samesite="lax")
         return response
@@ -163,10 +171,13 @@ class SignInRoutes:
             self._used_states.popitem(last=False)
         return attempt
 
-    def _create_session(self, oidc: Oidc, person: Person, signed_in_at: float | None) -> tuple[str, float]:
+    def _create_session(
+        self, oidc: Oidc, person: Person, signed_in_at: float | None, acr: str | None
+    ) -> tuple[str, float]:
         # Use does not renew it: the provider must confirm the person's access again.
         now = time.time()
-        verified = VerifiedToken(Principal(*person), None, signed_in_at=now if signed_in_at is None else signed_in_at)
+        signed_in_at = now if signed_in_at is None else signed_in_at
+        verified = VerifiedToken(Principal(*person), None, signed_in_at=signed_in_at, acr=acr)
         token, seconds = self._auth.create_session(verified, now + oidc.session_seconds)
         if len(token) > LONGEST_COOKIE:
             what = f"{len(person.groups)} groups do not fit in a cookie"
