@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from "react";
 import { usePause, usePauses, useResume } from "../api/pauses";
 import { useAgents } from "../api/threads";
 import type { Pause } from "../api/types";
-import { pausedAgents, pauseFacts } from "../pauses/pause-alert";
+import { PauseLine } from "../pauses/pause-alert";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
 import { MomentInput } from "../widgets/moment-input";
@@ -59,13 +59,12 @@ function PauseForm({ onBack }: { onBack: () => void }) {
 
 /** One pause in force; an administrator ends it after a confirmation. */
 function PauseItem({ pause, isAdmin }: { pause: Pause; isAdmin: boolean }) {
-  const strings = useStrings();
-  const { pauses } = strings;
+  const { pauses } = useStrings();
   const resume = useResume();
   const [isConfirming, setConfirming] = useState(false);
   return (
     <li data-testid="pause" data-agent={pause.agent ?? ""}>
-      <div><strong>{pausedAgents(pause, strings)}</strong>{pauses.colon}{visible(pause.reason)} <span className="quiet">{pauseFacts(pause, strings)}</span></div>
+      <div><PauseLine pause={pause} /></div>
       <Problem error={resume.error} />
       {isAdmin && !isConfirming && <Button size="small" onClick={() => setConfirming(true)} data-testid="end-pause">{pauses.end}</Button>}
       {isConfirming && (

@@ -1,17 +1,22 @@
 import { Alert } from "antd";
 import { useSession } from "../api/session";
 import type { Pause } from "../api/types";
-import { useStrings, type Strings } from "../strings";
+import { actorName } from "../request/assignment";
+import { useStrings } from "../strings";
 import { Link } from "../widgets/router";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 
-/** Return which agents a pause stops. */
-export const pausedAgents = ({ agent }: Pause, { pauses }: Strings) => (agent ? pauses.one(visible(agent)) : pauses.all);
-
-/** Return who paused, since when and until when. */
-export function pauseFacts({ by, since, until }: Pause, { pauses, language }: Strings): string {
-  return pauses.facts(visible(by), clock(since, language), until ? clock(until, language) : null);
+/** Which agents a pause stops, why, who paused them, since when and until when. */
+export function PauseLine({ pause: { agent, reason, by, since, until } }: { pause: Pause }) {
+  const strings = useStrings();
+  const { pauses, language } = strings;
+  return (
+    <>
+      <strong>{agent ? pauses.one(visible(agent)) : pauses.all}</strong>{reason && pauses.colon}{visible(reason)}{" "}
+      <span className="quiet">{pauses.facts(actorName(by, strings), clock(since, language), until ? clock(until, language) : null)}</span>
+    </>
+  );
 }
 
 export interface PauseAlertProps {
@@ -31,7 +36,7 @@ export default function PauseAlert({ pauses, banner = false }: PauseAlertProps) 
         <div className="text-lines">
           {pauses.map((pause) => (
             <div key={pause.id} data-testid="pause-alert" data-agent={pause.agent ?? ""}>
-              <strong>{pausedAgents(pause, strings)}</strong>{strings.pauses.colon}{visible(pause.reason)} <span className="quiet">{pauseFacts(pause, strings)}</span>
+              <PauseLine pause={pause} />
             </div>
           ))}
           <span>{strings.pauses.effect} {isAdmin && <Link to="/operations">{strings.pauses.manage}</Link>}</span>
