@@ -37,7 +37,11 @@ async def test_later_calls_are_approved_within_the_limits_until_somebody_revokes
     await detail.get_by_test_id("confirm-grant").click()
 
     grant = decided(house, request)["grant"]
-    assert (grant["where"], grant["folder"], grant["max_uses"]) == ({"amount": {"at_most": 5000.0}}, None, 20)
+    assert (grant["where"], grant["folder"], grant["max_uses"]) == (
+        {"amount": {"at_least": 0, "at_most": 5000.0}},
+        None,
+        20,
+    )
     covered = ask(house, "Pay back ¥5,000?", **refund(7, 5000))
     assert covered["status"] == "completed"
     assert ask(house, "Pay back ¥5,001?", **refund(7, 5001))["status"] == "pending"
@@ -51,7 +55,7 @@ async def test_later_calls_are_approved_within_the_limits_until_somebody_revokes
     await ann.get_by_test_id("open-grants").click()
     row = ann.locator(f"[data-testid=grant-row][data-id='{request['id']}']")
     await expect(row).to_contain_text("1 of 20 calls", timeout=WAIT)
-    await expect(row).to_contain_text("amount ≤ 5000")
+    await expect(row).to_contain_text("amount ≥ 0, ≤ 5000")
     await picture(ann, "grants-desk")
     await row.get_by_test_id("revoke-grant").click()
     await expect(row).to_have_attribute("data-status", "revoked", timeout=WAIT)

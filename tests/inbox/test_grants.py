@@ -15,14 +15,16 @@ from ringi.audit.verify import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.connect import inbox_on, open_backend
+from ringi.domain import grant_journal
 from ringi.domain.ask import Action, Answer, Ask, Continuation
 from ringi.domain.grant_journal import JOURNAL
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key
 from ringi.domain.request import Request
 from ringi.domain.voting import Decider
-from ringi.errors import ForbiddenError, HeldError, InvalidError, NotFoundError
+from ringi.errors import ConflictError, ForbiddenError, HeldError, InvalidError, NotAuthorizedError, NotFoundError
 from ringi.inbox.inbox import Inbox
+from ringi.integrations.functions import gate
 from ringi.testing import Clock
 
 HOUR = timedelta(hours=1)
@@ -44,7 +46,7 @@ async def inbox(clock: Clock) -> AsyncIterator[Inbox]:
 async def asked(inbox: Inbox, action: Action | None = CALL, by: str | None = "agent:bot", **more: Any) -> Request:
     continuation = more.pop("continuation", None)
     starter = more.pop("starter", None)
-    ask = Ask(title="Refund?", action=action, **more)
+    ask = Ask(**{"title": "Refund?", "action": action, **more})
     return await inbox.submit(ask, by=by, continuation=continuation, starter=starter)
 
 
@@ -93,7 +95,11 @@ async def test_the_same_call_is_approved_again_and_each_use_is_on_record(inbox: 
         ({"where": {"amount": {"at_most": 50}}}, Action("refund", {"order": 7}), False),
         ({"where": {"amount": {"at_most": 50}}}, refund(amount="40"), False),
         ({"where": {"order": {"equals": 7}, "amount": {"above": 0, "below": 41}}}, refund(amount=40.5), True),
+        ({"where": {"amount": {"at_most": 50}}}, refund(to_account="MALLORY-1"), False),
+        ({"where": {"amount": {"at_most": 50}}}, refund(**{"amount.x": 1}), False),
+        ({"where": {"amount": {"at_most": 50}}}, Action("refund", {"amount": 40}), True),
         ({"where": {}}, Action("refund", {}), True),
+        ({"where": {}}, refund(note="x"), True),
         ({"where": {}}, Action("pay", {"order": 7, "amount": 40}), False),
     ],
 )
@@ -116,7 +122,9 @@ async def test_a_grant_approves_exactly_what_the_person_chose(
         ({"folder": "/a"}, {"context": {"folder": "/a"}}, {}, False),
         ({}, {"tier": "low"}, {"tier": "high"}, False),
         ({}, {}, {"tier": "irreversible"}, False),
-        ({}, {}, {"tier": "medium"}, True),
+        ({}, {}, {"tier": "medium"}, False),
+        ({}, {"tier": "medium"}, {"tier": "medium"}, True),
+        ({}, {"tier": "medium"}, {"tier": "low"}, True),
         ({}, {}, {"quorum": [{"count": 2}]}, False),
         ({}, {}, {"assignee": "bob"}, False),
         ({}, {"assignee": "ann"}, {"assignee": "ann"}, True),
@@ -125,7 +133,7 @@ async def test_a_grant_approves_exactly_what_the_person_chose(
         ({}, {}, {"allowed": ["edit", "reject"]}, False),
         ({}, {}, {"kind": "finish"}, False),
         ({}, {}, {"form": {"fields": [{"name": "why", "type": "text"}]}}, False),
-        ({}, {}, {"hold": 10}, True),
+        ({}, {}, {"hold": 10}, False),
     ],
 )
 async def test_what_another_person_or_more_people_must_decide_is_asked(
@@ -241,11 +249,11 @@ async def test_the_grant_of_a_held_answer_begins_with_the_answer(inbox: Inbox, c
     held = await granted(inbox, clock, hold=10)
     assert held.status == "pending"
     assert held.for_readers().held.grant is None  # type: ignore[union-attr]
-    assert not (await asked(inbox)).is_final
+    assert not (await asked(inbox, hold=10)).is_final
     assert await inbox.grants() == []
     clock.advance(10)
     await inbox.expire_due()
-    assert (await asked(inbox)).is_final
+    assert (await asked(inbox, hold=10)).is_final
     assert [each.id for each in await inbox.grants()] == [held.id]
 
 
@@ -259,13 +267,56 @@ async def test_the_grant_of_an_undone_answer_never_applies_and_another_answer_ma
     await approve(inbox, open_again, {"until": clock() + HOUR})
     clock.advance(10)
     await inbox.expire_due()
-    assert not (await asked(inbox, refund(order=9))).is_final
+    assert not (await asked(inbox, refund(order=9), hold=10)).is_final
+    assert (await asked(inbox, hold=10)).is_final
+
+
+async def test_who_decides_only_after_an_escalation_makes_no_grant(inbox: Inbox, clock: Clock) -> None:
+    steps = [{"after": 60, "to": ["bob"]}]
+    request = await asked(inbox, assignee="ann", escalation=steps)
+    clock.advance(60)
+    await inbox.expire_due()
+    with pytest.raises(InvalidError):
+        await approve(inbox, await inbox.get(request.id), {"until": clock() + HOUR}, by="bob")
+    assert not (await asked(inbox, assignee="ann", escalation=steps)).is_final
+
+
+async def test_revoked_grants_leave_room_for_others(
+    inbox: Inbox, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grant_journal, "MAX_GRANTS", 2)
+    made = [await granted(inbox, clock, action=refund(order=n)) for n in (1, 2)]
+    third = await asked(inbox, refund(order=3))
+    with pytest.raises(ConflictError):
+        await approve(inbox, third, {"until": clock() + HOUR})
+    assert not (await inbox.get(third.id)).is_final
+    await inbox.revoke_grant(made[0].id, by="ann")
+    await approve(inbox, third, {"until": clock() + HOUR})
+    assert (await asked(inbox, refund(order=3))).is_final
+
+
+async def test_of_two_answers_at_once_the_grant_of_the_one_that_counts_is_in_force(inbox: Inbox, clock: Clock) -> None:
+    request = await asked(inbox)
+    late = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR, "where": {}}}
+    begin = inbox._grants.begin
+
+    async def begin_after_another(answered: Request) -> None:
+        inbox._grants.begin = begin  # type: ignore[method-assign]
+        await begin(answered)
+        await begin(request.completed(Answer.parse(late), by="bob", channel="http", now=clock())[0])
+
+    inbox._grants.begin = begin_after_another  # type: ignore[method-assign]
+    await approve(inbox, request, {"until": clock() + HOUR})
     assert (await asked(inbox)).is_final
+    assert not (await asked(inbox, refund(order=9))).is_final
 
 
 async def test_a_grant_ends_with_the_erasure_of_its_answer(inbox: Inbox, clock: Clock) -> None:
-    first = await granted(inbox, clock, {"where": {"order": {"equals": 7}}})
+    first = await granted(inbox, clock, {"where": {"order": {"equals": 7}}, "max_uses": 1})
+    covered = await asked(inbox)
+    assert not await inbox.is_grant_over(covered)
     await inbox.erase(first.id, "admin")
+    assert await inbox.is_grant_over(covered)
     assert not (await asked(inbox)).is_final
     assert await inbox.grants() == []
     journal = await inbox.store.get(Journal, "default", JOURNAL)
@@ -282,6 +333,23 @@ async def test_a_request_that_was_asked_before_stays_as_it_was(inbox: Inbox, clo
     assert [each.uses for each in await inbox.grants()] == [1]
     await inbox.revoke_grant(first.id, by="ann")
     assert await asked(inbox, id="r2") == approved
+
+
+async def test_a_new_worker_finds_what_a_grant_has_approved_before(inbox: Inbox, clock: Clock) -> None:
+    await granted(inbox, clock, {"max_uses": 1})
+    question = Ask(title="Refund?", action=CALL, id="r2")
+    approved = await inbox.submit(question, by="agent:bot")
+    assert await inbox.use_grant(inbox.prepare(question, by="agent:bot")) == approved
+    assert [each.uses for each in await inbox.grants()] == [1]
+
+
+async def test_a_gated_call_with_a_key_does_not_run_again_after_the_revocation(inbox: Inbox, clock: Clock) -> None:
+    first = await granted(inbox, clock, by=None, title="Run refund?")
+    for _ in range(2):
+        assert await gate("refund", dict(CALL.args), key="k1", inbox=inbox) == CALL.args
+    await inbox.revoke_grant(first.id, by="ann")
+    with pytest.raises(NotAuthorizedError, match="grant"):
+        await gate("refund", dict(CALL.args), key="k1", inbox=inbox)
 
 
 async def test_another_tenant_has_its_own_grants(inbox: Inbox, clock: Clock) -> None:
@@ -401,7 +469,7 @@ async def test_a_crash_between_the_grant_and_its_answer_leaves_no_grant(inbox: I
     request = await asked(inbox)
     body = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR}}
     answered = request.completed(Answer.parse(body), by="ann", channel="http", now=clock())
-    await inbox._grants.begin(request, *answered)
+    await inbox._grants.begin(answered[0])
     assert not (await asked(inbox)).is_final
     assert await inbox.grants() == []
     await inbox.respond(request.id, "reject", digest=request.digest, responder="bob")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from tests.runtimes.toy import ToyAgent, installed
 
 from ringi import Agent, Policy
 from ringi.audit.verify import verify
+from ringi.domain.grant_journal import JOURNAL
+from ringi.domain.journal import Journal
 from ringi.domain.request import Request
 
 CALL, OTHER = {"order": 1, "amount": 900}, {"order": 2, "amount": 5000}
@@ -65,14 +67,29 @@ async def test_later_calls_of_the_same_and_of_other_runs_need_no_question(url: s
         assert (await verify(world.backend.store))[1] == []
 
 
-async def test_a_call_that_waits_beside_a_question_does_not_run_after_the_revocation(url: str) -> None:
+async def revoke(world: World, id: str) -> None:
+    await world.inbox.revoke_grant(id, by="cem")
+
+
+async def end(world: World, id: str) -> None:
+    store = world.backend.store
+    journal = await store.get(Journal, "default", JOURNAL)
+    ended = {**journal.state["grants"][id], "until": world.inbox.clock()}
+    await store.put(*journal.written({}, {"grants": {id: ended}}, by="clock", now=world.inbox.clock()))
+
+
+@pytest.mark.parametrize("uses", [1, 2])
+@pytest.mark.parametrize("stop", [revoke, end])
+async def test_a_call_that_waits_beside_a_question_does_not_run_once_its_grant_is_over(
+    url: str, stop: Callable[[World, str], Awaitable[None]], uses: int
+) -> None:
     agent = agent_of([CALL], [CALL, OTHER])
     async with at_work(url, [agent]) as world:
         (first,) = await asked(world, "t1")
-        await approve(world, first)
+        await approve(world, first, max_uses=uses)
         await world.rest("t1")
         other = await world.one()
-        await world.inbox.revoke_grant(first.id, by="cem")
+        await stop(world, first.id)
         await world.inbox.respond(other.id, "approve", digest=other.digest, responder="bob")
         ended = await world.rest("t1")
         assert (ended.status, agent.target.effects) == ("done", [CALL, OTHER])

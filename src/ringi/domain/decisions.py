@@ -73,7 +73,7 @@ def grant_of(request: RequestData, answer: Answer, now: datetime) -> Grant:
     """Return the grant of an answer; raise `InvalidError` if the answer or the request cannot have this one."""
     call = request.grantable_call
     if answer.decision != "approve" or call is None or answer.grant is None:
-        why = "goes only with `approve`, for a call without a form or a quorum whose tier is low or medium"
+        why = "goes only with `approve`, for a call of low or medium tier without a form, a quorum or an escalation"
         raise InvalidError.of("grant", why, "grant_unavailable")
     return Grant.of(answer.grant, call, now)
 

@@ -111,7 +111,7 @@ def with_grant(journal: Journal, id: str, grant: Grant, by: str, now: datetime) 
     known = entries.get(id)
     if known and known.digest == grant.digest:
         return journal, None
-    if len(entries) >= MAX_GRANTS and not known:
+    if sum(entry.status(now) == "active" for entry in entries.values()) >= MAX_GRANTS and not known:
         raise ConflictError(f"there are {MAX_GRANTS} grants: revoke some that nobody needs, or wait until they end")
     entry = GrantEntry(tool=grant.tool, digest=grant.digest, until=grant.until, max_uses=grant.max_uses)
     about = {"do": "grant", "request": id, "digest": grant.digest, "until": grant.until}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime, timedelta
 from typing import Annotated, NamedTuple
 
@@ -16,6 +17,7 @@ from ringi.errors import InvalidError
 MAX_DAYS = 30
 """The longest time for which a grant can apply."""
 MAX_USES = 10_000
+OVER = "the grant that approved this call is over: make the call again to ask people"
 FOLDER = "folder"
 """The key in a request's context of the folder in which an agent works."""
 Text = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
@@ -48,7 +50,9 @@ class Call(NamedTuple):
     agent: str | None
     """The name of the agent whose run asks; None outside of runs."""
     people: str
-    """The digest of the rule for who may decide: another rule may need other people."""
+    """The digest of the rule for who may decide, and how: another rule may need other people."""
+    stakes: int
+    """0 for the tier low, 1 for medium."""
     thread_id: str | None
     folder: object
 
@@ -58,12 +62,15 @@ class Grant(StrictModel):
 
     tool: str
     where: dict[Path, Condition] | None = Field(default=None, exclude_if=lambda value: value is None)
-    """Conditions on the arguments; None for exactly the arguments with `args_digest`."""
+    """Conditions on the arguments, `{}` for any; None for exactly the arguments with `args_digest`."""
     args_digest: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    names: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """The arguments of the approved call: with conditions, a call with more arguments is asked."""
     asked_by: str | None
     agent: str | None
     people: str
     """The digest of the rule for who may decide."""
+    stakes: int = Field(default=0, exclude_if=operator.not_)
     thread_id: str | None
     folder: str | None
     max_uses: int
@@ -92,7 +99,8 @@ class Grant(StrictModel):
         return cls(
             **{"tool": call.tool, "thread_id": new.thread_id, "folder": new.folder, "where": new.where},
             args_digest=digest(dict(call.args)) if new.where is None else None,
-            **{"asked_by": call.asked_by, "agent": call.agent, "people": call.people},
+            names=tuple(sorted(call.args)) if new.where else (),
+            **{"asked_by": call.asked_by, "agent": call.agent, "people": call.people, "stakes": call.stakes},
             **{"max_uses": new.max_uses, "until": new.until},
         )
 
@@ -108,12 +116,14 @@ class Grant(StrictModel):
             call: The call. What is unknown is not approved.
         """
         own = (self.tool, self.asked_by, self.agent, self.people)
-        if own != (call.tool, call.asked_by, call.agent, call.people):
+        if own != (call.tool, call.asked_by, call.agent, call.people) or call.stakes > self.stakes:
             return False
         if self.thread_id not in (None, call.thread_id) or self.folder not in (None, call.folder):
             return False
         if self.where is None:
             return self.args_digest == digest(dict(call.args))
+        if self.where and not call.args.keys() <= set(self.names):
+            return False
         return all_hold(self.where, call.args) is True
 
     def is_from(self, new: NewGrant) -> bool:

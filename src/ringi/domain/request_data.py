@@ -163,14 +163,16 @@ class RequestData(Record):
         is_plain = self.kind == "approval" and self.form is None and self.data_schema is None
         if not self.action or not is_plain or self.quorum or "approve" not in self.allowed:
             return None
-        if self.tier in ("high", "irreversible"):
+        # Who decides only after an escalation is not asked about later calls.
+        if self.tier in ("high", "irreversible") or self.escalated:
             return None
         return Call(
             self.action.name,
             self.action.args,
             self.asked_by,
             self.continuation.target if self.continuation else None,
-            digest([self.assignee, sorted(self.candidate_groups), sorted(self.exclude)]),
+            digest([self.assignee, sorted(self.candidate_groups), sorted(self.exclude), self.hold]),
+            int(self.tier == "medium"),
             self.thread_id,
             self.context.get(FOLDER),
         )

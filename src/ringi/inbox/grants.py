@@ -12,7 +12,7 @@ from functools import partial
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.contracts.notifier import EVENTS
-from ringi.contracts.store import Store, change_record
+from ringi.contracts.store import Store, change_record, readable
 from ringi.domain.grant_journal import (
     JOURNAL,
     GrantEntry,
@@ -25,7 +25,7 @@ from ringi.domain.grant_journal import (
 )
 from ringi.domain.grants import Grant, GrantUse
 from ringi.domain.journal import Journal
-from ringi.domain.record import SYSTEM, Event, Key
+from ringi.domain.record import SYSTEM, Key
 from ringi.domain.request import Request
 from ringi.errors import ConflictError, NotFoundError, UnreadableError
 from ringi.inbox.api import InboxAPI
@@ -51,28 +51,30 @@ class Grants:
         self._using = asyncio.Lock()
         """Uses in one process wait for each other here, and not for conflicts in the store."""
 
-    async def begin(self, request: Request, answered: Request, event: Event | None) -> None:
-        """Record the grant of an answer before the answer: it is in force once the request is completed with it.
+    async def begin(self, answered: Request) -> None:
+        """Record the grant of an answer, before the answer: it is in force once the request is completed with it.
+
+        Done again after the answer, it replaces the grant of another answer that came too late.
 
         Args:
-            request: The request before the answer.
-            answered: The request with the answer, which is not stored yet.
-            event: Its event; None if the answer is already on record, and the grant too.
+            answered: The request with the answer.
 
         Raises:
             ConflictError: The tenant has too many grants.
         """
         answer, now = answered.response or answered.held, self._clock()
-        if event is None or answer is None or answer.grant is None:
+        if answer is None or answer.grant is None or answer.grant.until <= now:
             return
-        begun = begun_journal(request.tenant, now, answer.responder)
-        step = partial(with_grant, id=request.id, grant=answer.grant, by=answer.responder, now=now)
-        await change_journal(self._store, Key(request.tenant, JOURNAL), begun, step)
-        self.refresh(request.tenant)
+        begun = begun_journal(answered.tenant, now, answer.responder)
+        step = partial(with_grant, id=answered.id, grant=answer.grant, by=answer.responder, now=now)
+        await change_journal(self._store, Key(answered.tenant, JOURNAL), begun, step)
+        self.refresh(answered.tenant)
         failpoint("grant.after_begin")
 
-    async def use(self, request: Request) -> GrantUse | None:
+    async def use(self, request: Request) -> GrantUse | Request | None:
         """Return the use of a grant that approves a new request; None if no grant does.
+
+        If the request is on record as it ended, because a process has died since, it is returned itself.
 
         A crash after this spends a use, and runs nothing.
 
@@ -88,15 +90,14 @@ class Grants:
         except UnreadableError:
             log.exception("a person is asked, because the grants cannot be read")
             return None
-        for id, entry in entries.items():
-            if entry.tool != call.tool or entry.status(now) != "active":
-                continue
-            made = await self._made(Key(request.tenant, id), entry)
-            if made is None or not made[1].covers(call) or made[0] in request.excluded_people:
-                continue
-            # What was asked before is on record.
-            is_new = await self._find(request.key) is None
-            return await self._use(Key(request.tenant, id), entry, request.asked_by or SYSTEM) if is_new else None
+        of_tool = {id: entry for id, entry in entries.items() if entry.tool == call.tool}
+        if of_tool and (stored := await self._find(request.key)):
+            return stored if stored.is_final and stored.digest == request.digest else None
+        keys = {Key(request.tenant, id): entry for id, entry in of_tool.items() if entry.status(now) == "active"}
+        for granting in await readable(self._store, Request, list(keys)):
+            made = person_and_grant(granting, keys[granting.key])
+            if made and made[1].covers(call) and made[0] not in request.excluded_people:
+                return await self._use(granting.key, keys[granting.key], request.asked_by or SYSTEM)
         return None
 
     def refresh(self, tenant: str) -> None:
@@ -108,7 +109,7 @@ class Grants:
         self._watch.forget(tenant)
 
     async def is_over(self, request: Request) -> bool:
-        """Return whether the grant that approved a request was revoked, or has ended by time.
+        """Return whether the grant that approved a request was revoked, erased, or has ended by time.
 
         Args:
             request: The request, as a grant has approved it.
@@ -117,7 +118,10 @@ class Grants:
         if not use:
             return False
         entry = read_entries(await self._watch.read(request.tenant)).get(use.id)
-        return entry is None or entry.status(self._clock()) in ("revoked", "ended")
+        if entry is None or entry.digest != use.digest or entry.revoked or entry.until <= self._clock():
+            return True
+        granting = await self._find(Key(request.tenant, use.id))
+        return granting is None or person_and_grant(granting, entry) is None
 
     async def entries(self, tenant: str) -> dict[str, GrantEntry]:
         """Return the grants of a tenant that have not ended by time, by id, also those without effect."""
@@ -141,13 +145,6 @@ class Grants:
         except NotFoundError:
             raise NotFoundError("grant", key.id) from None
         self.refresh(key.tenant)
-
-    async def _made(self, key: Key, entry: GrantEntry) -> tuple[str, Grant] | None:
-        try:
-            request = await self._find(key)
-        except UnreadableError:
-            return None
-        return person_and_grant(request, entry) if request else None
 
     async def _find(self, key: Key) -> Request | None:
         try:

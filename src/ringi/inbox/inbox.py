@@ -145,7 +145,9 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
             new: The request.
         """
         use = await self._grants.use(new.request)
-        return await self._put(NewRequest(*new.request.under_grant(use), new.span)) if use else None
+        if use is None or isinstance(use, Request):
+            return use
+        return await self._put(NewRequest(*new.request.under_grant(use), new.span))
 
     def prepare(
         self,
@@ -295,14 +297,15 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
             return request.completed(answer, by=person, channel=channel, now=self.clock())
 
         if answer.grant:
-            asked_request = await self.get(id)
-            await self._grants.begin(asked_request, *decide(asked_request))
+            await self._grants.begin(decide(await self.get(id))[0])
         if names_files(answer.data) and not (asked_request := await self.get(id)).is_final:
             read = partial(self.get, id)
             await self._eraser.attachments.check(asked_request, answer.data, person.name, read=read, refuse=decide)
         request = await self._change(id, decide)
         if request.is_final and not request.is_repeat(answer, person):
             raise RequestEndedError(id, request.status, request.winner)
+        if answer.grant:
+            await self._grants.begin(request)
         return request
 
     async def undo(self, id: str, by: Decider | str) -> Request:

@@ -11,9 +11,10 @@ from ringi.base.canonical_json import digest
 from ringi.base.settings import hitl_enabled
 from ringi.connect import open
 from ringi.domain.ask import Ask
+from ringi.domain.grants import OVER
 from ringi.domain.request import Request
 from ringi.domain.response import Outcome
-from ringi.errors import DifferentAskError, NotFoundError
+from ringi.errors import DifferentAskError, NotAuthorizedError, NotFoundError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.inbox import Inbox
 from ringi.policy.facts import FactFunction, afind_facts, find_facts
@@ -179,7 +180,11 @@ class InboxAsker:
                 request = await self._stored(question.id, Call(question.action.name, question.action.args))
         if not request.is_final:
             log.info("%s waits in this process for request %s", request.action and request.action.name, request.id)
-        return await inbox.wait(request, self._options.timeout)
+        ended = await inbox.wait(request, self._options.timeout)
+        # With a key, the call may be a repetition of one that was approved long ago.
+        if isinstance(inbox, Inbox) and await inbox.is_grant_over(ended):
+            raise NotAuthorizedError(ended.id, OVER)
+        return ended
 
     async def check_pauses(self, *, is_gated: bool) -> None:
         # A call that a rule allows needs no store, and is not stopped either.

@@ -10,6 +10,7 @@ from ringi.base.settings import VARIABLE
 from ringi.contracts.runtime import Question
 from ringi.domain.ask import AGREEING, Action, Ask
 from ringi.domain.conditions import Args
+from ringi.domain.grants import OVER
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError
 from ringi.policy.facts import FactFunction, afind_facts
@@ -18,7 +19,6 @@ from ringi.policy.rules import OTHERWISE, Denial, Policy
 from ringi.runs.context import RunContext
 
 AnsweredQuestions: TypeAlias = Sequence[tuple[Question, Sequence[Request]]]
-GRANT_OVER = Denial("grant", "the grant that approved this call is over: make the call again to ask people")
 OF_RULE = ("title", "priority", "expires_in")
 """The parts of a question that a rule can set, besides its people and decisions."""
 
@@ -101,7 +101,7 @@ class CallPolicy:
 
     async def _denial(self, request: Request, granted: Action) -> Denial | None:
         if await self._host.inbox.is_grant_over(request):
-            return GRANT_OVER
+            return Denial("grant", OVER)
         if self._policy is None:
             return None
         call = granted.name, granted.args

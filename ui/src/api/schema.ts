@@ -910,9 +910,11 @@ export interface Grant {
     [k: string]: ConditionOutput;
   } | null;
   args_digest?: string | null;
+  names?: string[];
   asked_by: string | null;
   agent: string | null;
   people: string;
+  stakes?: number;
   thread_id: string | null;
   folder: string | null;
   max_uses: number;

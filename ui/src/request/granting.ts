@@ -45,7 +45,7 @@ function conditionsOf(request: Request, { freedoms, limits }: GrantChoice): Json
   const conditions = named.flatMap(([name, value]): [string, Json][] => {
     const freedom = freedoms[name] ?? "same";
     if (freedom === "any") return [];
-    return [[name, freedom === "same" ? { equals: value } : { at_most: limits[name] ?? (value as number) }]];
+    return [[name, freedom === "same" ? { equals: value } : { at_least: Math.min(0, value as number), at_most: limits[name] ?? (value as number) }]];
   });
   return Object.fromEntries(conditions);
 }
