@@ -23,14 +23,17 @@ print(json.dumps([json.loads(span.to_json()) for span in exporter.get_finished_s
 """
 INBOX = """
 import ringi
+from ringi.domain.ask import Ask, Continuation
 from ringi.inbox import tracing
 
 
 async def main():
+    ask = Ask(title="Refund?", action=ringi.Action("refund", {"secret": "4711"}), id="r1")
+    run = Continuation(runner="threads", target="agent", key="t1")
     async with ringi.open("memory://") as inbox:
         with trace.get_tracer("agent").start_as_current_span("agent"):
-            request = await inbox.ask("Refund?", action=ringi.Action("refund", {"secret": "4711"}), id="r1")
-            await inbox.ask("Refund?", action=ringi.Action("refund", {"secret": "4711"}), id="r1")
+            request = await inbox.submit(ask, continuation=run)
+            await inbox.submit(ask, continuation=run)
         tracing.record_seen(request)
         await inbox.claim("r1", "ann")
         await inbox.respond("r1", "approve", digest=request.digest, responder="ann")
