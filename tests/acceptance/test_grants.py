@@ -33,6 +33,7 @@ async def test_later_calls_are_approved_within_the_limits_until_somebody_revokes
     await ann.get_by_title("at most", exact=True).last.click()
     await step.get_by_label("amount: at most").fill("5000")
     await step.get_by_test_id("grant-folder").click()
+    await expect(ann.locator(".ant-select-dropdown:visible")).to_have_count(0)
     await picture(ann, "grant-desk")
     await detail.get_by_test_id("confirm-grant").click()
 

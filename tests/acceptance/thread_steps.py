@@ -38,6 +38,7 @@ async def choose(box: Locator, wanted: str) -> None:
     await box.page.keyboard.type(wanted)
     await box.page.keyboard.press("Enter")
     await expect(box).to_contain_text(wanted)
+    await expect(box.page.locator(".ant-select-dropdown:visible")).to_have_count(0)
 
 
 def status(page: Page) -> Locator:
