@@ -291,7 +291,9 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
         def decide(request: Request) -> tuple[Request, Event | None]:
             if request.is_repeat(answer, person):
                 return request, None
-            person.refuse_former_deputy(claimed, request.id, [request.is_open_to(each) for each in person.viewers])
+            if claimed.stands_for:
+                is_open = [request.is_open_to(each) for each in person.viewers]
+                person.refuse_former_deputy(claimed, request.id, is_open)
             if request.is_overdue(self.clock()) or request.is_released(self.clock()):
                 return request.timed(self.clock())
             return request.completed(answer, by=person, channel=channel, now=self.clock())
