@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 from ringi.base.failpoints import failpoint
 from ringi.domain.record import START, Event, Key, Position, Query, Record
-from ringi.errors import ConflictError, UnreadableError
+from ringi.errors import ConflictError, NotFoundError, UnreadableError
 
 R = TypeVar("R", bound=Record)
 Change: TypeAlias = tuple[Record, Event | None]
@@ -187,6 +187,24 @@ async def readable(store: Store, kind: type[R], keys: Sequence[Key]) -> list[R]:
         if len(keys) == 1:
             return []
     return [record for key in keys for record in await readable(store, kind, [key])]
+
+
+async def find_record(store: Store, kind: type[R], key: Key) -> R | None:
+    """Return a record; None if there is none.
+
+    Args:
+        store: The store of the record.
+        kind: The class of the record.
+        key: The key of the record.
+
+    Raises:
+        UnavailableError: The store cannot answer.
+        UnreadableError: The record is damaged.
+    """
+    try:
+        return await store.get(kind, *key)
+    except NotFoundError:
+        return None
 
 
 async def change_record(

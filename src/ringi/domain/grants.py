@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 from ringi.base.canonical_json import digest
 from ringi.base.model import StrictModel
 from ringi.base.times import Time
-from ringi.domain.conditions import Args, Condition, Path, all_hold
+from ringi.domain.conditions import Args, Where, all_hold
 from ringi.errors import InvalidError
 
 MAX_DAYS = 30
@@ -30,7 +30,7 @@ class NewGrant(StrictModel):
     """The end of the grant, at most 30 days from now."""
     tool: Text | None = None
     """The tool of the request; no other is possible."""
-    where: Annotated[dict[Path, Condition], Field(max_length=50)] | None = None
+    where: Annotated[Where, Field(max_length=50)] | None = None
     """Conditions on the arguments, as in a policy; None for exactly the arguments of the request, `{}` for any."""
     thread_id: Text | None = None
     """The thread of the request, for its calls alone; None for all threads of the asker."""
@@ -40,7 +40,7 @@ class NewGrant(StrictModel):
     """The number of calls that it approves."""
 
 
-class Call(NamedTuple):
+class GrantableCall(NamedTuple):
     """A call for which an agent asks, and what else limits the grants for it."""
 
     tool: str
@@ -61,7 +61,7 @@ class Grant(StrictModel):
     """The calls that one answer approves, with everything that limits them."""
 
     tool: str
-    where: dict[Path, Condition] | None = Field(default=None, exclude_if=lambda value: value is None)
+    where: Where | None = Field(default=None, exclude_if=lambda value: value is None)
     """Conditions on the arguments, `{}` for any; None for exactly the arguments with `args_digest`."""
     args_digest: str | None = Field(default=None, exclude_if=lambda value: value is None)
     names: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
@@ -77,7 +77,7 @@ class Grant(StrictModel):
     until: datetime
 
     @classmethod
-    def of(cls, new: NewGrant, call: Call, now: datetime) -> Grant:
+    def of(cls, new: NewGrant, call: GrantableCall, now: datetime) -> Grant:
         """Return the grant for calls like one that a person has approved.
 
         Args:
@@ -109,7 +109,7 @@ class Grant(StrictModel):
         """The digest of all that limits the grant: `sha256:` and 64 hex digits."""
         return digest(self.model_dump(mode="json"))
 
-    def covers(self, call: Call) -> bool:
+    def covers(self, call: GrantableCall) -> bool:
         """Return whether the grant approves a call, if it is in force.
 
         Args:

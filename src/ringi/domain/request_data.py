@@ -22,7 +22,7 @@ from ringi.domain.ask import (
     is_empty,
 )
 from ringi.domain.display import Block
-from ringi.domain.grants import FOLDER, Call
+from ringi.domain.grants import FOLDER, GrantableCall
 from ringi.domain.record import POLICY, Event, Record, Viewer, searchable, texts_in
 from ringi.domain.response import Outcome, Receipt, Remembered, Response
 from ringi.domain.voting import (
@@ -158,7 +158,7 @@ class RequestData(Record):
         return self.action.model_copy(update={"args": args})
 
     @property
-    def grantable_call(self) -> Call | None:
+    def grantable_call(self) -> GrantableCall | None:
         """The action as grants see it; None if no grant may approve it, because a person must decide every time."""
         is_plain = self.kind == "approval" and self.form is None and self.data_schema is None
         if not self.action or not is_plain or self.quorum or "approve" not in self.allowed:
@@ -166,7 +166,7 @@ class RequestData(Record):
         # Who decides only after an escalation is not asked about later calls.
         if self.tier in ("high", "irreversible") or self.escalated:
             return None
-        return Call(
+        return GrantableCall(
             self.action.name,
             self.action.args,
             self.asked_by,

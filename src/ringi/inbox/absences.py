@@ -8,14 +8,13 @@ from datetime import datetime
 
 from ringi.base.clock import Clock
 from ringi.contracts.notifier import ABSENCES
-from ringi.contracts.store import Store, change_record
+from ringi.contracts.store import Store, change_record, find_record
 from ringi.domain import absence
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import parse_body
 from ringi.domain.journal import Journal
 from ringi.domain.record import Key
 from ringi.domain.voting import Decider
-from ringi.errors import NotFoundError
 from ringi.inbox.api import InboxAPI
 from ringi.inbox.journals import change_journal
 
@@ -64,10 +63,7 @@ class Absences:
             )
 
     async def _journal(self) -> Journal | None:
-        try:
-            return await self._store.get(Journal, *self._key)
-        except NotFoundError:
-            return None
+        return await find_record(self._store, Journal, self._key)
 
 
 class AbsenceOperations(InboxAPI):

@@ -12,7 +12,7 @@ from functools import partial
 from ringi.base.clock import Clock
 from ringi.base.failpoints import failpoint
 from ringi.contracts.notifier import EVENTS
-from ringi.contracts.store import Store, change_record, readable
+from ringi.contracts.store import Store, change_record, find_record, readable
 from ringi.domain.grant_journal import (
     JOURNAL,
     GrantEntry,
@@ -91,7 +91,7 @@ class Grants:
             log.exception("a person is asked, because the grants cannot be read")
             return None
         of_tool = {id: entry for id, entry in entries.items() if entry.tool == call.tool}
-        if of_tool and (stored := await self._find(request.key)):
+        if of_tool and (stored := await find_record(self._store, Request, request.key)):
             return stored if stored.is_final and stored.digest == request.digest else None
         keys = {Key(request.tenant, id): entry for id, entry in of_tool.items() if entry.status(now) == "active"}
         for granting in await readable(self._store, Request, list(keys)):
@@ -120,7 +120,7 @@ class Grants:
         entry = read_entries(await self._watch.read(request.tenant)).get(use.id)
         if entry is None or entry.digest != use.digest or entry.revoked or entry.until <= self._clock():
             return True
-        granting = await self._find(Key(request.tenant, use.id))
+        granting = await find_record(self._store, Request, Key(request.tenant, use.id))
         return granting is None or person_and_grant(granting, entry) is None
 
     async def entries(self, tenant: str) -> dict[str, GrantEntry]:
@@ -145,12 +145,6 @@ class Grants:
         except NotFoundError:
             raise NotFoundError("grant", key.id) from None
         self.refresh(key.tenant)
-
-    async def _find(self, key: Key) -> Request | None:
-        try:
-            return await self._store.get(Request, *key)
-        except NotFoundError:
-            return None
 
     async def _use(self, key: Key, entry: GrantEntry, by: str) -> GrantUse | None:
         step = partial(with_use, id=key.id, digest=entry.digest, by=by, now=self._clock())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ringi.contracts.store import Store
+from ringi.contracts.store import Store, find_record
 from ringi.domain.journal import Journal
-from ringi.domain.record import Event
-from ringi.errors import NotFoundError
+from ringi.domain.record import Event, Key
 from ringi.inbox.feed import Feed
 
 REREAD_SECONDS = 10.0
@@ -76,7 +75,4 @@ class JournalWatch:
         Args:
             tenant: The tenant.
         """
-        try:
-            return await self._store.get(Journal, tenant, self._id)
-        except NotFoundError:
-            return None
+        return await find_record(self._store, Journal, Key(tenant, self._id))

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ringi.base.clock import Clock
 from ringi.contracts.notifier import EVENTS
-from ringi.contracts.store import Store, change_record
+from ringi.contracts.store import Store, change_record, find_record
 from ringi.domain.ask import parse_body
 from ringi.domain.journal import Journal
 from ringi.domain.pauses import (
@@ -43,10 +43,7 @@ async def read_tenant_pauses(store: Store, tenant: str) -> tuple[Pause, ...]:
     Raises:
         UnavailableError: The pauses cannot be read: everything counts as paused.
     """
-    try:
-        return read_pauses(await store.get(Journal, tenant, JOURNAL))
-    except NotFoundError:
-        return ()
+    return read_pauses(await find_record(store, Journal, Key(tenant, JOURNAL)))
 
 
 async def begin_pause(store: Store, tenant: str, new: NewPause, *, by: str, clock: Clock) -> Pause:

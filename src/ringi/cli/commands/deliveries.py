@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import typer
 
 from ringi.base.clock import utc_now
-from ringi.cli.format.output import progress, say
+from ringi.cli.format.output import progress, say, say_list
 from ringi.cli.format.requests import clock
 from ringi.cli.format.table import table
 from ringi.cli.format.visible import visible, visible_lines
@@ -51,7 +51,7 @@ def deliveries(
     rows = [(each.id, each.type, each.host, _status(each)) for each in found]
     columns = [text_of(f"column.{name}") for name in ("delivery", "event", "to", "status")]
     text = table(columns, rows) if rows else text_of("no_deliveries")
-    say({"items": [each.model_dump(mode="json") for each in found], "next": None}, text, json_)
+    say_list(found, text, json_)
 
 
 def redeliver(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ringi.base.canonical_json import canonical, jsonable
-from ringi.cli.format.output import say
+from ringi.cli.format.output import say, say_list
 from ringi.cli.format.requests import clock
 from ringi.cli.format.table import table
 from ringi.cli.options import By, Json, Tenant, Url
@@ -22,7 +22,7 @@ def grants(tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False
     """List the grants: the calls that people have approved in advance."""
     found = run(with_inbox(url, tenant, lambda inbox: inbox.grants()))
     text = table_of(found) if found else text_of("no_grants")
-    say({"items": [each.model_dump(mode="json") for each in found], "next": None}, text, json_)
+    say_list(found, text, json_)
 
 
 def revoke(

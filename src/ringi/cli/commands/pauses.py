@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ringi.cli.format.output import say
+from ringi.cli.format.output import say, say_list
 from ringi.cli.format.requests import clock
 from ringi.cli.format.table import table
 from ringi.cli.options import By, Json, Tenant, Url
@@ -38,7 +38,7 @@ def pauses(tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False
     """List the pauses in force."""
     found = run(with_inbox(url, tenant, lambda inbox: inbox.pauses()))
     text = table_of(found) if found else text_of("no_pauses")
-    say({"items": [each.model_dump(mode="json") for each in found], "next": None}, text, json_)
+    say_list(found, text, json_)
 
 
 def resume(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from pydantic import BaseModel
 from rich.console import Console
 
 from ringi.cli.format.visible import visible_json
@@ -19,6 +20,11 @@ def say(data: object, text: str, as_json: bool) -> None:
     """Print data as one line of JSON, or text."""
     sys.stdout.write((visible_json(data) if as_json else text) + "\n")
     sys.stdout.flush()
+
+
+def say_list(items: Sequence[BaseModel], text: str, as_json: bool) -> None:
+    """Print a whole list as one line of JSON, as the API writes it, or text."""
+    say({"items": [each.model_dump(mode="json") for each in items], "next": None}, text, as_json)
 
 
 @contextmanager
