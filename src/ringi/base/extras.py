@@ -16,6 +16,8 @@ EXTRAS = {
     "redis": ("redis",),
     "openai-agents": ("agents", "openai"),
     "pydantic-ai": ("pydantic_ai", "pydantic_graph"),
+    "mcp": ("fastmcp", "mcp", "mcp_types"),
+    "acp": ("acp",),
     "oidc": ("authlib", "cryptography", "httpx2", "joserfc"),
 }
 """The libraries of each extra, by their import names."""

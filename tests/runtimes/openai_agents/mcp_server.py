@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
-try:
-    from mcp.server import MCPServer
-except ImportError:
-    from mcp.server.fastmcp import FastMCP as MCPServer
+import mcp.server
 
-server = MCPServer("shop")
+# Version 1 of the SDK has the server in another module, under another name.
+SERVERS: Any = mcp.server
+if not hasattr(SERVERS, "MCPServer"):
+    import mcp.server.fastmcp
+
+server = SERVERS.MCPServer("shop") if hasattr(SERVERS, "MCPServer") else SERVERS.fastmcp.FastMCP("shop")
 
 
 @server.tool()

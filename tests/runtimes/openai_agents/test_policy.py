@@ -191,7 +191,7 @@ class Server(MCPServer):
 
     async def list_tools(self, run_context: Any = None, agent: Any = None) -> list[Tool]:
         schema = {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}
-        return [Tool(name="send", inputSchema=schema)]
+        return [Tool.model_validate({"name": "send", "inputSchema": schema})]
 
     async def call_tool(self, tool_name: str, arguments: Any, meta: Any = None) -> CallToolResult:
         self.calls.append(arguments)
