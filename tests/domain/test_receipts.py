@@ -90,3 +90,32 @@ def test_a_retried_call_is_not_executed_until_its_run_acknowledges_it_again() ->
     assert (retried.is_unexecuted, retried.is_unacknowledged, retried.outcome) == (True, True, None)
     assert retried.acknowledged("system", LATER)[0].outcome == "unknown"
     assert retried.acknowledged("system", LATER, COMMITTED)[0].outcome == "committed"
+
+
+def test_one_attempt_begins_a_call_and_reports_its_outcome() -> None:
+    begins = Receipt(outcome="unknown", attempt="a1")
+    begun, event = answered().reported(begins, "agent:bot", NOON)
+    assert event
+    assert (begun.is_unexecuted, begun.outcome) == (False, "unknown")
+    assert begun.reported(begins, "agent:bot", LATER) == (begun, None)
+    others = (
+        Receipt(outcome="unknown", attempt="a2"),
+        Receipt(outcome="committed", attempt="a2"),
+        COMMITTED,
+        Receipt(outcome="unknown"),
+    )
+    for other in others:
+        with pytest.raises(ConflictError, match="has the outcome 'unknown' on record"):
+            begun.reported(other, "agent:bot", LATER)
+    ended, event = begun.reported(Receipt(outcome="failed", attempt="a1"), "agent:bot", LATER)
+    assert event
+    assert (ended.outcome, event.type) == ("failed", "request.acknowledged")
+    for late in (begins, Receipt(outcome="committed", attempt="a1")):
+        with pytest.raises(ConflictError, match="has the outcome 'failed' on record"):
+            ended.reported(late, "agent:bot", LATER)
+
+
+def test_a_report_without_a_beginning_names_no_attempt_that_could_change_it() -> None:
+    unknown, _ = answered().reported(Receipt(outcome="unknown"), "agent:bot", NOON)
+    with pytest.raises(ConflictError, match="on record"):
+        unknown.reported(Receipt(outcome="unknown", attempt="a1"), "agent:bot", LATER)

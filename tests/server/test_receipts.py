@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 from tests.server.world import World
 
+from ringi.base.canonical_json import jsonable
 from ringi.domain.ask import Action, Answer
 from ringi.domain.request import Request
 
@@ -82,3 +84,30 @@ async def test_what_was_rejected_has_no_outcome(world: World) -> None:
     await answer(world, request, "reject")
     reply = await report(world.client("agent", "bot"), request.id)
     assert (reply.status_code, "approves no call" in reply.json()["detail"]) == (409, True)
+
+
+async def test_one_attempt_begins_the_call(world: World) -> None:
+    bot, request = world.client("agent", "bot"), await asked(world)
+    await answer(world, request)
+    assert (await report(bot, request.id, "unknown", attempt="a1")).json()["receipt"]["attempt"] == "a1"
+    assert (await report(bot, request.id, "unknown", attempt="a1")).status_code == 200
+    assert (await report(bot, request.id, "unknown", attempt="a2")).status_code == 409
+    assert (await report(bot, request.id, "committed", attempt="a2")).status_code == 409
+    assert (await report(bot, request.id, "committed", attempt="a1")).status_code == 200
+    wrong = await report(bot, request.id, "unknown", attempt="")
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (422, "attempt")
+
+
+async def test_a_call_does_not_begin_after_its_grant_is_revoked(world: World) -> None:
+    bot, first = world.client("agent", "bot"), await asked(world)
+    grant = {"until": world.inbox.clock() + timedelta(hours=1)}
+    sent = Answer.parse({"decision": "approve", "digest": first.digest, "grant": jsonable(grant)})
+    await world.inbox.answer(first.id, sent, by="ann", channel="test")
+    body = {"title": "Refund?", "action": {"name": "refund", "args": {"order": 1}}}
+    second, third = [(await bot.post("/v1/requests", json=body)).json() for _ in range(2)]
+    assert (second["status"], third["status"]) == ("completed", "completed")
+    assert (await report(bot, second["id"], "unknown", attempt="a1")).status_code == 200
+    await world.inbox.revoke_grant(first.id, by="ann")
+    refused = await report(bot, third["id"], "unknown", attempt="a1")
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    assert "the grant that approved this call is over" in refused.json()["detail"]

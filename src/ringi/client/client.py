@@ -203,9 +203,15 @@ class Client(InboxAPI):
         return request_of(await self._transport.call(call))
 
     async def report_outcome(
-        self, id: str, outcome: Outcome, by: str | None = None, *, result_digest: str | None = None
+        self,
+        id: str,
+        outcome: Outcome,
+        by: str | None = None,
+        *,
+        result_digest: str | None = None,
+        attempt: str | None = None,
     ) -> Request:
-        receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest})
+        receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest, "attempt": attempt})
         return await self._change(id, "outcome", by, jsonable(receipt))
 
     async def erase(self, id: str, by: str | None = None) -> Request:

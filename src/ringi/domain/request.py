@@ -357,6 +357,8 @@ class Request(RequestData):
     def reported(self, receipt: Receipt, by: str, now: datetime) -> tuple[Self, Event | None]:
         """Return the request with what became of its approved call, as its asker reports it, at most once.
 
+        An attempt reports twice: that it begins, and the outcome.
+
         Args:
             receipt: What became of the call.
             by: The asker.
@@ -377,7 +379,7 @@ class Request(RequestData):
             raise ConflictError(f"request {self.id!r} approves no call: there is no outcome to report")
         if self.receipt == receipt:
             return self, None
-        if self.acknowledged_at:
+        if self.acknowledged_at and not (self.receipt and self.receipt.is_begun_by(receipt.attempt)):
             raise ConflictError(f"request {self.id!r} has the outcome {self.outcome!r} on record: it cannot be changed")
         return self.acknowledged(by, now, receipt)
 

@@ -81,6 +81,15 @@ class Receipt(StrictModel):
     """`committed`: the call returned. `failed`: it raised an error. `unknown`: whoever ran it cannot say."""
     result_digest: Annotated[str, StringConstraints(pattern=SHA256)] | None = Field(default=None, exclude_if=is_empty)
     """The digest of the result's canonical JSON: `sha256:` and 64 hex digits; None if it is not recorded."""
+    attempt: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = Field(
+        default=None, exclude_if=is_empty
+    )
+    """Identifies the attempt to run the call. With the outcome `unknown` it **begins** the call: at most one attempt
+    can, and only that one may report `committed` or `failed` afterwards."""
+
+    def is_begun_by(self, attempt: str | None) -> bool:
+        """Return whether this attempt has begun the call, and has not reported what became of it."""
+        return self.outcome == "unknown" and attempt is not None and self.attempt == attempt
 
 
 class Remembered(StrictModel):

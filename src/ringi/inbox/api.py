@@ -302,7 +302,13 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def report_outcome(
-        self, id: str, outcome: Outcome, by: str | None = None, *, result_digest: str | None = None
+        self,
+        id: str,
+        outcome: Outcome,
+        by: str | None = None,
+        *,
+        result_digest: str | None = None,
+        attempt: str | None = None,
     ) -> Request:
         """Record what became of an approved call; repeating the same report changes nothing.
 
@@ -313,10 +319,12 @@ class InboxAPI(ABC):
             outcome: `committed` if the call returned, `failed` if it raised an error, `unknown` if you cannot say.
             by: The name of the asker, for the audit trail.
             result_digest: The digest of the result, as `sha256:` and the hex digest of its canonical JSON (RFC 8785).
+            attempt: Identifies the attempt to run the call. Report `unknown` with it right before the call: only one
+                attempt can, so that no approval is used twice. The same attempt then reports `committed` or `failed`.
 
         Raises:
-            ConflictError: The request is pending, no call was approved, another outcome is on record, or a run of Ringi
-                records the outcome itself.
+            ConflictError: The request is pending, no call was approved, another outcome or attempt is on record, the
+                grant that approved the call is over, or a run of Ringi records the outcome itself.
             InvalidError: The outcome or the digest is invalid.
         """
 

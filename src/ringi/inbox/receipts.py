@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 from ringi.base.clock import Clock
 from ringi.domain.ask import parse_body
+from ringi.domain.grants import OVER
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
 from ringi.domain.response import Outcome, Receipt
+from ringi.errors import ConflictError
 from ringi.inbox.api import InboxAPI
 
 Step = Callable[[Request], tuple[Request, Event | None]]
@@ -22,9 +24,17 @@ class ReceiptOperations(InboxAPI):
     clock: Clock
 
     async def report_outcome(
-        self, id: str, outcome: Outcome, by: str | None = None, *, result_digest: str | None = None
+        self,
+        id: str,
+        outcome: Outcome,
+        by: str | None = None,
+        *,
+        result_digest: str | None = None,
+        attempt: str | None = None,
     ) -> Request:
-        receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest})
+        receipt = parse_body(Receipt, {"outcome": outcome, "result_digest": result_digest, "attempt": attempt})
+        if receipt.is_begun_by(attempt) and await self.is_grant_over(await self.get(id)):
+            raise ConflictError(f"request {id!r}: {OVER}")
         return await self._change(id, lambda request: request.reported(receipt, by or SYSTEM, self.clock()))
 
     async def acknowledge(
@@ -46,6 +56,10 @@ class ReceiptOperations(InboxAPI):
             return (request, None) if request.acknowledged_at else request.acknowledged(by, self.clock(), receipt)
 
         return await self._change(id, take_up, read)
+
+    @abstractmethod
+    async def is_grant_over(self, request: Request) -> bool:
+        """Return whether the grant that approved a request is over."""
 
     @abstractmethod
     async def _change(self, id: str, step: Step, read: Request | None = None) -> Request:

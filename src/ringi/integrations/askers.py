@@ -127,6 +127,9 @@ class InboxAsker:
         key: The key of the question, from which the id of its request derives; None for a new request.
     """
 
+    by: str | None = None
+    """The name of the asker in a store; a server takes it from the token."""
+
     def __init__(self, stack: AsyncExitStack, options: InboxOptions, key: str | None) -> None:
         self._stack, self._options, self._inbox, self._key = stack, options, options.inbox, key
         self._earlier: Request | None = None
@@ -157,7 +160,7 @@ class InboxAsker:
         call = (question.action.name, question.action.args) if question.action else ()
         id = f"p-{hashed('deny', denial.rule, self._key, *call)}"
         request = await inbox.submit_denied(
-            question.model_copy(update={"id": id}), rule=denial.rule, reason=denial.reason
+            question.model_copy(update={"id": id}), rule=denial.rule, reason=denial.reason, by=self.by
         )
         return request.id
 
@@ -165,14 +168,14 @@ class InboxAsker:
         inbox = await self._opened()
         if not isinstance(inbox, Inbox):
             return None
-        return await inbox.submit_approved(self._identified(question), rule=rule)
+        return await inbox.submit_approved(self._identified(question), rule=rule, by=self.by)
 
     async def ask(self, question: Ask) -> Request:
         inbox, request = await self._opened(), self._earlier
         if request is None:
             question = self._identified(question)
             try:
-                request = await inbox.submit(question)
+                request = await self._submit(inbox, question)
             except DifferentAskError:
                 # Another process may have asked about the same call at the same moment, with newer facts.
                 if not question.id or not question.action:
@@ -181,9 +184,7 @@ class InboxAsker:
         if not request.is_final:
             log.info("%s waits in this process for request %s", request.action and request.action.name, request.id)
         ended = await inbox.wait(request, self._options.timeout)
-        # With a key, the call may be a repetition of one that was approved long ago.
-        if isinstance(inbox, Inbox) and await inbox.is_grant_over(ended):
-            raise NotAuthorizedError(ended.id, OVER)
+        await self._refuse_ended_grant(inbox, ended)
         return ended
 
     async def check_pauses(self, *, is_gated: bool) -> None:
@@ -205,6 +206,14 @@ class InboxAsker:
             if inbox is None:
                 inbox = await stack.enter_async_context(open(self._options.url))
             await inbox.report_outcome(request.id, outcome)
+
+    async def _submit(self, inbox: InboxAPI, question: Ask) -> Request:
+        return await (inbox.submit(question, by=self.by) if isinstance(inbox, Inbox) else inbox.submit(question))
+
+    async def _refuse_ended_grant(self, inbox: InboxAPI, ended: Request) -> None:
+        # With a key, the call may be a repetition of one that was approved long ago.
+        if isinstance(inbox, Inbox) and await inbox.is_grant_over(ended):
+            raise NotAuthorizedError(ended.id, OVER)
 
     async def _opened(self) -> InboxAPI:
         if self._inbox is None:

@@ -268,14 +268,14 @@ class FunctionGate:
         if run := current_run():
             from ringi.integrations.run_askers import RunAsker
 
-            return await self._authorize(call, RunAsker(*run))
+            return await self.authorize_at(call, RunAsker(*run))
         if tool_call := CURRENT.get():
             if tool_call.begin(self, args):
                 return Authorized(args, CallAsker(tool_call), tool_call.request)
             if tool_call.suspend and (tool_call.tool, digest(tool_call.args)) == (self._name, digest(args)):
                 return await self._authorize_in_tool(call, tool_call, tool_call.suspend)
         async with AsyncExitStack() as stack:
-            return await self._authorize(call, InboxAsker(stack, options, key_of(key, args)))
+            return await self.authorize_at(call, InboxAsker(stack, options, key_of(key, args)))
 
     def authorize_blocking(self, args: Args, key: Key | None, options: InboxOptions) -> Authorized:
         """Do the same without await."""
@@ -283,11 +283,11 @@ class FunctionGate:
         if run := current_run():
             from ringi.integrations.run_askers import BlockingRunAsker
 
-            granted = without_await(self._authorize(call, BlockingRunAsker(*run)))
+            granted = without_await(self.authorize_at(call, BlockingRunAsker(*run)))
         elif (tool_call := CURRENT.get()) and tool_call.begin(self, args):
             granted = Authorized(args, CallAsker(tool_call), tool_call.request)
         elif running_loop():
-            granted = without_await(self._authorize(call, NoAsker()))
+            granted = without_await(self.authorize_at(call, NoAsker()))
         else:
             return sync.run_blocking(lambda: self.authorize(args, key, options))
         # These reports never wait.
@@ -299,7 +299,7 @@ class FunctionGate:
         args = signature.bind((), dict(call.args)) if signature else dict(call.args)
         asker, of_function = CallAsker(call), Call(self._name, args)
         if not call.is_approved:
-            return (await self._authorize(of_function, asker)).args
+            return (await self.authorize_at(of_function, asker)).args
         await self._refuse_denied(of_function, asker)
         return args
 
@@ -313,7 +313,16 @@ class FunctionGate:
         except AskFirst as error:
             suspend(error.question)
 
-    async def _authorize(self, call: Call, asker: Asker) -> Authorized:
+    async def authorize_at(self, call: Call, asker: Asker) -> Authorized:
+        """Authorize a call, and ask in a given place.
+
+        Args:
+            call: The call.
+            asker: The place to ask in.
+
+        Raises:
+            NotAuthorizedError: The call may not run.
+        """
         current = await self._refuse_denied(call, asker)
         earlier = await asker.earlier_facts(call)
         facts = current if earlier is None else earlier

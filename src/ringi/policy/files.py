@@ -27,7 +27,7 @@ def _data(path: Path) -> Any:
     try:
         text = path.read_bytes().decode()
     except OSError as error:
-        raise InvalidError.of("policy", f"cannot read {path}: {error.strerror}", "unreadable_file") from error
+        raise _unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise InvalidError.of("policy", f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
     if path.suffix == ".toml":
@@ -39,3 +39,35 @@ def _data(path: Path) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidError.of("policy", f"{path} is not JSON ({error}): correct it", "not_json") from error
+
+
+class PolicyFile:
+    """The policy in a file, read again after each change of the file.
+
+    Args:
+        path: The path of the file: JSON, or TOML if the name ends in `.toml`.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._read: tuple[tuple[int, int, int], Policy] | None = None
+
+    def policy(self) -> Policy:
+        """Return the current policy.
+
+        Raises:
+            InvalidError: The file cannot be read, or its policy is invalid.
+        """
+        try:
+            stat = self._path.stat()
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
+        version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        if self._read is None or self._read[0] != version:
+            self._read = None
+            self._read = version, read_policy(self._path)
+        return self._read[1]
+
+
+def _unreadable(path: Path, error: OSError) -> InvalidError:
+    return InvalidError.of("policy", f"cannot read {path}: {error.strerror}", "unreadable_file")

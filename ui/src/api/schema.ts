@@ -939,6 +939,7 @@ export interface GrantUse {
 export interface Receipt {
   outcome: "committed" | "failed" | "unknown";
   result_digest?: string | null;
+  attempt?: string | null;
 }
 /**
  * The rule of a policy that asked or decided, as the process that applied it states.

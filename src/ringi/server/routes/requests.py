@@ -230,7 +230,11 @@ class RequestRoutes:
         receipt = parse_body(Receipt, await self._body(http))
         inbox = self._inbox(caller, require_reportable)
         request = await inbox.report_outcome(
-            id_of(http), receipt.outcome, caller.actor, result_digest=receipt.result_digest
+            id_of(http),
+            receipt.outcome,
+            caller.actor,
+            result_digest=receipt.result_digest,
+            attempt=receipt.attempt,
         )
         return json_response(request_json(request))
 

@@ -1,0 +1,249 @@
+"""Approval of the calls of a client outside of Ringi: an MCP client, a coding agent, an editor."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from ringi.client.client import Client
+from ringi.connect import open, resolved_url
+from ringi.domain.ask import Ask
+from ringi.domain.grants import FOLDER
+from ringi.domain.record import AGENT
+from ringi.domain.request import Request
+from ringi.domain.response import Outcome
+from ringi.errors import ConflictError, DifferentAskError, NotAuthorizedError, SettingError
+from ringi.inbox.api import InboxAPI
+from ringi.integrations.askers import Call, InboxAsker, InboxOptions, hashed
+from ringi.integrations.call_views import view_of
+from ringi.integrations.functions import Authorized, FunctionGate
+from ringi.policy.question import with_schema
+from ringi.policy.rules import Denial, Policy
+
+CLIENT = "client"
+"""The key in a request's context of the client that makes the call."""
+FRESH_SECONDS = 1.0
+"""The time for which a look at the pauses counts, for calls that a rule allows."""
+NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._~:@-]+")
+
+
+class Session(NamedTuple):
+    """One conversation of a client."""
+
+    client: str
+    """The name of the client, such as `claude-code`; an administrator can pause it as an agent."""
+    id: str
+    folder: str | None = None
+    """The folder in which the client works."""
+
+    @property
+    def thread_id(self) -> str:
+        """The thread of its requests."""
+        return NOT_IN_IDS.sub("-", f"{self.client}:{self.id}").lstrip("._~:@-")[:200]
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The context of its requests."""
+        return {CLIENT: self.client, **({FOLDER: self.folder} if self.folder else {})}
+
+
+@asynccontextmanager
+async def open_asker(url: str | None = None) -> AsyncIterator[InboxAPI]:
+    """Open the inbox in which a client's calls are asked about, and close it at the end of the block.
+
+    Args:
+        url: A server, whose token is in `RINGI_TOKEN`, or a store; by default `RINGI_URL`, else the SQLite file in
+            `RINGI_HOME`.
+
+    Raises:
+        SettingError: The URL is invalid, or there is no token for the server.
+    """
+    url = resolved_url(url)
+    if urlsplit(url).scheme in ("http", "https"):
+        token = os.environ.get("RINGI_TOKEN")
+        if not token:
+            raise SettingError("RINGI_TOKEN", "", "set the token of an agent, from `ringi token create agent NAME`")
+        async with Client(url, token) as client:
+            yield client
+    else:
+        async with open(url) as inbox:
+            yield inbox
+
+
+class ClientGate:
+    """The authorization of the calls of one session.
+
+    The policy decides first: deny, ask, allow; a call that no rule names is asked about. `RINGI_ENABLED` has no effect.
+    An open or approved request for the same call that no attempt has begun is used again, so that a client that gave up
+    continues where it stopped. Any error means that the call must not run.
+
+    Args:
+        policy: Returns the current policy.
+        inbox: The inbox to ask in.
+        session: The session.
+        scope: The calls among which an earlier request is looked for; by default those of the session.
+    """
+
+    def __init__(
+        self, policy: Callable[[], Policy], inbox: InboxAPI, session: Session, *, scope: str | None = None
+    ) -> None:
+        self._policy, self._inbox, self._session = policy, inbox, session
+        self._scope = scope or session.thread_id
+        self._numbers: dict[str, int] = {}
+        self._checked_at = float("-inf")
+
+    async def authorize(
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        *,
+        schema: dict[str, Any] | None = None,
+        attempt: str | None = None,
+        timeout: float | None = None,
+    ) -> Authorized:
+        """Return the authorized call, which has begun: run it now, once, with these arguments, and report its outcome.
+
+        Args:
+            name: The name of the tool in the policy.
+            args: The arguments by name, as plain JSON.
+            schema: The JSON Schema of the arguments, if it is known.
+            attempt: Identifies the call; the same attempt again is authorized again. By default a random one.
+            timeout: Seconds to wait for people; None waits without limit.
+
+        Raises:
+            NotAuthorizedError: The policy denies the call, or people rejected it.
+            PausedError: An administrator has paused the client, or all agents.
+            WaitTimeoutError: Nobody answered in time; the request stays open.
+            RingiError: The call cannot be authorized now.
+        """
+        call, attempt = Call(name, dict(args)), attempt or uuid.uuid4().hex
+        base = hashed(self._scope, *call)
+        number = self._numbers.get(base, 0)
+        while True:
+            policy = self._policy()
+            options = InboxOptions(self._inbox, None, timeout)
+            asker = ClientAsker(self, options, base, number, attempt=attempt, schema=schema)
+            asker.may_have_asked = policy.decide(*call).effect != "allow"
+            granted = await FunctionGate(name, policy, None).authorize_at(call, asker)
+            if granted.request is None:
+                return granted
+            self._refuse_newly_denied(policy, call._replace(args=granted.args), granted.request)
+            # Another attempt may have begun the call, or the grant that approved it may be over: ask again.
+            with suppress(ConflictError):
+                await self._inbox.report_outcome(granted.request.id, "unknown", attempt=attempt)
+                self._numbers[base] = asker.number
+                return granted
+            number = asker.number + 1
+
+    @property
+    def session(self) -> Session:
+        """The session."""
+        return self._session
+
+    async def check_pauses(self, *, is_gated: bool) -> None:
+        """Raise `PausedError` if the client is paused; a call that a rule allows may rely on a look a second ago."""
+        if is_gated or time.monotonic() - self._checked_at > FRESH_SECONDS:
+            await self._inbox.check_pauses(self._session.client)
+            self._checked_at = time.monotonic()
+
+    def _refuse_newly_denied(self, before: Policy, call: Call, request: Request) -> None:
+        policy = self._policy()
+        if policy is not before and (denial := policy.denial(*call)):
+            raise NotAuthorizedError(request.id, f"the rule {denial.rule!r} denies it: {denial.reason}")
+
+
+class ClientAsker(InboxAsker):
+    """Asks about a call of a client, and waits in this process.
+
+    Args:
+        gate: The gate of the session.
+        options: The inbox and the time to wait.
+        base: The digest of the call, from which the ids of its requests derive.
+        number: The number of the first request to look for.
+        attempt: Identifies the call.
+        schema: The JSON Schema of the arguments.
+    """
+
+    def __init__(
+        self,
+        gate: ClientGate,
+        options: InboxOptions,
+        base: str,
+        number: int,
+        *,
+        attempt: str,
+        schema: dict[str, Any] | None,
+    ) -> None:
+        super().__init__(AsyncExitStack(), options, base)
+        self._gate, self._base, self.number = gate, base, number
+        self._attempt, self._schema = attempt, schema
+        self.by = f"{AGENT}{gate.session.client}"
+
+    may_have_asked = True
+    """False if a rule allows the call: then no request is looked for."""
+
+    def asks(self) -> bool:
+        return True
+
+    async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
+        while self.may_have_asked:
+            try:
+                facts = await super().earlier_facts(call)
+            except DifferentAskError:
+                facts = {}  # It was erased.
+            if facts is None or (self._earlier and self._is_usable(self._earlier)):
+                return facts
+            self.number, self._earlier = self.number + 1, None
+        return None
+
+    async def deny(self, question: Ask, denial: Denial) -> str:
+        return await super().deny(self._completed(question), denial)
+
+    async def approve(self, question: Ask, rule: str) -> Request | None:
+        return await super().approve(self._completed(question), rule)
+
+    async def ask(self, question: Ask) -> Request:
+        return await super().ask(self._completed(question))
+
+    async def check_pauses(self, *, is_gated: bool) -> None:
+        await self._gate.check_pauses(is_gated=is_gated)
+
+    async def report(self, request: Request, outcome: Outcome) -> None:
+        inbox = await self._opened()
+        await inbox.report_outcome(request.id, outcome, attempt=self._attempt)
+
+    async def _refuse_ended_grant(self, inbox: InboxAPI, ended: Request) -> None:
+        pass  # The beginning of the call checks it, and then people are asked again.
+
+    def _is_usable(self, request: Request) -> bool:
+        if not request.is_final:
+            return True
+        is_own = request.receipt is not None and request.receipt.is_begun_by(self._attempt)
+        return request.granted is not None and (request.is_unexecuted or is_own)
+
+    def _completed(self, question: Ask) -> Ask:
+        action, session = question.action, self._gate.session
+        if action is None:
+            return question
+        view = view_of(action.name, action.args, session.folder)
+        is_own_title = question.title != f"Run {action.name}?"
+        return with_schema(
+            question.model_copy(
+                update={
+                    "title": question.title if is_own_title else view.title,
+                    "display": view.display or None,
+                    "context": {**question.context, **session.context},
+                    "thread_id": session.thread_id,
+                }
+            ),
+            self._schema,
+        )
+
+    def _id(self, name: str) -> str:
+        return f"call-{hashed(self._base, self.number)}"
