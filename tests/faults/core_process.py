@@ -19,6 +19,8 @@ from ringi.contracts.notifier import Wakeup
 from ringi.domain.ask import Action
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
+from ringi.integrations.client_calls import ClientGate, Session
+from ringi.policy.rules import Policy
 
 
 def say(*words: object) -> None:
@@ -60,6 +62,20 @@ async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
         await Wakeup().wait(0.01)
     await answer(inbox, found[0].id)
     await calling
+    say("returned", key)
+
+
+async def client_call(inbox: Inbox, key: str) -> None:
+    """Make a call as a client outside of Ringi does."""
+    policy = Policy.parse({"rules": [{"tools": ["refund"]}]})
+    gate = ClientGate(lambda: policy, inbox, Session("shop", "1"))
+    calling = asyncio.create_task(gate.authorize("refund", {"of": key}))
+    while not await inbox.find(ringi.Query(thread_id="shop:1")):
+        await Wakeup().wait(0.01)
+    say("calling", key)
+    granted = await calling
+    say("effect", granted.args["of"])
+    await granted.report("committed")
     say("returned", key)
 
 
@@ -152,6 +168,7 @@ VERBS = {
         ask,
         answer_and_die,
         call_and_die,
+        client_call,
         answer_and_arm,
         answer_all,
         wait,
