@@ -51,7 +51,8 @@ FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 
 CODE_CALLS = {"RefusalError": 1, "PlaybookError": 0}
 """The calls that name the code of a problem, and its position."""
 LATIN = re.compile(
-    r"`[^`]*`|NUL|GraphBubbleUp|JSON|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update|\b[yu]\b|\bID\b"
+    r"`[^`]*`|NUL|GraphBubbleUp|JSON|SQL|PNG|JPEG|GIF|WebP|Ringi|ringi link|2026-11-24T09:30:00|yes|update"
+    r"|\b[yu]\b|\bID\b"
 )
 """Names, formats and answers that are the same in every language."""
 FRAMEWORK = (404, 405)

@@ -23,6 +23,8 @@ from ringi import (
     UnavailableError,
     WaitTimeoutError,
 )
+from ringi.base.texts import translated
+from ringi.domain.display import Code
 from ringi.integrations.client_calls import ClientGate, Session, open_asker
 from ringi.integrations.functions import Authorized
 from ringi.policy.files import PolicyFile
@@ -90,6 +92,16 @@ async def test_a_person_decides_about_exactly_this_call(inbox: Inbox) -> None:
     assert (await inbox.get(request.id)).outcome == "unknown"
     await granted.report("committed")
     assert (await inbox.get(request.id)).outcome == "committed"
+
+
+async def test_a_request_shows_the_command_and_its_title_in_each_language(inbox: Inbox) -> None:
+    with pytest.raises(WaitTimeoutError):
+        await gate_in(inbox).authorize("Bash", {"command": "make clean"}, timeout=0)
+    request = await opened(inbox)
+    assert request.display == (Code(title="/home/ann/shop", text="make clean", language="bash"),)
+    assert request.title == "Run a command in shop?"
+    assert request.wording
+    assert translated(request.title, request.wording.title, "ja") == "shop でコマンドを実行しますか？"
 
 
 async def test_a_rejection_is_an_error_and_the_next_call_asks_again(inbox: Inbox) -> None:

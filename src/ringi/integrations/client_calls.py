@@ -237,6 +237,7 @@ class ClientAsker(InboxAsker):
             question.model_copy(
                 update={
                     "title": question.title if is_own_title else view.title,
+                    "wording": question.wording if is_own_title else view.wording,
                     "display": view.display or None,
                     "context": {**question.context, **session.context},
                     "thread_id": session.thread_id,
