@@ -16,7 +16,7 @@ EXTRAS = {
     "redis": ("redis",),
     "openai-agents": ("agents", "openai"),
     "pydantic-ai": ("pydantic_ai", "pydantic_graph"),
-    "mcp": ("fastmcp", "mcp", "mcp_types"),
+    "mcp": ("fastmcp", "mcp", "mcp_types", "tomlkit"),
     "acp": ("acp",),
     "oidc": ("authlib", "cryptography", "httpx2", "joserfc"),
 }
