@@ -104,6 +104,13 @@ async def test_a_request_shows_the_command_and_its_title_in_each_language(inbox:
     assert translated(request.title, request.wording.title, "ja") == "shop でコマンドを実行しますか？"
 
 
+async def test_numbers_that_json_cannot_hold_pass_if_a_rule_allows_them(inbox: Inbox) -> None:
+    gate = gate_in(inbox)
+    assert (await gate.authorize("read", {"id": 2**63})).args == {"id": 2**63}
+    with pytest.raises(InvalidError):
+        await gate.authorize("pay", {"amount": 2**63})
+
+
 async def test_a_rejection_is_an_error_and_the_next_call_asks_again(inbox: Inbox) -> None:
     gate = gate_in(inbox)
     with pytest.raises(NotAuthorizedError, match="ann decided reject: too much"):

@@ -122,24 +122,22 @@ class ClientGate:
             WaitTimeoutError: Nobody answered in time; the request stays open.
             RingiError: The call cannot be authorized now.
         """
-        call, attempt = Call(name, dict(args)), attempt or uuid.uuid4().hex
-        base = hashed(self._scope, *call)
-        number = self._numbers.get(base, 0)
-        while True:
-            policy = self._policy()
-            options = InboxOptions(self._inbox, None, timeout)
-            asker = ClientAsker(self, options, base, number, attempt=attempt, schema=schema)
-            asker.may_have_asked = policy.decide(*call).effect != "allow"
-            granted = await FunctionGate(name, policy, None).authorize_at(call, asker)
-            if granted.request is None:
-                return granted
-            self._refuse_newly_denied(policy, call._replace(args=granted.args), granted.request)
-            # Another attempt may have begun the call, or the grant that approved it may be over: ask again.
-            with suppress(ConflictError):
-                await self._inbox.report_outcome(granted.request.id, "unknown", attempt=attempt)
-                self._numbers[base] = asker.number
-                return granted
-            number = asker.number + 1
+        call, policy = Call(name, dict(args)), self._policy()
+        if policy.decide(*call).effect == "allow":
+            await self.check_pauses(is_gated=False)
+            return Authorized(call.args)
+        options = InboxOptions(self._inbox, None, timeout)
+        asker = ClientAsker(self, options, hashed(self._scope, *call), attempt or uuid.uuid4().hex, schema)
+        asker.number = self._numbers.get(asker.base, 0)
+        try:
+            while True:
+                granted = await FunctionGate(name, policy, None).authorize_at(call, asker)
+                # Another attempt may have begun the call, or the grant that approved it may be over: ask again.
+                with suppress(ConflictError):
+                    return await self._begin(call, granted, asker, policy)
+                asker.number, policy = asker.number + 1, self._policy()
+        finally:
+            self._numbers[asker.base] = asker.number
 
     @property
     def session(self) -> Session:
@@ -152,10 +150,14 @@ class ClientGate:
             await self._inbox.check_pauses(self._session.client)
             self._checked_at = time.monotonic()
 
-    def _refuse_newly_denied(self, before: Policy, call: Call, request: Request) -> None:
+    async def _begin(self, call: Call, granted: Authorized, asker: ClientAsker, before: Policy) -> Authorized:
+        if granted.request is None:
+            return granted  # By now a rule allows it.
         policy = self._policy()
-        if policy is not before and (denial := policy.denial(*call)):
-            raise NotAuthorizedError(request.id, f"the rule {denial.rule!r} denies it: {denial.reason}")
+        if policy is not before and (denial := policy.denial(call.name, granted.args)):
+            raise NotAuthorizedError(granted.request.id, f"the rule {denial.rule!r} denies it: {denial.reason}")
+        await self._inbox.report_outcome(granted.request.id, "unknown", attempt=asker.attempt)
+        return granted
 
 
 class ClientAsker(InboxAsker):
@@ -165,42 +167,33 @@ class ClientAsker(InboxAsker):
         gate: The gate of the session.
         options: The inbox and the time to wait.
         base: The digest of the call, from which the ids of its requests derive.
-        number: The number of the first request to look for.
         attempt: Identifies the call.
         schema: The JSON Schema of the arguments.
     """
 
+    number = 0
+    """The number of the request for this call; those before it are used up."""
+
     def __init__(
-        self,
-        gate: ClientGate,
-        options: InboxOptions,
-        base: str,
-        number: int,
-        *,
-        attempt: str,
-        schema: dict[str, Any] | None,
+        self, gate: ClientGate, options: InboxOptions, base: str, attempt: str, schema: dict[str, Any] | None
     ) -> None:
         super().__init__(AsyncExitStack(), options, base)
-        self._gate, self._base, self.number = gate, base, number
-        self._attempt, self._schema = attempt, schema
+        self._gate, self.base, self.attempt, self._schema = gate, base, attempt, schema
         self.by = f"{AGENT}{gate.session.client}"
-
-    may_have_asked = True
-    """False if a rule allows the call: then no request is looked for."""
 
     def asks(self) -> bool:
         return True
 
     async def earlier_facts(self, call: Call) -> dict[str, Any] | None:
-        while self.may_have_asked:
+        while True:
+            self._earlier = None
             try:
                 facts = await super().earlier_facts(call)
             except DifferentAskError:
                 facts = {}  # It was erased.
-            if facts is None or (self._earlier and self._is_usable(self._earlier)):
+            if facts is None or self._is_usable():
                 return facts
-            self.number, self._earlier = self.number + 1, None
-        return None
+            self.number += 1
 
     async def deny(self, question: Ask, denial: Denial) -> str:
         return await super().deny(self._completed(question), denial)
@@ -216,15 +209,16 @@ class ClientAsker(InboxAsker):
 
     async def report(self, request: Request, outcome: Outcome) -> None:
         inbox = await self._opened()
-        await inbox.report_outcome(request.id, outcome, attempt=self._attempt)
+        await inbox.report_outcome(request.id, outcome, attempt=self.attempt)
 
     async def _refuse_ended_grant(self, inbox: InboxAPI, ended: Request) -> None:
         pass  # The beginning of the call checks it, and then people are asked again.
 
-    def _is_usable(self, request: Request) -> bool:
-        if not request.is_final:
-            return True
-        is_own = request.receipt is not None and request.receipt.is_begun_by(self._attempt)
+    def _is_usable(self) -> bool:
+        request = self._earlier
+        if request is None or not request.is_final:
+            return request is not None
+        is_own = request.receipt is not None and request.receipt.is_begun_by(self.attempt)
         return request.granted is not None and (request.is_unexecuted or is_own)
 
     def _completed(self, question: Ask) -> Ask:
@@ -247,4 +241,4 @@ class ClientAsker(InboxAsker):
         )
 
     def _id(self, name: str) -> str:
-        return f"call-{hashed(self._base, self.number)}"
+        return f"call-{hashed(self.base, self.number)}"
