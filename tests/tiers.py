@@ -73,6 +73,7 @@ PLACES = {
     "tests/faults/test_soak.py": "all",
     "tests/integrations/langchain/test_exact_arguments.py": "quick",
     "tests/integrations/langchain/test_recorded_bench.py": "quick",
+    "tests/integrations/mcp/": "quick",
     "tests/openapi_clients/": "stores",
     "tests/readers/": "stores",
     "tests/release/": "all",

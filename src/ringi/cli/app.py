@@ -17,6 +17,7 @@ from ringi.cli.commands.backup import backup, restore
 from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
 from ringi.cli.commands.erase import erase
 from ringi.cli.commands.grants import grants, revoke
+from ringi.cli.commands.mcp import mcp
 from ringi.cli.commands.pauses import pause, pauses, resume
 from ringi.cli.commands.policy import policy_test
 from ringi.cli.commands.runs import abandon, ask_again, retry, runs
@@ -36,7 +37,7 @@ app = typer.Typer(
     name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 COMMANDS = (
-    *(demo, serve, worker),
+    *(demo, serve, worker, mcp),
     *(ask, list_, show, watch),
     *(respond, undo, claim, release, reassign, cancel, outcome),
     *(away, back),

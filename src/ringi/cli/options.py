@@ -8,6 +8,14 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Url = Annotated[str | None, typer.Option("--url", help="The store; by default RINGI_URL, else .ringi/ringi.db.")]
+Asks = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        help="Where to ask: a store, or a server with its token in RINGI_TOKEN; by default RINGI_URL, "
+        "else .ringi/ringi.db.",
+    ),
+]
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(help="The port to listen on; 0 for any free one.", min=0, max=65535)]
 Tenant = Annotated[str, typer.Option(help="The tenant.")]

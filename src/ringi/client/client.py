@@ -154,8 +154,8 @@ class Client(InboxAPI):
         """Name a deputy, as `Inbox.leave` does; the groups are those of the token."""
         await self._refuse_other(by)
         body = {"deputy": deputy, "until": jsonable(until)}
-        away = away_of(await self._actor(), await self._transport.call(ApiCall("PUT", AWAY, body=body)))
-        return away.absence or Absence(person=await self._actor(), deputy=deputy, until=until)
+        away = away_of(await self.actor(), await self._transport.call(ApiCall("PUT", AWAY, body=body)))
+        return away.absence or Absence(person=await self.actor(), deputy=deputy, until=until)
 
     async def come_back(self, by: str | None = None) -> None:
         await self._refuse_other(by)
@@ -163,7 +163,7 @@ class Client(InboxAPI):
 
     async def away(self, by: str | None = None) -> Away:
         await self._refuse_other(by)
-        return away_of(await self._actor(), await self._transport.call(ApiCall("GET", AWAY)))
+        return away_of(await self.actor(), await self._transport.call(ApiCall("GET", AWAY)))
 
     async def attach(self, id: str, field: str, name: str, content: bytes, *, by: str | None = None) -> AttachedFile:
         await self._refuse_other(by)
@@ -226,7 +226,7 @@ class Client(InboxAPI):
         dry_run: bool = False,
         progress: Callable[[Erasure], None] = ignore_progress,
     ) -> Erasure:
-        by = by or await self._actor()
+        by = by or await self.actor()
         return await super().erase_all(by, person=person, before=before, dry_run=dry_run, progress=progress)
 
     async def erase_some(self, sweep: Sweep, by: str | None = None) -> Erasure:
@@ -351,17 +351,18 @@ class Client(InboxAPI):
         return items
 
     async def _memory(self, body: dict[str, Any]) -> Memory:
-        return Memory.model_validate({**body, "person": await self._actor()}, extra="ignore")
+        return Memory.model_validate({**body, "person": await self.actor()}, extra="ignore")
 
     async def _refuse_other(self, name: str | None) -> None:
         if name is None:
             return
-        actor = await self._actor()
+        actor = await self.actor()
         if name != actor:
             remedy = f"omit the name, or use the token of {name!r}"
             raise ForbiddenError(f"the token belongs to {actor!r}, not to {name!r}: {remedy}")
 
-    async def _actor(self) -> str:
+    async def actor(self) -> str:
+        """Return the name of the token's owner in records, such as `agent:bot`."""
         session = await self._get_session()
         return f"{AGENT}{session['name']}" if session["role"] == "agent" else str(session["name"])
 

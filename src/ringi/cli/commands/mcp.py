@@ -1,0 +1,58 @@
+"""The command that serves MCP clients over stdin and stdout."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from ringi.cli.commands.upkeep import server_address
+from ringi.cli.options import Asks
+from ringi.cli.session import run
+from ringi.errors import RingiError, SettingError
+
+
+def mcp(url: Asks = None) -> None:
+    """Serve one MCP client over stdin and stdout: its model can ask people and wait for them.
+
+    The client starts this command. Over HTTP, `ringi serve` offers the same tools under `/mcp`.
+    """
+    page = None
+    with diverted_stdout():
+        from ringi.integrations.mcp.server import process_server
+
+        with suppress(SettingError):
+            page = server_address()
+        server = process_server(url, page)
+    run(serve(server))
+
+
+async def serve(server: Any) -> None:
+    """Serve until the client closes its end; the SDK keeps the standard output free for the protocol."""
+    try:
+        await server.run_stdio_async()
+    except* RingiError as errors:
+        raise first_of(errors) from None
+
+
+@contextmanager
+def diverted_stdout() -> Iterator[None]:
+    """Send what is printed to stderr, at the level of the file: on stdout the client expects the protocol only."""
+    sys.stdout.flush()
+    wire = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(wire, 1)
+        os.close(wire)
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Return the first error in nested groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
