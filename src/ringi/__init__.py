@@ -1,83 +1,84 @@
 """Ringi: an agent stops, asks a person, and continues minutes or months later, on any machine."""
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ringi import sync
 from ringi.base.extras import lazy_exports
-from ringi.client.client import Client
-from ringi.client.errors import HttpError
-from ringi.connect import open
-from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button
-from ringi.domain.conditions import Condition
-from ringi.domain.display import Code, Diff, Image, Link, Table
-from ringi.domain.memories import Memory
-from ringi.domain.record import Event, Query
-from ringi.domain.request import Request
-from ringi.domain.response import Response
-from ringi.domain.webhook import Webhook
-from ringi.errors import (
-    AgentServiceError,
-    ClaimedError,
-    ClosedError,
-    ConflictError,
-    DefinitionError,
-    DifferentAskError,
-    DigestMismatchError,
-    FenceError,
-    FieldError,
-    ForbiddenError,
-    FreshSignInError,
-    HeldError,
-    InvalidError,
-    JobNotDueError,
-    LegalHoldError,
-    LimitError,
-    LostReplyError,
-    MissingExtraError,
-    NotAuthorizedError,
-    NotFinishedError,
-    NotFoundError,
-    OutageError,
-    PausedError,
-    PendingError,
-    RequestEndedError,
-    RingiError,
-    SettingError,
-    SignatureError,
-    ThreadBusyError,
-    UnavailableError,
-    UndecidedError,
-    UnreachableError,
-    UnreadableError,
-    UnsupportedError,
-    WaitTimeoutError,
-)
-from ringi.forms.field_parts import AttachedFile
-from ringi.forms.form import (
-    Attachment,
-    Boolean,
-    Checkbox,
-    Date,
-    DateTime,
-    Form,
-    MultiSelect,
-    Number,
-    Radio,
-    Select,
-    Slider,
-    Text,
-    TextArea,
-)
-from ringi.inbox.api import InboxAPI
-from ringi.inbox.inbox import Inbox, Limits
-from ringi.policy.cards import ToolCard
-from ringi.policy.rules import AutoApproval, Policy, Rule
-from ringi.privacy.erasure import Erasure
-from ringi.runs.agent import Agent
 
 if TYPE_CHECKING:
+    from ringi import sync
+    from ringi.client.client import Client
+    from ringi.client.errors import HttpError
+    from ringi.connect import open
+    from ringi.domain.ask import Action, Answer, Ask, AskOptions, Button
+    from ringi.domain.conditions import Condition
+    from ringi.domain.display import Code, Diff, Image, Link, Table
+    from ringi.domain.memories import Memory
+    from ringi.domain.record import Event, Query
+    from ringi.domain.request import Request
+    from ringi.domain.response import Response
+    from ringi.domain.webhook import Webhook
+    from ringi.errors import (
+        AgentServiceError,
+        ClaimedError,
+        ClosedError,
+        ConflictError,
+        DefinitionError,
+        DifferentAskError,
+        DigestMismatchError,
+        FenceError,
+        FieldError,
+        ForbiddenError,
+        FreshSignInError,
+        HeldError,
+        InvalidError,
+        JobNotDueError,
+        LegalHoldError,
+        LimitError,
+        LostReplyError,
+        MissingExtraError,
+        NotAuthorizedError,
+        NotFinishedError,
+        NotFoundError,
+        OutageError,
+        PausedError,
+        PendingError,
+        RequestEndedError,
+        RingiError,
+        SettingError,
+        SignatureError,
+        ThreadBusyError,
+        UnavailableError,
+        UndecidedError,
+        UnreachableError,
+        UnreadableError,
+        UnsupportedError,
+        WaitTimeoutError,
+    )
+    from ringi.forms.field_parts import AttachedFile
+    from ringi.forms.form import (
+        Attachment,
+        Boolean,
+        Checkbox,
+        Date,
+        DateTime,
+        Form,
+        MultiSelect,
+        Number,
+        Radio,
+        Select,
+        Slider,
+        Text,
+        TextArea,
+    )
+    from ringi.inbox.api import InboxAPI
+    from ringi.inbox.inbox import Inbox, Limits
     from ringi.integrations.functions import gate, requires_approval
     from ringi.integrations.langchain.approval import Approval
+    from ringi.policy.cards import ToolCard
+    from ringi.policy.rules import AutoApproval, Policy, Rule
+    from ringi.privacy.erasure import Erasure
+    from ringi.runs.agent import Agent
 
 __all__ = [
     "Action",
@@ -164,7 +165,59 @@ __all__ = [
     "sync",
 ]
 
-# The gate for LangChain's agents needs LangChain; everything else works without it.
-__getattr__ = lazy_exports(
-    __name__, {"integrations.langchain.approval": "Approval", "integrations.functions": "gate requires_approval"}
+# Each program imports only what it uses: the command of a hook starts once for each call of a tool.
+ROOMS = [
+    "backends",
+    "base",
+    "client",
+    "connect",
+    "contracts",
+    "domain",
+    "errors",
+    "forms",
+    "inbox",
+    "policy",
+    "privacy",
+    "runs",
+    "sync",
+]
+_export = lazy_exports(
+    __name__,
+    {
+        "client.client": "Client",
+        "client.errors": "HttpError",
+        "connect": "open",
+        "domain.ask": "Action Answer Ask AskOptions Button",
+        "domain.conditions": "Condition",
+        "domain.display": "Code Diff Image Link Table",
+        "domain.memories": "Memory",
+        "domain.record": "Event Query",
+        "domain.request": "Request",
+        "domain.response": "Response",
+        "domain.webhook": "Webhook",
+        "errors": (
+            "AgentServiceError ClaimedError ClosedError ConflictError DefinitionError DifferentAskError "
+            "DigestMismatchError FenceError FieldError ForbiddenError FreshSignInError HeldError "
+            "InvalidError JobNotDueError LegalHoldError LimitError LostReplyError MissingExtraError "
+            "NotAuthorizedError NotFinishedError NotFoundError OutageError PausedError PendingError "
+            "RequestEndedError RingiError SettingError SignatureError ThreadBusyError UnavailableError "
+            "UndecidedError UnreachableError UnreadableError UnsupportedError WaitTimeoutError"
+        ),
+        "forms.field_parts": "AttachedFile",
+        "forms.form": (
+            "Attachment Boolean Checkbox Date DateTime Form MultiSelect Number Radio Select Slider Text TextArea"
+        ),
+        "inbox.api": "InboxAPI",
+        "inbox.inbox": "Inbox Limits",
+        "integrations.functions": "gate requires_approval",
+        "integrations.langchain.approval": "Approval",
+        "policy.cards": "ToolCard",
+        "policy.rules": "AutoApproval Policy Rule",
+        "privacy.erasure": "Erasure",
+        "runs.agent": "Agent",
+    },
 )
+
+
+def __getattr__(name: str) -> Any:
+    return import_module(f"{__name__}.{name}") if name in ROOMS else _export(name)
