@@ -245,7 +245,7 @@ def helps(command: Any) -> Iterator[str]:
 def test_every_command_and_every_option_has_help_in_each_language() -> None:
     names = re.compile(
         r"`[^`]*`|--[\w-]+|\{.*\}|\[.*\]|ringi/[\w.]+|openai:gpt-5|notes/ann|digest|approve|edit|reject|respond"
-        r"|Ringi|PostgreSQL|SQLite|Redis|Webhook|Markdown|[A-Z_]{3,}"
+        r"|Ringi|Claude Code|Codex|PostgreSQL|SQLite|Redis|Webhook|Markdown|[A-Z_]{3,}"
     )
     english = {*helps(typer.main.get_command(app))}
     assert translations("help").keys() == english

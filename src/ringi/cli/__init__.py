@@ -11,11 +11,19 @@ from ringi.errors import MissingExtraError
 def main() -> None:
     """Run the command. Exit codes: 0 success, 1 failure, 2 wrong usage."""
     try:
-        from ringi.cli.app import main as run
+        if is_hook(sys.argv[1:]):
+            from ringi.cli.hooks import main as run
+        else:
+            from ringi.cli.app import main as run
     except ModuleNotFoundError as error:
         exit_for_missing_extra(error)
     else:
         run()
+
+
+def is_hook(arguments: list[str]) -> bool:
+    """Return whether a coding agent runs the command: then only a part of it is imported, for each call of a tool."""
+    return arguments[:1] == ["hook"] and arguments[1:2] in (["claude-code"], ["codex"]) and "--help" not in arguments
 
 
 def exit_for_missing_extra(failed: ModuleNotFoundError) -> None:

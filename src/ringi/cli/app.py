@@ -17,6 +17,7 @@ from ringi.cli.commands.backup import backup, restore
 from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
 from ringi.cli.commands.erase import erase
 from ringi.cli.commands.grants import grants, revoke
+from ringi.cli.commands.hook import claude_code, codex, install, uninstall
 from ringi.cli.commands.mcp import mcp
 from ringi.cli.commands.pauses import pause, pauses, resume
 from ringi.cli.commands.policy import policy_test
@@ -63,6 +64,12 @@ app.add_typer(webhooks_app, name="webhooks")
 policy_app = typer.Typer(no_args_is_help=True, help="Policies for tool calls.")
 policy_app.command("test")(policy_test)
 app.add_typer(policy_app, name="policy")
+hook_app = typer.Typer(no_args_is_help=True, help="Hooks of coding agents: answer their calls in the inbox.")
+hook_app.command("claude-code")(claude_code)
+hook_app.command("codex")(codex)
+hook_app.command("install")(install)
+hook_app.command("uninstall")(uninstall)
+app.add_typer(hook_app, name="hook")
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ringi.base.texts import Language, translated
 from ringi.domain.ask import Ask
+from ringi.integrations.finish_words import COMPLETE, UPDATE, parse_decision
 from ringi.integrations.langchain import finish_gate
-from ringi.integrations.langchain.finish_words import COMPLETE, UPDATE, parse_decision
 
 WORDS = st.sampled_from(sorted(COMPLETE))
 

@@ -20,8 +20,8 @@ from ringi.base.texts import Sentence, reason_of, sentences_text
 from ringi.domain.ask import Ask, Decision, Kind, Wording, parse_body
 from ringi.domain.response import Response
 from ringi.errors import NotFinishedError, SettingError
+from ringi.integrations.finish_words import TextDecision, parse_decision
 from ringi.integrations.langchain.enabled import asks
-from ringi.integrations.langchain.finish_words import TextDecision, parse_decision
 from ringi.integrations.langchain.stop_notes import stopped_model, stopped_tool, watch
 from ringi.integrations.langgraph import ask_question
 from ringi.runs.model_form import clean_text

@@ -1,0 +1,117 @@
+"""The commands `hook claude-code` and `hook codex`, which answer a coding agent, and those that install them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ringi.cli.options import Asks
+
+if TYPE_CHECKING:
+    from ringi.integrations.client_config import FileChange
+    from ringi.integrations.hooks.event import HookClient
+
+PolicyOption = Annotated[
+    str | None,
+    typer.Option(help="The policy; by default RINGI_POLICY, else .ringi/policy.toml of the project, else every call."),
+]
+Confirms = Annotated[bool, typer.Option("--confirm-stop", help="Ask whether the work is done when the agent stops.")]
+WAIT = 7 * 86_400
+"""Seconds after which a client ends a hook, as installed."""
+MARGIN = 60
+Wait = Annotated[int, typer.Option("--timeout", help="Seconds to wait for an answer.", min=1)]
+
+
+def claude_code(
+    policy: PolicyOption = None, url: Asks = None, timeout: Wait = WAIT - MARGIN, confirm_stop: Confirms = False
+) -> None:
+    """Answer a hook of Claude Code: read its event from standard input, and print the reply.
+
+    Install it with `ringi hook install claude-code`. Any failure blocks the call.
+    """
+    from ringi.integrations.hooks.process import HookOptions, answer
+
+    answer("claude-code", HookOptions(timeout, policy, url, confirm_stop))
+
+
+def codex(
+    policy: PolicyOption = None, url: Asks = None, timeout: Wait = WAIT - MARGIN, confirm_stop: Confirms = False
+) -> None:
+    """Answer a hook of Codex: read its event from standard input, and print the reply.
+
+    Install it with `ringi hook install codex`. Any failure blocks the call.
+    """
+    from ringi.integrations.hooks.process import HookOptions, answer
+
+    answer("codex", HookOptions(timeout, policy, url, confirm_stop))
+
+
+class Client(StrEnum):
+    """The coding agents that have hooks."""
+
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+
+
+Which = Annotated[Client, typer.Argument(help="The coding agent.")]
+InProject = Annotated[bool, typer.Option("--project/--user", help="The file of this project, or your own.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
+
+
+def install(
+    client: Which,
+    project: InProject = True,
+    policy: Annotated[str | None, typer.Option(help="The policy of the hook, as in `ringi hook CLIENT`.")] = None,
+    url: Asks = None,
+    timeout: Annotated[int, typer.Option(help="Seconds for an answer.", min=2 * MARGIN, max=24 * 86_400)] = WAIT,
+    confirm_stop: Confirms = False,
+    yes: Yes = False,
+) -> None:
+    """Add the hooks to the configuration of a coding agent: show the difference, ask, and write.
+
+    The command waits a minute less than the coding agent would, and then answers itself: an agent may run the call of a
+    hook that it ends.
+    """
+    from ringi.cli.texts import text_of
+    from ringi.integrations.hooks.install import config_file, installed
+
+    name: HookClient = client.value
+    # Other people who share a project have the command elsewhere.
+    program = "ringi" if project else (shutil.which("ringi") or sys.argv[0])
+    if policy and not project:
+        policy = str(Path(policy).absolute())
+    wait = str(timeout - MARGIN) if timeout != WAIT else None
+    options = [("--policy", policy), ("--url", url), ("--timeout", wait)]
+    command = [program, "hook", name, *(word for option, value in options if value for word in (option, value))]
+    command += ["--confirm-stop"] * confirm_stop
+    path = config_file(name, Path.cwd() if project else None)
+    _write(installed(name, path, command, timeout, confirms=confirm_stop), yes)
+    if client is Client.CODEX:
+        typer.echo(text_of("hook.trust"), err=True)
+
+
+def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> None:
+    """Remove the hooks from the configuration of a coding agent: show the difference, ask, and write."""
+    from ringi.integrations.hooks.install import config_file, uninstalled
+
+    name: HookClient = client.value
+    _write(uninstalled(config_file(name, Path.cwd() if project else None)), yes)
+
+
+def _write(change: FileChange, yes: bool) -> None:
+    from ringi.cli.format.visible import visible, visible_lines
+    from ringi.cli.texts import text_of
+
+    if not change.diff:
+        typer.echo(text_of("config.same", file=visible(str(change.path))))
+        return
+    typer.echo(visible_lines(change.diff))
+    if not yes:
+        typer.confirm(text_of("config.write", file=visible(str(change.path))), abort=True)
+    change.write()
+    typer.echo(text_of("config.written", file=visible(str(change.path))))

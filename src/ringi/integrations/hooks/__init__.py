@@ -1,0 +1,1 @@
+"""Hooks of coding agents: their calls of tools, their forms and their end, answered from the inbox."""
