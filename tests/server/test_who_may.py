@@ -20,6 +20,7 @@ from tests.server.world import World, open_world, until
 import ringi
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.base.clock import utc_now
+from ringi.cli.mcp_routes import EXTENSION as MCP
 from ringi.domain.ask import Answer, Ask
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -204,8 +205,8 @@ DECIDING: dict[str, tuple[Send, tuple[str, ...]]] = {
     **{f"/v1/requests/{{id}}/{verb}": (change, (verb,)) for verb in (*VERBS[2:], "cancel", "outcome")},
 }
 """The routes by which a caller decides or changes a request, each with its verbs."""
-OF_APPLICATIONS = {"/engrammerFlow_continue", "/v1/assistants/{id}/actions/{action_id}"}
-"""The routes that decide requests of their own application; they have tests of their own below."""
+OF_APPLICATIONS = {"/engrammerFlow_continue", "/v1/assistants/{id}/actions/{action_id}", "/mcp"}
+"""The routes that decide requests of their own; they have tests of their own below, or in tests/integrations/mcp."""
 OTHERS = {
     *("/v1/requests", "/v1/threads/{id}/runs", "/v1/assistants/{id}/memory", "/langgraph/threads"),
     *("/v1/threads/{id}/cancel", "/v1/threads/{id}/retry", "/v1/threads/{id}/ask-again", "/v1/threads/{id}/abandon"),
@@ -221,6 +222,7 @@ OTHERS = {
 ANSWERING = {
     *("server/sse/conversation.py", "server/routes/requests.py", "server/routes/hitl.py"),
     *("server/routes/langgraph_api/access.py", "engrammer/routes.py", "assistant/routes.py"),
+    "server/own_requests.py",
     "assistant/text_approval.py",
     # The caller of these has the store itself.
     *("inbox/inbox.py", "cli/commands/answer.py", "cli/terminal/request_screen.py", "testing/harness.py"),
@@ -231,7 +233,7 @@ ANSWERING = {
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     """A server with a conversation that has ended, and deputies."""
-    extensions = [ASSISTANTS, ENGRAMMERS, LANGGRAPH]
+    extensions = [ASSISTANTS, ENGRAMMERS, LANGGRAPH, MCP]
     async with open_world(f"sqlite:///{tmp_path}/ringi.db", extensions=extensions) as world:
         await world.runner.start(
             "default", THREAD, "chat", {"messages": [{"role": "user", "content": "Hello"}]}, by="agent:bot"

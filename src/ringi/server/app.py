@@ -53,6 +53,8 @@ from ringi.server.sse.sse import Streams
 from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import Shortcut, StrictRoute
 
+MCP_SESSION = "mcp-session-id"
+
 
 class App:
     """The ASGI application with requests, threads, events and the page; close it before its components.
@@ -177,5 +179,5 @@ def with_cors(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
         # A public page may be the front end of a private server, whose administrator has allowed its origin.
         allow_private_network=True,
         # LangGraph's clients read the id of a run from the last two.
-        expose_headers=["retry-after", "x-vercel-ai-ui-message-stream", "content-location", "location"],
+        expose_headers=["retry-after", "x-vercel-ai-ui-message-stream", MCP_SESSION, "content-location", "location"],
     )

@@ -29,7 +29,6 @@ from ringi.server.auth.permissions import (
     Check,
     inbox_for,
     refuse_all_but_admins,
-    refuse_hidden_thread,
     require_answerable,
     require_cancellable,
     require_person,
@@ -41,6 +40,7 @@ from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
+from ringi.server.own_requests import submit_for
 from ringi.server.problems import document_of, status_of
 from ringi.server.replies import json_response, reply
 from ringi.server.schemas import BulkItem, BulkOutcome, BulkResult, Cancel, Count, Counts, Reassign
@@ -97,14 +97,8 @@ class RequestRoutes:
         """Create a request; repeating the call with the same id and content returns the stored request."""
         caller = self._auth.caller(http.scope)
         ask = Ask.parse(await self._body(http))
-        self._components.deliveries.check(ask.webhooks, caller.tenant)
-        inbox = self._components.inbox.for_tenant(caller.tenant)
-        if caller.role != "admin":
-            await self._limits.check(inbox, caller, ask.id)
-        if ask.thread_id is not None:
-            await refuse_hidden_thread(inbox.store, caller, ask.thread_id)
-        began = inbox.clock()
-        request = await inbox.submit(ask, by=caller.actor)
+        began = self._components.inbox.clock()
+        request = await submit_for(self._components, self._limits, caller, ask)
         return json_response(request_json(request), 201 if request.created_at >= began else 200)
 
     async def find(

@@ -1,0 +1,81 @@
+"""The MCP server over streamable HTTP, as a part of a server that knows its callers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.context import ServerRequestContext
+from mcp.server.request_state import RequestStateSecurity
+from starlette.types import Receive, Scope, Send
+
+from ringi.integrations.mcp.own_requests import OwnRequests
+from ringi.integrations.mcp.server import mcp_server
+
+OWN_REQUESTS, CALLER = "ringi.own_requests", "ringi.mcp_caller"
+STATE_SECONDS = 7 * 86_400.0
+"""The time within which a client may return from an elicitation."""
+MAX_SESSIONS = 1_000
+
+
+class McpHandler:
+    """Handles the HTTP calls of MCP clients, in both eras of the protocol.
+
+    Sessions of the older era live in this process; a client opens another one after a restart.
+
+    Args:
+        key: The key that protects the state that a client carries; the same in all processes of the server.
+        max_body: The maximum size of a body in bytes.
+        until_closed: Runs work until it ends or the server closes, and then cancels it.
+    """
+
+    def __init__(
+        self, key: str, max_body: int, until_closed: Callable[[Awaitable[object]], Coroutine[Any, Any, None]]
+    ) -> None:
+        self._until_closed = until_closed
+        security = RequestStateSecurity(keys=[key], ttl=STATE_SECONDS, bind_principal=id_of_caller)
+        server = mcp_server(lambda context: _scope(context)[OWN_REQUESTS], security)
+        # Without a host, the SDK checks neither host nor origin.
+        server.streamable_http_app(host="", max_request_body_size=max_body, max_sessions=MAX_SESSIONS)
+        self._manager = server.session_manager
+        self._running: asyncio.Task[None] | None = None
+        self._is_ready = asyncio.Event()
+
+    async def handle(self, caller: str, requests: OwnRequests, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call, whose caller, host and origin have been checked.
+
+        Args:
+            caller: Identifies the caller: a session belongs to the one who opened it.
+            requests: The requests of the caller.
+            scope: The ASGI scope of the call.
+            receive: The function that returns the parts of the body.
+            send: The function that sends the parts of the reply.
+        """
+        scope[OWN_REQUESTS], scope[CALLER] = requests, caller
+        # The SDK compares it with the user who opened the session.
+        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
+        if self._running is None:
+            self._running = asyncio.create_task(self._until_closed(self._run()))
+        await self._is_ready.wait()
+        await self._manager.handle_request(scope, receive, send)
+
+    async def _run(self) -> None:
+        async with self._manager.run():
+            self._is_ready.set()
+            await asyncio.Event().wait()
+
+
+def id_of_caller(context: ServerRequestContext[Any, Any]) -> str | None:
+    """Return the id of the caller, to whom the state between two calls is bound."""
+    id: str | None = _scope(context)[CALLER]
+    return id
+
+
+def _scope(context: ServerRequestContext[Any, Any]) -> Scope:
+    if context.request is None:
+        raise RuntimeError("the call did not come over HTTP")
+    scope: Scope = context.request.scope
+    return scope
