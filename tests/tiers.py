@@ -75,6 +75,7 @@ PLACES = {
     "tests/integrations/langchain/test_exact_arguments.py": "quick",
     "tests/integrations/langchain/test_recorded_bench.py": "quick",
     "tests/integrations/mcp/": "quick",
+    "tests/integrations/mcp_gate/": "quick",
     "tests/openapi_clients/": "stores",
     "tests/readers/": "stores",
     "tests/release/": "all",

@@ -182,7 +182,7 @@ class InboxAsker:
                     raise
                 request = await self._stored(question.id, Call(question.action.name, question.action.args))
         if not request.is_final:
-            log.info("%s waits in this process for request %s", request.action and request.action.name, request.id)
+            await self._begin_wait(request)
         ended = await inbox.wait(request, self._options.timeout)
         await self._refuse_ended_grant(inbox, ended)
         return ended
@@ -206,6 +206,9 @@ class InboxAsker:
             if inbox is None:
                 inbox = await stack.enter_async_context(open(self._options.url))
             await inbox.report_outcome(request.id, outcome)
+
+    async def _begin_wait(self, request: Request) -> None:
+        log.info("%s waits in this process for request %s", request.action and request.action.name, request.id)
 
     async def _submit(self, inbox: InboxAPI, question: Ask) -> Request:
         return await (inbox.submit(question, by=self.by) if isinstance(inbox, Inbox) else inbox.submit(question))

@@ -6,7 +6,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ from ringi.domain.grants import FOLDER
 from ringi.domain.record import AGENT
 from ringi.domain.request import Request
 from ringi.domain.response import Outcome
-from ringi.errors import ConflictError, DifferentAskError, NotAuthorizedError, SettingError
+from ringi.errors import ConflictError, DifferentAskError, NotAuthorizedError, NotFoundError, SettingError
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.askers import Call, InboxAsker, InboxOptions, hashed
 from ringi.integrations.call_views import view_of
@@ -30,6 +30,7 @@ CLIENT = "client"
 """The key in a request's context of the client that makes the call."""
 FRESH_SECONDS = 1.0
 """The time for which a look at the pauses counts, for calls that a rule allows."""
+OnWait = Callable[[Request], Awaitable[None]]
 NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._~:@-]+")
 
 
@@ -96,6 +97,7 @@ class ClientGate:
         self._policy, self._inbox, self._session = policy, inbox, session
         self._scope = scope or session.thread_id
         self._numbers: dict[str, int] = {}
+        self._asking: tuple[Policy, Policy] | None = None
         self._checked_at = float("-inf")
 
     async def authorize(
@@ -106,6 +108,7 @@ class ClientGate:
         schema: dict[str, Any] | None = None,
         attempt: str | None = None,
         timeout: float | None = None,
+        on_wait: OnWait | None = None,
     ) -> Authorized:
         """Return the authorized call, which has begun: run it now, once, with these arguments, and report its outcome.
 
@@ -115,6 +118,7 @@ class ClientGate:
             schema: The JSON Schema of the arguments, if it is known.
             attempt: Identifies the call; the same attempt again is authorized again. By default a random one.
             timeout: Seconds to wait for people; None waits without limit.
+            on_wait: Is awaited with each request for which this call waits.
 
         Raises:
             NotAuthorizedError: The policy denies the call, or people rejected it.
@@ -122,12 +126,12 @@ class ClientGate:
             WaitTimeoutError: Nobody answered in time; the request stays open.
             RingiError: The call cannot be authorized now.
         """
-        call, policy = Call(name, dict(args)), self._policy()
+        call, policy = Call(name, dict(args)), self._current_policy()
         if policy.decide(*call).effect == "allow":
             await self.check_pauses(is_gated=False)
             return Authorized(call.args)
         options = InboxOptions(self._inbox, None, timeout)
-        asker = ClientAsker(self, options, hashed(self._scope, *call), attempt or uuid.uuid4().hex, schema)
+        asker = ClientAsker(self, options, hashed(self._scope, *call), attempt or uuid.uuid4().hex, schema, on_wait)
         asker.number = self._numbers.get(asker.base, 0)
         try:
             while True:
@@ -135,9 +139,20 @@ class ClientGate:
                 # Another attempt may have begun the call, or the grant that approved it may be over: ask again.
                 with suppress(ConflictError):
                     return await self._begin(call, granted, asker, policy)
-                asker.number, policy = asker.number + 1, self._policy()
+                asker.number, policy = asker.number + 1, self._current_policy()
         finally:
             self._numbers[asker.base] = asker.number
+
+    async def request(self, id: str) -> Request:
+        """Return a request of this client about a call in this folder.
+
+        Raises:
+            NotFoundError: There is none with this id.
+        """
+        request = await self._inbox.get(id)
+        if {**request.context, **self._session.context} != request.context:
+            raise NotFoundError("request", id)
+        return request
 
     @property
     def session(self) -> Session:
@@ -150,10 +165,19 @@ class ClientGate:
             await self._inbox.check_pauses(self._session.client)
             self._checked_at = time.monotonic()
 
+    def _current_policy(self) -> Policy:
+        """Return the policy; calls that no rule names ask, even if it has only rules that ask."""
+        policy = self._policy()
+        if policy.otherwise is not None:
+            return policy
+        if self._asking is None or self._asking[0] is not policy:
+            self._asking = policy, policy.model_copy(update={"otherwise": "ask"})
+        return self._asking[1]
+
     async def _begin(self, call: Call, granted: Authorized, asker: ClientAsker, before: Policy) -> Authorized:
         if granted.request is None:
             return granted  # By now a rule allows it.
-        policy = self._policy()
+        policy = self._current_policy()
         if policy is not before and (denial := policy.denial(call.name, granted.args)):
             raise NotAuthorizedError(granted.request.id, f"the rule {denial.rule!r} denies it: {denial.reason}")
         await self._inbox.report_outcome(granted.request.id, "unknown", attempt=asker.attempt)
@@ -169,16 +193,24 @@ class ClientAsker(InboxAsker):
         base: The digest of the call, from which the ids of its requests derive.
         attempt: Identifies the call.
         schema: The JSON Schema of the arguments.
+        on_wait: Is awaited with the request for which the call waits.
     """
 
     number = 0
     """The number of the request for this call; those before it are used up."""
 
     def __init__(
-        self, gate: ClientGate, options: InboxOptions, base: str, attempt: str, schema: dict[str, Any] | None
+        self,
+        gate: ClientGate,
+        options: InboxOptions,
+        base: str,
+        attempt: str,
+        schema: dict[str, Any] | None = None,
+        on_wait: OnWait | None = None,
     ) -> None:
         super().__init__(AsyncExitStack(), options, base)
-        self._gate, self.base, self.attempt, self._schema = gate, base, attempt, schema
+        self._gate, self.base, self.attempt = gate, base, attempt
+        self._schema, self._on_wait = schema, on_wait
         self.by = f"{AGENT}{gate.session.client}"
 
     def asks(self) -> bool:
@@ -210,6 +242,11 @@ class ClientAsker(InboxAsker):
     async def report(self, request: Request, outcome: Outcome) -> None:
         inbox = await self._opened()
         await inbox.report_outcome(request.id, outcome, attempt=self.attempt)
+
+    async def _begin_wait(self, request: Request) -> None:
+        await super()._begin_wait(request)
+        if self._on_wait:
+            await self._on_wait(request)
 
     async def _refuse_ended_grant(self, inbox: InboxAPI, ended: Request) -> None:
         pass  # The beginning of the call checks it, and then people are asked again.

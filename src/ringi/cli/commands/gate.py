@@ -1,0 +1,114 @@
+"""The command `gate`: a proxy before MCP servers that asks about the calls of tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ringi.base.extras import missing
+from ringi.cli.session import run
+from ringi.errors import SettingError
+from ringi.policy.files import PolicyFile
+
+if TYPE_CHECKING:
+    from ringi.integrations.mcp_gate.servers import ServerAddress
+
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+class GateGroup(TyperGroup):
+    """Runs a gate if no other command is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the name of the command that may be left out."""
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+def gate(
+    policy: Annotated[Path, typer.Option("--policy", help="The policy: JSON, or TOML if its name ends in `.toml`.")],
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- COMMAND…", help="The command of an MCP server over stdio.")
+    ] = None,
+    url: Annotated[str | None, typer.Option("--url", help="The URL of an MCP server over HTTP.")] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option("--header", help="A header for the URL, `NAME: TEXT`; ${VARIABLE} is replaced. Repeatable."),
+    ] = None,
+    server: Annotated[
+        list[str] | None, typer.Option("--server", help="One of several servers, `NAME=COMMAND`; repeatable.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A JSON file with servers, under `mcpServers` or `servers`.")
+    ] = None,
+    wait: Annotated[float, typer.Option("--wait", help="Seconds for which a call waits for people.", min=0)] = 50,
+) -> None:
+    """Serve an MCP server over stdio, and ask the policy and people about each call of a tool.
+
+    A call runs once, with the approved arguments, after a rule allows it or a person approves it. Everything else
+    passes unchanged. Requests are in the inbox of RINGI_URL, else in RINGI_HOME; without the inbox no call runs, and
+    RINGI_ENABLED has no effect. The names of tools have the prefix `SERVER_` if there are several servers.
+    """
+    try:
+        from ringi.integrations.mcp_gate.gate import serve_gate
+        from ringi.integrations.mcp_gate.servers import ServerAddress
+    except ModuleNotFoundError as error:
+        missing("`ringi gate`", error)
+    policies = PolicyFile(policy)
+    policies.policy()
+    servers = dict[str, ServerAddress]()
+    if command:
+        servers["server"] = ServerAddress(tuple(command))
+    if url:
+        servers["url"] = ServerAddress(url=url, headers=dict(map(_header, header or [])))
+    for text in server or []:
+        name, separator, line = text.partition("=")
+        if not separator or not name or not shlex.split(line):
+            raise SettingError("--server", text, "write NAME=COMMAND")
+        servers[name] = ServerAddress(tuple(shlex.split(line)))
+    if config:
+        servers |= _read_servers(config)
+    if not servers:
+        raise SettingError("COMMAND", "", "give the command of a server after `--`, or --url, --server or --config")
+    run(serve_gate(servers, policies, wait=wait))
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition(":")
+    if not separator or not name.strip():
+        raise SettingError("--header", name, "write `NAME: TEXT`")
+    return name.strip(), VARIABLE.sub(_variable, value.strip())
+
+
+def _variable(found: re.Match[str]) -> str:
+    value = os.environ.get(found[1])
+    if value is None:
+        raise SettingError("--header", found[0], "set this variable of the environment")
+    return value
+
+
+def _read_servers(path: Path) -> dict[str, ServerAddress]:
+    from ringi.integrations.mcp_gate.servers import ServerAddress
+
+    def address(entry: dict[str, Any]) -> ServerAddress:
+        if "url" in entry:
+            return ServerAddress(url=entry["url"], headers=entry.get("headers", {}))
+        command = (entry["command"], *entry.get("args", ()))
+        return ServerAddress(command, env=entry.get("env", {}), cwd=entry.get("cwd"))
+
+    try:
+        data = json.loads(path.read_bytes())
+        entries = data.get("mcpServers") or data["servers"]
+        return {name: address(entry) for name, entry in entries.items()}
+    except OSError as error:
+        raise SettingError("--config", str(path), f"it cannot be read ({error.strerror})") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SettingError("--config", str(path), "write servers with `command` or `url` under `mcpServers`") from error
