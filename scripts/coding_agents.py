@@ -1,6 +1,6 @@
 """The hooks before the real command lines of Claude Code and Codex, with a script instead of a model.
 
-`python -m scripts.coding_agents FOLDER` installs both from npm into the folder, runs each scenario against a real
+`python -m scripts.coding_agents FOLDER [SCENARIO…]` installs both from npm, runs each scenario against a real
 `ringi serve`, and prints a table. It needs Node.js and npm, and no account. It exits with 1 if a scenario fails.
 """
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ LIMIT = 120.0
 RINGI = "from ringi.cli import main; main()"
 TRUST = "--dangerously-bypass-hook-trust"
 CODEX = """
-model = "scripted"
+model = "gpt-5.5"
 model_provider = "local"
 [model_providers.local]
 name = "local"
@@ -43,6 +43,40 @@ enabled = false
 trust_level = "trusted"
 """
 SHELL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd")}
+START = {"claude-code": ["-p", "--output-format", "json"], "codex": ["exec", "--skip-git-repo-check"]}
+ARGUMENTS = {"claude-code": ["--permission-mode", "acceptEdits"], "codex": ["-s", "danger-full-access", TRUST]}
+PATCH = "*** Begin Patch\n*** Add File: written\n+hello\n*** End Patch\n"
+FORM = """
+from typing import Annotated
+
+from mcp.server.mcpserver import Elicit, MCPServer, Resolve
+from pydantic import BaseModel
+
+server = MCPServer("git")
+
+
+class Branch(BaseModel):
+    branch: str
+
+
+async def ask() -> Elicit[Branch]:
+    return Elicit("Which branch?", Branch)
+
+
+@server.tool()
+async def push(found: Annotated[Branch, Resolve(ask)]) -> str:
+    return f"pushed {found.branch}"
+
+
+server.run()
+"""
+Call = str | dict[str, Any]
+
+
+def step_of(client: str, call: Call) -> dict[str, Any]:
+    """Return a step of the script: a command is a call of the client's shell."""
+    tool, argument = SHELL[client]
+    return {"tool": tool, "input": {argument: call}} if isinstance(call, str) else call
 
 
 class Session(NamedTuple):
@@ -79,7 +113,7 @@ class World:
     """
 
     def __init__(self, clis: Path, folder: Path, models: str, bodies: list[dict[str, Any]]) -> None:
-        self._clis, self._folder, self._models, self._bodies = clis, folder, models, bodies
+        self._clis, self.folder, self._models, self._bodies = clis, folder, models, bodies
         self._environment = {"PATH": os.environ["PATH"], "RINGI_HOME": str(folder / "ringi")}
         self._port, self._sessions = 0, 0
         self.start()
@@ -104,18 +138,26 @@ class World:
         done = subprocess.run(command, env=self._environment, capture_output=True, check=True)
         return str(json.loads(done.stdout)["token"])
 
-    def session(self, client: str, *commands: str, trusts: bool = True, hook: str | None = None) -> Session:
+    def session(
+        self,
+        client: str,
+        *calls: Call,
+        install: Sequence[str] = (),
+        change: Callable[[str], str] = str,
+        arguments: Sequence[str] | None = None,
+    ) -> Session:
         """Start a session in a new project, whose hooks are installed as a person does it.
 
         Args:
             client: The command line.
-            commands: The commands that its model calls.
-            trusts: False if nobody has trusted the hooks; only for Codex.
-            hook: The text to put in place of the timeout in the configuration.
+            calls: The commands that its model runs, or other calls.
+            install: Options of `ringi hook install`.
+            change: Changes the configuration afterwards.
+            arguments: The arguments of the command line; by default it runs commands without a question of its own.
         """
         self._sessions += 1
-        project = self._folder / f"{client}-{self._sessions}"
-        home, programs = self._folder / "homes" / project.name, project / ".bin"
+        project = self.folder / f"{client}-{self._sessions}"
+        home, programs = self.folder / "homes" / project.name, project / ".bin"
         for folder in (programs, home / ".codex"):
             folder.mkdir(parents=True)
         program = programs / "ringi"
@@ -128,20 +170,20 @@ class World:
             **{"ANTHROPIC_BASE_URL": self._models, "ANTHROPIC_API_KEY": "none", "DISABLE_TELEMETRY": "1"},
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
-        install = [str(program), "hook", "install", client, "--yes"]
-        subprocess.run(install, cwd=project, env=environment, check=True, capture_output=True)
-        if hook:
-            for path in (*project.glob(".claude/*.json"), *project.glob(".codex/*.json")):
-                path.write_text(path.read_text().replace('"timeout": 604800', hook))
-        tool, argument = SHELL[client]
+        command = [str(program), "hook", "install", client, "--yes", *install]
+        subprocess.run(command, cwd=project, env=environment, check=True, capture_output=True)
+        (path,) = (*project.glob(".claude/*.json"), *project.glob(".codex/*.json"))
+        path.write_text(change(path.read_text()))
         mark = f"session {self._sessions} of this table"
-        prompt = f"{prompt_of(*({'tool': tool, 'input': {argument: each}} for each in commands))} {mark}"
-        arguments = {
-            "claude-code": ["-p", "--output-format", "json", "--permission-mode", "acceptEdits"],
-            "codex": ["exec", "--skip-git-repo-check", "-s", "danger-full-access", *[TRUST] * trusts],
-        }
+        prompt = f"{prompt_of(*(step_of(client, each) for each in calls))} {mark}"
+        options = ARGUMENTS[client] if arguments is None else arguments
         process = subprocess.Popen(
-            [str(self._clis / "node_modules" / ".bin" / client.removesuffix("-code")), *arguments[client], prompt],
+            [
+                str(self._clis / "node_modules" / ".bin" / client.removesuffix("-code")),
+                *START[client],
+                *options,
+                prompt,
+            ],
             cwd=project,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -172,6 +214,10 @@ class World:
         own = [body for body in self._bodies if session.mark in json.dumps(body)]
         return call_results(own[-1]) if own else []
 
+    def sent(self, session: Session) -> str:
+        """Return everything that a session sent to its model."""
+        return json.dumps([body for body in self._bodies if session.mark in json.dumps(body)])
+
 
 async def pause(seconds: float) -> None:
     """Do nothing for some seconds."""
@@ -186,7 +232,7 @@ class Outcome(NamedTuple):
     text: str
 
 
-Scenario = Callable[[World, str], Awaitable[Outcome]]
+Scenario = Callable[[World, str], Awaitable[Outcome | None]]
 
 
 async def approved(world: World, client: str) -> Outcome:
@@ -277,7 +323,7 @@ async def client_killed(world: World, client: str) -> Outcome:
 
 async def timed_out(world: World, client: str) -> Outcome:
     """The client ends the hook at its timeout (3 s, set by hand)."""
-    session = world.session(client, "touch ran", hook='"timeout": 3')
+    session = world.session(client, "touch ran", change=lambda text: text.replace(": 604800", ": 3"))
     await session.end()
     what = "not run" if not session.files else "RAN: Codex runs the call of a hook that it ends"
     return Outcome((session.files == []) == (client == "claude-code"), what)
@@ -296,7 +342,8 @@ async def two_sessions(world: World, client: str) -> Outcome:
 
 async def untrusted(world: World, client: str) -> Outcome:
     """Hooks that nobody has trusted."""
-    session = world.session(client, "touch ran", trusts=client == "claude-code")
+    arguments = [each for each in ARGUMENTS[client] if each != TRUST]
+    session = world.session(client, "touch ran", arguments=arguments)
     if client == "claude-code":
         await world.answer(session, "reject")
     await session.end()
@@ -305,9 +352,68 @@ async def untrusted(world: World, client: str) -> Outcome:
     return Outcome(session.files == ["ran"], "RAN without a question: Codex needs /hooks first")
 
 
+async def written(world: World, client: str) -> Outcome:
+    """A file is written, after approval."""
+    write = {"tool": "Write", "input": {"file_path": "written", "content": "hello"}}
+    session = world.session(client, write if client == "claude-code" else {"tool": "apply_patch", "input": PATCH})
+    request = await world.opened(session)
+    await world.answer(session, "approve")
+    await session.end()
+    outcome = (await world.person.get(request.id)).outcome
+    return Outcome((session.files, outcome) == (["written"], "committed"), f"{request.title} outcome {outcome}")
+
+
+async def confirmed(world: World, client: str) -> Outcome:
+    """The agent stops: sent back with words, then confirmed (--confirm-stop)."""
+    session = world.session(client, install=["--confirm-stop"])
+    await world.answer(session, "reject", message="add a test")
+    again = "add a test" in world.sent(session)
+    await world.answer(session, "approve")
+    await session.end()
+    again = again or "add a test" in world.sent(session)
+    return Outcome(again, "the model reads: ann says that this is not finished: add a test")
+
+
+async def prompted(world: World, client: str) -> Outcome | None:
+    """A prompt of the client (PermissionRequest only): rejected, then approved."""
+    if client == "codex":
+        return None  # `codex exec` never prompts.
+    arguments = ["--permission-mode", "default"]
+    session = world.session(client, "touch one", "touch two", arguments=arguments, change=without_first)
+    await world.answer(session, "reject", message="no")
+    request = await world.answer(session, "approve")
+    await session.end()
+    outcome = (await world.person.get(request.id)).outcome
+    return Outcome((session.files, outcome) == (["two"], "committed"), f"ran {session.files}; outcome {outcome}")
+
+
+def without_first(text: str) -> str:
+    """Return the configuration without the hook before each call: only prompts of the client are answered."""
+    settings = json.loads(text)
+    del settings["hooks"]["PreToolUse"]
+    return json.dumps(settings)
+
+
+async def filled_in(world: World, client: str) -> Outcome | None:
+    """A form of an MCP server (Elicitation)."""
+    if client == "codex":
+        return None  # Codex has no hook for it.
+    server = world.folder / "form.py"
+    server.write_text(FORM)
+    config = {"mcpServers": {"git": {"command": sys.executable, "args": [str(server)]}}}
+    arguments = [f"--mcp-config={json.dumps(config)}", "--allowedTools=mcp__git__push", "--permission-mode", "default"]
+    call = {"tool": "mcp__git__push", "input": {}}
+    session = world.session(client, call, arguments=arguments)
+    await world.answer(session, "approve")
+    await world.answer(session, "respond", data={"branch": "main"})
+    await session.end()
+    (result,) = world.results(session)
+    return Outcome("pushed main" in result, f"the model reads: {result}")
+
+
 SCENARIOS: tuple[Scenario, ...] = (
     *(approved, rejected, edited, server_killed, server_down, hook_killed, client_killed, timed_out, two_sessions),
-    untrusted,
+    *(written, confirmed, prompted, filled_in, untrusted),
 )
 
 
@@ -319,15 +425,17 @@ def install(folder: Path) -> None:
     subprocess.run(["node", "install.cjs"], cwd=folder / "node_modules" / "@anthropic-ai" / "claude-code", check=True)
 
 
-async def main(folder: Path) -> int:
-    """Run every scenario, print the table, and return the exit code."""
-    wrong = 0
+async def main(folder: Path, names: Sequence[str]) -> int:
+    """Run the scenarios, by default all, print the table, and return the exit code."""
+    wrong, chosen = 0, [each for each in SCENARIOS if not names or each.__name__ in names]
     print("| client | scenario | seconds | right | what happened |\n|---|---|---|---|---|", flush=True)
     async with world_in(folder) as world:
-        for scenario in SCENARIOS:
+        for scenario in chosen:
             for client in SHELL:
                 began = time.monotonic()
                 found = await scenario(world, client)
+                if found is None:
+                    continue
                 wrong += not found.is_right
                 cells = (
                     client,
@@ -354,4 +462,4 @@ async def world_in(clis: Path) -> AsyncIterator[World]:
 if __name__ == "__main__":
     clis = Path(sys.argv[1]).absolute()
     install(clis)
-    sys.exit(asyncio.run(main(clis)))
+    sys.exit(asyncio.run(main(clis, sys.argv[2:])))

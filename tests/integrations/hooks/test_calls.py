@@ -140,14 +140,20 @@ async def test_without_a_policy_the_client_decides_about_reading(hooks: Hooks) -
     assert reply.specific == {"decision": {"behavior": "allow"}}
 
 
-async def test_an_agent_that_changes_its_folder_does_not_change_the_policy(hooks: Hooks) -> None:
+@BOTH
+async def test_the_folder_of_a_call_changes_neither_the_policy_nor_the_store(hooks: Hooks, client: str) -> None:
+    # Codex names the folder that the model has chosen for the command, Claude Code that of the last `cd`.
     other = hooks.folder / "other"
     (other / ".ringi").mkdir(parents=True)
     (other / ".ringi" / "policy.toml").write_text('otherwise = "allow"\n[[rules]]\ntools = ["x"]\n')
-    hooks.environment["CLAUDE_PROJECT_DIR"] = str(hooks.folder)
+    del hooks.environment["RINGI_URL"]
+    if client == "claude-code":
+        hooks.environment["CLAUDE_PROJECT_DIR"] = str(hooks.folder)
     event = hooks.event("PreToolUse", "Bash", COMMAND, "c1") | {"cwd": str(other)}
-    reply = await hooks.run("claude-code", event, "--timeout", "1")
+    reply = await hooks.run(client, event, "--timeout", "1")
     assert reply.specific["permissionDecision"] == "deny"
+    assert (hooks.folder / ".ringi" / "ringi.db").exists()
+    assert [path.name for path in (other / ".ringi").iterdir()] == ["policy.toml"]
 
 
 async def test_the_switch_opens_no_hook(hooks: Hooks) -> None:

@@ -31,14 +31,13 @@ RECENT = 50
 """The number of a session's newest requests among which a call is looked for."""
 
 
-def policy_file(path: str | None, project: Path) -> PolicyFile | None:
+def policy_file(path: str | None) -> PolicyFile | None:
     """Return the policy: the given file, else that of `RINGI_POLICY`, else `.ringi/policy.toml` if there is one.
 
     Args:
         path: The path of a file; None for the default.
-        project: The folder of the session's project.
     """
-    default = project / ".ringi" / "policy.toml"
+    default = Path(".ringi") / "policy.toml"
     chosen = path or os.environ.get("RINGI_POLICY") or (default if default.exists() else None)
     return PolicyFile(chosen) if chosen else None
 

@@ -9,7 +9,6 @@ import os
 import select
 import sys
 import threading
-from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn
 
 from ringi.integrations.hooks.event import HookClient, HookEvent, Reply
@@ -66,10 +65,9 @@ async def reply_to(event: HookEvent, options: HookOptions) -> Reply:
 
     if event.name == "Stop" and not options.confirms_stop:
         return None
-    # An agent can change its folder by a command: what decides about it is where its session began.
-    project = Path(os.environ.get("CLAUDE_PROJECT_DIR") or event.session.folder or ".")
-    policy = policy_file(options.policy, project)
-    os.chdir(project)
+    # The folder in the event is chosen by the agent, which could choose another policy and another store by it.
+    os.chdir(os.environ.get("CLAUDE_PROJECT_DIR") or ".")
+    policy = policy_file(options.policy)
     async with open_asker(options.url) as inbox:
         calls = HookCalls(event, inbox, policy, options.timeout)
         match event.name:
