@@ -234,6 +234,16 @@ async def test_only_an_approval_by_the_person_who_may_decide_has_a_grant(inbox: 
     assert await inbox.grants() == []
 
 
+async def test_an_answer_over_mcp_makes_no_grant(inbox: Inbox, clock: Clock) -> None:
+    request = await asked(inbox)
+    body = {"decision": "approve", "digest": request.digest, "grant": {"until": clock() + HOUR}}
+    with pytest.raises(ForbiddenError, match="leave `grant` out, and use the page"):
+        await inbox.answer(request.id, Answer.parse(body), by=Decider("ann"), channel="mcp")
+    assert (await inbox.get(request.id)).status == "pending"
+    assert await inbox.grants() == []
+    assert (await inbox.answer(request.id, Answer.parse(body), by=Decider("ann"), channel="page")).is_final
+
+
 async def test_a_deputy_decides_and_makes_no_grant(inbox: Inbox, clock: Clock) -> None:
     await inbox.leave("dee", clock() + HOUR, by="ann")
     request = await asked(inbox, assignee="ann")

@@ -16,6 +16,8 @@ from ringi.domain.response import Response
 from ringi.domain.voting import Decider, Held, Vote, missing_votes, open_stage
 from ringi.errors import ConflictError, ForbiddenError, FreshSignInError, InvalidError
 
+MCP = "mcp"
+"""The channel of an answer from an MCP client, in which an agent may have written it."""
 R = TypeVar("R", bound=RequestData)
 IN_BOTH = tuple(Vote.model_fields.keys() & Response.model_fields.keys())
 """The fields that a vote and a response have."""
@@ -36,6 +38,8 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
     stage = (open_stage(request.quorum, others, digest) or 0) if votes_count else 0
     groups = request.quorum[stage].groups if votes_count else ()
     absent = None if answer.override else authority_of(request, by, groups)
+    if answer.grant and channel == MCP:
+        raise ForbiddenError("later calls cannot be approved over MCP: leave `grant` out, and use the page")
     if answer.grant and (absent or answer.override):
         raise ForbiddenError("a deputy or an `override` decides this request alone: leave `grant` out")
     decision: dict[str, Any] = {

@@ -9,6 +9,8 @@ export interface Filters {
   kind?: Kind | undefined;
   priority?: Priority | undefined;
   q?: string | undefined;
+  /** The thread, or the session of a client, whose requests are listed. */
+  thread?: string;
 }
 
 /** One page of a list with the time of its request; later events of the feed are newer. */
@@ -19,21 +21,23 @@ const statuses: Record<Tab, Request["status"][]> = {
   pending: ["pending"], mine: ["pending"], done: ["completed", "cancelled", "expired"],
 };
 
-export function listPath({ tab, kind, priority, q }: Filters, cursor: string | null): string {
+export function listPath({ tab, kind, priority, q, thread }: Filters, cursor: string | null): string {
   const query = new URLSearchParams({ limit: "100" });
   for (const status of statuses[tab]) query.append("status", status);
   if (tab === "mine") query.set("mine", "true");
   if (kind) query.set("kind", kind);
   if (priority) query.set("priority", priority);
   if (q) query.set("q", q);
+  if (thread) query.set("thread_id", thread);
   if (cursor) query.set("cursor", cursor);
   return `/v1/requests?${query.toString()}`;
 }
 
 /** Return whether a request belongs to a list; only the server can decide about a search. */
-export function matchesFilters(request: Request, { tab, kind, priority, q }: Filters, me: string | undefined): boolean | "perhaps" {
+export function matchesFilters(request: Request, { tab, kind, priority, q, thread }: Filters, me: string | undefined): boolean | "perhaps" {
   if (!statuses[tab].includes(request.status)) return false;
   if (tab === "mine" && request.claimed_by !== me && request.assignee !== me) return false;
+  if (thread && request.thread_id !== thread) return false;
   if (kind && request.kind !== kind) return false;
   if (priority && (request.priority ?? "normal") !== priority) return false;
   return q ? "perhaps" : true;

@@ -2,7 +2,7 @@ import { Button, Empty, Tag } from "antd";
 import { useRef } from "react";
 import { useGrants, useRevokeGrant, type GrantView } from "../api/grants";
 import { useSession } from "../api/session";
-import { limitText } from "../request/granting";
+import { GrantScope } from "../request/grant-scope";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { focusedRow, useListKeys } from "../thread/list-keys";
 import { useKeys } from "../widgets/keys";
@@ -12,23 +12,6 @@ import { Link, requestPath } from "../widgets/router";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import "./grants.css";
-
-/** What limits the calls: conditions on arguments, the conversation, the folder, the asker. */
-function Scope({ view: { grant } }: { view: GrantView }) {
-  const { granting, ...strings } = useRequestStrings();
-  const conditions = Object.entries(grant.where ?? {});
-  const [asker, agent] = [grant.asked_by?.replace(/^agent:/, ""), grant.agent].map((name) => name && visible(name));
-  return (
-    <ul className="grant-scope">
-      {!grant.where && <li>{granting.sameArguments}</li>}
-      {grant.where && conditions.length === 0 && <li>{granting.anyArguments}</li>}
-      {conditions.map(([name, condition]) => <li key={name}><code>{visible(`${name} ${limitText(condition)}`)}</code></li>)}
-      {grant.thread_id !== null && <li>{granting.inThread}</li>}
-      {grant.folder !== null && <li>{granting.inFolder(visible(grant.folder))}</li>}
-      {[agent, asker].filter(Boolean).map((name) => <li key={name}>{strings.agentNamed(name ?? "")}</li>)}
-    </ul>
-  );
-}
 
 function GrantRow({ view }: { view: GrantView }) {
   const { granting, language } = useRequestStrings();
@@ -41,7 +24,7 @@ function GrantRow({ view }: { view: GrantView }) {
         <Tag color={view.status === "active" ? "success" : "default"}>{granting.statuses[view.status]}</Tag>
         <span className="quiet">{granting.uses(view.uses, view.grant.max_uses)} · {granting.ends(clock(view.grant.until, language))}</span>
       </div>
-      <Scope view={view} />
+      <GrantScope scope={view.grant} />
       <div className="quiet">
         <Link to={requestPath(view.id)}>{visible(view.title)}</Link> · {granting.by(visible(view.granted_by), clock(view.granted_at, language))}
       </div>

@@ -10,6 +10,7 @@ import { useKeys } from "../widgets/keys";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
 import { translated } from "../strings/catalogue";
+import { clientOf, splitBlocks } from "./client-call";
 
 const showRestKey = "o";
 
@@ -73,6 +74,10 @@ function agentTextOf(request: Request, strings: Strings): { summary?: string; re
     const { learning: _shownAsFacts, ...rest } = context;
     return { rest };
   }
+  if (clientOf(request) !== undefined) {
+    const { client: _inHeader, ...others } = context;
+    return { rest: Object.fromEntries(Object.entries(others).filter(([key, value]) => key !== "folder" || typeof value !== "string")) };
+  }
   if (kind !== "finish") return { rest: withoutAssistantKeys(context) };
   const { task: _shownAsFact, summary, ...others } = context;
   const rest = typeof others.reason === "string" ? { ...others, reason: translated(others.reason, request.wording, "reason", strings) } : others;
@@ -86,10 +91,11 @@ export function AgentContext({ request }: { request: Request }) {
   const { summary, rest } = agentTextOf(request, strings);
   const show = () => setWhole(true);
   const expansion = { isExpanded, onExpand: show };
+  const { others } = splitBlocks(request);
   useKeys(strings.keysOfRequest, isExpanded ? [] : [{ key: showRestKey, label: strings.showFullText, run: show }]);
   return (
     <>
-      {request.display && request.display.length > 0 && <Suspense fallback={<Loading />}><DisplayBlocks blocks={request.display} /></Suspense>}
+      {others.length > 0 && <Suspense fallback={<Loading />}><DisplayBlocks blocks={others} /></Suspense>}
       {summary && <CollapsibleText {...expansion} testId="summary" label={strings.summary}><Prose text={summary} /></CollapsibleText>}
       {request.description && (
         <CollapsibleText {...expansion} testId="agent-words" label={strings.agentText}><Prose text={translated(request.description, request.wording, "description", strings)} /></CollapsibleText>

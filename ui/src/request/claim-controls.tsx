@@ -5,7 +5,7 @@ import { useNarrow } from "../widgets/media";
 import { useMessages } from "../widgets/messages";
 import { clock } from "../widgets/time";
 import { namesOf, useAssignment, type ClaimState } from "./assignment";
-import { KeyLabel } from "./decide-bar";
+import { KeyLabel } from "../widgets/key-label";
 import { RefusalAlert } from "./notices";
 import type { DecisionFormState } from "./use-decision-form";
 import { needsVotes } from "./voting";
@@ -25,7 +25,7 @@ function ClaimMenu({ form, claim }: ClaimControlsProps) {
     !needsVotes(form.request) && (claimant
       ? { key: "release", label: strings.release, onClick: claim.release, "data-testid": "release" }
       : { key: "claim", label: strings.claim, onClick: claim.claim, "data-testid": "claim" }),
-    form.canGrant && { key: "grant", label: strings.granting.open, onClick: () => form.change({ mode: "granting" }), "data-testid": "open-grant" },
+    form.canGrant && { key: "grant", label: strings.granting.open, onClick: () => form.startGrant(false), "data-testid": "open-grant" },
     { key: "pass", label: strings.reassign, onClick: () => form.change({ mode: "reassigning" }), "data-testid": "reassign" },
   ].filter((item) => item !== false);
   return (
@@ -62,7 +62,7 @@ function ClaimButtons({ form, claim }: ClaimControlsProps) {
         {strings.reassign}
       </Button>
       {form.canGrant && (
-        <Button {...common} onClick={() => form.change({ mode: "granting" })} data-testid="open-grant">{strings.granting.open}</Button>
+        <Button {...common} onClick={() => form.startGrant(false)} data-testid="open-grant">{strings.granting.open}</Button>
       )}
     </div>
   );

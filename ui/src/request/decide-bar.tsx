@@ -3,18 +3,15 @@ import type { ReactNode } from "react";
 import type { ActionLook, Decision } from "../api/types";
 import { messageAt } from "../form/values";
 import { useRequestStrings } from "../strings/use-request-strings";
+import { KeyLabel } from "../widgets/key-label";
 import { visible } from "../widgets/visible";
 import type { ClaimState } from "./assignment";
 import { OutcomeLines, useRequestOutcome } from "./decision-record";
 import { buttonLabel, decideKeys, editableValues, isFollowUpAllowed } from "./decisions";
 import { draftText, isChanged, isEdited, keysOf } from "./draft";
 import { RefusalAlert } from "./notices";
+import { SessionGrantButton } from "./session-grant";
 import type { DecisionFormState } from "./use-decision-form";
-
-/** A button label with its keyboard shortcut. */
-export function KeyLabel({ label, keyName }: { label: string; keyName: string }) {
-  return <span>{label}<kbd className="key-hint" aria-hidden>{keyName}</kbd></span>;
-}
 
 interface DecideButtonProps {
   form: DecisionFormState;
@@ -91,9 +88,12 @@ export function DecideBar({ form, children }: { form: DecisionFormState; childre
       onClick={() => form.start(decision)}
     />
   ));
+  const [lead, ...others] = buttons.slice(0, -1);
   return (
     <div className="button-bar">
-      {buttons.slice(0, -1)}
+      {lead}
+      <SessionGrantButton form={form} />
+      {others}
       {/* On a phone the other actions stand beside the last decision and never in their own row. */}
       <div className="button-bar-end">{buttons.slice(-1)}<OverrideButton form={form} />{children}</div>
     </div>

@@ -41,12 +41,12 @@ const firstFocusOf: Record<Mode, string> = {
   asking: ".decide textarea",
   confirming: ".decide input",
   reassigning: ".decide input",
-  overriding: ".decide textarea", granting: ".grant input",
+  overriding: ".decide textarea", granting: ".grant[data-session=false] input, .grant[data-session=true] ~ .button-bar [data-testid=confirm-grant]",
 };
 const openerOf: Partial<Record<Mode, string>> = {
   editing: "[data-testid=decide-edit]", rejecting: "[data-testid=decide-reject]", asking: "[data-testid=decide-respond]",
   confirming: "[data-testid=decide-approve]", reassigning: "[data-testid=reassign], [data-testid=more-actions]", overriding: "[data-testid=override]",
-  granting: "[data-testid=open-grant], [data-testid=more-actions]",
+  granting: "[data-testid=open-session-grant], [data-testid=open-grant], [data-testid=more-actions]",
 };
 
 /** Focus the first element of a step; when it closes, focus the button that opened it. */

@@ -1,18 +1,17 @@
 import { Image, Table } from "antd";
 import { diffLines } from "diff";
 import { createElement } from "react";
-import type { Code, Diff, Image as Picture, Link, Request, Table as Rows } from "../api/schema";
+import type { Code, Diff, Image as Picture, Link, Table as Rows } from "../api/schema";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
-
-type Block = NonNullable<Request["display"]>[number];
+import type { Block } from "./client-call";
 
 const rowsPerPage = 20;
 /** Number of unchanged lines shown around a change. */
 const contextLines = 3;
 
-function TableBlock({ block: { columns, rows } }: { block: Rows }) {
+function TableBlock({ block: { columns, rows }, hasHead }: { block: Rows; hasHead: boolean }) {
   const strings = useRequestStrings();
   const heads = columns.map((title, column) => ({
     key: String(column), title: visible(title), dataIndex: String(column),
@@ -22,7 +21,7 @@ function TableBlock({ block: { columns, rows } }: { block: Rows }) {
   const data = rows.map((row, number) => ({ key: number, ...Object.fromEntries(row.map((cell, column) => [String(column), cell])) }));
   return (
     <Table
-      size="small" bordered columns={heads} dataSource={data} scroll={{ x: "max-content" }}
+      size="small" bordered showHeader={hasHead} columns={heads} dataSource={data} scroll={{ x: "max-content" }}
       pagination={rows.length > rowsPerPage && { pageSize: rowsPerPage, showSizeChanger: false, showTotal: (all, [first, last]) => strings.rowsOf(first, last, all) }}
     />
   );
@@ -82,8 +81,17 @@ function DiffBlock({ block }: { block: Diff }) {
   return createElement("div", { className: "display-code" }, ...diffOf(block).map((line) => createElement(DiffLine, { line })));
 }
 
-function CodeBlock({ block: { text } }: { block: Code }) {
-  return <pre className="display-code">{visible(text)}</pre>;
+/** Return the lines of a patch; its own signs say what each line is. */
+const patchLines = (patch: string): Line[] =>
+  linesOf(patch).map((line) => ({ kind: /^\+(?!\+\+ )/.test(line) ? "added" : /^-(?!-- )/.test(line) ? "removed" : "same", text: line }));
+
+function PatchLine({ line: { kind, text } }: { line: Line }) {
+  return createElement(lineStyles[kind][0], { className: "display-line" }, visible(text) || " ");
+}
+
+function CodeBlock({ block: { text, language } }: { block: Code }) {
+  if (language !== "diff") return <pre className="display-code">{visible(text)}</pre>;
+  return createElement("div", { className: "display-code" }, ...patchLines(text).map((line) => createElement(PatchLine, { line })));
 }
 
 /** A link shows its address, and its target learns nothing about this page. */
@@ -91,9 +99,9 @@ function LinkBlock({ block: { url } }: { block: Link }) {
   return <a href={url} target="_blank" rel="noopener noreferrer nofollow" className="display-link">{visible(url)}</a>;
 }
 
-function Body({ block }: { block: Block }) {
+function Body({ block, hasHead }: { block: Block; hasHead: boolean }) {
   switch (block.type) {
-    case "table": return <TableBlock block={block} />;
+    case "table": return <TableBlock block={block} hasHead={hasHead} />;
     case "image": return <ImageBlock block={block} />;
     case "diff": return <DiffBlock block={block} />;
     case "link": return /^https?:\/\//i.test(block.url) ? <LinkBlock block={block} /> : <AgentText text={block.url} />;
@@ -105,14 +113,23 @@ function Body({ block }: { block: Block }) {
 
 const extra = (block: Block) => (block.type === "code" ? block.language : null);
 
-function Figure({ block }: { block: Block }) {
+interface FigureProps {
+  block: Block;
+  title?: string | null | undefined;
+  hasHead?: boolean;
+  note?: string | undefined;
+}
+
+/** One block with its title. */
+export function Figure({ block, title = block.title, hasHead = true, note }: FigureProps) {
   const language = extra(block);
   return (
     <figure data-testid={`display-${block.type}`}>
-      {(block.title || language) && (
-        <figcaption>{block.title && <AgentText text={block.title} />} {language && <span className="quiet">{visible(language)}</span>}</figcaption>
+      {(title || language) && (
+        <figcaption>{title && <AgentText text={title} />} {language && <span className="quiet">{visible(language)}</span>}</figcaption>
       )}
-      <Body block={block} />
+      <Body block={block} hasHead={hasHead} />
+      {note && <div className="quiet" data-testid="display-note">{note}</div>}
     </figure>
   );
 }

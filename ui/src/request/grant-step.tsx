@@ -3,8 +3,10 @@ import { useId } from "react";
 import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
-import { KeyLabel } from "./decide-bar";
-import { folderOf, hoursOffered, initialGrant, namedArguments, type Freedom, type GrantChoice } from "./granting";
+import { KeyLabel } from "../widgets/key-label";
+import { clientName, clientOf } from "./client-call";
+import { GrantScope } from "./grant-scope";
+import { folderOf, hoursOffered, initialGrant, namedArguments, scopeOf, type Freedom, type GrantChoice } from "./granting";
 import type { DecisionFormState } from "./use-decision-form";
 
 interface ChoiceProps {
@@ -63,24 +65,30 @@ export function GrantStep({ form }: { form: DecisionFormState }) {
   const { request, draft, isLocked, isReady } = form;
   const choice = draft.grant ?? initialGrant(request);
   const folder = folderOf(request);
+  const tool = visible(request.action?.name ?? "");
+  const client = choice.isForSession ? clientOf(request) : undefined;
   const parts = { choice, disabled: isLocked, change: (changes: Partial<GrantChoice>) => form.change({ grant: { ...choice, ...changes } }) };
   return (
     <>
-      <fieldset className="grant" data-testid="grant">
-        <legend>{granting.title(visible(request.action?.name ?? ""))}</legend>
+      <fieldset className="grant" data-testid="grant" data-session={client !== undefined}>
+        <legend>{client === undefined ? granting.title(tool) : granting.sessionTitle(tool, visible(clientName(client)))}</legend>
         <p className="quiet">{granting.hint}</p>
         {namedArguments(request).map(([name, value]) => <ArgumentLimit key={name} {...parts} name={name} value={value} />)}
-        {request.thread_id !== null && (
+        {client === undefined && request.thread_id !== null && (
           <Checkbox checked={choice.onlyThread} disabled={isLocked} onChange={(event) => parts.change({ onlyThread: event.target.checked })} data-testid="grant-thread">
             {granting.onlyThread}
           </Checkbox>
         )}
-        {folder !== undefined && (
+        {client === undefined && folder !== undefined && (
           <Checkbox checked={choice.onlyFolder} disabled={isLocked} onChange={(event) => parts.change({ onlyFolder: event.target.checked })} data-testid="grant-folder">
             {granting.onlyFolder} <code>{visible(folder)}</code>
           </Checkbox>
         )}
         <Limits {...parts} />
+        <div data-testid="grant-words" aria-live="polite">
+          {granting.words(granting.hours(choice.hours), choice.maxUses)}
+          <GrantScope scope={scopeOf(request, choice)} isThisSession={client !== undefined} />
+        </div>
       </fieldset>
       <div className="button-bar">
         <Button type="primary" disabled={!isReady || isLocked} loading={form.decision.sending === "approve"} onClick={form.confirm} data-testid="confirm-grant">

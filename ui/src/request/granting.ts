@@ -1,5 +1,6 @@
 import type { Json, JsonObject, NewGrant, Request } from "../api/types";
 import { isObject } from "../form/values";
+import type { Scope } from "./grant-scope";
 
 /** What later calls may have for an argument: the same value, at most a number, or any value. */
 export type Freedom = "same" | "at-most" | "any";
@@ -12,9 +13,11 @@ export interface GrantChoice {
   onlyFolder: boolean;
   hours: number;
   maxUses: number;
+  /** For the rest of a client's session: then it holds in this session and its folder alone. */
+  isForSession?: boolean;
 }
 
-export const hoursOffered = [1, 8, 24, 7 * 24, 30 * 24] as const;
+export const hoursOffered = [1, 8, 12, 24, 7 * 24, 30 * 24] as const;
 
 /** Return the folder in which the agent works; undefined if the request names none. */
 export function folderOf({ context }: Request): string | undefined {
@@ -24,6 +27,16 @@ export function folderOf({ context }: Request): string | undefined {
 /** Return the choice that a person starts with: as narrow as possible. */
 export const initialGrant = (request: Request): GrantChoice =>
   ({ freedoms: {}, limits: {}, onlyThread: request.thread_id !== null, onlyFolder: folderOf(request) !== undefined, hours: 1, maxUses: 20 });
+
+/** Return the choice for the rest of the session of the client that asks. */
+export const sessionGrant = (request: Request): GrantChoice =>
+  ({ ...initialGrant(request), onlyThread: true, hours: 12, maxUses: 100, isForSession: true });
+
+/** Return the limits that a grant for a request would have, as the list of grants shows them. */
+export function scopeOf(request: Request, choice: GrantChoice): Scope {
+  const { where = null, thread_id: thread = null, folder = null } = grantOf(request, choice, 0);
+  return { where, names: Object.keys(request.action?.args ?? {}), thread_id: thread, folder, asked_by: request.asked_by, agent: null };
+}
 
 /** Return whether later calls like this one can be approved in advance; the server checks all rules. */
 export function isGrantable(request: Request): boolean {

@@ -8,6 +8,8 @@ import { Link, threadPagePath } from "../widgets/router";
 import { clock, Countdown, RelativeTime, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName, isThreadActor, namesOf, useClaimant } from "./assignment";
+import { ClientHeader } from "./client-header";
+import { clientOf } from "./client-call";
 import { isFullyErased } from "./outcome";
 import { recipientNames } from "./voting";
 
@@ -76,6 +78,7 @@ export function RequestHeader({ id, request, focus, threadLink }: RequestHeaderP
     <header className="heading">
       <h2 ref={title} id={id} tabIndex={-1}><AgentText text={isFullyErased(request) ? strings.erasedTitle : translated(request.title, request.wording, "title", strings)} /></h2>
       <Deadline request={request} />
+      <ClientHeader request={request} isInSession={!threadLink} />
       <div className="meta">
         <Tag variant="outlined">{strings.kinds[request.kind]}</Tag>
         {(tier === "high" || tier === "irreversible") && <Tag color={tier === "high" ? "warning" : "error"} data-testid="tier">{strings.voting.tiers[tier]}</Tag>}
@@ -86,7 +89,7 @@ export function RequestHeader({ id, request, focus, threadLink }: RequestHeaderP
         {names && <span data-testid="assigned-to">{strings.assignedTo(names)}</span>}
         <NextEscalation request={request} />
         {claimant && <span data-testid="claimed-by">{strings.claimedBy(visible(claimant.name))}</span>}
-        {request.thread_id && threadLink && (
+        {request.thread_id && threadLink && clientOf(request) === undefined && (
           <Link to={threadPagePath(request.thread_id)}>{strings.thread} {visible(request.thread_id)}</Link>
         )}
       </div>

@@ -8,7 +8,7 @@ import { useKeys } from "../widgets/keys";
 import { explain } from "../widgets/problem";
 import { clockWithSeconds, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { KeyLabel } from "./decide-bar";
+import { KeyLabel } from "../widgets/key-label";
 import { titleOf } from "./outcome";
 
 /** Return the seconds until a held answer takes effect, by the server's clock. */

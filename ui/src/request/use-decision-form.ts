@@ -8,7 +8,8 @@ import { decisionRefusal, useClaimant } from "./assignment";
 import { editableValues, isFollowUpAllowed, matchesTarget, offeredDecisions, targetOf, type Target } from "./decisions";
 import { isChanged, type Draft, type Mode } from "./draft";
 import { useDraft, useOwner } from "./draft-store";
-import { isGrantable } from "./granting";
+import { clientOf } from "./client-call";
+import { initialGrant, isGrantable, sessionGrant } from "./granting";
 import { heldNotice } from "./held-answer";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
 import { authorityOf, exclusionOf, needsVotes, stageNotice } from "./voting";
@@ -37,6 +38,10 @@ export interface DecisionFormState {
   canOverride: boolean;
   /** True if this person can approve later calls too. */
   canGrant: boolean;
+  /** True if these can be the calls of the rest of a client's session. */
+  canGrantForSession: boolean;
+  /** Open the step that approves later calls too. */
+  startGrant: (isForSession: boolean) => void;
   /** Agree with an edit of an earlier voter. */
   agree: (vote: Vote) => void;
   /** Decide alone, as an administrator. */
@@ -104,6 +109,7 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
   const target = targetOf(request, args);
   // A costly call is confirmed each time.
   const canGrant = !target && isGrantable(request) && rules.offered.includes("approve");
+  const canGrantForSession = canGrant && request.thread_id !== null && clientOf(request) !== undefined;
   const isReady = canConfirm(request, draft, matchesTarget(target, typedName));
 
   const start = (selected: Decision) => {
@@ -113,6 +119,11 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
     setPendingDecision(selected);
     setTypedName("");
     change({ mode: step });
+  };
+  const startGrant = (isForSession: boolean) => {
+    if (isLocked || blockedReason || !(isForSession ? canGrantForSession : canGrant)) return;
+    const isSame = draft.grant && Boolean(draft.grant.isForSession) === isForSession;
+    change({ mode: "granting", ...(!isSame && { grant: isForSession ? sessionGrant(request) : initialGrant(request) }) });
   };
   const back = () => {
     if (decision.sending === null) change({ mode: "deciding" });
@@ -132,7 +143,7 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
     if (!isLocked && rules.canOverride && isReady) decision.submit(selected);
   };
   return {
-    ...rules, canGrant, agree, override,
+    ...rules, canGrant, canGrantForSession, startGrant, agree, override,
     request, draft, change, decision, isClosed, isLocked, blockedReason, pendingDecision, target, typedName, setTypedName, isReady,
     start, back, confirm,
   };

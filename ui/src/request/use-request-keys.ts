@@ -7,6 +7,7 @@ import { buttonLabel, decideKeys, editableValues, isFreeAnswer, takesMessageAsAn
 import { isChanged, lacksMessage } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
 import { needsVotes } from "./voting";
+import { sessionKey } from "./session-grant";
 import { agreeKey, proposedEdit } from "./votes";
 
 /** Return the decision that Ctrl+Enter submits from inside a form. */
@@ -33,6 +34,7 @@ function decisionKeys(form: DecisionFormState, strings: RequestStrings, focusFir
     ...form.offered.map((decision) => ({
       key: decideKeys[decision], label: buttonLabel(request, decision, strings), run: decide(decision), once: true,
     })),
+    ...(form.canGrantForSession ? [{ key: sessionKey, label: strings.granting.openForSession, run: () => form.startGrant(true), once: true }] : []),
     ...(main ? [{ key: "mod+Enter", label: strings.sendKey, run: decide(main), whileTyping: true, once: true }] : []),
     ...(focusFirst ? [{ key: "Enter", label: strings.firstField, run: focusFirst, once: true }] : []),
   ];

@@ -7,7 +7,7 @@ import { useRequestStrings, type RequestStrings } from "../strings/use-request-s
 import { AgentText } from "../widgets/agent-text";
 import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { KeyLabel } from "./decide-bar";
+import { KeyLabel } from "../widgets/key-label";
 import { editableValues } from "./decisions";
 import type { DecisionFormState } from "./use-decision-form";
 import { needsVotes, voterName } from "./voting";

@@ -17,10 +17,11 @@ const ChatPage = lazyWithRetry(() => import("../chat/chat-page"));
 const LearningPage = lazyWithRetry(() => import("../learning/learning-page"));
 const MemoryPage = lazyWithRetry(() => import("../memory/memory-page"));
 const GrantsPage = lazyWithRetry(() => import("../grants/grants-page"));
+const SessionPage = lazyWithRetry(() => import("../sessions/session-page"));
 const OperationsPage = lazyWithRetry(() => import("../operations/operations-page"));
 
 function nameOf(path: string): PageName {
-  if (path === "/" || idIn(path, "/r/") !== undefined) return "inbox";
+  if (path === "/" || idIn(path, "/r/") !== undefined || idIn(path, "/sessions/") !== undefined) return "inbox";
   if (path === "/threads" || idIn(path, "/t/") !== undefined) return "threads";
   if (path === "/chat" || idIn(path, "/chat/") !== undefined) return "chat";
   if (path === "/learning" || idIn(path, "/learning/") !== undefined) return "learning";
@@ -43,6 +44,8 @@ function Route({ path }: { path: string }) {
   if (path === "/memory") return <MemoryPage />;
   if (path === "/grants") return <GrantsPage />;
   if (path === "/operations") return <OperationsPage />;
+  const session = idIn(path, "/sessions/");
+  if (session !== undefined) return <SessionPage key={session} id={session} />;
   const request = idIn(path, "/r/");
   if (path === "/" || request !== undefined) return <Inbox openId={request} />;
   return <Empty className="page-column" image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.notFound} data-testid="no-page"><Link to="/">{strings.inbox}</Link></Empty>;

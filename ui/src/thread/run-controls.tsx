@@ -4,7 +4,7 @@ import { useSession } from "../api/session";
 import { useRunAction } from "../api/threads";
 import type { Thread } from "../api/types";
 import { ConfirmStop } from "../operations/confirm-stop";
-import { KeyLabel } from "../request/decide-bar";
+import { KeyLabel } from "../widgets/key-label";
 import { actorName } from "../request/assignment";
 import { useStrings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";

@@ -31,6 +31,8 @@ export function go(path: string, { replace = false } = {}): void {
 
 export const requestPath = (id: string) => `/r/${encodeURIComponent(id)}`;
 export const threadPagePath = (id: string) => `/t/${encodeURIComponent(id)}`;
+/** The page of all open requests of one session of a client. */
+export const sessionPath = (thread: string) => `/sessions/${encodeURIComponent(thread)}`;
 export const learningPath = (id: string) => `/learning/${encodeURIComponent(id)}`;
 /** Return the page of a learning agent's run: its conversation, or its own thread. */
 export const learningRunPath = (thread: string) =>
@@ -40,7 +42,7 @@ export const playbookPath = (id: string, bullet?: string) =>
 export const chatPath = (id: string) => `/chat/${encodeURIComponent(id)}`;
 
 /** Return the id in a path such as /r/{id}, or undefined. */
-export function idIn(path: string, prefix: "/r/" | "/t/" | "/chat/" | "/learning/"): string | undefined {
+export function idIn(path: string, prefix: "/r/" | "/t/" | "/chat/" | "/learning/" | "/sessions/"): string | undefined {
   if (!path.startsWith(prefix) || path.length === prefix.length) return undefined;
   try {
     return decodeURIComponent(path.slice(prefix.length));

@@ -1,4 +1,5 @@
 import type { Decision } from "../../api/types";
+import { client } from "./client";
 import { granting } from "./granting";
 import { voting } from "./voting";
 
@@ -11,7 +12,7 @@ const finishDecisions: Record<Decision, string> = {
 
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
-  decisions, finishDecisions, voting, granting,
+  decisions, finishDecisions, voting, granting, client,
   legalHold: "Legal hold",
   legalHoldHint: "Nothing erases this request until an administrator lifts the hold.",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own} “${agentLabel}”`,

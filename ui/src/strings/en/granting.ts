@@ -11,6 +11,11 @@ function hours(count: number): string {
 export const granting = {
   open: "Approve later calls too…",
   title: (tool: string) => `Approve this, and later calls of ${tool} with:`,
+  openForSession: "Allow for this session…",
+  sessionTitle: (tool: string, client: string) => `Approve this, and for the rest of this ${client} session calls of ${tool} with:`,
+  words: (time: string, uses: number) => `For ${time}, at most ${uses} later calls are approved without asking:`,
+  anyValue: (name: string) => `${name}: any`,
+  inSession: "only in this session",
   hint: "Nobody is asked about these calls. Everything else is still asked, and you can revoke this at any time.",
   freedoms, hours,
   onlyThread: "only in this conversation",
@@ -34,6 +39,7 @@ export const granting = {
   uses: (uses: number, most: number) => `${uses} of ${most} calls`,
   ends: (at: string) => `until ${at}`,
   inThread: "only in its conversation",
+  inThatSession: "only in the session",
   inFolder: (folder: string) => `only in ${folder}`,
   statuses: { active: "in force", revoked: "revoked", "used up": "used up", ended: "ended" },
 };

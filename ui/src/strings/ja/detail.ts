@@ -1,5 +1,6 @@
 import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
+import { client } from "./client";
 import { granting } from "./granting";
 import { voting } from "./voting";
 
@@ -11,7 +12,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, finishDecisions, voting, granting,
+  decisions, finishDecisions, voting, granting, client,
   legalHold: "法的保持",
   legalHoldHint: "管理者が解除するまで、この依頼は消去されません。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}「${agentLabel}」`,

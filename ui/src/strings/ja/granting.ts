@@ -3,6 +3,11 @@ import type { Granting } from "../en/granting";
 export const granting: Granting = {
   open: "今後の呼び出しも承認…",
   title: (tool) => `今回と、今後の ${tool} の呼び出しを次の条件で承認：`,
+  openForSession: "このセッションで許可…",
+  sessionTitle: (tool, client) => `今回と、この ${client} セッションの今後の ${tool} の呼び出しを次の条件で承認：`,
+  words: (time, uses) => `${time}、最大 ${uses} 回まで、次の呼び出しを確認なしで承認します：`,
+  anyValue: (name) => `${name}：任意`,
+  inSession: "このセッションのみ",
   hint: "これらの呼び出しでは確認しません。それ以外は引き続き確認します。いつでも取り消せます。",
   freedoms: { same: "同じ値", "at-most": "以下", any: "任意" },
   hours: (count) => (count < 24 ? `${count} 時間` : `${count / 24} 日間`),
@@ -27,6 +32,7 @@ export const granting: Granting = {
   uses: (uses, most) => `${most} 回中 ${uses} 回`,
   ends: (at) => `${at} まで`,
   inThread: "その会話のみ",
+  inThatSession: "次のセッションのみ：",
   inFolder: (folder) => `${folder} のみ`,
   statuses: { active: "有効", revoked: "取り消し済み", "used up": "使用済み", ended: "終了" },
 };

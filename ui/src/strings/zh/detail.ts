@@ -1,5 +1,6 @@
 import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
+import { client } from "./client";
 import { granting } from "./granting";
 import { voting } from "./voting";
 
@@ -11,7 +12,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, finishDecisions, voting, granting,
+  decisions, finishDecisions, voting, granting, client,
   legalHold: "法律保留",
   legalHoldHint: "在管理员解除之前，此请求不会被删除。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}“${agentLabel}”`,

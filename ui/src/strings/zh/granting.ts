@@ -3,6 +3,11 @@ import type { Granting } from "../en/granting";
 export const granting: Granting = {
   open: "同时批准以后的调用…",
   title: (tool) => `批准本次以及以后满足下列条件的 ${tool} 调用：`,
+  openForSession: "在此会话中允许…",
+  sessionTitle: (tool, client) => `批准本次，以及此 ${client} 会话中以后满足下列条件的 ${tool} 调用：`,
+  words: (time, uses) => `${time}内，最多 ${uses} 次以后的调用无需询问即获批准：`,
+  anyValue: (name) => `${name}：任意`,
+  inSession: "仅限此会话",
   hint: "这些调用不再询问。其他调用仍会询问。您可以随时撤销。",
   freedoms: { same: "相同", "at-most": "不超过", any: "任意" },
   hours: (count) => (count < 24 ? `${count} 小时` : `${count / 24} 天`),
@@ -27,6 +32,7 @@ export const granting: Granting = {
   uses: (uses, most) => `${uses}/${most} 次`,
   ends: (at) => `至 ${at}`,
   inThread: "仅限其对话",
+  inThatSession: "仅限会话",
   inFolder: (folder) => `仅限 ${folder}`,
   statuses: { active: "有效", revoked: "已撤销", "used up": "已用完", ended: "已结束" },
 };

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import type { Json, JsonObject } from "../api/types";
+import { aRequest } from "../testing/fake-server";
+import { argumentsInBlocks, clientInSession, clientName, splitBlocks } from "./client-call";
+
+const code = (text: string) => ({ type: "code", text } as const);
+const diff = (before: string, after: string) => ({ type: "diff", before, after } as const);
+const table = (...rows: [string, string][]) => ({ type: "table", columns: ["Field", "Value"], rows } as const);
+
+function shows(args: JsonObject, ...display: unknown[]) {
+  const request = aRequest({ action: { name: "Bash", args }, context: { client: "codex" }, display: display as never });
+  const { ofCall, others } = splitBlocks(request);
+  return { hidden: [...argumentsInBlocks(request)], ofCall: ofCall.length, others: others.length, unchecked: ofCall.some(({ isBeforeUnchecked }) => isBeforeUnchecked) };
+}
+
+const edit = { old_string: "a", new_string: "b" };
+
+test.each<[JsonObject, unknown, string[]]>([
+  [{ command: "ls", timeout: 5 }, code("ls"), ["command"]],
+  [{ command: ["rm", "-r", "a b", "it's", ""] }, code("rm -r 'a b' 'it'\"'\"'s' ''"), ["command"]],
+  [{ command: ["/bin/bash", "-lc", "ls | wc"] }, code("ls | wc"), ["command"]],
+  [{ file_path: "x", ...edit }, diff("a", "b"), ["old_string", "new_string"]],
+  [{ path: "x", content: "new" }, diff("", "new"), ["content"]],
+  [{ path: "x", edits: [{ oldText: "a", newText: "b" }] }, diff("a", "b"), ["edits"]],
+  [{ to: ["a@x", "b@x"], subject: "s" }, table(["to", "a@x"], ["to", "b@x"], ["subject", "s"]), ["to", "subject"]],
+])("a block with the whole value of an argument shows it: %j", (args, block, hidden) => {
+  expect(shows(args, block)).toEqual({ hidden, ofCall: 1, others: 0, unchecked: false });
+});
+
+test.each<[string, JsonObject, unknown]>([
+  ["another command", { command: "rm -rf /" }, code("ls")],
+  ["a part of the command", { command: "ls; rm -rf /" }, code("ls")],
+  ["other words with the same letters", { command: ["echo", "a b"] }, code("echo a b")],
+  ["the script of something that is no shell", { command: ["ssh", "-c", "ls"] }, code("ls")],
+  ["nothing", { command: "" }, code("")],
+  ["a change the other way round", { path: "x", ...edit }, diff("b", "a")],
+  ["a change between two other arguments", { path: "x", ...edit, note: "c" }, diff("b", "c")],
+  ["a table with a row of its own", { to: ["a@x"] }, table(["to", "a@x"], ["to", "c@x"])],
+])("a block with %s is the agent's own, and hides nothing", (_what, args, block) => {
+  const { ofCall, others } = shows(args, block);
+  expect([ofCall, others]).toEqual([0, 1]);
+});
+
+test("an argument that is not whole in a block stays in sight", () => {
+  const more: [JsonObject, unknown][] = [
+    [{ to: ["a@x", "evil@x"] }, table(["to", "a@x"])],
+    [{ path: "x", edits: [{ ...edit, replace_all: true }] }, diff("a", "b")],
+    [{ path: "x", edits: [edit, { old_string: "c", new_string: "d" }] }, diff("a", "b")],
+    [{ path: "x", content: "new" }, diff("old", "new")],
+    [{ path: "x", ...edit, oldText: "c", newText: "d" } as Json as JsonObject, diff("c", "b")],
+    [{ command: { a: "ls" } }, code("ls")],
+  ];
+  for (const [args, block] of more) expect(shows(args, block).hidden).toEqual([]);
+});
+
+test("of two pairs of texts, only the one in the block is hidden", () => {
+  expect(shows({ path: "x", ...edit, oldText: "c", newText: "d" }, diff("a", "b")).hidden).toEqual(["old_string", "new_string"]);
+});
+
+test("the text before a written file comes from the client alone", () => {
+  expect(shows({ path: "x", content: "new" }, diff("old", "new"))).toEqual({ hidden: [], ofCall: 1, others: 0, unchecked: true });
+});
+
+test("the request of no client keeps its blocks where they were", () => {
+  const request = aRequest({ action: { name: "Bash", args: { command: "ls" } }, display: [code("ls")] });
+  expect(splitBlocks(request).others).toHaveLength(1);
+});
+
+test("a client has the name that its makers gave it", () => {
+  expect([clientName("claude-code"), clientName("toString"), clientInSession("codex:5f1c:2"), clientInSession("thread-1")])
+    .toEqual(["Claude Code", "toString", "codex", undefined]);
+});

@@ -1,0 +1,112 @@
+import type { Json, JsonObject, Request } from "../api/types";
+import { isObject } from "../form/values";
+
+export type Block = NonNullable<Request["display"]>[number];
+
+/** Clients as their makers write their names. */
+const clientNames: { readonly [client: string]: string } = {
+  "claude-code": "Claude Code", codex: "Codex", cursor: "Cursor", vscode: "VS Code", zed: "Zed", "gemini-cli": "Gemini CLI",
+};
+
+export const clientName = (client: string) => (Object.hasOwn(clientNames, client) ? clientNames[client] ?? client : client);
+
+/** Return the client outside of Ringi that wants to make the call; undefined for any other request. */
+export function clientOf({ context, action }: Request): string | undefined {
+  return action && typeof context.client === "string" && context.client !== "" ? context.client : undefined;
+}
+
+/** Return the name of the client in the id of a session, such as `codex:5f1c`. */
+export const clientInSession = (thread: string) => (/^[^:]+(?=:)/.exec(thread) ?? [])[0];
+
+/** The texts before and after an edit, by the names that clients give them. */
+const editNames = [["old_string", "new_string"], ["old_str", "new_str"], ["oldText", "newText"], ["oldString", "newString"]] as const;
+const contentNames = ["content", "contents", "file_text", "new_source", "text"];
+
+/** Return a word of a command as Python's `shlex.quote` writes it. */
+const quoted = (word: string) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
+
+/** Return a command as one text, as `command_text` of the server side writes it; undefined for anything else. */
+function commandText(value: Json | undefined): string | undefined {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value) || value.length === 0 || !value.every((word) => typeof word === "string")) return undefined;
+  const [shell = "", option = "", script = ""] = value;
+  const isScript = value.length === 3 && /^(\/usr)?(\/bin\/)?(ba|z|da)?sh$/.test(shell) && /^-l?c$/.test(option);
+  return isScript ? script : value.map(quoted).join(" ");
+}
+
+type Edit = readonly [before: string, after: string];
+
+/** Return the edit that an object describes; undefined if it describes none. */
+function editIn(value: Json | undefined): Edit | undefined {
+  if (!isObject(value)) return undefined;
+  return editNames.map((names) => editBy(names, value)).find((edit) => edit !== undefined);
+}
+
+function editBy([old, changed]: readonly [string, string], value: JsonObject): Edit | undefined {
+  const [before, after] = [value[old], value[changed]];
+  return typeof before === "string" && typeof after === "string" ? [before, after] : undefined;
+}
+
+const isOnlyEdit = (value: Json) => isObject(value) && Object.keys(value).length === 2;
+
+function blockTests(blocks: readonly Block[]) {
+  return {
+    isCode: (text: string | undefined) => text !== undefined && text !== "" && blocks.some((block) => block.type === "code" && block.text === text),
+    isDiff: (edit: Edit | undefined) => edit !== undefined && blocks.some((block) => block.type === "diff" && block.before === edit[0] && block.after === edit[1]),
+    isCell: (name: string, value: Json) =>
+      blocks.some((block) => block.type === "table" && block.columns.length === 2 && block.rows.some((row) => row[0] === name && row[1] === value)),
+  };
+}
+
+function isInBlocks(name: string, args: JsonObject, { isCode, isDiff, isCell }: ReturnType<typeof blockTests>): boolean {
+  const value = args[name];
+  if (isCode(commandText(value)) || (value !== undefined && isCell(name, value))) return true;
+  const edited = editNames.find((names) => names.some((each) => each === name));
+  if (edited) return isDiff(editBy(edited, args));
+  if (contentNames.includes(name) && typeof value === "string") return isDiff(["", value]);
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every((each) => isCell(name, each)) || (name === "edits" && value.every((each) => isOnlyEdit(each) && isDiff(editIn(each))));
+}
+
+/** Return the names of the arguments that the display blocks show whole: the page compares them and believes nobody. */
+export function argumentsInBlocks({ action, display }: Request): ReadonlySet<string> {
+  const args = action?.args ?? {};
+  const tests = blockTests(display ?? []);
+  return new Set(Object.keys(args).filter((name) => isInBlocks(name, args, tests)));
+}
+
+/** Return whether all that a block shows stands in the arguments; of a change, its end may be enough. */
+function isOfCall(block: Block, args: JsonObject): "whole" | "end" | false {
+  const values = [args, ...(isObject(args.action) ? [args.action] : [])].flatMap((each) => Object.values(each));
+  if (block.type === "code") return block.text !== "" && values.some((value) => commandText(value) === block.text) && "whole";
+  if (block.type === "table") {
+    const isArgument = ([name, value = null]: typeof block.rows[number]) => {
+      const found = args[String(name)];
+      return found === value || (Array.isArray(found) && found.includes(value));
+    };
+    return block.columns.length === 2 && block.rows.length > 0 && block.rows.every(isArgument) && "whole";
+  }
+  if (block.type !== "diff") return false;
+  const edits = [args, ...(Array.isArray(args.edits) ? args.edits : [])].map(editIn);
+  if (edits.some((edit) => edit?.[0] === block.before && edit[1] === block.after)) return "whole";
+  if (!contentNames.some((name) => args[name] === block.after)) return false;
+  return block.before === "" ? "whole" : "end";
+}
+
+export interface CallBlock {
+  block: Block;
+  /** The text before the change is not in the arguments: the client has read it. */
+  isBeforeUnchecked: boolean;
+}
+
+/** Return the blocks that show the call itself, and all others. */
+export function splitBlocks(request: Request): { ofCall: CallBlock[]; others: Block[] } {
+  const blocks = request.display ?? [];
+  if (clientOf(request) === undefined) return { ofCall: [], others: blocks };
+  const args = request.action?.args ?? {};
+  const found = blocks.map((block) => [block, isOfCall(block, args)] as const);
+  return {
+    ofCall: found.flatMap(([block, part]) => (part ? [{ block, isBeforeUnchecked: part === "end" }] : [])),
+    others: found.flatMap(([block, part]) => (part ? [] : [block])),
+  };
+}

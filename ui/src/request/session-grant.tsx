@@ -1,0 +1,20 @@
+import { Button } from "antd";
+import { useRequestStrings } from "../strings/use-request-strings";
+import { KeyLabel } from "../widgets/key-label";
+import type { DecisionFormState } from "./use-decision-form";
+
+export const sessionKey = "s";
+
+/** Approve the same calls in the rest of the client's session; its step says what it allows. */
+export function SessionGrantButton({ form }: { form: DecisionFormState }) {
+  const { granting } = useRequestStrings();
+  if (!form.canGrantForSession) return null;
+  return (
+    <Button
+      disabled={form.isLocked || form.blockedReason !== null} title={form.blockedReason ?? undefined} aria-keyshortcuts={sessionKey}
+      onClick={() => form.startGrant(true)} data-testid="open-session-grant"
+    >
+      <KeyLabel label={granting.openForSession} keyName={sessionKey} />
+    </Button>
+  );
+}
