@@ -72,6 +72,7 @@ PLACES = {
     "tests/faults/test_rolling.py": "all",
     "tests/faults/test_soak.py": "all",
     "tests/integrations/hooks/": "quick",
+    "tests/integrations/acp/": "quick",
     "tests/integrations/langchain/test_exact_arguments.py": "quick",
     "tests/integrations/langchain/test_recorded_bench.py": "quick",
     "tests/integrations/mcp/": "quick",

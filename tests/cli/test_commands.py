@@ -253,7 +253,7 @@ def test_watch_prints_each_change_as_json(desk: Desk) -> None:
 def test_every_command_has_json_and_a_help_and_refuses_what_it_does_not_know(command: str) -> None:
     helped = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "200"})
     assert helped.exit_code == 0
-    assert "--json" in helped.output or command == "mcp"
+    assert "--json" in helped.output or command in ("mcp", "acp")
     assert re.search(r"--url|--tenant", helped.output)
     wrong = CliRunner().invoke(app, [*command.split(), "--nonsense"])
     assert (wrong.exit_code, "Traceback" in wrong.output) == (2, False)

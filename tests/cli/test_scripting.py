@@ -158,7 +158,8 @@ def commands() -> list[tuple[tuple[str, ...], Any]]:
     for name, command in root.commands.items():
         parts = getattr(command, "commands", {})
         found += [((name, part), each) for part, each in parts.items()] if parts else [((name,), command)]
-    return [(name, command) for name, command in found if name[0] not in ("demo", "serve", "worker", "watch", "mcp")]
+    others = ("demo", "serve", "worker", "watch", "mcp", "gate", "acp", "hook")
+    return [(name, command) for name, command in found if name[0] not in others]
 
 
 def test_every_command_prints_json() -> None:

@@ -29,7 +29,7 @@ NAMES = re.compile(
     r"|\w+=\w*|'[^']*'|\"[^\"]*\"|\bhttps\b"
     r"|\b\w+(\.\w+)+\b|RINGI_\w+|MODULE(:NAME)?|NAME|DATE|FIELD=PATH|A/B|whsec_|-wal|ask-|mail-|[\w:]+@[\w.:]+"
     r"|notes/ann|redis-check-aof|pg_amcheck|pg_dump|openai:gpt-5|\bname：|secrets：|fts5|interrupt_\w+|@entrypoint"
-    r"|Claude Code|Codex|CLIENT|MCP|HTTP|SERVER_|COMMAND|TEXT|VARIABLE|mcpServers|servers"
+    r"|Claude Code|Codex|CLIENT|MCP|ACP|HTTP|SERVER_|COMMAND|TEXT|VARIABLE|mcpServers|servers"
     r"|Ringi|SQLite|PostgreSQL|Redis|JSON|TOML|TLS|UTF-8|base64|DEBUG|INFO|WARNING|ERROR|Webhook|Markdown|FAQ|URL|API|OAuth"
     r"|StateGraph|compile|[Nn]one|\burl\b|FILE|Ctrl-C|[A-Z]\w+Error"
 )

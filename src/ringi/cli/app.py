@@ -11,6 +11,7 @@ import typer
 
 from ringi.base.extras import missing
 from ringi.cli.commands.absence import away, back
+from ringi.cli.commands.acp import acp
 from ringi.cli.commands.answer import cancel, claim, outcome, reassign, release, respond, undo
 from ringi.cli.commands.ask import ask, list_, show
 from ringi.cli.commands.backup import backup, restore
@@ -39,7 +40,7 @@ app = typer.Typer(
     name="ringi", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 COMMANDS = (
-    *(demo, serve, worker, mcp),
+    *(demo, serve, worker, mcp, acp),
     *(ask, list_, show, watch),
     *(respond, undo, claim, release, reassign, cancel, outcome),
     *(away, back),

@@ -89,12 +89,19 @@ class ClientGate:
         inbox: The inbox to ask in.
         session: The session.
         scope: The calls among which an earlier request is looked for; by default those of the session.
+        can_edit: False if the client cannot run a call with other arguments: then people cannot edit it.
     """
 
     def __init__(
-        self, policy: Callable[[], Policy], inbox: InboxAPI, session: Session, *, scope: str | None = None
+        self,
+        policy: Callable[[], Policy],
+        inbox: InboxAPI,
+        session: Session,
+        *,
+        scope: str | None = None,
+        can_edit: bool = True,
     ) -> None:
-        self._policy, self._inbox, self._session = policy, inbox, session
+        self._policy, self._inbox, self._session, self.can_edit = policy, inbox, session, can_edit
         self._scope = scope or session.thread_id
         self._numbers: dict[str, int] = {}
         self._asking: tuple[Policy, Policy] | None = None
@@ -263,6 +270,7 @@ class ClientAsker(InboxAsker):
         if action is None:
             return question
         view = view_of(action.name, action.args, session.folder)
+        allowed = question.resolved_allowed
         is_own_title = question.title != f"Run {action.name}?"
         return with_schema(
             question.model_copy(
@@ -272,6 +280,7 @@ class ClientAsker(InboxAsker):
                     "display": view.display or None,
                     "context": {**question.context, **session.context},
                     "thread_id": session.thread_id,
+                    "allowed": allowed if self._gate.can_edit else tuple(each for each in allowed if each != "edit"),
                 }
             ),
             self._schema,

@@ -1,0 +1,31 @@
+"""The command `acp`: a proxy between an editor and its agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ringi.cli.options import Asks
+from ringi.cli.session import run
+
+
+def acp(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="The command of the agent.")],
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="The policy; tools are the kinds of calls, such as `execute`. By default it asks."),
+    ] = None,
+    url: Asks = None,
+) -> None:
+    """Stand between an editor and its agent, which speak the Agent Client Protocol.
+
+    The agent's requests for permission and its forms are answered in the inbox; everything else passes unchanged.
+    """
+    from ringi.integrations.acp.proxy import ASK, serve
+    from ringi.policy.files import PolicyFile
+
+    file = PolicyFile(policy).policy if policy else lambda: ASK
+    file()
+    raise typer.Exit(run(serve(command, file, url)))
