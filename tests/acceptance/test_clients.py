@@ -126,6 +126,21 @@ async def test_a_block_that_does_not_show_the_arguments_is_the_agents_own(browse
     await ann.context.close()
 
 
+async def test_a_question_of_a_client_names_its_session_too(browser: Browser, house: DemoServer) -> None:
+    thread = session_id()
+    ask_call(house, thread, "Bash", BASH)
+    context = {"client": "claude-code", "folder": FOLDER, "summary": "All is written."}
+    finish = ask(house, "Is this finished?", kind="finish", context={**context, "task": "write"}, thread_id=thread)
+    ann = await somebody(browser, house, "ann")
+    detail = await opened(ann, house, finish)
+    await expect(detail.get_by_test_id("client")).to_contain_text("Claude Code")
+    await expect(detail.get_by_test_id("session-link")).to_have_text("session, 2 open")
+    await expect(detail.get_by_test_id("summary")).to_contain_text("All is written.")
+    await expect(detail.get_by_test_id("context")).to_have_count(0)
+    await expect(detail.get_by_test_id("open-session-grant")).to_have_count(0)
+    await ann.context.close()
+
+
 async def test_all_requests_of_a_session_are_answered_side_by_side(browser: Browser, house: DemoServer) -> None:
     thread = session_id()
     command, edit, mail = (

@@ -10,7 +10,7 @@ import { useKeys } from "../widgets/keys";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
 import { translated } from "../strings/catalogue";
-import { clientOf, splitBlocks } from "./client-call";
+import { splitBlocks, withoutClient } from "./client-call";
 
 const showRestKey = "o";
 
@@ -69,14 +69,11 @@ const DisplayBlocks = lazyWithRetry(() => import("./display-blocks"));
 
 /** Return the agent's own text and context. The task of a finish request is shown as a fact elsewhere. */
 function agentTextOf(request: Request, strings: Strings): { summary?: string; rest: JsonObject } {
-  const { kind, context } = request;
+  const { kind } = request;
+  const context = withoutClient(request);
   if (learningProposalOf(request)) {
     const { learning: _shownAsFacts, ...rest } = context;
     return { rest };
-  }
-  if (clientOf(request) !== undefined) {
-    const { client: _inHeader, ...others } = context;
-    return { rest: Object.fromEntries(Object.entries(others).filter(([key, value]) => key !== "folder" || typeof value !== "string")) };
   }
   if (kind !== "finish") return { rest: withoutAssistantKeys(context) };
   const { task: _shownAsFact, summary, ...others } = context;

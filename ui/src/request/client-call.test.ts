@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../api/types";
 import { aRequest } from "../testing/fake-server";
-import { argumentsInBlocks, clientInSession, clientName, splitBlocks } from "./client-call";
+import { argumentsInBlocks, clientInSession, clientName, clientOf, splitBlocks, withoutClient } from "./client-call";
 
 const code = (text: string) => ({ type: "code", text } as const);
 const diff = (before: string, after: string) => ({ type: "diff", before, after } as const);
@@ -69,4 +69,16 @@ test("the request of no client keeps its blocks where they were", () => {
 test("a client has the name that its makers gave it", () => {
   expect([clientName("claude-code"), clientName("toString"), clientInSession("codex:5f1c:2"), clientInSession("thread-1")])
     .toEqual(["Claude Code", "toString", "codex", undefined]);
+});
+
+test.each<[string | null, Json, string | undefined]>([
+  [null, "codex", "codex"],
+  ["acme-agent:5f1c", "acme-agent", "acme-agent"],
+  [null, "ACME Ltd", undefined],
+  ["run-7", "ACME Ltd", undefined],
+  ["codex:1", 7, undefined],
+])("in the thread %s, %j is the client %s", (thread, client, expected) => {
+  const request = aRequest({ thread_id: thread, context: { client, folder: "/a", note: "n" } });
+  expect(clientOf(request)).toBe(expected);
+  expect(withoutClient(request)).toEqual(expected === undefined ? request.context : { note: "n" });
 });

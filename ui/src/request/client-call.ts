@@ -5,14 +5,23 @@ export type Block = NonNullable<Request["display"]>[number];
 
 /** Clients as their makers write their names. */
 const clientNames: { readonly [client: string]: string } = {
-  "claude-code": "Claude Code", codex: "Codex", cursor: "Cursor", vscode: "VS Code", zed: "Zed", "gemini-cli": "Gemini CLI",
+  "claude-code": "Claude Code", codex: "Codex", cursor: "Cursor", vscode: "VS Code", zed: "Zed", "gemini-cli": "Gemini CLI", mcp: "MCP",
 };
 
 export const clientName = (client: string) => (Object.hasOwn(clientNames, client) ? clientNames[client] ?? client : client);
 
-/** Return the client outside of Ringi that wants to make the call; undefined for any other request. */
-export function clientOf({ context, action }: Request): string | undefined {
-  return action && typeof context.client === "string" && context.client !== "" ? context.client : undefined;
+/** Return the client outside of Ringi that asks; undefined for any other request, also one with a customer as its client. */
+export function clientOf({ context, thread_id: thread }: Request): string | undefined {
+  const { client } = context;
+  if (typeof client !== "string" || client === "") return undefined;
+  return Object.hasOwn(clientNames, client) || thread?.startsWith(`${client}:`) ? client : undefined;
+}
+
+/** Return the context without what the header of the request shows. */
+export function withoutClient(request: Request): JsonObject {
+  if (clientOf(request) === undefined) return request.context;
+  const { client: _inHeader, folder, ...rest } = request.context;
+  return typeof folder === "string" || folder === undefined ? rest : { ...rest, folder };
 }
 
 /** Return the name of the client in the id of a session, such as `codex:5f1c`. */
