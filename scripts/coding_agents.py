@@ -25,7 +25,7 @@ from ringi import Client, Query, Request
 
 VERSIONS = {"@anthropic-ai/claude-code": "2.1.332", "@openai/codex": "0.171.0"}
 HELD = 65.0
-"""Seconds for which a call is held: beyond the 60 s after which hooks once ended by default."""
+"""Seconds for which a call is held: beyond the 60 s after which hooks once ended by default; today it is 600 s."""
 LIMIT = 120.0
 RINGI = "from ringi.cli import main; main()"
 TRUST = "--dangerously-bypass-hook-trust"
