@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
@@ -29,6 +30,11 @@ NO_CLIENT = "mcp"
 """The client of a call that does not name one."""
 MAX_CLIENT = 60
 FIELD_TYPES = ("text", "textarea", "number", "slider", "select", "multiselect", "radio", "checkbox", "boolean", "date")
+OPTION = {
+    "type": "object",
+    "properties": {"value": {"type": "string"}, "label": {"type": "string"}},
+    "required": ["value"],
+}
 FIELD = {
     "type": "object",
     "properties": {
@@ -37,10 +43,10 @@ FIELD = {
         "label": {"type": "string"},
         "required": {"type": "boolean"},
         "help": {"type": "string"},
-        "default": {},
-        "options": {"type": "array", "items": {}, "description": 'Values, or {"value": …, "label": …}.'},
-        "min": {"description": "Least number or first day (YYYY-MM-DD)."},
-        "max": {"description": "Greatest number or last day (YYYY-MM-DD)."},
+        "default": {"type": ["string", "number", "boolean", "array"]},
+        "options": {"type": "array", "items": OPTION},
+        "min": {"type": ["number", "string"], "description": "Least number or first day (YYYY-MM-DD)."},
+        "max": {"type": ["number", "string"], "description": "Greatest number or last day (YYYY-MM-DD)."},
     },
     "required": ["name", "type"],
 }
@@ -219,8 +225,17 @@ def refusal(error: RingiError) -> ToolError:
 
 def tool_of(function: Callable[..., Awaitable[Any]], title: str, annotations: ToolAnnotations) -> Tool:
     """Return a tool that refuses arguments that it does not know: a misspelled one would change the question."""
-    tool = Tool.from_function(function, title=title, annotations=annotations)
+    tool = Tool.from_function(function, title=title, description=inspect.getdoc(function), annotations=annotations)
     model = tool.fn_metadata.arg_model
     model.model_config["extra"] = "forbid"
     model.model_rebuild(force=True)
-    return tool.model_copy(update={"parameters": model.model_json_schema(by_alias=True)})
+    schema = model.model_json_schema(by_alias=True)
+    schema["properties"] = {name: plain_schema(each) for name, each in schema["properties"].items()}
+    return tool.model_copy(update={"parameters": schema})
+
+
+def plain_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an argument without its null: many clients and models read only one type."""
+    found = {name: value for name, value in schema.items() if name != "title" and (name, value) != ("default", None)}
+    present = [each for each in found.pop("anyOf", []) if each != {"type": "null"}]
+    return {**found, **(present[0] if len(present) == 1 else {})}
