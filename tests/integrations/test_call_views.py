@@ -85,6 +85,14 @@ def test_several_edits_are_several_diffs_and_the_rest_is_counted() -> None:
     assert view.display[-1] == Code(text="[… 3 more changes: see the arguments …]")
 
 
+def test_changes_of_several_files_are_titled_by_their_paths() -> None:
+    changes = [{"type": "diff", "path": f"{HOME}/{name}", "oldText": "a", "newText": "b"} for name in ("x.py", "y.py")]
+    view = view_of("edit", {"title": "Edit", "changes": changes}, HOME)
+    assert [block.title for block in view.display] == ["x.py · 1/2", "y.py · 2/2"]
+    assert view.title == "Edit 2 files?"
+    assert view_of("edit", {"changes": [*changes, {"oldText": "a", "newText": "b"}]}, HOME).display == ()
+
+
 def test_edits_that_are_not_all_understood_are_shown_as_arguments_alone() -> None:
     edits = [{"oldText": "a", "newText": "b"}, {"regex": "a", "newText": "b"}]
     assert view_of("edit_file", {"path": "a.txt", "edits": edits}, None).display == ()
@@ -237,7 +245,9 @@ def test_hostile_names_are_visible_in_one_line() -> None:
 
 
 NAMES = (*PATHS, *CONTENTS, *COMMANDS, *FOLDERS, *BODIES, *PATCHES, *(each for pair in PAIRS for each in pair))
-KEYS = st.sampled_from((*NAMES, "edits", "to", "subject", "sql", "query", "statement", "action", "replace_all"))
+KEYS = st.sampled_from(
+    (*NAMES, "edits", "changes", "to", "subject", "sql", "query", "statement", "action", "replace_all")
+)
 TEXTS = st.one_of(
     st.text(st.characters(codec=None), max_size=30),
     st.sampled_from(("x" * 60_000, "\U0001f600" * 20_000, "\x01" * 60_000, "a\n" * 40_000, "\ud800\0" * 30_000, PATCH)),

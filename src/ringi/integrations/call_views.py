@@ -29,7 +29,11 @@ MIN_TEXT = 200
 
 PATHS = ("file_path", "path", "filePath", "notebook_path", "filename", "file")
 CONTENTS = ("content", "contents", "file_text", "new_source", "text")
-PAIRS = (("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"), ("oldString", "newString"))
+PAIRS = (
+    *(("old_string", "new_string"), ("old_str", "new_str"), ("old_text", "new_text")),
+    *(("oldText", "newText"), ("oldString", "newString")),
+)
+LISTS = ("edits", "changes")
 COMMANDS = ("command", "cmd")
 FOLDERS = ("workdir", "working_directory", "workingDirectory", "cwd")
 BODIES = ("body", "text", "html", "content", "message", "html_body")
@@ -120,20 +124,24 @@ def _edit_view(paths: list[str], blocks: list[Block]) -> CallView:
 
 
 def _edit(call: _Call) -> CallView | None:
-    path, listed = _text(call.args, PATHS), call.args.get("edits")
-    edits = listed if isinstance(listed, list) and listed else [call.args]
+    listed = next((call.args[name] for name in LISTS if isinstance(call.args.get(name), list)), None)
+    edits = listed or [call.args]
     pairs = [_pair(each) for each in edits]
-    if not path or None in pairs:
+    if None in pairs:
         return None
-    place, room = _relative(path, call.folder), call.room // min(len(edits), MAX_BLOCKS)
+    paths = [_text(each, PATHS) or _text(call.args, PATHS) for each in edits]
+    places = [_relative(path, call.folder) for path in paths if path]
+    if len(places) < len(edits):
+        return None
+    room = call.room // min(len(edits), MAX_BLOCKS)
     blocks: list[Block] = []
     for number, (edit, pair) in enumerate(zip(edits, pairs, strict=True), 1):
         if pair is None or len(blocks) == MAX_BLOCKS - 1 < len(edits) - 1:
             blocks.append(Code(text=f"[… {len(edits) - len(blocks)} more changes: see the arguments …]"))
             break
         marks = [f"{number}/{len(edits)}"] * (len(edits) > 1) + ["replace_all"] * bool(edit.get("replace_all"))
-        blocks.append(_diff(" · ".join([_label(place, 150), *marks]), *pair, room))
-    return _edit_view([place], blocks)
+        blocks.append(_diff(" · ".join([_label(places[number - 1], 150), *marks]), *pair, room))
+    return _edit_view(sorted(set(places)), blocks)
 
 
 def _pair(edit: object) -> tuple[str, str] | None:

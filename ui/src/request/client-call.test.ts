@@ -53,6 +53,11 @@ test("an argument that is not whole in a block stays in sight", () => {
   for (const [args, block] of more) expect(shows(args, block).hidden).toEqual([]);
 });
 
+test("changes of several files are of the call, and stay in sight with their paths", () => {
+  const changes = [{ type: "diff", path: "x", oldText: "a", newText: "b" }];
+  expect(shows({ changes }, diff("a", "b"))).toEqual({ hidden: [], ofCall: 1, others: 0, unchecked: false });
+});
+
 test("of two pairs of texts, only the one in the block is hidden", () => {
   expect(shows({ path: "x", ...edit, oldText: "c", newText: "d" }, diff("a", "b")).hidden).toEqual(["old_string", "new_string"]);
 });
@@ -74,6 +79,7 @@ test("a client has the name that its makers gave it", () => {
 test.each<[string | null, Json, string | undefined]>([
   [null, "codex", "codex"],
   ["acme-agent:5f1c", "acme-agent", "acme-agent"],
+  ["Claude-Desktop:1", "Claude Desktop", "Claude Desktop"],
   [null, "ACME Ltd", undefined],
   ["run-7", "ACME Ltd", undefined],
   ["codex:1", 7, undefined],

@@ -10,11 +10,14 @@ const clientNames: { readonly [client: string]: string } = {
 
 export const clientName = (client: string) => (Object.hasOwn(clientNames, client) ? clientNames[client] ?? client : client);
 
+/** Return a name in the characters of an id, as the thread of a session begins with it. */
+const inIds = (name: string) => name.replaceAll(/[^A-Za-z0-9._~:@-]+/g, "-").replace(/^[._~:@-]+/, "");
+
 /** Return the client outside of Ringi that asks; undefined for any other request, also one with a customer as its client. */
 export function clientOf({ context, thread_id: thread }: Request): string | undefined {
   const { client } = context;
   if (typeof client !== "string" || client === "") return undefined;
-  return Object.hasOwn(clientNames, client) || thread?.startsWith(`${client}:`) ? client : undefined;
+  return Object.hasOwn(clientNames, client) || thread?.startsWith(`${inIds(client)}:`) ? client : undefined;
 }
 
 /** Return the context without what the header of the request shows. */
@@ -28,7 +31,7 @@ export function withoutClient(request: Request): JsonObject {
 export const clientInSession = (thread: string) => (/^[^:]+(?=:)/.exec(thread) ?? [])[0];
 
 /** The texts before and after an edit, by the names that clients give them. */
-const editNames = [["old_string", "new_string"], ["old_str", "new_str"], ["oldText", "newText"], ["oldString", "newString"]] as const;
+const editNames = [["old_string", "new_string"], ["old_str", "new_str"], ["old_text", "new_text"], ["oldText", "newText"], ["oldString", "newString"]] as const;
 const contentNames = ["content", "contents", "file_text", "new_source", "text"];
 
 /** Return a word of a command as Python's `shlex.quote` writes it. */
@@ -96,7 +99,7 @@ function isOfCall(block: Block, args: JsonObject): "whole" | "end" | false {
     return block.columns.length === 2 && block.rows.length > 0 && block.rows.every(isArgument) && "whole";
   }
   if (block.type !== "diff") return false;
-  const edits = [args, ...(Array.isArray(args.edits) ? args.edits : [])].map(editIn);
+  const edits = [args, ...[args.edits, args.changes].flatMap((each) => (Array.isArray(each) ? each : []))].map(editIn);
   if (edits.some((edit) => edit?.[0] === block.before && edit[1] === block.after)) return "whole";
   if (!contentNames.some((name) => args[name] === block.after)) return false;
   return block.before === "" ? "whole" : "end";
