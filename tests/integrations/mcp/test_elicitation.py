@@ -13,7 +13,7 @@ import pytest
 from mcp_types import ElicitResult
 from mcp_types._v2025_11_25 import PrimitiveSchemaDefinition
 from pydantic import TypeAdapter
-from tests.integrations.mcp.clients import ERAS, KINDS, connected
+from tests.integrations.mcp.clients import ERAS, KINDS, Stdio, connected, plain_environment
 from tests.integrations.mcp.test_http import ACCEPT, server
 from tests.server.world import World, open_world
 
@@ -69,6 +69,16 @@ async def test_an_agent_s_client_shows_where_to_answer(live: World, kind: str, e
             # Consent to open the page is no answer.
             assert (asked["status"], asked["approved"]) == ("pending", False)
     assert len(await live.inbox.find()) == 2
+
+
+@each_client
+async def test_a_client_shows_where_to_answer_over_stdio_too(tmp_path: Path, kind: str, era: str) -> None:
+    screen, page = Screen(content={"answer": "Yes."}), "https://inbox.example.com"
+    process = Stdio(plain_environment(RINGI_HOME=str(tmp_path), RINGI_PUBLIC_URL=page))
+    async with connected(process, kind, era, screen.of(kind)) as model:
+        asked = await model.call("ask_human", title="Go?")
+    assert [(params.mode, params.url) for params in screen.prompts] == [("url", f"{page}/r/{asked['id']}")]
+    assert asked["status"] == "pending"
 
 
 @each_client
