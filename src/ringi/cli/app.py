@@ -10,6 +10,7 @@ from io import TextIOWrapper
 import typer
 
 from ringi.base.extras import missing
+from ringi.cli.commands import gate as gates
 from ringi.cli.commands.absence import away, back
 from ringi.cli.commands.acp import acp
 from ringi.cli.commands.answer import cancel, claim, outcome, reassign, release, respond, undo
@@ -17,7 +18,6 @@ from ringi.cli.commands.ask import ask, list_, show
 from ringi.cli.commands.backup import backup, restore
 from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
 from ringi.cli.commands.erase import erase
-from ringi.cli.commands.gate import GateGroup, gate
 from ringi.cli.commands.grants import grants, revoke
 from ringi.cli.commands.hook import claude_code, codex, install, uninstall
 from ringi.cli.commands.mcp import mcp
@@ -63,8 +63,10 @@ app.add_typer(secret_app, name="secret")
 webhooks_app = typer.Typer(no_args_is_help=True, help="Webhook endpoints.")
 webhooks_app.command("test")(webhooks_test)
 app.add_typer(webhooks_app, name="webhooks")
-gate_app = typer.Typer(cls=GateGroup, no_args_is_help=True, help="A gate before MCP servers.")
-gate_app.command("run")(gate)
+gate_app = typer.Typer(cls=gates.GateGroup, no_args_is_help=True, help="A gate before MCP servers.")
+gate_app.command("run")(gates.gate)
+gate_app.command("install")(gates.install)
+gate_app.command("uninstall")(gates.uninstall)
 app.add_typer(gate_app, name="gate")
 policy_app = typer.Typer(no_args_is_help=True, help="Policies for tool calls.")
 policy_app.command("test")(policy_test)

@@ -6,6 +6,9 @@ import json
 import os
 import re
 import shlex
+import shutil
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from ringi.base.extras import missing
+from ringi.cli.commands.hook import InProject, Yes, write_change
 from ringi.cli.session import run
 from ringi.errors import SettingError
 from ringi.policy.files import PolicyFile
@@ -79,6 +83,43 @@ def gate(
     if not servers:
         raise SettingError("COMMAND", "", "give the command of a server after `--`, or --url, --server or --config")
     run(serve_gate(servers, policies, wait=wait))
+
+
+class Client(StrEnum):
+    """The clients whose MCP servers can be gated."""
+
+    CLAUDE_CODE = "claude-code"
+    CURSOR = "cursor"
+    VSCODE = "vscode"
+    CODEX = "codex"
+
+
+Which = Annotated[Client, typer.Argument(help="The MCP client.")]
+
+
+def install(
+    client: Which,
+    policy: Annotated[Path, typer.Option("--policy", help="The policy of the gate.")],
+    project: InProject = True,
+    yes: Yes = False,
+) -> None:
+    """Put a gate before each MCP server in the configuration of a client: show the difference, ask, and write."""
+    from ringi.integrations.mcp_gate.install import config_file, installed
+
+    PolicyFile(policy).policy()
+    # Other people who share a project have the command and the folder elsewhere.
+    program = "ringi" if project else (shutil.which("ringi") or sys.argv[0])
+    path = config_file(client.value, Path.cwd() if project else None)
+    for change in installed(client.value, path, program, str(policy if project else policy.absolute())):
+        write_change(change, yes)
+
+
+def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> None:
+    """Restore the MCP servers in the configuration of a client: show the difference, ask, and write."""
+    from ringi.integrations.mcp_gate.install import config_file, uninstalled
+
+    for change in uninstalled(client.value, config_file(client.value, Path.cwd() if project else None)):
+        write_change(change, yes)
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -90,7 +90,7 @@ def install(
     command = [program, "hook", name, *(word for option, value in options if value for word in (option, value))]
     command += ["--confirm-stop"] * confirm_stop
     path = config_file(name, Path.cwd() if project else None)
-    _write(installed(name, path, command, timeout, confirms=confirm_stop), yes)
+    write_change(installed(name, path, command, timeout, confirms=confirm_stop), yes)
     if client is Client.CODEX:
         typer.echo(text_of("hook.trust"), err=True)
 
@@ -100,10 +100,11 @@ def uninstall(client: Which, project: InProject = True, yes: Yes = False) -> Non
     from ringi.integrations.hooks.install import config_file, uninstalled
 
     name: HookClient = client.value
-    _write(uninstalled(config_file(name, Path.cwd() if project else None)), yes)
+    write_change(uninstalled(config_file(name, Path.cwd() if project else None)), yes)
 
 
-def _write(change: FileChange, yes: bool) -> None:
+def write_change(change: FileChange, yes: bool) -> None:
+    """Show a change of a file, ask, and write it."""
     from ringi.cli.format.visible import visible, visible_lines
     from ringi.cli.texts import text_of
 
