@@ -13,6 +13,7 @@ from benchmarks import (
     expiry,
     gate,
     http,
+    mcp_gate,
     models,
     page,
     page_postgres,
@@ -48,6 +49,7 @@ BENCHES: dict[str, Bench] = {
     "tokens": tokens.hundred_threads,
     "streams": streams.fifty_a_second,
     "gate": gate.auto_approved,
+    "mcp-gate": mcp_gate.allowed_calls,
     "park": park.park_and_resume,
     "stop": stop.after_a_pause,
     "wave": wave.all_at_once,
@@ -69,6 +71,7 @@ BENCHES: dict[str, Bench] = {
 LIMIT_SECONDS = 100.0
 LONGER = {
     "gate": 300.0,
+    "mcp-gate": 300.0,
     "page": 1_800.0,
     "postgres": 300.0,
     "page-postgres": 1_800.0,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,7 +40,7 @@ server = MCPServer(
 def note(tool: str, **args: Any) -> None:
     """Append a call to the journal."""
     with JOURNAL.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"tool": tool, "args": args}) + "\n")
+        file.write(json.dumps({"tool": tool, "args": args, "at": time.time()}) + "\n")
 
 
 @server.tool(title="Write a text", annotations=ToolAnnotations(destructive_hint=True), meta={"shop/audit": True})

@@ -10,6 +10,7 @@ import math
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -17,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, PROTOCOL_VERSION_META_KEY, REQUEST_TIMEOUT, RequestId
 
 from ringi.domain.request import Request
-from ringi.errors import RingiError
+from ringi.errors import NotAuthorizedError, RingiError
 from ringi.integrations.client_calls import ClientGate
 from ringi.integrations.functions import Authorized
 from ringi.integrations.mcp_gate.relay import Context, Params, Relay, Result, meta_of_gate
@@ -196,14 +197,17 @@ class GatedCalls:
             if held.client:
                 await self._tell(held, held.client)
 
-        try:
+        schema: dict[str, Any] | None = None
+        with suppress(MCPError):  # Then the server itself says what is wrong with the call.
             schema = await self._relay.schema(held.name, held.params)
+        try:
             gate = await self._open_gate()
             granted = await gate.authorize(held.name, held.args, schema=schema, attempt=held.attempt, on_wait=on_wait)
-        except MCPError:
-            raise
+        except NotAuthorizedError as error:
+            return refusal(held.params, f"Not run: {error}")
         except Exception as error:  # Whatever it is, the call must not run.
-            log.warning("the call of %s cannot be authorized: %s", held.name, error, exc_info=log.isEnabledFor(10))
+            log.warning("the call of %s cannot be authorized: %s", held.name, error)
+            log.debug("cannot be authorized", exc_info=True)
             return refusal(held.params, f"Not run: {error}")
         held.begin()
         return await self._execute(held, granted)
