@@ -26,6 +26,8 @@ SAME_LINES = 3
 MAX_LABEL, MAX_NAME = 200, 120
 MAX_HEADERS = 20
 MIN_TEXT = 200
+MAX_SQL_START = 5_000
+"""The characters by which SQL is recognized."""
 
 PATHS = ("file_path", "path", "filePath", "notebook_path", "filename", "file")
 CONTENTS = ("content", "contents", "file_text", "new_source", "text")
@@ -46,7 +48,7 @@ IS_PATCH = re.compile(r"\s*(?:\*\*\* Begin Patch|diff --git |--- \S)")
 IS_SQL = re.compile(
     r"\s*(?:select\b.*\bfrom\b|select\s+[\d*(']|insert\s+into\b|update\s+\S+\s+set\b|delete\s+from\b|with\s+\S+\s+as\b"
     r"|(?:create|alter|drop|truncate)\s+(?:table|index|view|database|schema|user|role|trigger|function|temp)\b"
-    r"|pragma\s+\w|explain\s+\w|merge\s+into\b|replace\s+into\b|vacuum\b|grant\s+\S+.*\bto\b|revoke\s+\S+.*\bfrom\b)",
+    r"|pragma\s+\w|explain\s+\w|merge\s+into\b|replace\s+into\b|vacuum\b|grant\s+\S.*\bto\b|revoke\s+\S.*\bfrom\b)",
     re.I | re.S,
 )
 SHELLS = re.compile(r"(?:/usr)?(?:/bin/)?(?:ba|z|da)?sh")
@@ -254,7 +256,7 @@ def _sql(call: _Call) -> CallView | None:
     text = _text(call.args, ("sql",))
     if text is None:
         text = _text(call.args, ("query", "statement"))
-        if text is None or not IS_SQL.match(text[:MAX_CODE]):
+        if text is None or not IS_SQL.match(text[:MAX_SQL_START]):
             return None
     if not text.strip():
         return None

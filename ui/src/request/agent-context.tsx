@@ -10,7 +10,8 @@ import { useKeys } from "../widgets/keys";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
 import { translated } from "../strings/catalogue";
-import { splitBlocks, withoutClient } from "./client-call";
+import { withoutClient } from "./client";
+import { splitBlocks } from "./client-call";
 
 const showRestKey = "o";
 

@@ -8,9 +8,9 @@ export default function CallBlocks({ blocks, folder }: { blocks: CallBlock[]; fo
   const { client } = useRequestStrings();
   return (
     <div className="display call" data-testid="call">
-      {createElement("div", { className: "display-blocks" }, ...blocks.map(({ block, isBeforeUnchecked }) =>
+      {createElement("div", { className: "display-blocks" }, ...blocks.map(({ block, title, isBeforeUnchecked }) =>
         createElement(Figure, {
-          block, title: block.title === folder ? null : block.title, hasHead: false, note: isBeforeUnchecked ? client.beforeUnchecked : undefined,
+          block, title: title === folder ? null : title, hasHead: false, note: isBeforeUnchecked ? client.beforeUnchecked : undefined,
         })))}
     </div>
   );

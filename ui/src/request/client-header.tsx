@@ -3,7 +3,7 @@ import type { Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { Link, sessionPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
-import { clientName, clientOf } from "./client-call";
+import { clientName, clientOf } from "./client";
 import { folderOf } from "./granting";
 import { openCount, useSessionRequests } from "./session-requests";
 

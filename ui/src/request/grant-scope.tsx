@@ -2,7 +2,7 @@ import type { GrantView } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { Link, sessionPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
-import { clientInSession, clientName } from "./client-call";
+import { clientInSession, clientName } from "./client";
 import { limitText } from "./granting";
 import "./grant-scope.css";
 

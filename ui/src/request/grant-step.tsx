@@ -4,7 +4,7 @@ import type { Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
 import { KeyLabel } from "../widgets/key-label";
-import { clientName, clientOf } from "./client-call";
+import { clientName, clientOf } from "./client";
 import { GrantScope } from "./grant-scope";
 import { folderOf, hoursOffered, initialGrant, namedArguments, scopeOf, type Freedom, type GrantChoice } from "./granting";
 import type { DecisionFormState } from "./use-decision-form";

@@ -9,7 +9,7 @@ import { clock, Countdown, RelativeTime, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { actorName, isThreadActor, namesOf, useClaimant } from "./assignment";
 import { ClientHeader } from "./client-header";
-import { clientOf } from "./client-call";
+import { clientOf } from "./client";
 import { isFullyErased } from "./outcome";
 import { recipientNames } from "./voting";
 

@@ -8,7 +8,7 @@ import { decisionRefusal, useClaimant } from "./assignment";
 import { editableValues, isFollowUpAllowed, matchesTarget, offeredDecisions, targetOf, type Target } from "./decisions";
 import { isChanged, type Draft, type Mode } from "./draft";
 import { useDraft, useOwner } from "./draft-store";
-import { clientOf } from "./client-call";
+import { clientOf } from "./client";
 import { initialGrant, isGrantable, sessionGrant } from "./granting";
 import { heldNotice } from "./held-answer";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";

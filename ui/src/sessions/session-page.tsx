@@ -1,7 +1,7 @@
 import { Button, Empty } from "antd";
 import { useRef, useState } from "react";
 import type { Request } from "../api/types";
-import { clientInSession, clientName, clientOf } from "../request/client-call";
+import { clientInSession, clientName, clientOf } from "../request/client";
 import { Folder } from "../request/client-header";
 import { folderOf } from "../request/granting";
 import { RequestDetail } from "../request/request-detail";
