@@ -55,7 +55,8 @@ class McpEndpoint:
         )
         with self._streams.slot(caller):
             handler = self._handler or await self._open()
-            id = "/".join((caller.tenant, caller.role, caller.name))
+            # A name may contain any separator but a colon, and a tenant even that.
+            id = ":".join((caller.role, caller.name, caller.tenant))
             await handler.handle(id, requests, scope, receive, send)
 
     async def _open(self) -> McpHandler:

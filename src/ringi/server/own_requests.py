@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ringi.domain.ask import Answer, Ask
+from ringi.domain.decisions import MCP
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.errors import NotFoundError, WaitTimeoutError
@@ -21,9 +22,6 @@ from ringi.server.auth.permissions import (
 from ringi.server.components import ServerComponents
 from ringi.server.limits import AskLimits
 from ringi.server.sse.sse import Streams
-
-CHANNEL = "mcp"
-"""The channel of answers in the audit trail."""
 
 
 async def submit_for(components: ServerComponents, limits: AskLimits, caller: Principal, ask: Ask) -> Request:
@@ -94,7 +92,9 @@ class CallerRequests:
         request = await inbox.get(id)
         if not request.is_final and seconds > 0:
             seconds = min(seconds, self._components.settings.max_wait)
-            with suppress(WaitTimeoutError):
+            # A wait goes on after its HTTP call was aborted, so it counts on its own; no name has a colon.
+            waiter = self._caller._replace(name=f"mcp:{self._caller.name}")
+            with self._streams.slot(waiter), suppress(WaitTimeoutError):
                 await self._streams.wait(inbox.wait(request, seconds))
             request = await inbox.get(id)
         return request
@@ -114,7 +114,7 @@ class CallerRequests:
         """Answer a request as the person who is signed in, with the checks of each answer."""
         require_person(self._caller)
         inbox = inbox_for(self._components.inbox, self._caller, require_answerable)
-        return await inbox.answer(id, answer, by=self._caller.decider, channel=CHANNEL)
+        return await inbox.answer(id, answer, by=self._caller.decider, channel=MCP)
 
     def address(self, id: str) -> str | None:
         """Return the address of the page of a request."""

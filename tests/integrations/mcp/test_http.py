@@ -17,6 +17,7 @@ from tests.server.world import World, open_world
 from ringi import Request
 from ringi.cli.mcp_routes import EXTENSION, PATH
 from ringi.domain.record import Query
+from ringi.integrations.mcp import http
 from ringi.server.auth.revocations import Revocation
 
 each_client = pytest.mark.parametrize(("kind", "era"), [(kind, era) for kind in KINDS for era in ERAS])
@@ -152,6 +153,7 @@ async def test_a_revoked_token_ends_at_once(live: World) -> None:
         await revocations.revoke(
             Revocation(tenant="default", name="bot", role="agent", at=live.inbox.clock().timestamp(), by="root")
         )
+        await revocations._read()
         with pytest.raises(Exception):  # noqa: B017, PT011
             await model.call("get_request", id=asked["id"], wait=0)
 
@@ -276,3 +278,52 @@ async def test_nothing_is_read_from_this_machine_for_a_view(live: World, tmp_pat
     stored = (await live.inbox.get(asked["id"])).model_dump_json()
     assert "the password" not in stored
     assert json.loads(stored)["context"]["folder"] == str(tmp_path)
+
+
+async def test_an_agent_that_ends_no_session_keeps_nobody_out(live: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MAX_SESSIONS", 7)
+    monkeypatch.setattr(http, "MAX_OWN_SESSIONS", 5)
+    async with httpx.AsyncClient(base_url=live.url, trust_env=False) as client:
+
+        async def begin(headers: dict[str, str]) -> httpx.Response:
+            return await client.post(PATH, json=START, headers={**ACCEPT, **headers})
+
+        own = server(live).headers
+        sessions = [(await begin(own)).headers["mcp-session-id"] for _ in range(8)]
+        assert (await begin(server(live, *BOT_ELSEWHERE).headers)).status_code == 200
+        codes = [(await ping(client, own, session)).status_code for session in (sessions[0], sessions[-1])]
+    assert codes == [404, 200]
+
+
+async def test_a_name_with_a_slash_is_another_caller(live: World) -> None:
+    person = server(live, "person", "ann", "a/agent/x").headers
+    agent = server(live, "agent", "x/person/ann", "a").headers
+    async with httpx.AsyncClient(base_url=live.url, trust_env=False) as client:
+        begun = await client.post(PATH, json=START, headers={**ACCEPT, **person})
+        session = begun.headers["mcp-session-id"]
+        assert (await ping(client, person, session)).status_code == 200
+        assert (await ping(client, agent, session)).status_code == 404
+
+
+async def ping(client: httpx.AsyncClient, headers: dict[str, str], session: str) -> httpx.Response:
+    about = {"mcp-session-id": session, "mcp-protocol-version": "2025-11-25"}
+    body = {"jsonrpc": "2.0", "id": 3, "method": "ping"}
+    return await client.post(PATH, json=body, headers={**ACCEPT, **headers, **about})
+
+
+async def test_waits_whose_client_has_gone_count(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/ringi.db"
+    async with open_world(url, serves=True, extensions=[EXTENSION], streams_per_caller=4) as live:
+        await live.asked(id="q1", by="agent:bot")
+        own = server(live).headers
+        call = {"name": "get_request", "arguments": {"id": "q1"}}
+        async with httpx.AsyncClient(base_url=live.url, trust_env=False) as client:
+            begun = await client.post(PATH, json=START, headers={**ACCEPT, **own})
+            about = {"mcp-session-id": begun.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+            for number in range(4):
+                body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call}
+                with pytest.raises(httpx.ReadTimeout):
+                    await client.post(PATH, json=body, headers={**ACCEPT, **own, **about}, timeout=0.5)
+            body = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}
+            refused = await client.post(PATH, json=body, headers={**ACCEPT, **own, **about})
+    assert "has 4 streams and long polls open: close one" in refused.text

@@ -118,7 +118,7 @@ def _extensions(agents: list[Agent]) -> Sequence[Extension]:
     from ringi.cli.mcp_routes import EXTENSION as MCP
     from ringi.server.routes.langgraph_api.routes import EXTENSION as LANGGRAPH_API
 
-    extensions = [MCP, LANGGRAPH_API] if find_spec("mcp") else [LANGGRAPH_API]
+    extensions = [MCP, LANGGRAPH_API] if find_spec("mcp_types") else [LANGGRAPH_API]
     if not agents or not has_langgraph():
         return extensions
     from ringi.assistant.routes import EXTENSION as ASSISTANTS

@@ -120,7 +120,7 @@ class Elicitation:
         return result
 
     async def _answer(self, result: ElicitResult) -> None:
-        # Who declines a form in a client has not rejected the request: it can be answered elsewhere.
+        # A person who declines the form in a client may still answer the request elsewhere.
         if result.action != "accept" or result.content is None:
             return
         body: dict[str, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -10,7 +11,9 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.context import ServerRequestContext
 from mcp.server.request_state import RequestStateSecurity
-from starlette.types import Receive, Scope, Send
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope, Send
 
 from ringi.integrations.mcp.own_requests import OwnRequests
 from ringi.integrations.mcp.server import mcp_server
@@ -18,7 +21,8 @@ from ringi.integrations.mcp.server import mcp_server
 OWN_REQUESTS, CALLER = "ringi.own_requests", "ringi.mcp_caller"
 STATE_SECONDS = 7 * 86_400.0
 """The time within which a client may return from an elicitation."""
-MAX_SESSIONS = 1_000
+MAX_SESSIONS, MAX_OWN_SESSIONS = 2_000, 50
+"""The maximum number of open sessions, of all callers and of one: many clients never end theirs."""
 
 
 class McpHandler:
@@ -43,6 +47,8 @@ class McpHandler:
         self._manager = server.session_manager
         self._running: asyncio.Task[None] | None = None
         self._is_ready = asyncio.Event()
+        self._sessions: dict[str, OrderedDict[str, None]] = {}
+        """The sessions of each caller, with the last used at the end."""
 
     async def handle(self, caller: str, requests: OwnRequests, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call, whose caller, host and origin have been checked.
@@ -60,12 +66,37 @@ class McpHandler:
         if self._running is None:
             self._running = asyncio.create_task(self._until_closed(self._run()))
         await self._is_ready.wait()
-        await self._manager.handle_request(scope, receive, send)
+        sessions = self._sessions.setdefault(caller, OrderedDict())
+
+        async def send_and_note(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                session = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
+                if session:
+                    sessions[session] = None
+                    sessions.move_to_end(session)
+            await send(message)
+
+        while len(sessions) >= MAX_OWN_SESSIONS and MCP_SESSION_ID_HEADER not in Headers(scope=scope):
+            await self._end_session(sessions.popitem(last=False)[0], scope)
+        await self._manager.handle_request(scope, receive, send_and_note)
+
+    async def _end_session(self, id: str, scope: Scope) -> None:
+        headers = [(MCP_SESSION_ID_HEADER.encode(), id.encode())]
+        await self._manager.handle_request({**scope, "method": "DELETE", "headers": headers}, no_body, ignore)
 
     async def _run(self) -> None:
         async with self._manager.run():
             self._is_ready.set()
             await asyncio.Event().wait()
+
+
+async def no_body() -> Message:
+    """Return the end of an empty body."""
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def ignore(message: Message) -> None:
+    """Send nothing."""
 
 
 def id_of_caller(context: ServerRequestContext[Any, Any]) -> str | None:
