@@ -21,7 +21,7 @@ ENV UV_NO_CACHE=1 UV_LINK_MODE=copy
 # debug symbols, which are half of what is installed.
 RUN uv venv /opt/ringi \
  && uv pip install --python /opt/ringi --constraints requirements.lock --requirements pyproject.toml \
-    --extra langgraph --extra oidc --extra postgres --extra redis --extra server --extra terminal \
+    --extra langgraph --extra mcp --extra oidc --extra postgres --extra redis --extra server --extra terminal \
  && find /opt/ringi -name '*.so' -not -path '*.libs/*' -exec strip --strip-unneeded {} +
 COPY hatch_build.py README.md LICENSE ./
 COPY src src

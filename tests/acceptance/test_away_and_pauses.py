@@ -137,11 +137,12 @@ async def test_a_person_leaves_and_comes_back_on_the_page(browser: Browser, hous
     await picture(page, f"away-form-{look}")
     await page.keyboard.press("Enter")
     await expect(page.get_by_test_id("open-away")).to_have_count(0, timeout=WAIT)
-    with client(house, name) as caller:
-        assert caller.get("/v1/away").json()["absence"]["deputy"] == "dee"
     await page.keyboard.press("Escape")
     banner = page.get_by_test_id("absence")
-    await expect(banner).to_contain_text({"desk": "Your deputy is dee.", "phone": "代理人は dee さんです。"}[look])
+    deputy = {"desk": "Your deputy is dee.", "phone": "代理人は dee さんです。"}[look]
+    await expect(banner).to_contain_text(deputy, timeout=WAIT)
+    with client(house, name) as caller:
+        assert caller.get("/v1/away").json()["absence"]["deputy"] == "dee"
     await page.goto(f"{house.url}/")
     await expect(banner).to_be_visible(timeout=WAIT)
     await picture(page, f"away-{look}")
