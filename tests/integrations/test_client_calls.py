@@ -23,8 +23,10 @@ from ringi import (
     UnavailableError,
     WaitTimeoutError,
 )
+from ringi.base.clock import utc_now
 from ringi.base.texts import translated
 from ringi.domain.display import Code
+from ringi.integrations import client_calls
 from ringi.integrations.client_calls import ClientGate, Session, open_asker
 from ringi.integrations.functions import Authorized
 from ringi.policy.files import PolicyFile
@@ -231,3 +233,71 @@ def test_a_thread_id_is_made_of_what_ids_may_have() -> None:
     assert Session("Claude Code 日本", "a/b").thread_id == "Claude-Code-:a-b"
     assert Session("日本", "1").thread_id == "1"
     assert len(Session("x" * 300, "1").thread_id) == 200
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"file_path": "/home/ann/shop/.ringi/policy.toml"},
+        {"command": "cat .RINGI/tokens.json"},
+        {"edits": [{"path": ".claude/settings.local.json"}]},
+        {"path": "/home/ann/.codex/config.toml"},
+        {"path": ".mcp.json"},
+    ],
+)
+async def test_files_that_decide_about_calls_are_asked_about_even_if_a_rule_allows(
+    inbox: Inbox, args: dict[str, Any]
+) -> None:
+    gate = gate_in(inbox)
+    with pytest.raises(WaitTimeoutError):
+        await gate.authorize("read", args, timeout=0)
+    assert (await gate.authorize("read", {"path": "src/ringing.json", "note": ".claude is a name"})).request is None
+
+
+async def test_an_approval_under_another_rule_is_not_used(inbox: Inbox) -> None:
+    rules: list[Any] = [{"tools": ["pay"]}]
+
+    def policy() -> Policy:
+        return Policy.parse({"rules": rules})
+
+    gate = gate_in(inbox, policy)
+    with pytest.raises(WaitTimeoutError):
+        await gate.authorize("pay", {"amount": 40}, timeout=0)
+    await answer(inbox)
+    rules[0] = {"tools": ["pay"], "candidate_groups": ["board"]}
+    with pytest.raises(WaitTimeoutError):
+        await gate.authorize("pay", {"amount": 40}, timeout=0)
+    assert (await opened(inbox)).candidate_groups == ("board",)
+
+
+async def test_an_approval_under_a_rule_that_changes_meanwhile_is_not_used(inbox: Inbox) -> None:
+    rules: list[Any] = [{"tools": ["pay"]}]
+    gate = gate_in(inbox, lambda: Policy.parse({"rules": rules}))
+    call = asyncio.create_task(gate.authorize("pay", {"amount": 40}))
+    request = await opened(inbox)
+    rules[0] = {"tools": ["pay"], "candidate_groups": ["board"]}
+    await answer(inbox)
+    with pytest.raises(NotAuthorizedError, match="another rule asks about it now"):
+        await call
+    assert (await inbox.get(request.id)).is_unexecuted
+
+
+async def test_an_old_approval_is_not_used(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WaitTimeoutError):
+        await gate_in(inbox).authorize("pay", {"amount": 40}, timeout=0)
+    await answer(inbox)
+    now = utc_now()
+    monkeypatch.setattr(client_calls, "utc_now", lambda: now + timedelta(days=7))
+    with pytest.raises(WaitTimeoutError):
+        await gate_in(inbox).authorize("pay", {"amount": 40}, timeout=0)
+
+
+async def test_the_same_attempt_is_another_call_a_minute_later(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WaitTimeoutError):
+        await gate_in(inbox).authorize("pay", {"amount": 40}, attempt="call_0", timeout=0)
+    await answer(inbox)
+    assert await gate_in(inbox).authorize("pay", {"amount": 40}, attempt="call_0")
+    now = utc_now()
+    monkeypatch.setattr(client_calls, "utc_now", lambda: now + timedelta(seconds=61))
+    with pytest.raises(WaitTimeoutError):
+        await gate_in(inbox).authorize("pay", {"amount": 40}, attempt="call_0", timeout=0)

@@ -98,3 +98,18 @@ def plain_fields(values: Mapping[str, object]) -> dict[str, Any]:
     if plain.errors:
         raise InvalidError(plain.errors)
     return found
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; of a key that occurs twice, two programs could read two values.
+
+    Args:
+        pairs: The keys and values; an `object_pairs_hook` of `json.loads`.
+
+    Raises:
+        ValueError: A key occurs twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from ringi.base.canonical_json import jsonable
+from ringi.base.clock import utc_now
 from ringi.client.client import Client
 from ringi.connect import open, resolved_url
 from ringi.domain.ask import Ask
@@ -24,12 +28,21 @@ from ringi.integrations.askers import Call, InboxAsker, InboxOptions, hashed
 from ringi.integrations.call_views import view_of
 from ringi.integrations.functions import Authorized, FunctionGate
 from ringi.policy.question import with_schema
-from ringi.policy.rules import Denial, Policy
+from ringi.policy.rules import Denial, Policy, Rule
 
 CLIENT = "client"
 """The key in a request's context of the client that makes the call."""
 FRESH_SECONDS = 1.0
 """The time for which a look at the pauses counts, for calls that a rule allows."""
+MAX_AGE = timedelta(days=7)
+"""The age up to which an approval that no call has used is used by a later call."""
+REPEAT = timedelta(seconds=60)
+"""The time after the beginning of a call in which the same attempt is authorized again."""
+OWN_FILES = re.compile(
+    r"\.ringi\b|\.(?:claude|codex|cursor|vscode)\b[^\"]{0,200}\.(?:json|toml)\b|\.mcp\.json\b|\.claude\.json\b", re.I
+)
+"""The files of Ringi, with its policy and tokens, and those in which clients name their hooks and gates."""
+OWN_FILES_RULE = "files of Ringi and of its clients"
 OnWait = Callable[[Request], Awaitable[None]]
 NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._~:@-]+")
 
@@ -69,7 +82,8 @@ async def open_asker(url: str | None = None) -> AsyncIterator[InboxAPI]:
     if urlsplit(url).scheme in ("http", "https"):
         token = os.environ.get("RINGI_TOKEN")
         if not token:
-            raise SettingError("RINGI_TOKEN", "", "set the token of an agent, from `ringi token create agent NAME`")
+            remedy = "set the token of an agent, from `ringi token create --role agent --name NAME`"
+            raise SettingError("RINGI_TOKEN", "", remedy)
         async with Client(url, token) as client:
             yield client
     else:
@@ -81,8 +95,9 @@ class ClientGate:
     """The authorization of the calls of one session.
 
     The policy decides first: deny, ask, allow; a call that no rule names is asked about. `RINGI_ENABLED` has no effect.
-    An open or approved request for the same call that no attempt has begun is used again, so that a client that gave up
-    continues where it stopped. Any error means that the call must not run.
+    An open or approved request for the same call under the same rule that no attempt has begun is used again, so that a
+    client that gave up continues where it stopped. Any error means that the call must not run. A call whose arguments
+    name the files of Ringi, or those with the hooks and gates of a client, asks even if a rule allows it.
 
     Args:
         policy: Returns the current policy.
@@ -123,7 +138,7 @@ class ClientGate:
             name: The name of the tool in the policy.
             args: The arguments by name, as plain JSON.
             schema: The JSON Schema of the arguments, if it is known.
-            attempt: Identifies the call; the same attempt again is authorized again. By default a random one.
+            attempt: Identifies the call; the same attempt within a minute is authorized again. By default a random one.
             timeout: Seconds to wait for people; None waits without limit.
             on_wait: Is awaited with each request for which this call waits.
 
@@ -133,12 +148,15 @@ class ClientGate:
             WaitTimeoutError: Nobody answered in time; the request stays open.
             RingiError: The call cannot be authorized now.
         """
-        call, policy = Call(name, dict(args)), self._current_policy()
+        call = Call(name, dict(args))
+        policy = self._current_policy(call)
         if policy.decide(*call).effect == "allow":
             await self.check_pauses(is_gated=False)
             return Authorized(call.args)
         options = InboxOptions(self._inbox, None, timeout)
-        asker = ClientAsker(self, options, hashed(self._scope, *call), attempt or uuid.uuid4().hex, schema, on_wait)
+        # An approval under another rule may be that of other people.
+        base = hashed(self._scope, *call, jsonable(policy.rule_of(*call)))
+        asker = ClientAsker(self, options, base, attempt or uuid.uuid4().hex, schema, on_wait)
         asker.number = self._numbers.get(asker.base, 0)
         try:
             while True:
@@ -146,7 +164,7 @@ class ClientGate:
                 # Another attempt may have begun the call, or the grant that approved it may be over: ask again.
                 with suppress(ConflictError):
                     return await self._begin(call, granted, asker, policy)
-                asker.number, policy = asker.number + 1, self._current_policy()
+                asker.number, policy = asker.number + 1, self._current_policy(call)
         finally:
             self._numbers[asker.base] = asker.number
 
@@ -172,9 +190,16 @@ class ClientGate:
             await self._inbox.check_pauses(self._session.client)
             self._checked_at = time.monotonic()
 
-    def _current_policy(self) -> Policy:
+    def _current_policy(self, call: Call) -> Policy:
+        """Return the policy for a call; calls that name the files of Ringi or a client's settings are never allowed."""
+        policy = self._with_otherwise(self._policy())
+        if not OWN_FILES.search(json.dumps(call.args, ensure_ascii=False)):
+            return policy
+        asks = Rule(tools=(call.name,), name=OWN_FILES_RULE)
+        return Policy(rules=(*policy.rules, asks), otherwise=policy.otherwise, cards=policy.cards)
+
+    def _with_otherwise(self, policy: Policy) -> Policy:
         """Return the policy; calls that no rule names ask, even if it has only rules that ask."""
-        policy = self._policy()
         if policy.otherwise is not None:
             return policy
         if self._asking is None or self._asking[0] is not policy:
@@ -184,9 +209,11 @@ class ClientGate:
     async def _begin(self, call: Call, granted: Authorized, asker: ClientAsker, before: Policy) -> Authorized:
         if granted.request is None:
             return granted  # By now a rule allows it.
-        policy = self._current_policy()
+        policy = self._current_policy(call)
         if policy is not before and (denial := policy.denial(call.name, granted.args)):
             raise NotAuthorizedError(granted.request.id, f"the rule {denial.rule!r} denies it: {denial.reason}")
+        if policy.rule_of(*call) not in (None, before.rule_of(*call)):
+            raise NotAuthorizedError(granted.request.id, "another rule asks about it now: make the call again")
         await self._inbox.report_outcome(granted.request.id, "unknown", attempt=asker.attempt)
         return granted
 
@@ -262,8 +289,13 @@ class ClientAsker(InboxAsker):
         request = self._earlier
         if request is None or not request.is_final:
             return request is not None
-        is_own = request.receipt is not None and request.receipt.is_begun_by(self.attempt)
-        return request.granted is not None and (request.is_unexecuted or is_own)
+        now, receipt, response = utc_now(), request.receipt, request.response
+        if request.granted is None or response is None:
+            return False
+        if request.is_unexecuted:
+            return now - response.at < MAX_AGE
+        is_recent = request.acknowledged_at is not None and now - request.acknowledged_at < REPEAT
+        return receipt is not None and receipt.is_begun_by(self.attempt) and is_recent
 
     def _completed(self, question: Ask) -> Ask:
         action, session = question.action, self._gate.session

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ringi.base.extras import missing
+from ringi.base.plain_json import unique_keys
 from ringi.errors import SettingError
 
 Settings = dict[str, Any]
@@ -67,7 +68,9 @@ def change_json(path: Path, change: Callable[[Settings], Settings]) -> FileChang
         SettingError: The file is not a JSON object: such a file is never written.
     """
     before = read_text(path)
-    settings = _parsed(path, before, "JSON", lambda text: json.loads(text, object_pairs_hook=_unique)) if before else {}
+    settings = (
+        _parsed(path, before, "JSON", lambda text: json.loads(text, object_pairs_hook=unique_keys)) if before else {}
+    )
     after = change(json.loads(json.dumps(settings)))
     if after == settings:
         return FileChange(path, before, before)
@@ -126,14 +129,6 @@ def _parsed(path: Path, text: str, kind: str, parse: Callable[[str], Any]) -> Se
     if not isinstance(settings, dict):
         raise SettingError("file", str(path), f"it is not a {kind} object: correct it first")
     return settings
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> Settings:
-    """Return an object; a key that occurs twice would lose one of its values."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return found
 
 
 def _indent(text: str) -> int | str:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -202,3 +203,36 @@ async def test_a_form_of_the_agent_is_answered_in_the_inbox(
         await prompt
     (text,) = place.editor.texts
     assert {name: value for name, value in json.loads(text).items() if value is not None} == result
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":%s,"method":"session/request_permission","params":{}}' % (b"1" * 5_000),
+        b'{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{"x":"\xff"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"session/request_permission","method":"session/update","params":{}}',
+        b'[{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{}}]',
+        b"[" * 100_000,
+    ],
+    ids=["number", "bytes", "keys", "batch", "depth"],
+)
+async def test_a_line_that_others_could_read_otherwise_does_not_reach_the_editor(place: Place, line: bytes) -> None:
+    (place.folder / "line").write_bytes(line + b'\n{"jsonrpc":"2.0","method":"next"}\n')
+    code = "import shutil, sys; shutil.copyfileobj(open('line', 'rb'), sys.stdout.buffer)"
+    assert await output_of(place, code) == b'{"jsonrpc":"2.0","method":"next"}\n'
+
+
+async def test_the_agent_does_not_get_the_token_of_the_proxy(place: Place) -> None:
+    code = "import json, os; print(json.dumps({'names': [name for name in os.environ if name.startswith('RINGI')]}))"
+    assert json.loads(await output_of(place, code)) == {"names": []}
+
+
+async def output_of(place: Place, code: str) -> bytes:
+    """Return what an editor gets from an agent that is this code."""
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, "--", sys.executable, "-c", code, stdin=PIPE, stdout=PIPE, env=place.environment, cwd=place.folder
+    )
+    assert process.stdout
+    output = await process.stdout.read()
+    await process.communicate()
+    return output

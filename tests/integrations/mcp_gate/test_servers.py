@@ -8,6 +8,7 @@ import os
 import shlex
 import socket
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -220,3 +221,54 @@ async def test_the_server_does_not_get_the_token_of_ringi(place: Place) -> None:
     found = (place.folder / "env").read_text()
     assert "SHOP_TOKEN" in found
     assert "RINGI_" not in found
+
+
+LAX = """import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "tools/call":
+        open("ran", "a").write(line)
+    print(json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {}}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("id", [{}, {"id": None}])
+async def test_a_call_without_an_id_does_not_reach_the_server(place: Place, id: dict[str, None]) -> None:
+    place.rules({"otherwise": "deny", "rules": [{"tools": ["read"], "effect": "allow"}]})
+    (place.folder / "lax.py").write_text(LAX)
+    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "rm", "arguments": {}}, **id}
+    about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    lines = "".join(f"{json.dumps(each)}\n" for each in (begin, call, {"jsonrpc": "2.0", "id": 2, "method": "ping"}))
+    env = {**os.environ, "RINGI_URL": place.store}
+    command = place.gate(command=[sys.executable, "lax.py"])
+    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, cwd=place.folder, env=env)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(lines.encode())
+    try:
+        async with asyncio.timeout(30):
+            # The answer to the last message shows that the one before it has been handled.
+            while json.loads(await process.stdout.readline()).get("id") != 2:
+                pass
+    finally:
+        process.kill()
+        await process.communicate()
+    assert not (place.folder / "ran").exists()
+
+
+async def test_servers_whose_tools_could_have_equal_names_are_refused(place: Place) -> None:
+    command = place.gate("--server", "a=x", "--server", "a_b=y", command=[])
+    process = await asyncio.create_subprocess_exec(*command, stderr=PIPE, stdin=PIPE)
+    _, errors = await process.communicate()
+    assert process.returncode == 2
+    assert b"its tools could have the names of those of 'a_b'" in errors
+
+
+async def test_a_module_in_the_folder_does_not_run_in_the_gate(place: Place) -> None:
+    place.rules(ALLOW)
+    options = [part for name in ("one", "two") for part in ("--server", f"{name}={shlex.join(place.server)}")]
+    (place.folder / "fastmcp.py").write_text("open('stolen', 'w'); raise SystemExit(1)")
+    async with place.client(command=place.gate(*options, command=()), mode="auto") as client:
+        assert (await client.list_tools()).tools
+    assert not (place.folder / "stolen").exists()

@@ -53,7 +53,7 @@ def gate(
     config: Annotated[
         Path | None, typer.Option("--config", help="A JSON file with servers, under `mcpServers` or `servers`.")
     ] = None,
-    wait: Annotated[float, typer.Option("--wait", help="Seconds for which a call waits for people.", min=0)] = 50,
+    wait: Annotated[float, typer.Option("--wait", help="Seconds for which a call waits for people.", min=0.1)] = 50,
 ) -> None:
     """Serve an MCP server over stdio, and ask the policy and people about each call of a tool.
 
@@ -82,6 +82,10 @@ def gate(
         servers |= _read_servers(config)
     if not servers:
         raise SettingError("COMMAND", "", "give the command of a server after `--`, or --url, --server or --config")
+    for name in servers:
+        if shadowed := [each for each in servers if each.startswith(f"{name}_")]:
+            why = f"its tools could have the names of those of {shadowed[0]!r}: rename it"
+            raise SettingError("--server", name, why)
     run(serve_gate(servers, policies, wait=wait))
 
 

@@ -17,6 +17,7 @@ from acp import spawn_stdio_transport, stdio_streams
 from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import ElicitationSchema, RequestPermissionRequest
 
+from ringi.base.plain_json import unique_keys
 from ringi.client.client import Client
 from ringi.domain.record import AGENT, Query
 from ringi.domain.response import Outcome
@@ -53,7 +54,7 @@ async def serve(command: Sequence[str], policy: Callable[[], Policy], url: str |
     """
     async with open_asker(url) as inbox:
         reader, writer = await stdio_streams(LIMIT)
-        spawned = spawn_stdio_transport(*command, env=dict(os.environ), stderr=None, limit=LIMIT)
+        spawned = spawn_stdio_transport(*command, env=own_environment(), stderr=None, limit=LIMIT)
         async with spawned as (from_agent, to_agent, process):
             proxy = AcpProxy(inbox, policy, Path(command[0]).stem, to_agent, writer)
             try:
@@ -61,6 +62,11 @@ async def serve(command: Sequence[str], policy: Callable[[], Policy], url: str |
             finally:
                 await proxy.close()
         return process.returncode or 0
+
+
+def own_environment() -> dict[str, str]:
+    """Return the environment of the agent: it must not reach the inbox that decides about its calls."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
 
 
 def params_of(message: Json) -> Json:
@@ -124,10 +130,14 @@ class AcpProxy:
 
     async def _pump(self, reader: StreamReader, writer: StreamWriter, takes: Callable[[Json], Any]) -> None:
         while line := await reader.readline():
-            with suppress(ValueError):
-                message = json.loads(line)
-                if isinstance(message, dict) and await takes(message):
-                    continue
+            try:
+                message = json.loads(line, object_pairs_hook=unique_keys)
+            except (ValueError, RecursionError) as error:
+                # The other side might still read it, and find a request for permission in it.
+                log.warning("a line that is not a message is dropped: %s", error)
+                continue
+            if not isinstance(message, dict) or await takes(message):
+                continue
             writer.write(line)
             with suppress(ConnectionError):
                 await writer.drain()

@@ -7,11 +7,13 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 from ringi.base.validation import safe_repr
 from ringi.errors import InvalidError
+from ringi.integrations.askers import hashed
 from ringi.integrations.client_calls import Session
 
 HookClient = Literal["claude-code", "codex"]
 CLIENTS: tuple[HookClient, ...] = get_args(HookClient)
 Json = dict[str, Any]
+MAX_ID = 200
 Reply = Json | None
 """What the hook prints; None prints nothing: the client goes on by its own rules."""
 
@@ -60,7 +62,8 @@ class HookEvent(NamedTuple):
     @property
     def call_id(self) -> str:
         """The id by which the client knows the call."""
-        return text_in(self.data, "tool_use_id")[:200]
+        id = text_in(self.data, "tool_use_id")
+        return id if len(id) <= MAX_ID else hashed(id)
 
     @property
     def turn(self) -> str:

@@ -94,7 +94,7 @@ def watch(seconds: float) -> None:
         if hasattr(select, "poll"):
             poll = select.poll()
             poll.register(sys.stdout.fileno(), 0)  # Only errors: the other end of the pipe is closed.
-            poll.poll(seconds * 1000)
+            poll.poll(min(seconds * 1000, 2**31 - 1))
         else:
             threading.Event().wait(seconds)
         leave("no answer in time", BLOCKED)

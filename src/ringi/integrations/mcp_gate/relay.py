@@ -62,6 +62,10 @@ class Relay:
             handled = await handler(context, params or {}) if handler else None
             return await self.forward(method, params, context.request_id) if handled is None else handled
 
+        async def on_notice(context: Context, method: str, params: Params | None) -> None:
+            if method not in handlers:  # A server may run a call that has no id too.
+                await self._on_client_notice(context, method, params)
+
         ended = list[JSONRPCDispatcher]()
         async with anyio.create_task_group() as both:
 
@@ -71,7 +75,7 @@ class Relay:
                 both.cancel_scope.cancel()
 
             both.start_soon(until_closed, self._server, self._on_server_request, self._on_server_notice)
-            both.start_soon(until_closed, self._client, on_request, self._on_client_notice)
+            both.start_soon(until_closed, self._client, on_request, on_notice)
         return ended[0] is self._client
 
     async def forward(self, method: str, params: Params | None, id: RequestId | None = None) -> Result:

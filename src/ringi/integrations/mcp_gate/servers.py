@@ -57,7 +57,7 @@ async def open_server(servers: Mapping[str, ServerAddress]) -> AsyncIterator[Tra
     """
     if len(servers) > 1:
         config = json.dumps({"mcpServers": {name: server.settings for name, server in servers.items()}})
-        servers = {"all": ServerAddress((sys.executable, "-m", several.__name__), env={several.CONFIG: config})}
+        servers = {"all": ServerAddress((sys.executable, "-P", "-m", several.__name__), env={several.CONFIG: config})}
     (server,) = servers.values()
     if server.url is not None:
         # A call may take longer than any limit; the client gives up when it likes.
