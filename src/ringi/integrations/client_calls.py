@@ -91,6 +91,11 @@ async def open_asker(url: str | None = None) -> AsyncIterator[InboxAPI]:
             yield inbox
 
 
+def environment() -> dict[str, str]:
+    """Return the variables of this process for a program behind a gate, which must not reach the inbox that decides."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
+
+
 class ClientGate:
     """The authorization of the calls of one session.
 
@@ -149,7 +154,8 @@ class ClientGate:
             RingiError: The call cannot be authorized now.
         """
         call = Call(name, dict(args))
-        policy = self._current_policy(call)
+        more = own_files_rules(call)
+        policy = self._current_policy(more)
         if policy.decide(*call).effect == "allow":
             await self.check_pauses(is_gated=False)
             return Authorized(call.args)
@@ -163,8 +169,8 @@ class ClientGate:
                 granted = await FunctionGate(name, policy, None).authorize_at(call, asker)
                 # Another attempt may have begun the call, or the grant that approved it may be over: ask again.
                 with suppress(ConflictError):
-                    return await self._begin(call, granted, asker, policy)
-                asker.number, policy = asker.number + 1, self._current_policy(call)
+                    return await self._begin(call, granted, asker, policy, self._current_policy(more))
+                asker.number, policy = asker.number + 1, self._current_policy(more)
         finally:
             self._numbers[asker.base] = asker.number
 
@@ -190,32 +196,35 @@ class ClientGate:
             await self._inbox.check_pauses(self._session.client)
             self._checked_at = time.monotonic()
 
-    def _current_policy(self, call: Call) -> Policy:
-        """Return the policy for a call; calls that name the files of Ringi or a client's settings are never allowed."""
-        policy = self._with_otherwise(self._policy())
-        if not OWN_FILES.search(json.dumps(call.args, ensure_ascii=False)):
-            return policy
-        asks = Rule(tools=(call.name,), name=OWN_FILES_RULE)
-        return Policy(rules=(*policy.rules, asks), otherwise=policy.otherwise, cards=policy.cards)
-
-    def _with_otherwise(self, policy: Policy) -> Policy:
-        """Return the policy; calls that no rule names ask, even if it has only rules that ask."""
-        if policy.otherwise is not None:
-            return policy
+    def _current_policy(self, more: tuple[Rule, ...]) -> Policy:
+        """Return the policy with more rules; calls that no rule names ask, even if it has only rules that ask."""
+        policy = self._policy()
         if self._asking is None or self._asking[0] is not policy:
-            self._asking = policy, policy.model_copy(update={"otherwise": "ask"})
-        return self._asking[1]
+            self._asking = policy, with_rules(policy, ())
+        return with_rules(policy, more) if more else self._asking[1]
 
-    async def _begin(self, call: Call, granted: Authorized, asker: ClientAsker, before: Policy) -> Authorized:
+    async def _begin(
+        self, call: Call, granted: Authorized, asker: ClientAsker, before: Policy, policy: Policy
+    ) -> Authorized:
         if granted.request is None:
             return granted  # By now a rule allows it.
-        policy = self._current_policy(call)
         if policy is not before and (denial := policy.denial(call.name, granted.args)):
             raise NotAuthorizedError(granted.request.id, f"the rule {denial.rule!r} denies it: {denial.reason}")
         if policy.rule_of(*call) not in (None, before.rule_of(*call)):
             raise NotAuthorizedError(granted.request.id, "another rule asks about it now: make the call again")
         await self._inbox.report_outcome(granted.request.id, "unknown", attempt=asker.attempt)
         return granted
+
+
+def own_files_rules(call: Call) -> tuple[Rule, ...]:
+    """Return the rule for a call that names the files of Ringi or the settings of a client: it always asks."""
+    names_own_files = OWN_FILES.search(json.dumps(call.args, ensure_ascii=False))
+    return (Rule(tools=(call.name,), name=OWN_FILES_RULE),) if names_own_files else ()
+
+
+def with_rules(policy: Policy, more: tuple[Rule, ...]) -> Policy:
+    """Return a policy with more rules, in which a call that no rule names asks, unless the policy says otherwise."""
+    return Policy(rules=(*policy.rules, *more), otherwise=policy.otherwise or "ask", cards=policy.cards)
 
 
 class ClientAsker(InboxAsker):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 from asyncio import StreamReader, StreamWriter, Task
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -24,7 +23,7 @@ from ringi.domain.response import Outcome
 from ringi.errors import NotAuthorizedError, RingiError
 from ringi.inbox.api import InboxAPI
 from ringi.integrations.acp.tool_calls import ToolCalls, action_of, chosen
-from ringi.integrations.client_calls import ClientGate, Session, open_asker
+from ringi.integrations.client_calls import ClientGate, Session, environment, open_asker
 from ringi.integrations.client_forms import FormResult, ask_form
 from ringi.integrations.functions import Authorized
 from ringi.policy.rules import Policy, Rule
@@ -54,7 +53,7 @@ async def serve(command: Sequence[str], policy: Callable[[], Policy], url: str |
     """
     async with open_asker(url) as inbox:
         reader, writer = await stdio_streams(LIMIT)
-        spawned = spawn_stdio_transport(*command, env=own_environment(), stderr=None, limit=LIMIT)
+        spawned = spawn_stdio_transport(*command, env=environment(), stderr=None, limit=LIMIT)
         async with spawned as (from_agent, to_agent, process):
             proxy = AcpProxy(inbox, policy, Path(command[0]).stem, to_agent, writer)
             try:
@@ -62,11 +61,6 @@ async def serve(command: Sequence[str], policy: Callable[[], Policy], url: str |
             finally:
                 await proxy.close()
         return process.returncode or 0
-
-
-def own_environment() -> dict[str, str]:
-    """Return the environment of the agent: it must not reach the inbox that decides about its calls."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("RINGI_")}
 
 
 def params_of(message: Json) -> Json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -14,10 +13,9 @@ from mcp.client._transport import TransportStreams
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from ringi.integrations.client_calls import environment
 from ringi.integrations.mcp_gate import several
 
-OWN = "RINGI_"
-"""The beginning of the names of variables that a server does not get: the agent's token is among them."""
 CONNECT_SECONDS = 30.0
 
 
@@ -74,8 +72,3 @@ async def open_server(servers: Mapping[str, ServerAddress]) -> AsyncIterator[Tra
         StdioServerParameters(command=command, args=args, env=env, cwd=server.cwd), sys.stderr
     ) as streams:
         yield streams
-
-
-def environment() -> dict[str, str]:
-    """Return the variables of this process that a server gets."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(OWN)}
