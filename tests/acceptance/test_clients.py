@@ -189,10 +189,11 @@ async def test_a_session_on_a_phone_is_one_below_the_other(browser: Browser, hou
     await ann.goto(f"{house.url}/sessions/{thread}")
     await expect(ann.get_by_test_id("session-card")).to_have_count(2, timeout=WAIT)
     await expect(ann.get_by_role("heading", level=1)).to_have_text("Claude Code のセッション")
-    first, second = [await card(ann, each).bounding_box() for each in requests]
-    assert first
-    assert second
-    assert first["y"] + first["height"] <= second["y"]
+    # Both places at one moment: the calls are drawn after the cards.
+    end, begin = await ann.get_by_test_id("session-card").evaluate_all(
+        "([first, second]) => [first.getBoundingClientRect().bottom, second.getBoundingClientRect().top]"
+    )
+    assert end <= begin
     await picture(ann, "session-phone-ja")
     await card(ann, requests[1]).get_by_test_id("decide-approve").click()
     assert decided(house, requests[1])["decision"] == "approve"

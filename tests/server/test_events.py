@@ -242,7 +242,8 @@ async def test_output_of_this_process_is_sent_without_reading_the_store(
             number = await stream.append(key, [item], fence=99)
             await live.backend.notifier.publish(stream_topic(key), [item._replace(number=number)])
             assert int((await listener.next()).id) == number
-    assert len(reads) <= 2, "one when it begins to follow, and one by the clock"
+    # The server reads the revoked tokens by its own clock, whatever is streamed.
+    assert reads.count(key) <= 2, "one when it begins to follow, and one by the clock"
 
 
 async def test_a_stream_is_never_kept_or_delayed_by_what_lies_between(live: World) -> None:
