@@ -10,7 +10,7 @@ ChartJs.register(
   ScatterController, Tooltip,
 );
 
-export type ChartContent = Pick<ChartConfiguration<"bar" | "line" | "scatter">, "type" | "data" | "options">;
+type ChartContent = Pick<ChartConfiguration<"bar" | "line" | "scatter">, "type" | "data" | "options">;
 
 /** A chart on a canvas, in the colors of the theme; a screen reader needs a table with the same figures beside it. */
 export default function Chart({ content, label, height = 240 }: { content: ChartContent; label: string; height?: number }) {
