@@ -56,6 +56,7 @@ def test_the_entries_that_need_no_digest_are_named_as_such(entries: dict[str, st
 
 
 def test_the_demo_says_how_many_agents_it_has_or_no_number() -> None:
-    numbers = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+    words = "one two three four five six seven eight nine ten"
+    numbers = {word: number for number, word in enumerate(words.split(), 1)}
     for word in re.findall(r"(\w+) (?:sample )?agents", printed("demo")):
         assert numbers.get(word, len(agents())) == len(agents()), word

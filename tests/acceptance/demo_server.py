@@ -32,7 +32,7 @@ class DemoServer:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder, self.port = folder, free_port()
-        self.arguments = arguments or ("demo",)
+        self.arguments = arguments or ("demo", "--no-samples")
         self._output = folder / "output"
         self._process: Command | None = None
 

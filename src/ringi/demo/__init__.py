@@ -18,10 +18,10 @@ def agents(model: BaseChatModel | None = None) -> list[Agent]:
         model: The model of the agents; by default a scripted one.
     """
     # The agents of other frameworks run without the extra that these need.
-    from ringi.demo import assistant, chat, engrammer, finisher, preferences, refund, two_questions
+    from ringi.demo import assistant, chat, desk, engrammer, finisher, preferences, refund, two_questions
     from ringi.demo.script import scripted_model
 
-    model = model or scripted_model()
+    at_the_desk, model = desk.agent(model), model or scripted_model()
     talking = [chat.agent(model), finisher.agent(model)]
-    asking = [refund.agent(model), preferences.agent(model), two_questions.agent()]
+    asking = [at_the_desk, refund.agent(model), preferences.agent(model), two_questions.agent()]
     return [*asking, *frameworks.agents(), *talking, *assistant.agents(model), *engrammer.agents(model)]

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -23,6 +23,7 @@ from ringi.domain.record import DEFAULT_TENANT
 from ringi.errors import SettingError, UnsupportedError
 from ringi.inbox.inbox import Limits
 from ringi.runs.agent import Agent, agents_by_name
+from ringi.runs.runner import Runner
 from ringi.runs.worker import Worker
 from ringi.server.app import App
 from ringi.server.auth.authenticator import Keys, Principal, seal_key
@@ -53,9 +54,12 @@ async def serve(
     poll_interval: float = 0.5,
     store_timeout: float | None = None,
     extensions: Sequence[Extension] = (),
+    begin: Callable[[Runner], Awaitable[None]] | None = None,
     announce: Callable[[str, str], None],
 ) -> None:
     """Serve until a signal; once ready, `announce(address, link)` gets a one-use link for `person`.
+
+    Before that, `begin` may start runs.
 
     While a remote store does not respond, the server reports this on its port, for at most `store_timeout` seconds.
     """
@@ -81,6 +85,8 @@ async def serve(
             sealer = Sealer(store, home() / "seals.jsonl", seal_key(home()), parts["backend"].clock)
             server = UvicornServer(config, app, sealer)
             worker.add_done_callback(lambda _: setattr(server, "should_exit", True))
+            if begin:
+                await begin(parts["runner"])
             await asyncio.sleep(0)  # The worker and the deliveries begin, and import their libraries.
             announce(address, mint_link(keys, address, Principal(DEFAULT_TENANT, "person", person)))
             collect_rarely()

@@ -11,6 +11,7 @@ import { useNarrow } from "../widgets/media";
 import { useMessages } from "../widgets/messages";
 import { Loading } from "../widgets/loading";
 import { HeldNotices } from "./held-notices";
+import { Hints, useHintOnce, useHints } from "./hints";
 import { closeRequest } from "./inbox-url";
 import { RequestList } from "./request-list";
 import { nextPending } from "./stable-rows";
@@ -27,7 +28,9 @@ function useAfterDecision({ view }: InboxState, actions: ListActions) {
   const strings = useStrings();
   const message = useMessages();
   const session = useSession().data;
+  const [, removeHint] = useHints();
   return (completed: Request) => {
+    removeHint("answer");
     const outcome = completed.status === "pending" ? strings.ownVote : (outcomeOf(completed, null, strings) ?? "");
     // Reuse one message for many decisions in a row. A held answer has its own notice.
     if (!completed.held) void message.success({ content: strings.decisionSaved(outcome, titleOf(completed, strings)), key: "decided" });
@@ -58,7 +61,12 @@ function Detail({ inbox, actions }: { inbox: InboxState; actions: ListActions })
   const decided = useAfterDecision(inbox, actions);
   const { openId, view } = inbox;
   if (openId === undefined) {
-    return view.rows.length > 0 && <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.noRequestOpen} className="inbox-placeholder" />;
+    return view.rows.length > 0 && (
+      <>
+        <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={strings.noRequestOpen} className="inbox-placeholder" />
+        <Hints />
+      </>
+    );
   }
   if (actions.isSkimming) return <Loading paragraph={{ rows: 6 }} />;
   return (
@@ -82,12 +90,14 @@ export function Inbox({ openId }: InboxProps) {
   const { isSuccess } = inbox.list;
   useListKeys(inbox, actions, () => search.current?.focus({ cursor: "all" }));
   useFocusOnReturn(inbox, narrow);
+  useHintOnce("open", openId !== undefined);
   const isIdle = useIdle(isSuccess);
   useEffect(() => {
     if (isIdle) loadDetail().catch(() => undefined);
   }, [isIdle]);
   return (
     <div className="inbox">
+      {narrow && openId === undefined && <Hints />}
       {!(narrow && openId !== undefined) && <RequestList inbox={inbox} actions={actions} search={search} isIdle={isIdle} />}
       {!(narrow && openId === undefined) && (
         <div className="inbox-detail detail-side">

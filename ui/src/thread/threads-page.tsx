@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { useSession } from "../api/session";
 import { useRequestsByThread, useThreads } from "../api/threads";
 import type { ThreadStatus } from "../api/types";
+import { useHintOnce } from "../inbox/hints";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
 import { useMedia } from "../widgets/media";
@@ -104,6 +105,7 @@ function useStartForm() {
 
 /** The list of threads, and the form that starts one. */
 export default function ThreadsPage() {
+  useHintOnce("threads", true);
   const strings = useStrings();
   const [filter, setFilter] = useFilter();
   const [place, setPlace] = useState<PageCursors>([null]);

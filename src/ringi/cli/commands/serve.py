@@ -36,14 +36,17 @@ def demo(
     url: Url = None,
     max_fields: MaxFields = 5,
     poll_interval: PollInterval = 0.5,
+    samples: Annotated[bool, typer.Option(help="Begin with waiting requests and an agent at work.")] = True,
     json_: Json = False,
 ) -> None:
     """Serve the inbox with sample agents.
 
-    The agents ask for an approval, a form and two answers at once; others chat, plan and learn. Each other framework
-    that is installed has one agent too. Without any framework the inbox has three sample requests.
+    The first start begins six runs: five ask at once, one is at work. The agents ask for approvals, a form and two
+    answers at once; others chat, plan and learn. Each other framework that is installed has one agent too. Without any
+    framework the inbox has five sample requests.
     """
     from ringi.demo import frameworks
+    from ringi.demo.samples import begin_samples
     from ringi.server.settings import ServerSettings
 
     try:
@@ -54,14 +57,16 @@ def demo(
             raise
         agents = frameworks.agents()
         if not agents:
-            run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
+            if samples:
+                run(with_inbox(url, DEFAULT_TENANT, ask_samples, creates=True))
             extras = ",".join(frameworks.missing_extras())
             sys.stderr.write(
                 f"{text_of('no_agents', why=error_text(error))}\n{text_of('more_agents', extras=extras)}\n"
             )
     settings = ServerSettings.load(scripted=model is None and bool(agents), model=model, hosts=(host,))
     place = {"url": url, "host": host, "port": port, "poll_interval": poll_interval}
-    _serve(agents, settings, json_, limits=Limits(max_fields=max_fields), **place)
+    begin = begin_samples if samples else None
+    _serve(agents, settings, json_, limits=Limits(max_fields=max_fields), begin=begin, **place)
 
 
 def serve(

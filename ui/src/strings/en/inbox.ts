@@ -14,6 +14,21 @@ export const inbox = {
   requests: "Requests",
   justNow: "now",
   noRequestOpen: "Choose a request to see what will happen.",
+  hints: {
+    open: {
+      title: "Agents wait here for you.",
+      text: (onPhone: boolean) => `Nothing happens until somebody answers. ${onPhone ? "Touch" : "Open"} a request: the real call stands first, and the agent's own words in a box below it.`,
+    },
+    answer: {
+      title: "Decide with one key.",
+      text: (onPhone: boolean): string => onPhone ? "The buttons stand at your thumb. You can change values before you approve." : "a approves, e edits, r rejects, j and k move. Press ? for all keys.",
+    },
+    threads: {
+      title: "The agent goes on by itself.",
+      text: () => "After your answer the run continues, also tomorrow or after a restart. See it at work under Threads.",
+    },
+  },
+  closeHint: "Close the hint",
   emptyHint: "New requests will show up here",
   doneToday: (count: string) => `${count} done today`,
   noMatches: "Nothing matches.",

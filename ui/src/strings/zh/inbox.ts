@@ -8,6 +8,21 @@ export const inbox: typeof en = {
   requests: "请求列表",
   justNow: "刚刚",
   noRequestOpen: "选择一个请求，查看将会发生什么。",
+  hints: {
+    open: {
+      title: "智能体在这里等您。",
+      text: (onPhone) => `在有人回答之前，什么都不会执行。${onPhone ? "轻触" : "打开"}一个请求：实际的调用在最前面，智能体自己的话在下方的框里。`,
+    },
+    answer: {
+      title: "一个键即可决定。",
+      text: (onPhone) => onPhone ? "按钮就在拇指边。批准之前可以修改各个值。" : "a 批准，e 编辑，r 拒绝，j 和 k 移动。按 ? 查看所有按键。",
+    },
+    threads: {
+      title: "智能体会自行继续。",
+      text: () => "您回答之后，运行会继续，即使是明天或重启之后。可以在“会话”中看到它的工作。",
+    },
+  },
+  closeHint: "关闭提示",
   emptyHint: "新请求会显示在这里",
   doneToday: (count) => `今天已处理 ${count} 个`,
   noMatches: "没有符合条件的请求。",
