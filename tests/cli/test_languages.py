@@ -138,7 +138,7 @@ def test_a_request_is_edited_rejected_and_approved_without_a_word_of_english(des
         screen.press("enter")
         screen.until(texts["decided.reject"], "返金0", OFFERED)
         screen.press("a")
-        screen.until(texts["empty"][:8], texts["decided.approve"])
+        screen.until(texts["empty"][:8], texts["decided_form.approve"])
         assert_translated(screen)
     assert_answered(desk.get(asked[2]), "edit", args={"order": 11823, "note": "遅れ"})
     assert_answered(desk.get(asked[1]), "reject", message="高すぎます")
@@ -154,7 +154,7 @@ def test_a_form_of_all_types_is_filled_in_in_japanese(desk: Desk, columns: int, 
         screen.until(OFFERED, "必須")
         fill_ten(screen, range_text="3 (0〜10)", no="いいえ")
         screen.press("ctrl+s")
-        screen.until("承認：教えてください")
+        screen.until("回答：教えてください")
     assert desk.get(asked).status == "completed"
 
 
@@ -215,7 +215,7 @@ def test_an_answer_to_what_others_hold_or_ended_is_refused_in_japanese(desk: Des
         screen.until("まだ何も決まっていません")
         assert_translated(screen)
         desk.respond(asked, "reject", by="bob", message="高い")
-        screen.until("却下（bob、", texts["ended_here"][-8:])
+        screen.until("辞退（bob、", texts["ended_here"][-8:])
         assert_translated(screen)
 
 

@@ -74,7 +74,7 @@ def test_a_form_of_all_ten_types_is_filled_in_with_the_keyboard_alone(desk: Desk
     with desk.opened(asked) as screen:
         fill_ten(screen)
         screen.press("ctrl+s")
-        screen.until("You're all caught up", "approved: Tell us")
+        screen.until("You're all caught up", "answered: Tell us")
     answers = {"who": "Ann 安", "why": "one\ntwo", "sport": "running", "days": ["mon", "wed"], "state": 2}
     more = {"extras": ["note"], "amount": 12.5, "mood": 3, "day": "2026-11-30", "sure": False}
     assert_answered(desk.get(asked), "approve", data=answers | more)
@@ -84,7 +84,7 @@ def test_what_nobody_touched_is_not_sent(desk: Desk) -> None:
     asked = desk.ask("Tell us", form=Form([field.model_copy(update={"required": False}) for field in TEN]))
     with desk.opened(asked) as screen:
         screen.press("a")
-        screen.until("approved: Tell us")
+        screen.until("answered: Tell us")
     assert_answered(desk.get(asked), "approve", data={})
 
 
@@ -159,7 +159,7 @@ def test_a_form_with_prefilled_values_is_edited(desk: Desk) -> None:
         screen.type("by")
         screen.until('"Bob" → "Bobby"')
         screen.press("ctrl+s")
-        screen.until("approved with changes")
+        screen.until("changed and answered")
     assert_answered(desk.get(asked), "edit", data={"name": "Bobby", "age": 4})
 
 
@@ -255,7 +255,7 @@ def test_a_flat_schema_is_filled_in_as_a_form(desk: Desk) -> None:
         into(screen, "age")
         screen.type("42")
         screen.press("ctrl+s")
-        screen.until("approved: How old?")
+        screen.until("answered: How old?")
     assert_answered(desk.get(asked), "approve", data={"age": 42})
 
 
@@ -273,7 +273,7 @@ def test_a_schema_that_is_no_form_is_answered_as_json(desk: Desk) -> None:
         screen.type("}}")
         screen.until('"leaf": 1}}', gone=("not JSON",))
         screen.press("ctrl+s")
-        screen.until("approved: Which tree?")
+        screen.until("answered: Which tree?")
     assert_answered(desk.get(asked), "approve", data={"tree": {"leaf": 1}})
 
 
@@ -311,7 +311,7 @@ def test_a_wrong_value_is_told_at_its_field_and_stays(desk: Desk) -> None:
         screen.until("Count", gone=("4x", "█ 4"))
         screen.type("3")
         screen.press("ctrl+s")
-        screen.until("approved: Which?")
+        screen.until("answered: Which?")
     assert_answered(desk.get(asked), "approve", data={"who": "Ann", "n": 3})
 
 

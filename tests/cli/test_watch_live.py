@@ -30,11 +30,11 @@ def test_a_race_that_somebody_else_wins_ends_here_with_their_name_and_keeps_what
         screen.type("half a na")
         screen.until("half a na")
         desk.respond(asked, "approve", by="bob", data={"who": "Bob"})
-        seen = ("approved by bob at ", "Your text is kept", "half a na")
+        seen = ("answered by bob at ", "Your text is kept", "half a na")
         text = screen.until(*seen, gone=(OFFERED,), limit=SOON)
-        assert re.search(r"approved by bob at \d\d:\d\d", text)
+        assert re.search(r"answered by bob at \d\d:\d\d", text)
         screen.press("ctrl+s", "a", "esc")
-        screen.until("approved by bob", "Inbox ·")
+        screen.until("answered by bob", "Inbox ·")
     assert desk.get(asked) == desk.work(lambda inbox: inbox.wait(asked.id, 1))
     assert [event.type for event in desk.events(asked)] == ["request.created", "request.completed"]
     stored = desk.get(asked).response

@@ -112,7 +112,7 @@ def test_what_is_pasted_is_kept_and_its_hidden_part_is_shown(desk: Desk) -> None
         screen.type("\x1b[200~ab\u202ec\x1b[201~")
         screen.until("With invisible characters: ab\\u{202e}c")
         screen.press("ctrl+s")
-        screen.until("approved")
+        screen.until("answered")
         assert "\u202e".encode() not in screen.raw
     assert_answered(desk.get(asked), "approve", data={"who": "ab\u202ec"})
 
@@ -184,7 +184,7 @@ def test_it_can_be_put_aside_and_taken_up_again(desk: Desk) -> None:
         screen.drain(lambda: screen.mode != screen.before)
         screen.until("half a na")
         screen.press("ctrl+s")
-        screen.until("approved: Which?")
+        screen.until("answered: Which?")
     assert_answered(desk.get(asked), "approve", data={"who": "half a na"})
 
 

@@ -1,7 +1,7 @@
 import { Checkbox, Tag } from "antd";
 import { memo, useState, type MouseEvent } from "react";
 import type { Request } from "../api/types";
-import { outcomeOf, titleOf } from "../request/outcome";
+import { decisionLabel, outcomeOf, titleOf } from "../request/outcome";
 import type { OwnPart } from "../request/voting";
 import { useStrings, type Strings } from "../strings";
 import { basePath } from "../widgets/base-path";
@@ -53,8 +53,9 @@ function Deadline({ request }: { request: Request }) {
 
 type StateProps = Pick<RowProps, "request" | "isOutdated" | "bulkStatus" | "ownPart">;
 
-function pendingText({ held }: Request, ownPart: OwnPart, strings: Strings): string | null {
-  if (held) return `${strings.decided[held.decision]} (${visible(held.responder)}): ${strings.heldVote}`;
+function pendingText(request: Request, ownPart: OwnPart, strings: Strings): string | null {
+  const { held } = request;
+  if (held) return `${decisionLabel(request, held.decision, strings)} (${visible(held.responder)}): ${strings.heldVote}`;
   return ownPart === "voted" ? strings.ownVote : null;
 }
 

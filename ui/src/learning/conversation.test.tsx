@@ -5,6 +5,7 @@ import type { Request } from "../api/types";
 import { aConversation, aLearning, anInsight, aTurn } from "../testing/fake-learning";
 import { completedRequest, FakeEventSource, serve, show, type Reply, type RecordedWrite } from "../testing/fake-server";
 import LearningPage from "./learning-page";
+import { isOnlyOwnOpinion } from "./proposal";
 import type { Conversation } from "./types";
 
 const query = { type: "string", examples: ["How do I glue oak?", "オークの接着は？"] };
@@ -60,7 +61,7 @@ beforeEach(() => {
 
 /** Add a proposal with each of these ids to the conversation. */
 function proposes(...ids: string[]) {
-  for (const id of ids) server.requests.set(id, aLearning({}, {}, { id, digest: `sha256:${id}` }));
+  for (const id of ids) server.requests.set(id, aLearning({ feedback: { source: "environment", verdict: "wrong", text: "", by: null } }, {}, { id, digest: `sha256:${id}` }));
   const insights = ids.map((id) => anInsight({ id: `i-${id}`, request: { id, digest: `sha256:${id}`, status: "pending" } }));
   server.conversation = aConversation({ status: "interrupted", pending: ids, turns: [aTurn({ phase: "reviewing", insights })] });
 }
@@ -133,6 +134,36 @@ test("all proposals are approved at once, each by what of it was shown", async (
   expect(server.sent[0]?.body).toEqual({ items: [
     { id: "r1", digest: "sha256:r1", decision: "approve" }, { id: "r2", digest: "sha256:r2", decision: "approve" },
   ] });
+});
+
+test("what only the agent believes is left out of an approval of all, and the page says so below the cards", async () => {
+  const user = userEvent.setup();
+  proposes("r1", "r2", "r3");
+  const evidence = [{ where: "answer", ref: null, quote: "First the cheeks." }];
+  server.requests.set("r2", aLearning({ evidence }, {}, { id: "r2", digest: "sha256:r2" }));
+  show(<LearningPage id="learn-1" />);
+  const covers = await screen.findByText("approves 2 insights; 1 with only the agent's own opinion is left out");
+  expect(screen.getAllByTestId("insight").at(-1)?.compareDocumentPosition(covers)).toBe(Node.DOCUMENT_POSITION_FOLLOWING);
+  await user.click(screen.getByTestId("approve-all"));
+  await waitFor(() => expect(server.sent[0]?.body).toMatchObject({ items: [{ id: "r1" }, { id: "r3" }] }));
+});
+
+test("where all proposals are only the agent's opinion, none is approved with the others", async () => {
+  proposes("r1", "r2");
+  for (const id of ["r1", "r2"]) server.requests.set(id, aLearning({}, {}, { id }));
+  show(<LearningPage id="learn-1" />);
+  expect(await screen.findByTestId("approve-all")).toHaveProperty("disabled", true);
+  expect(screen.getByTestId("reject-all")).toHaveProperty("disabled", false);
+});
+
+test.each([
+  [{ feedback: { source: "user", verdict: "wrong", text: "", by: "ann" } }, false],
+  [{ evidence: [{ where: "note", ref: "db/1", quote: "x" }] }, false],
+  [{ trial: { cases: 2, right_before: 1, right_after: 2, wins: ["q"], losses: [], failed: null } }, false],
+  [{ trial: { cases: 0, right_before: 0, right_after: 0, wins: [], losses: [], failed: "no model" } }, true],
+  [{ feedback: { source: "invented", verdict: "right", text: "", by: null } }, true],
+])("the agent's own opinion is one without feedback, test or foreign words (%#)", (learning, isOpinion) => {
+  expect(isOnlyOwnOpinion(aLearning(learning))).toBe(isOpinion);
 });
 
 test("all proposals are rejected at once with one reason", async () => {

@@ -7,6 +7,7 @@ import type { Request } from "../api/types";
 import { bulkRefusal, type BulkDecision } from "../inbox/bulk";
 import { useBulk } from "../inbox/use-bulk";
 import { useKeys } from "../widgets/keys";
+import { isOnlyOwnOpinion } from "./proposal";
 import { useLearningStrings } from "./strings";
 
 /** Return the open proposals that this person may decide. */
@@ -46,16 +47,40 @@ function RejectReason({ count, onReject, onBack }: RejectReasonProps) {
   );
 }
 
-/** Decide several proposals at once, each with the content on screen. */
+interface DecideAllButtonsProps {
+  open: Request[];
+  covered: Request[];
+  isSending: boolean;
+  onApprove: () => void;
+  onReject: () => void;
+}
+
+/** The buttons for all proposals, and what each of them covers. */
+function DecideAllButtons({ open, covered, isSending, onApprove, onReject }: DecideAllButtonsProps) {
+  const strings = useLearningStrings();
+  const id = useId();
+  return (
+    <div className="decide-all">
+      <div className="button-bar">
+        <Button loading={isSending} disabled={covered.length === 0} onClick={onApprove} aria-describedby={id} data-testid="approve-all">{strings.approveAll}</Button>
+        <Button danger type="text" disabled={isSending} onClick={onReject} data-testid="reject-all">{strings.rejectAll(open.length)}</Button>
+      </div>
+      <p id={id} className="quiet" data-testid="approve-all-covers">{strings.approveAllCovers(covered.length, open.length - covered.length)}</p>
+    </div>
+  );
+}
+
+/** Decide several proposals at once, each with the content on screen. Approval leaves out what only the agent believes. */
 export function DecideAll({ ids, onDecided }: { ids: string[]; onDecided: () => void }) {
   const strings = useLearningStrings();
   const { statuses, decide } = useBulk();
   const [rejecting, setRejecting] = useState(false);
   const [sending, setSending] = useState(false);
   const open = useDecidableRequests(ids, "approve");
+  const covered = open.filter((request) => !isOnlyOwnOpinion(request));
   const send = async (verdict: BulkDecision, reason: string) => {
     setSending(true);
-    await decide(open, verdict, reason);
+    await decide(verdict === "approve" ? covered : open, verdict, reason);
     setSending(false);
     setRejecting(false);
     onDecided();
@@ -64,10 +89,7 @@ export function DecideAll({ ids, onDecided }: { ids: string[]; onDecided: () => 
   return (
     <>
       {open.length > 1 && !rejecting && (
-        <div className="button-bar">
-          <Button loading={sending} onClick={() => void send("approve", "")} data-testid="approve-all">{strings.approveAll(open.length)}</Button>
-          <Button danger type="text" disabled={sending} onClick={() => setRejecting(true)} data-testid="reject-all">{strings.rejectAll(open.length)}</Button>
-        </div>
+        <DecideAllButtons open={open} covered={covered} isSending={sending} onApprove={() => void send("approve", "")} onReject={() => setRejecting(true)} />
       )}
       {rejecting && <RejectReason count={open.length} onReject={(reason) => void send("reject", reason)} onBack={() => setRejecting(false)} />}
       {skipped.length > 0 && <Alert type="warning" showIcon title={strings.notAllDecided(skipped.join(" · "))} data-testid="some-skipped" />}

@@ -55,3 +55,14 @@ export function learningProposalOf({ kind, action, context, response }: Request)
   };
   return { context: contextOf(context.learning), operation, result };
 }
+
+/**
+ * Return whether only the agent's own opinion speaks for a proposal: nobody else judged the answer, no test was run,
+ * and all quotes are the agent's own words. An unknown proposal counts as one.
+ */
+export function isOnlyOwnOpinion(request: Request): boolean {
+  const context = learningProposalOf(request)?.context;
+  if (!context) return true;
+  const { feedback, evidence, trial } = context;
+  return feedback.source === "self" && evidence.every(({ where }) => where === "answer") && (trial === null || trial.failed !== null);
+}

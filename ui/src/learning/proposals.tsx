@@ -67,7 +67,6 @@ export function Proposals({ insights, playbook, onAllDecided }: ProposalsProps) 
       <header className="proposals-head">
         <h3 id={title}>{strings.proposalsTitle}</h3>
         <span className="quiet">{waiting === 0 ? strings.allDecided : strings.openProposalCount(waiting, insights.length)}</span>
-        <DecideAll ids={open.flatMap(({ request }) => (request ? [request.id] : []))} onDecided={onAllDecided} />
       </header>
       {insights.map((insight) => {
         const { id, request, status } = insight;
@@ -79,6 +78,7 @@ export function Proposals({ insights, playbook, onAllDecided }: ProposalsProps) 
           </section>
         );
       })}
+      <DecideAll ids={open.flatMap(({ request }) => (request ? [request.id] : []))} onDecided={onAllDecided} />
     </section>
   );
 }

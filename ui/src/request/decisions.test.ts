@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { aRequest } from "../testing/fake-server";
-import { matchesTarget, targetOf } from "./decisions";
+import { detail as en } from "../strings/en/detail";
+import { en as shared } from "../strings/en";
+import { buttonLabel, matchesTarget, targetOf } from "./decisions";
+import { decisionLabel } from "./outcome";
 
 const urgent = (args: Record<string, string | number | boolean>) =>
   aRequest({ priority: "urgent", action: { name: "drop", args } });
@@ -23,4 +26,15 @@ test("without an action the kind is typed, and what lets nothing happen needs no
 test("full-width digits are the same, another case is not", () => {
   const target = { label: "order", name: "Eu-1182" };
   expect([" Ｅｕ-１１８２", "eu-1182", ""].map((typed) => matchesTarget(target, typed))).toEqual([true, false, false]);
+});
+
+const strings = { ...shared, ...en };
+const labels = (request: Parameters<typeof buttonLabel>[0]) => (["approve", "reject"] as const).map((decision) => buttonLabel(request, decision, strings));
+
+test("a form is answered or declined, and a form that lets something run is approved", () => {
+  const form = aRequest({ kind: "form" });
+  expect(labels(form)).toEqual(["Send answer", "Decline"]);
+  expect(labels(aRequest({ kind: "form", action: { name: "pay", args: {} } }))).toEqual(["Approve", "Reject"]);
+  expect(labels(aRequest({ kind: "form", actions: { approve: { label: "Book it" } } }))).toEqual(["Send answer “Book it”", "Decline"]);
+  expect([decisionLabel(form, "approve", strings), decisionLabel(form, "reject", strings)]).toEqual(["answered", "declined"]);
 });

@@ -2,6 +2,7 @@ import type { Decision, Json, JsonObject, Request } from "../api/types";
 import { renderedFields } from "../form/schema-field";
 import type { RequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
+import { isForm } from "./outcome";
 
 /** Return whether the agent's code asked with a plain `interrupt()` and takes one JSON value. */
 const isPlainInterrupt = ({ answer_schema }: Request) => answer_schema !== null && answer_schema !== undefined;
@@ -52,6 +53,7 @@ export const decideKeys: Record<Decision, string> = { approve: "a", edit: "e", r
 
 function defaultLabel(request: Request, decision: Decision, strings: RequestStrings): string {
   if (request.kind === "finish") return strings.finishDecisions[decision];
+  if (isForm(request)) return strings.formDecisions[decision];
   return decision === "respond" && isFollowUpAllowed(request) ? strings.askAgent : strings.decisions[decision];
 }
 

@@ -16,19 +16,20 @@ function unknownEvent(name: never): string {
   return visible(name);
 }
 
-function describeDecision({ decision, for: person }: Pick<Vote, "decision" | "for">, kind: Request["kind"], strings: RequestStrings): string {
-  const what = decisionLabel(kind, decision, strings);
+function describeDecision({ decision, for: person }: Pick<Vote, "decision" | "for">, request: Request, strings: RequestStrings): string {
+  const what = decisionLabel(request, decision, strings);
   return person ? strings.voting.decidedFor(what, visible(person)) : what;
 }
 
 /** Describe a vote, a held answer or an escalation. */
-function describeStep({ changed }: HistoryEvent, { kind, escalation = [] }: Request, strings: RequestStrings): string {
+function describeStep({ changed }: HistoryEvent, request: Request, strings: RequestStrings): string {
   const { voting } = strings;
+  const { escalation = [] } = request;
   const { held, votes = [], escalated = 0 } = changed;
   const vote = held ?? votes.at(-1);
   if (!vote) return voting.escalated(recipientNames(escalation[escalated - 1]?.to ?? [], strings));
   const person = vote.for ? visible(vote.for) : null;
-  if (held) return voting.held(decisionLabel(kind, held.decision, strings), person, clockWithSeconds(held.until, strings.language));
+  if (held) return voting.held(decisionLabel(request, held.decision, strings), person, clockWithSeconds(held.until, strings.language));
   return voting.voted(voting.agreed[vote.decision], person);
 }
 
@@ -47,7 +48,7 @@ export function describeEvent(event: HistoryEvent, request: Request, strings: Re
     case "request.voted":
     case "request.held": return describeStep(event, request, strings);
     case "request.unheld": return eventLabels.unheld;
-    case "request.completed": return changed.response ? describeDecision(changed.response, request.kind, strings) : statuses.completed;
+    case "request.completed": return changed.response ? describeDecision(changed.response, request, strings) : statuses.completed;
     case "request.cancelled": return reason ? strings.cancelledBecause(reasonOf(reason, strings)) : statuses.cancelled;
     case "request.expired": return strings.expiredUnanswered;
     case "request.seen": return eventLabels.seen;

@@ -7,9 +7,14 @@ import { actorName } from "./assignment";
 import { voterName, winningVotes } from "./voting";
 import { reasonText, translated } from "../strings/catalogue";
 
-/** Return the label of a decision that was made; decisions at the finish gate have their own labels. */
-export const decisionLabel = (kind: Request["kind"], decision: Decision, strings: Strings) =>
-  (kind === "finish" ? strings.decidedFinish : strings.decided)[decision];
+/** Return whether the answer is only data: nothing runs because of it. */
+export const isForm = ({ kind, action }: Pick<Request, "kind" | "action">) => kind === "form" && !action;
+
+/** Return the label of a decision that was made; forms and the finish gate have their own labels. */
+export function decisionLabel(request: Pick<Request, "kind" | "action">, decision: Decision, strings: Strings): string {
+  if (request.kind === "finish") return strings.decidedFinish[decision];
+  return (isForm(request) ? strings.decidedForm : strings.decided)[decision];
+}
 
 /** Return the names of all who decided, with those for whom deputies did. */
 function deciders(request: Request, winner: Winner, strings: Strings): string | null {
@@ -20,7 +25,7 @@ function deciders(request: Request, winner: Winner, strings: Strings): string | 
 }
 
 function describeWinner(request: Request, winner: Winner, strings: Strings): string {
-  const what = winner.decision ? decisionLabel(request.kind, winner.decision, strings) : strings.statuses.completed;
+  const what = winner.decision ? decisionLabel(request, winner.decision, strings) : strings.statuses.completed;
   const who = deciders(request, winner, strings);
   return strings.outcomeText(what, who, winner.at ? clock(winner.at, strings.language) : null);
 }

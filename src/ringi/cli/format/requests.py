@@ -60,7 +60,15 @@ def decision_name(request: Request) -> str:
     """Return the name of the decision, or the status if there is none."""
     if not request.response:
         return text_of(f"status.{request.status}")
-    return text_of(f"{'decided_finish' if request.kind == 'finish' else 'decided'}.{request.response.decision}")
+    return text_of(f"decided{kind_suffix(request)}.{request.response.decision}")
+
+
+def kind_suffix(request: Request) -> str:
+    """Return the suffix of the texts for a request's decisions: forms and the finish gate have their own."""
+    if request.kind == "finish":
+        return "_finish"
+    # Where an action waits, the answer is not only data.
+    return "_form" if request.kind == "form" and not request.action else ""
 
 
 def outcome(request: Request, events: Sequence[Event] = ()) -> str:
@@ -167,7 +175,7 @@ def held(request: Request) -> str:
     """Return who has just answered, and when it takes effect; empty if no answer is held."""
     if not (own := request.held):
         return ""
-    decision = text_of(f"decided.{own.decision}")
+    decision = text_of(f"decided{kind_suffix(request)}.{own.decision}")
     return text_of("held", what=decision, name=_voter(own), at=f"{own.until.astimezone():%H:%M:%S}")
 
 

@@ -21,6 +21,7 @@ from ringi.cli.format.requests import (
     deadline,
     decision_name,
     history,
+    kind_suffix,
     origin,
     outcome,
     sections,
@@ -295,7 +296,7 @@ class RequestScreen(InboxScreen):
         self.requests.take(done)
         to = self.requests.neighbor(done.id, 1, waiting=True) or self.requests.neighbor(done.id, -1, waiting=True)
         key = "done" if done.is_final else "held_done" if done.held else "own_vote"
-        what = text_of(f"decided.{done.held.decision}") if done.held else decision_name(done)
+        what = text_of(f"decided{kind_suffix(done)}.{done.held.decision}") if done.held else decision_name(done)
         message = text_of(key, what=what, title=title_of(done))
         self.app.call_later(self.leave, to, message)
 
@@ -340,7 +341,7 @@ class RequestScreen(InboxScreen):
         self.refresh_bindings()
 
     def _label(self, decision: Decision) -> str:
-        own = text_of(f"{'button_finish' if self.request.kind == 'finish' else 'button'}.{decision}")
+        own = text_of(f"button{kind_suffix(self.request)}.{decision}")
         offered = self.request.actions.get(decision)
         if offered and offered.value is not None:
             return f"{own} → {visible_value(offered.value)}"

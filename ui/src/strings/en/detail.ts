@@ -6,13 +6,16 @@ import { voting } from "./voting";
 const decisions: Record<Decision, string> = {
   approve: "Approve", edit: "Edit", reject: "Reject", respond: "Send answer",
 };
+const formDecisions: Record<Decision, string> = {
+  approve: "Send answer", edit: "Edit", reject: "Decline", respond: "Send answer",
+};
 const finishDecisions: Record<Decision, string> = {
   approve: "Complete", edit: "Change the task", reject: "Not finished", respond: "Answer in words",
 };
 
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
-  decisions, finishDecisions, voting, granting, client,
+  decisions, formDecisions, finishDecisions, voting, granting, client,
   legalHold: "Legal hold",
   legalHoldHint: "Nothing erases this request until an administrator lifts the hold.",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own} “${agentLabel}”`,

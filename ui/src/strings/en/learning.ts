@@ -50,7 +50,12 @@ export const learning = {
   proposalsTitle: "Learn this?",
   openProposalCount: (open: number, all: number) => (all === 1 ? "1 proposal" : `${open} of ${all} to decide`),
   allDecided: "All decided",
-  approveAll: (count: number) => `Approve all ${count}`,
+  approveAll: "Approve all",
+  approveAllCovers: (covered: number, leftOut: number) => {
+    const left = leftOut > 0 ? `${leftOut} with only the agent's own opinion ${leftOut === 1 ? "is" : "are"} left out` : "";
+    if (covered === 0) return "All of them have only the agent's own opinion: decide each on its card.";
+    return [`approves ${covered} ${covered === 1 ? "insight" : "insights"}`, left].filter(Boolean).join("; ");
+  },
   rejectAll: (count: number) => `Reject all ${count}…`,
   rejectAllNow: (count: number) => `Reject ${count}`,
   rejectAllReason: "Reason (optional): remembered with each of them",

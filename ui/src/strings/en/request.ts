@@ -3,6 +3,9 @@ import type { Decision, RequestStatus } from "../../api/types";
 const decided: Record<Decision, string> = {
   approve: "approved", edit: "approved with changes", reject: "rejected", respond: "answered",
 };
+const decidedForm: Record<Decision, string> = {
+  approve: "answered", edit: "changed and answered", reject: "declined", respond: "answered",
+};
 const decidedFinish: Record<Decision, string> = {
   approve: "completed", edit: "task changed", reject: "sent back", respond: "answered",
 };
@@ -13,7 +16,7 @@ const joined = (...parts: (string | null)[]) => parts.filter(Boolean).join(", ")
 
 /** The strings of requests in lists; `detail.ts` has those of the page of one request. */
 export const request = {
-  decided, decidedFinish, statuses,
+  decided, decidedForm, decidedFinish, statuses,
   kinds: {
     approval: "Approval", form: "Form", choice: "Choice", question: "Question", finish: "Finish task?", learning: "Lesson",
   },

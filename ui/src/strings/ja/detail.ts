@@ -7,12 +7,15 @@ import { voting } from "./voting";
 const decisions: Record<Decision, string> = {
   approve: "承認", edit: "修正", reject: "却下", respond: "回答を送信",
 };
+const formDecisions: Record<Decision, string> = {
+  approve: "回答を送信", edit: "修正", reject: "辞退", respond: "回答を送信",
+};
 const finishDecisions: Record<Decision, string> = {
   approve: "完了する", edit: "タスクを変更", reject: "まだ終わっていない", respond: "言葉で答える",
 };
 
 export const detail: Detail = {
-  decisions, finishDecisions, voting, granting, client,
+  decisions, formDecisions, finishDecisions, voting, granting, client,
   legalHold: "法的保持",
   legalHoldHint: "管理者が解除するまで、この依頼は消去されません。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}「${agentLabel}」`,

@@ -4,6 +4,9 @@ import type { Decision, RequestStatus } from "../../api/types";
 const decided: Record<Decision, string> = {
   approve: "承認", edit: "修正して承認", reject: "却下", respond: "回答",
 };
+const decidedForm: Record<Decision, string> = {
+  approve: "回答", edit: "修正して回答", reject: "辞退", respond: "回答",
+};
 const decidedFinish: Record<Decision, string> = {
   approve: "完了", edit: "タスク変更", reject: "差し戻し", respond: "回答",
 };
@@ -12,7 +15,7 @@ const statuses: Record<RequestStatus, string> = {
 };
 
 export const request: typeof en = {
-  decided, decidedFinish, statuses,
+  decided, decidedForm, decidedFinish, statuses,
   kinds: { approval: "承認", form: "フォーム", choice: "選択", question: "質問", finish: "完了しますか？", learning: "学び" },
   agentNamed: (name: string) => `エージェント ${name}`,
   ruleNamed: (name: string) => `ルール ${name}`,

@@ -7,12 +7,15 @@ import { voting } from "./voting";
 const decisions: Record<Decision, string> = {
   approve: "批准", edit: "修改", reject: "拒绝", respond: "发送回答",
 };
+const formDecisions: Record<Decision, string> = {
+  approve: "发送回答", edit: "修改", reject: "谢绝", respond: "发送回答",
+};
 const finishDecisions: Record<Decision, string> = {
   approve: "确认完成", edit: "更改任务", reject: "尚未完成", respond: "用文字回答",
 };
 
 export const detail: Detail = {
-  decisions, finishDecisions, voting, granting, client,
+  decisions, formDecisions, finishDecisions, voting, granting, client,
   legalHold: "法律保留",
   legalHoldHint: "在管理员解除之前，此请求不会被删除。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}“${agentLabel}”`,

@@ -4,6 +4,9 @@ import type { Decision, RequestStatus } from "../../api/types";
 const decided: Record<Decision, string> = {
   approve: "已批准", edit: "修改后批准", reject: "已拒绝", respond: "已回答",
 };
+const decidedForm: Record<Decision, string> = {
+  approve: "已回答", edit: "修改后回答", reject: "已谢绝", respond: "已回答",
+};
 const decidedFinish: Record<Decision, string> = {
   approve: "已完成", edit: "已更改任务", reject: "已退回", respond: "已回答",
 };
@@ -12,7 +15,7 @@ const statuses: Record<RequestStatus, string> = {
 };
 
 export const request: typeof en = {
-  decided, decidedFinish, statuses,
+  decided, decidedForm, decidedFinish, statuses,
   kinds: { approval: "审批", form: "表单", choice: "选择", question: "提问", finish: "任务完成？", learning: "经验" },
   thread: "会话",
   agentNamed: (name: string) => `智能体 ${name}`,
