@@ -23,6 +23,7 @@ CROWD = 40
 """More requests of one microsecond than a store has room for in a row."""
 TIMES = st.sampled_from([*(NOON + timedelta(microseconds=n) for n in (0, 0, 0, 1, 2, 10**6)), NOON.replace(year=1960)])
 NAMES = st.sampled_from(["ann", "bob", 'x", "all', "*", "to:ann"])
+TOOLS = st.sampled_from(["do", 'x"', "ann"])
 GROUPS = st.lists(NAMES, max_size=2).map(tuple)
 WORDS = st.sampled_from(["返金", "注文の返金", "Refund", "refunds", "ﾘﾝｷﾞ", "a_b", "50%", "A-1182", "환불", "x" * 40])
 TEXTS = st.lists(WORDS | st.text("返金 re-12_%ー", min_size=1, max_size=4), min_size=1, max_size=2).map(" ".join)
@@ -37,8 +38,9 @@ ASKS = st.fixed_dictionaries(
         "priority": st.sampled_from(["normal", "high"]),
         "thread_id": st.sampled_from(["t1", "t2"]),
         "form": st.just(Form([Text("note")])),
-        "context": st.just({"memory_category": "food"}),
-        "action": TEXTS.map(lambda text: Action("do", {"what": [text, 7]})),
+        "context": st.sampled_from([{"memory_category": "food"}, {"client": "ann"}, {"client": 7}]),
+        "action": st.builds(lambda tool, text: Action(tool, {"what": [text, 7]}), TOOLS, TEXTS),
+        "tier": st.sampled_from(["low", "medium", "irreversible"]),
     },
 )
 STEPS = st.lists(
@@ -59,6 +61,10 @@ FILTERS = st.one_of(
     st.fixed_dictionaries({"asked_by": NAMES}),
     st.fixed_dictionaries({"remembered_by": NAMES}),
     st.fixed_dictionaries({"thread_id": st.sampled_from(["t1", "t3"])}),
+    st.fixed_dictionaries({"tool": TOOLS}),
+    st.fixed_dictionaries({"agent": NAMES}),
+    st.fixed_dictionaries({"tier": st.sampled_from(["low", "medium", "high"])}),
+    st.fixed_dictionaries({"group": NAMES}),
     st.fixed_dictionaries({"ended_since": TIMES}),
 )
 QUERIES = st.builds(

@@ -349,7 +349,7 @@ async def test_a_new_worker_finds_what_a_grant_has_approved_before(inbox: Inbox,
     await granted(inbox, clock, {"max_uses": 1})
     question = Ask(title="Refund?", action=CALL, id="r2")
     approved = await inbox.submit(question, by="agent:bot")
-    assert await inbox.use_grant(inbox.prepare(question, by="agent:bot")) == approved
+    assert await inbox.use_grant(await inbox.prepare(question, by="agent:bot")) == approved
     assert [each.uses for each in await inbox.grants()] == [1]
 
 

@@ -47,6 +47,13 @@ async def answered(world: World, id: str, by: str) -> None:
         ({"priority": "low"}, []),
         ({"assignee": "ann"}, ["assigned"]),
         ({"thread_id": "t1"}, ["finish"]),
+        ({"tool": "refund"}, ["order"]),
+        ({"tool": "refund", "status": "completed"}, []),
+        ({"agent": "agent:bot"}, ["form", "finish", "assigned", "plain"]),
+        ({"agent": "claude-code"}, ["order"]),
+        ({"tier": "high"}, ["form"]),
+        ({"tier": "low"}, ["order", "finish", "assigned", "plain"]),
+        ({"group": "all"}, []),
         ({"mine": "true"}, ["form", "assigned"]),
         ({"mine": "true", "kind": "form"}, ["form"]),
         ({"mine": "false", "kind": "form"}, ["form"]),
@@ -63,8 +70,8 @@ async def test_a_list_holds_what_its_filters_say(world: World, filters: dict[str
     await world.asked(id="plain")
     await world.asked(id="assigned", assignee="ann")
     await world.asked(id="finish", kind="finish", thread_id="t1")
-    await world.asked(id="form", title="Which?", form=FORM, priority="high")
-    await world.asked(id="order", title="注文の返金?", action=ORDER)
+    await world.asked(id="form", title="Which?", form=FORM, priority="high", tier="high")
+    await world.asked(id="order", title="注文の返金?", action=ORDER, context={"client": "claude-code"})
     await world.inbox.claim("form", "ann")
     await answered(world, "plain", "ann")
 
@@ -79,6 +86,7 @@ async def test_a_list_holds_what_its_filters_say(world: World, filters: dict[str
         ("/v1/requests", {"q": "x" * 501}, "q"),
         ("/v1/requests", {"priority": "very"}, "priority"),
         ("/v1/requests", {"mine": "perhaps"}, "mine"),
+        ("/v1/requests", {"tier": "very"}, "tier"),
         ("/v1/requests", {"cursor": "nonsense"}, "cursor"),
         ("/v1/requests/counts", {"since": "yesterday"}, "since"),
         ("/v1/requests/counts", {"since": "2026-01-05T00:00:00"}, "since"),

@@ -20,6 +20,8 @@ LISTED = {
     "statuses",
     "kind",
     "priority",
+    "tool",
+    "group",
     "assignee",
     "assigned_or_claimed_by",
     "asked_by",
@@ -27,7 +29,10 @@ LISTED = {
     "viewer",
 }
 """Query conditions that the partitions of an audience's requests answer by themselves."""
-ENDED = {"tenant", "ended_since", "assignee", "assigned_or_claimed_by", "asked_by", "remembered_by", "viewer"}
+ENDED = {
+    *("tenant", "ended_since", "tool", "group", "assignee", "assigned_or_claimed_by"),
+    *("asked_by", "remembered_by", "viewer"),
+}
 """Query conditions that an audience's requests by end time answer by themselves."""
 
 
@@ -48,6 +53,20 @@ def audiences_of(request: Request) -> list[str]:
     return [EVERYTHING, *(assignees + groups or [TO_ALL]), *added, *askers, *claimants, *memory_owners]
 
 
+def tool_list(tool: str) -> str:
+    """Return the name under which the requests about a tool are listed, beside the audiences."""
+    return f"tool:{tool}"
+
+
+def required_lists(query: Query) -> list[list[str]]:
+    """Return sets of lists; a match is on one list of each set. The set with the fewest requests is probably first."""
+    tool = [[tool_list(query.tool)]] if query.tool is not None else []
+    audiences = required_audiences(query)
+    # Only what is assigned to one person, or asked by one, is less than what is about one tool.
+    is_of_one = query.remembered_by is not None or query.assignee is not None
+    return [*audiences[:1], *tool, *audiences[1:]] if is_of_one else [*tool, *audiences]
+
+
 def required_audiences(query: Query) -> list[list[str]]:
     """Return sets of audiences; a match has one audience of each set. The set with the fewest requests is first."""
     sets = [
@@ -55,6 +74,7 @@ def required_audiences(query: Query) -> list[list[str]]:
         [f"to:{query.assignee}"] if query.assignee is not None else [],
         [f"to:{person}", f"claim:{person}"] if (person := query.assigned_or_claimed_by) is not None else [],
         [f"by:{query.asked_by}"] if query.asked_by is not None else [],
+        [f"group:{query.group}"] if query.group is not None else [],
         viewer_audiences(query.viewer) if query.viewer else [],
     ]
     return [names for names in sets if names]

@@ -16,6 +16,7 @@ from ringi.domain.journal import Journal
 from ringi.domain.record import Event, Key, Record, microseconds
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
+from ringi.domain.urgency import rank_of
 from ringi.errors import UnreadableError
 
 TABLES: dict[str, str] = {"request": "requests", "thread": "threads", "journal": "journals"}
@@ -23,6 +24,7 @@ EVENT_COLUMNS = (
     *("tenant", "record", "record_id", "version", "type", "at"),
     *("payload", "payload_digest", "previous", "hash"),
 )
+ORDER_COLUMNS = ("tool", "agent", "tier", "rank", "deadline")
 Columns = dict[str, Any]
 
 
@@ -46,13 +48,25 @@ def record_columns(record: Record) -> Columns:
         }
         if record.version == 1:
             columns |= {"kind": record.kind, "priority": record.priority or "normal", "thread_id": record.thread_id}
-        return columns
+        # An erasure removes the tool and perhaps the agent.
+        return columns | order_columns(record) if record.version == 1 or record.erased else columns
     if isinstance(record, Thread):
         lease = microseconds(record.lease_until) if record.lease_until else None
         return columns | {"status": record.status, "fence": record.fence, "lease_until": lease}
     if isinstance(record, Journal):
         return columns
     raise TypeError(type(record))
+
+
+def order_columns(request: Request) -> Columns:
+    """Return the columns of a request by which lists are filtered and ordered."""
+    return {
+        "tool": request.action.name if request.action else None,
+        "agent": request.agent,
+        "tier": request.tier or "low",
+        "rank": rank_of(request),
+        "deadline": microseconds(request.deadline) if request.deadline else None,
+    }
 
 
 def event_row(event: Event) -> tuple[Any, ...]:
@@ -110,5 +124,8 @@ def wrong_columns(
     if row.get("unexecuted") is None:
         # A version that knew no receipts wrote the row.
         expected.pop("unexecuted", None)
+    if row.get("tier") is None:
+        # A version that knew one order wrote the row, and the request ended long ago.
+        expected = {name: value for name, value in expected.items() if name not in ORDER_COLUMNS}
     wrong = sorted(column for column, value in expected.items() if differ(row.get(column), value))
     return [Finding(*name, "", f"the index column {column} is not what it says") for column in wrong]

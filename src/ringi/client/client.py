@@ -51,7 +51,7 @@ PARAMETERS = {
     "kind": "kind",
     "priority": "priority",
     "assignee": "assignee",
-    "thread_id": "thread_id",
+    **{name: name for name in ("thread_id", "tool", "agent", "tier", "group")},
     "text": "q",
     "unexecuted": "unexecuted",
     "before": "cursor",

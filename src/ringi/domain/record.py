@@ -257,8 +257,13 @@ class Viewer(StrictModel):
 
 
 class Query(StrictModel):
-    """Selects records of a kind: every field that is set must match; newest first."""
+    """Selects records of a kind: every field that is set must match; newest first, unless `order` is `urgent`."""
 
+    order: Literal["newest", "urgent"] = "newest"
+    """`urgent`: pending requests of one tenant: the overdue, those due within an hour, both by the nearer of due_at and
+    expires_at; then the rest by priority, tier, first of its kind, and the oldest first."""
+    now: datetime | None = None
+    """The present time of the order `urgent`; a cursor has its own."""
     tenant: str | None = None
     statuses: tuple[str, ...] = ()
     kind: str | None = None
@@ -268,6 +273,14 @@ class Query(StrictModel):
     assigned_or_claimed_by: str | None = None
     """Requests that this person is assigned to or has claimed."""
     thread_id: str | None = None
+    tool: str | None = None
+    """Requests about a call of this tool or action."""
+    agent: str | None = None
+    """Requests that this agent asked; see `Request.agent`."""
+    tier: str | None = None
+    """A request without a tier counts as `low`."""
+    group: str | None = None
+    """Requests that the members of this group may decide."""
     asked_by: str | None = None
     remembered_by: str | None = None
     """Requests whose answers are memories of this person."""

@@ -37,6 +37,10 @@ from ringi.errors import (
 
 MAX_SEEN = 200
 """The number of people whose first view of a request is recorded."""
+CLIENT = "client"
+"""The key in a request's context of the client that makes the call."""
+MAX_NAME = 200
+"""The number of characters up to which a client's name counts."""
 
 
 class Request(RequestData):
@@ -53,6 +57,7 @@ class Request(RequestData):
         tenant: str = DEFAULT_TENANT,
         continuation: Continuation | None = None,
         starter: str | None = None,
+        first_of_kind: bool = False,
         traceparent: str | None = None,
     ) -> tuple[Request, Event]:
         """Return the new request and its event.
@@ -65,6 +70,7 @@ class Request(RequestData):
             tenant: The tenant of the request.
             continuation: The run that resumes after the request, if any.
             starter: The person who started the run; None outside of runs.
+            first_of_kind: Whether nobody was asked about this tool in the 30 days before.
             traceparent: The OpenTelemetry span that asks; None without tracing.
 
         Returns:
@@ -74,7 +80,7 @@ class Request(RequestData):
             InvalidError: A value of the ask is not portable JSON.
         """
         asked = cls._new(ask, id, now, by, tenant, continuation)
-        more = {"traceparent": traceparent, "starter": starter}
+        more = {"traceparent": traceparent, "starter": starter, "first_of_kind": first_of_kind}
         return asked.model_copy(update=more).created("created", by or SYSTEM)
 
     @classmethod
@@ -96,6 +102,7 @@ class Request(RequestData):
             "allowed": ask.resolved_allowed,
             "expires_at": now + timedelta(seconds=ask.expires_in) if ask.expires_in else ask.expires_at,
             "missing": ask.quorum or None,
+            "agent": agent_of(ask, by, continuation),
         }
         return cls.model_construct(
             **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
@@ -170,7 +177,7 @@ class Request(RequestData):
         by = f"{POLICY}{GRANT}{use.id}"
         # Like the approval by a rule: the run that asks has it at once, and nothing needs to wake it.
         decided = {"decision": "approve", "responder": by, "channel": "grant", "grant_use": use}
-        return self.model_copy(update={"continuation": None, "head": ""})._born_final(decided)
+        return self.model_copy(update={"continuation": None, "first_of_kind": False, "head": ""})._born_final(decided)
 
     def _born_final(self, decided: dict[str, Any]) -> tuple[Request, Event]:
         now, authorised = self.created_at, self.authorised_digest(decided["decision"], None, None)
@@ -454,3 +461,11 @@ class Request(RequestData):
         asked = self.model_copy(update={"action": Action(name)})
         if asked.authorised_digest(self.response.decision, self.response.data, args) != self.response.authorised_digest:
             raise NotAuthorizedError(self.id, f"{name!r} with these arguments is not what was approved; ask again")
+
+
+def agent_of(ask: Ask, by: str | None, continuation: Continuation | None) -> str | None:
+    """Return the agent that asks: the run's; outside of runs the client that makes the call, or who asks."""
+    if continuation:
+        return continuation.target
+    client = ask.context.get(CLIENT)
+    return client if isinstance(client, str) and 0 < len(client) <= MAX_NAME else by

@@ -93,6 +93,8 @@ class RequestData(Record):
     """What became of the approved call; None if nobody has reported it."""
     ended_at: datetime | None = None
     asked_by: str | None = None
+    agent: str | None = None
+    """The agent whose run asks; outside of runs the client that makes the call, or who asks. None in older requests."""
     continuation: Continuation | None = None
     webhooks: tuple[Webhook, ...] = ()
     reminded_at: datetime | None = None
@@ -107,6 +109,8 @@ class RequestData(Record):
     quorum: tuple[Stage, ...] = Field(default=(), exclude_if=is_empty)
     exclude: tuple[Excluded, ...] = Field(default=(), exclude_if=is_empty)
     escalation: tuple[Escalation, ...] = Field(default=(), exclude_if=is_empty)
+    first_of_kind: bool = Field(default=False, exclude_if=is_empty)
+    """True if nobody was asked about this tool in the 30 days before the request; False without an action."""
     starter: str | None = Field(default=None, exclude_if=is_empty)
     """The person who started the run that asks; None outside of runs."""
     votes: tuple[Vote, ...] = Field(default=(), exclude_if=is_empty)
@@ -296,6 +300,11 @@ class RequestData(Record):
         steps = self.escalation[self.escalated : self.escalated + 1]
         times = [self.created_at + timedelta(seconds=step.after) for step in steps]
         return min([*times, *(at for at in (self.expires_at, self.held and self.held.until) if at)], default=None)
+
+    @property
+    def deadline(self) -> datetime | None:
+        """The nearer of the time by which an answer is wanted and the time of expiry; it never changes."""
+        return min((at for at in (self.due_at, self.expires_at) if at), default=None)
 
     def is_seen_by(self, viewer: Viewer) -> bool:
         """Return whether lists show the request to this person: it is open to them, or they asked it.

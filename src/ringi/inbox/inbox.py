@@ -33,6 +33,7 @@ from ringi.inbox import tracing
 from ringi.inbox.absences import AbsenceOperations
 from ringi.inbox.api import id_of
 from ringi.inbox.feed import TOPIC, Feed
+from ringi.inbox.first_asks import FirstAsks
 from ringi.inbox.grants import GrantOperations, Grants
 from ringi.inbox.pauses import PausableInbox
 from ringi.inbox.receipts import ReceiptOperations, Step
@@ -97,6 +98,7 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
         self.limits, self._eraser = limits or Limits(), eraser or Eraser(store)
         self.feed, self.metrics = Feed(store, notifier), Metrics()
         self._grants = Grants(store, self.feed, clock)
+        self._first_asks = FirstAsks(store)
         self._check: Check = allow_everybody
 
     def for_tenant(self, tenant: str, check: Check = allow_everybody) -> Inbox:
@@ -132,7 +134,7 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
             InvalidError: The ask breaks a rule.
             DifferentAskError: The id exists with other content.
         """
-        new = self.prepare(ask, by=by, continuation=continuation, starter=starter)
+        new = await self.prepare(ask, by=by, continuation=continuation, starter=starter)
         if is_known:
             with suppress(NotFoundError):
                 return await self._stored_request(new.request)
@@ -149,7 +151,7 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
             return use
         return await self._put(NewRequest(*new.request.under_grant(use), new.span))
 
-    def prepare(
+    async def prepare(
         self,
         ask: Ask,
         *,
@@ -172,8 +174,8 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
         parts: dict[str, Any] = {"id": ask.id or uuid.uuid4().hex, "now": self.clock(), "by": by, "tenant": self.tenant}
         span = tracing.start_span("asked", parts["now"])
         about: dict[str, Any] = {"continuation": continuation, "starter": starter, "traceparent": span.traceparent}
-        change = Request.asked(ask, **parts, **about)
-        return NewRequest(*change, span)
+        about["first_of_kind"] = await self._first_asks.note(self.tenant, ask, parts["now"])
+        return NewRequest(*Request.asked(ask, **parts, **about), span)
 
     async def submit_approved(self, ask: Ask, *, rule: str, by: str | None = None) -> Request:
         """Store an ask together with its approval by a rule of a policy, atomically and with one event.
@@ -219,6 +221,9 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
             await self.store.put(new.request, new.event)
         except ConflictError:
             return await self._stored_request(new.request)
+        except BaseException:
+            self._first_asks.forget(new.request)
+            raise
         await self.announce_new(new)
         return new.request
 

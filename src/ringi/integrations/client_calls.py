@@ -20,7 +20,7 @@ from ringi.connect import open, resolved_url
 from ringi.domain.ask import Ask
 from ringi.domain.grants import FOLDER
 from ringi.domain.record import AGENT
-from ringi.domain.request import Request
+from ringi.domain.request import CLIENT, Request
 from ringi.domain.response import Outcome
 from ringi.errors import ConflictError, DifferentAskError, NotAuthorizedError, NotFoundError, SettingError
 from ringi.inbox.api import InboxAPI
@@ -30,8 +30,6 @@ from ringi.integrations.functions import Authorized, FunctionGate
 from ringi.policy.question import with_schema
 from ringi.policy.rules import Denial, Policy, Rule
 
-CLIENT = "client"
-"""The key in a request's context of the client that makes the call."""
 FRESH_SECONDS = 1.0
 """The time for which a look at the pauses counts, for calls that a rule allows."""
 MAX_AGE = timedelta(days=7)

@@ -74,6 +74,8 @@ def request_without_content(request: Request) -> dict[str, Any]:
     content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "wording")
     nothing = dict.fromkeys((*content, "memory", "reason", "attention", "continuation"))
     people: dict[str, Any] = {name: nameless(getattr(request, name)) for name in ("assignee", "asked_by", "starter")}
+    # The name of a client is text of the agent; the name of an agent of a run is not.
+    people["agent"] = request.continuation.target if request.continuation else None
     people |= {"votes": tuple(map(vote_without_words, request.votes)), "held": None, "escalation": ()}
     # Not removed: an event that stays may list them, and the event of the erasure omits empty fields.
     people["seen_by"] = tuple(map(nameless, request.seen_by))

@@ -285,7 +285,7 @@ class RunExecutor:
         if self._emitter.has_shown(id):
             request = await submit(is_known=True)
         else:
-            new = self._inbox.prepare(ask, **asker)
+            new = await self._inbox.prepare(ask, **asker)
             if approved := await self._inbox.use_grant(new):
                 return approved
             request = new.request

@@ -860,12 +860,14 @@ export interface Request {
   receipt?: Receipt | null;
   ended_at: string | null;
   asked_by: string | null;
+  agent: string | null;
   policy?: PolicySource | null;
   tier?: ("low" | "medium" | "high" | "irreversible") | null;
   hold?: number | null;
   quorum?: Stage[];
   exclude?: ("starter" | "asker")[];
   escalation?: Escalation[];
+  first_of_kind?: boolean;
   starter?: string | null;
   votes?: Vote[];
   missing?: Stage[] | null;

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ringi.backends.audiences import audiences_of
 from ringi.base.clock import EPOCH
 from ringi.contracts.store import R, Store
 from ringi.domain.journal import Journal
@@ -132,12 +133,16 @@ def request_matches(request: Request, query: Query) -> bool:
         (query.priority, request.priority or "normal"),
         (query.assignee, request.assignee),
         (query.thread_id, request.thread_id),
+        (query.tool, request.action.name if request.action else None),
+        (query.agent, request.agent),
+        (query.tier, request.tier or "low"),
         (query.asked_by, request.asked_by),
         (query.remembered_by, person_in(request)),
     ]
     return (
         all(wanted in (None, has) for wanted, has in equal)
         and (not query.statuses or request.status in query.statuses)
+        and (query.group is None or f"group:{query.group}" in audiences_of(request))
         and (query.viewer is None or request.is_seen_by(query.viewer))
         and (
             query.assigned_or_claimed_by is None

@@ -27,14 +27,16 @@ UNSEALED = (
 ALL = f"(SELECT number, {NAMES} FROM events UNION ALL {UNSEALED}) AS every"
 """All events: those not numbered yet come last, in the order of their writing."""
 UNLISTED = """
-SELECT r.tenant, r.id FROM requests r, unnest(r.audiences) AS a WHERE NOT EXISTS (
+SELECT r.tenant, r.id FROM requests r, unnest(lists_of(r.audiences, r.tool)) AS a WHERE NOT EXISTS (
   SELECT FROM shown s WHERE s.tenant = r.tenant AND s.audience = a AND s.shelf = r.shelf
   AND s.created_at = r.created_at AND s.id = r.id AND s.ended_at IS NOT DISTINCT FROM r.ended_at
+  AND (r.status <> 'pending' OR (s.rank, s.deadline) IS NOT DISTINCT FROM (r.rank, r.deadline))
 ) LIMIT 1000
 """
 MISLISTED = """
 SELECT s.tenant, s.id, s.audience FROM shown s LEFT JOIN requests r USING (tenant, id)
-WHERE r.id IS NULL OR r.shelf <> s.shelf OR NOT s.audience = ANY (r.audiences) LIMIT 1000
+WHERE r.id IS NULL OR r.shelf <> s.shelf OR NOT s.audience = ANY (lists_of(r.audiences, r.tool))
+  OR (r.status <> 'pending' AND (s.rank, s.deadline) IS DISTINCT FROM (NULL, NULL)) LIMIT 1000
 """
 
 

@@ -19,6 +19,8 @@ from ringi.backends.audiences import (
     has_index,
     list_partitions,
     required_audiences,
+    required_lists,
+    tool_list,
 )
 from ringi.contracts.jobs import RESUME, RUN
 from ringi.domain.record import Query, index_terms, microseconds, parsed_cursor, query_terms
@@ -35,6 +37,8 @@ THREADS_JOBLESS = f"""threads.tenant || '/' || threads.id NOT IN (
 REQUESTS_JOBLESS = f"""'{RESUME}:' || requests.tenant || '/' || requests.id NOT IN (
   SELECT key FROM jobs WHERE kind = '{RESUME}'
 )"""
+UNLISTED = ("tool", "agent", "tier")
+"""The conditions of a query with a column on requests that the lists of audiences do not answer."""
 MARKS = ("unacknowledged", "attention", "unexecuted")
 """The conditions of a query that have a column and an index of their own."""
 UNSETTLED = "(status = 'pending' OR unacknowledged OR attention)"
@@ -122,7 +126,7 @@ def bodies(table: str, page: Statement) -> Statement:
 
 def count(table: str, query: Query) -> Statement:
     """Return the statement that counts matching records, up to `query.limit`."""
-    is_on_lists = table == "requests" and query.tenant is not None and len(required_audiences(query)) < 2
+    is_on_lists = table == "requests" and query.tenant is not None and len(required_lists(query)) < 2
     way = page(table, query)
     if is_on_lists and conditions_of(query) <= LISTED:
         way = numbers(query)
@@ -158,10 +162,9 @@ def page(table: str, query: Query) -> Statement:
 
 def scan_lists(where: Where, query: Query, below: ListPosition | None) -> str:
     """Return the scan of an audience's lists from a position, each only as far as the page needs."""
-    audience, *more = required_audiences(query) or [[EVERYTHING]]
+    names = (required_lists(query) or [[EVERYTHING]])[0]
     where.add("shown.tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
-    for names in more:
-        where.add(f"(SELECT audiences FROM requests WHERE {SAME.format('requests')}) && ?::text[]", names)
+    add_unlisted_conditions(where, query, names)
     if query.ended_since:
         where.add("shown.ended_at >= ?", microseconds(query.ended_since))
     if below:
@@ -170,10 +173,24 @@ def scan_lists(where: Where, query: Query, below: ListPosition | None) -> str:
         where.add(f"(shown.created_at, shown.id) {is_before} (?, ?)", at, id)
     newest = f"ORDER BY shown.created_at DESC, shown.id DESC LIMIT {query.limit:d}"
     each = f"SELECT shown.tenant, shown.created_at, shown.id FROM shown WHERE {where} {newest}"
-    lists = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
+    lists = f"unnest({where.mark(names)}::text[]) AS a (audience)"
     lists += f", unnest({where.mark(list_partitions(query))}::text[]) AS s (shelf)"
     most = f"ORDER BY {NEWEST_FIRST} LIMIT {query.limit:d}"
     return f"SELECT DISTINCT each.* FROM {lists}, LATERAL ({each}) AS each {most}"
+
+
+def add_unlisted_conditions(where: Where, query: Query, names: list[str]) -> None:
+    """Add the conditions of a query that the lists with these names do not answer."""
+    more = Where()
+    more.values = where.values
+    for others in required_audiences(query):
+        if others != names:
+            more.add("audiences && ?::text[]", others)
+    for name in UNLISTED:
+        if (value := getattr(query, name)) is not None and names != [tool_list(value)]:
+            more.add(f"{name} = ?", value)
+    if more.parts:
+        where.parts.append(f"(SELECT {more} FROM requests WHERE {SAME.format('requests')})")
 
 
 def scan_for_text(query: Query, pieces: Sequence[str], below: ListPosition | None, size: int) -> Statement:
@@ -199,7 +216,7 @@ def scan_for_text(query: Query, pieces: Sequence[str], below: ListPosition | Non
 def numbers(query: Query) -> Statement:
     """Return the count scan of an audience's lists up to the limit; a request is in one partition at a time."""
     where, limit = Where(), f"LIMIT {query.limit:d}"
-    (audience,) = required_audiences(query) or [[EVERYTHING]]
+    (audience,) = required_lists(query) or [[EVERYTHING]]
     where.add("tenant = ? AND shown.audience = a.audience AND shown.shelf = s.shelf", query.tenant)
     # Without an order it would read the whole table for a person without requests.
     each = f"SELECT id FROM shown WHERE {where} ORDER BY created_at DESC, id DESC {limit}"
@@ -214,7 +231,7 @@ def ends(query: Query) -> Statement:
     where, limit = Where(), f"LIMIT {query.limit:d}"
     where.add("tenant = ? AND shown.audience = a.audience", query.tenant)
     where.add("ended_at >= ?", microseconds(query.ended_since) if query.ended_since else 0)
-    (audience,) = required_audiences(query) or [[EVERYTHING]]
+    (audience,) = required_lists(query) or [[EVERYTHING]]
     names = f"unnest({where.mark(audience)}::text[]) AS a (audience)"
     each = f"SELECT id FROM shown WHERE {where} ORDER BY ended_at DESC {limit}"
     return Statement(f"SELECT DISTINCT each.id FROM {names}, LATERAL ({each}) AS each {limit}", where.values)
@@ -254,7 +271,7 @@ def others(table: str, query: Query) -> Statement:
 def conditions(query: Query) -> Where:
     """Return all conditions of a query on requests, except its text."""
     where = Where()
-    for name in ("tenant", "kind", "priority", "thread_id"):
+    for name in ("tenant", "kind", "priority", "thread_id", *UNLISTED):
         if (value := getattr(query, name)) is not None:
             where.add(f"requests.{name} = ?", value)
     if query.statuses:

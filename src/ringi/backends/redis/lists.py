@@ -18,7 +18,8 @@ from ringi.backends.audiences import (
     audiences_of,
     conditions_of,
     list_partitions,
-    required_audiences,
+    required_lists,
+    tool_list,
 )
 from ringi.backends.redis.server import named
 from ringi.contracts.store import R
@@ -124,9 +125,11 @@ def of_request(request: Request) -> tuple[list[str], Marks]:
     """Return a request's lists and marks."""
     audiences, priority = audiences_of(request), request.priority or "normal"
     partition = f"{request.status} {request.kind} {priority}"
-    lists = [named("shown", request.tenant, audience, partition) for audience in audiences] + [named("all", partition)]
+    tools = [tool_list(request.action.name)] if request.action else []
+    lists = [named("shown", request.tenant, name, partition) for name in audiences + tools] + [named("all", partition)]
     marks = [named(*pair) for pair in (("status", request.status), ("kind", request.kind), ("priority", priority))]
-    marks += [named("tenant", request.tenant), *(named("audience", audience) for audience in audiences)]
+    marks += [named("tenant", request.tenant), *(named("audience", name) for name in audiences + tools)]
+    marks += [named("tier", request.tier or "low")] + ([named("agent", request.agent)] if request.agent else [])
     if request.thread_id is not None:
         lists.append(named("thread", request.tenant, request.thread_id))
         marks.append(named("thread", request.thread_id))
@@ -170,7 +173,7 @@ def plan_of(kind: type[R], query: Query) -> QueryPlan:
 
 
 def _plan_of_requests(query: Query) -> QueryPlan:
-    audience, *more = required_audiences(query) or [[EVERYTHING]]
+    audience, *more = required_lists(query) or [[EVERYTHING]]
     spans = []
     by_time = None
     if query.ended_since:
@@ -182,11 +185,12 @@ def _plan_of_requests(query: Query) -> QueryPlan:
     is_one_list = audience == [EVERYTHING] or (len(audience) == 1 and query.tenant is not None)
     is_exact = conditions_of(query) <= LISTED and not more and is_one_list
     extra = [("kind", query.kind), ("priority", query.priority), ("thread", query.thread_id)]
+    extra += [("agent", query.agent), ("tier", query.tier)]
     marks = [[named(name, value)] for name, value in extra if value is not None]
     marks += [[named(name)] for name in ("unacknowledged", "attention", "unexecuted") if getattr(query, name)]
     if query.unsettled:
         marks.append([named("status", "pending"), named("unacknowledged"), named("attention")])
-    marks += [[named("audience", name) for name in names] for names in required_audiences(query)]
+    marks += [[named("audience", name) for name in names] for names in required_lists(query)]
     asked = _asked(query, marks, spans, query_terms(query.text or ""))
     return QueryPlan(_request_lists(query, audience), is_exact, by_time, asked)
 

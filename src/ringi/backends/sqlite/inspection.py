@@ -30,21 +30,34 @@ UNREADABLE = "{}: copy it, with its -wal, to where you may write"
 NO_DATABASE = "{}: this is no SQLite file, or its first page is damaged"
 READ_ONLY = "it is open to be read only"
 NOWHERE = Key("", "")
+LISTS = "(SELECT value FROM json_each(r.audiences) UNION ALL SELECT 'tool:' || r.tool WHERE r.tool IS NOT NULL)"
 UNLISTED = """
-SELECT r.tenant, r.id FROM requests r, json_each(r.audiences) a WHERE NOT EXISTS (
+WITH listed AS (
+  SELECT r.place, value FROM requests r, json_each(r.audiences)
+  UNION ALL SELECT place, 'tool:' || tool FROM requests WHERE tool IS NOT NULL
+)
+SELECT r.tenant, r.id FROM listed a JOIN requests r USING (place) WHERE NOT EXISTS (
   SELECT 1 FROM shown s WHERE s.audience = a.value AND s.shelf = r.shelf AND s.tenant = r.tenant AND s.place = r.place
 ) OR (r.ended_at IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM ended e WHERE e.audience = a.value AND e.tenant = r.tenant AND e.at = r.ended_at AND e.place = r.place
+)) OR (r.status = 'pending' AND r.rank IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM urgent u WHERE u.audience = a.value AND u.tenant = r.tenant AND u.rank = r.rank
+    AND u.created_at = r.created_at AND u.id = r.id AND u.place = r.place
+    AND u.deadline IS r.deadline AND u.agent IS r.agent
 ))
 """
-MISLISTED = """
+MISLISTED = f"""
 SELECT s.tenant, coalesce(r.id, ''), s.audience FROM shown s LEFT JOIN requests r ON r.place = s.place
 WHERE r.place IS NULL OR r.shelf <> s.shelf OR r.tenant <> s.tenant
-  OR NOT EXISTS (SELECT 1 FROM json_each(r.audiences) WHERE value = s.audience)
+  OR s.audience NOT IN {LISTS}
 UNION ALL
 SELECT e.tenant, coalesce(r.id, ''), e.audience FROM ended e LEFT JOIN requests r ON r.place = e.place
 WHERE r.place IS NULL OR r.ended_at IS NOT e.at OR r.tenant <> e.tenant
-  OR NOT EXISTS (SELECT 1 FROM json_each(r.audiences) WHERE value = e.audience)
+  OR e.audience NOT IN {LISTS}
+UNION ALL
+SELECT u.tenant, coalesce(r.id, ''), u.audience FROM urgent u LEFT JOIN requests r ON r.place = u.place
+WHERE r.place IS NULL OR r.status <> 'pending' OR r.tenant <> u.tenant OR r.rank IS NOT u.rank OR r.id <> u.id
+  OR r.deadline IS NOT u.deadline OR r.created_at <> u.created_at OR u.audience NOT IN {LISTS}
 """
 
 

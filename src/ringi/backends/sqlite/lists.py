@@ -25,6 +25,7 @@ from ringi.backends.audiences import (
     has_index,
     list_partitions,
     required_audiences,
+    required_lists,
 )
 from ringi.contracts.jobs import RESUME, RUN
 from ringi.domain.record import Query, index_terms, lookup_terms, microseconds, parsed_cursor, query_terms
@@ -128,7 +129,7 @@ def count(connection: sqlite3.Connection, table: str, query: Query) -> int:
 
 def count_listed(connection: sqlite3.Connection, query: Query) -> int:
     """Return the number of matching requests, from the lists alone if they cover all conditions."""
-    audience, *more = required_audiences(query) or [[EVERYTHING]]
+    audience, *more = required_lists(query) or [[EVERYTHING]]
     tenant = ("AND tenant = ?", [query.tenant]) if query.tenant is not None else ("", [])
     among = f"audience IN (SELECT value FROM json_each(?)) {tenant[0]}"
     values = [json.dumps(audience), *tenant[1]]
@@ -200,16 +201,21 @@ def descending_scans(connection: sqlite3.Connection, query: Query) -> list[Itera
     if query.tenant is None:
         return [walk(connection, "SELECT place FROM requests WHERE {}", "place", [], below)]
     sought = lookup_terms(query_terms(query.text or ""))
-    scans = [listed(connection, query, below)]
+    scans = [listed(connection, query, below, names) for names in ways(query)]
     if sought:
         match = " AND ".join(f'"{mark_of(query.tenant)}{term}"' for term in sought)
         scans.append(walk(connection, "SELECT rowid FROM search WHERE search MATCH ? AND {}", "rowid", [match], below))
     return scans
 
 
-def listed(connection: sqlite3.Connection, query: Query, below: int) -> Iterator[int]:
-    """Yield the positions in an audience's partitions, each once."""
-    audiences = (required_audiences(query) or [[EVERYTHING]])[0]
+def ways(query: Query) -> list[list[str]]:
+    """Return sets of lists that each have every match; any may be the shortest."""
+    first, *others = required_lists(query) or [[EVERYTHING]]
+    return [first, *others[:1]] if query.tool is not None else [first]
+
+
+def listed(connection: sqlite3.Connection, query: Query, below: int, audiences: list[str]) -> Iterator[int]:
+    """Yield the positions in the partitions of some lists, each once."""
     here = "audience = {} AND shelf = {} AND tenant = ?"
     some = f"SELECT 1 FROM shown WHERE {here.format('a.value', 's.value')} AND place BETWEEN 0 AND ?"
     sql = f"SELECT a.value, s.value FROM json_each(?) a, json_each(?) s WHERE EXISTS ({some})"
@@ -243,7 +249,8 @@ def conditions(query: Query) -> tuple[str, list[Any]]:
 
 def possible_conditions(query: Query) -> list[tuple[str, list[Any]]]:
     """Return every condition that a query can set; those without values do not count."""
-    equal = {name: getattr(query, name) for name in ("tenant", "kind", "priority", "thread_id")}
+    names = ("tenant", "kind", "priority", "thread_id", "tool", "agent", "tier")
+    equal = {name: getattr(query, name) for name in names}
     expired, unleased, ended = _us(query.expired_at), _us(query.unleased_at), _us(query.ended_since)
     return [
         *((f"{name} = ?", [value] if value is not None else []) for name, value in equal.items()),

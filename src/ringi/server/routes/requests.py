@@ -20,6 +20,7 @@ from ringi.domain.record import MAX_SEARCH, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.response import Receipt
+from ringi.domain.voting import Tier
 from ringi.errors import InvalidError, RingiError, WaitTimeoutError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
@@ -52,6 +53,10 @@ COUNTED = 999
 SEARCH = "Text that the request must contain: the beginnings of words, or any part of a Chinese or Japanese text"
 MINE = "Only requests that are assigned to the caller, or claimed by the caller"
 UNEXECUTED = "Only approved calls that are not known to have begun: nobody has acknowledged the approval"
+TOOL = "Only requests about a call of this tool or action"
+AGENT = "Only requests of this agent, as `agent` of the request names it"
+TIER = "Only requests with this tier; a request without a tier counts as `low`"
+GROUP = "Only requests that the members of this group may decide"
 SINCE = "Count also the requests that ended since this time, such as midnight in the caller's time zone"
 Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
 """The cursor of a list's next page, as a query parameter; None for the first page."""
@@ -110,6 +115,10 @@ class RequestRoutes:
         kind: Annotated[Kind | None, BeforeValidator(blank_to_none)] = None,
         priority: Annotated[Priority | None, BeforeValidator(blank_to_none)] = None,
         thread_id: Annotated[str | None, BeforeValidator(blank_to_none)] = None,
+        tool: Annotated[str | None, Query(description=TOOL), BeforeValidator(blank_to_none)] = None,
+        agent: Annotated[str | None, Query(description=AGENT), BeforeValidator(blank_to_none)] = None,
+        tier: Annotated[Tier | None, Query(description=TIER), BeforeValidator(blank_to_none)] = None,
+        group: Annotated[str | None, Query(description=GROUP), BeforeValidator(blank_to_none)] = None,
         unexecuted: Annotated[bool, Query(description=UNEXECUTED)] = False,
         q: Annotated[str | None, Query(max_length=MAX_SEARCH, description=SEARCH)] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
@@ -125,6 +134,10 @@ class RequestRoutes:
             "kind": kind,
             "priority": priority,
             "thread_id": thread_id,
+            "tool": tool,
+            "agent": agent,
+            "tier": tier,
+            "group": group,
             "unexecuted": unexecuted,
             "text": q,
             "before": cursor or None,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ringi.contracts.store import Store
+from ringi.domain.ask import Action
 from ringi.domain.record import MICROSECOND, Query, Viewer, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.response import Receipt
@@ -137,20 +138,22 @@ class ListsConformance:
             {"assigned_or_claimed_by": "ann"},
             {"thread_id": "thread-7"},
             {"asked_by": "agent-7"},
+            *({"tool": "pay"}, {"agent": "agent-7"}, {"tier": "high"}, {"group": "legal"}),
+            {"tool": "pay", "ended_since": NOON},
+            {"tool": "pay", "agent": "agent-7", "tier": "high", "group": "legal", "viewer": Viewer(name="ann")},
             {"assignee": "ann", "statuses": ("completed",)},
-            {"kind": "finish", "priority": "high"},
             {"assigned_or_claimed_by": "ann", "asked_by": "agent-7", "assignee": "ann", "viewer": Viewer(name="ann")},
             {"assigned_or_claimed_by": "ann", "viewer": Viewer(name="agent-7")},
-            {"text": "1182", "kind": "finish"},
+            *({"text": "1182", "kind": "finish"}, {"priority": "high", "kind": "finish"}),
             {"text": "1182", "assigned_or_claimed_by": "ann", "thread_id": "thread-7"},
-            {"ended_since": NOON},
-            {"ended_since": NOON, "assignee": "ann", "kind": "finish"},
+            *({"ended_since": NOON}, {"ended_since": NOON, "assignee": "ann", "kind": "finish"}),
         ],
     )
     @pytest.mark.parametrize("tenant", ["tenant-1", None])
     async def test_each_filter_finds_what_has_it(self, store: Store, query: dict[str, Any], tenant: str | None) -> None:
         await store_request(store, "other", title="Another?", action=None)
         fields: dict[str, Any] = {"kind": "finish", "priority": "high", "assignee": "ann", "thread_id": "thread-7"}
+        fields |= {"action": Action("pay", {"order": "1182"}), "tier": "high", "candidate_groups": ["legal"]}
         asked = await store_request(store, by="agent-7", at=NOON + SECOND, **fields)
         done, event = asked.completed(answer_to(asked), by="ann", channel="test", now=NOON)
         await store.put(done, event)
