@@ -9,6 +9,8 @@ from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 
+from ringi.cli.terminal.confirmation import fact_of
+from ringi.domain.request import Request
 from ringi.server.auth.authenticator import Keys
 
 COUNTER = itertools.count(1)
@@ -62,6 +64,22 @@ async def somebody(
     context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-GB", **look})
     await context.add_cookies([{"name": "ringi_session", "value": token, "url": house.url}])
     return await context.new_page()
+
+
+def right_answer(request: dict[str, Any]) -> str:
+    """Return the answer to the question of fact, as a person reads it in the call."""
+    fact = fact_of(Request.model_validate(request), request["action"]["args"])
+    assert fact
+    return fact.right
+
+
+async def choose(page: Page, request: dict[str, Any], *, right: bool = True) -> None:
+    """Choose an answer to the question of fact by its key."""
+    question = page.get_by_test_id("fact-question")
+    await expect(question).to_be_visible(timeout=WAIT)
+    texts = await question.locator("code").all_inner_texts()
+    answer = right_answer(request)
+    await press(page, str(1 + next(n for n, text in enumerate(texts) if (text == answer) is right)))
 
 
 DRAWN = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done))))"

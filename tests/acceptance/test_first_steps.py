@@ -53,5 +53,5 @@ async def test_on_a_phone_a_short_name_of_an_argument_is_not_broken(browser: Bro
     assert box is not None
     assert box["height"] < 30
     await press(page, "a")
-    await expect(detail.locator("label", has_text="To confirm, type the supplier: 77")).to_be_visible()
+    await expect(detail.get_by_test_id("look-again")).to_be_visible()
     await page.context.close()

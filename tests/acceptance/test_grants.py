@@ -90,7 +90,7 @@ async def test_a_phone_offers_it_in_the_menu_and_only_the_same_call_by_default(
 
 async def test_what_must_be_asked_each_time_offers_no_grant(browser: Browser, house: DemoServer) -> None:
     ann = await somebody(browser, house, "ann")
-    for more in ({"tier": "high"}, {"quorum": [{"count": 2}]}, {"priority": "urgent"}):
+    for more in ({"tier": "high"}, {"tier": "irreversible"}, {"quorum": [{"count": 2}]}):
         request = ask(house, "Pay back?", **refund(5, 5, **more))
         detail = await opened(ann, house, request)
         await expect(detail.get_by_test_id("decide-approve")).to_be_visible()

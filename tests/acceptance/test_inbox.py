@@ -335,13 +335,13 @@ async def test_thirty_are_decided_at_once_and_the_one_that_ended_elsewhere_is_sk
 
 
 async def test_what_needs_a_look_of_its_own_cannot_be_selected_and_says_why(desk: Page, office: Office) -> None:
-    office.ask("costly", priority="high")
+    office.ask("costly", tier="high")
     field = {"name": "why", "type": "text", "label": "Why", "required": True}
     office.ask("form", form={"fields": [field]})
     office.ask("question", action=None)
     office.ask("routine")
     await show(desk, office)
-    for id, why in (("costly", "High priority"), ("form", "its own answer"), ("question", "in bulk")):
+    for id, why in (("costly", "High stakes"), ("form", "its own answer"), ("question", "in bulk")):
         await link(desk, id).focus()
         await desk.keyboard.press("x")
         await expect(desk.get_by_text(why)).to_be_visible()

@@ -34,7 +34,7 @@ async def test_each_state_of_the_list_can_be_read_and_reached(
     browser: Browser, office: Office, language: str, theme: Any, width: int
 ) -> None:
     await office.fill(12)
-    office.ask("costly", "Delete the mailboxes of everybody who left the company in the last year", priority="urgent")
+    office.ask("costly", "Delete the mailboxes of everybody who left the company in the last year", tier="high")
     office.ask("form", form={"fields": [{"name": "note", "type": "text", "required": True}]}, expires_in=60)
     with office.client(name="bob") as client:
         client.post("/v1/requests/r3/claim").raise_for_status()

@@ -102,26 +102,6 @@ async def test_words_may_ask_back_where_that_is_allowed(person: Page, house: Dem
     assert (response["decision"], response["message"]) == ("respond", "Which order?\nAnd why?")
 
 
-async def test_a_costly_approval_needs_the_name_of_what_it_is_about(person: Page, house: DemoServer) -> None:
-    action = {"name": "drop_database", "args": {"force": True, "name": "eu-prod-2"}}
-    request = ask(house, "Drop it?", action=action, priority="urgent")
-    await opened(person, house, request)
-    await press(person, "a")
-    await expect(person.get_by_test_id("target-name")).to_have_text("eu-prod-2")
-    await expect(person.get_by_test_id("target-input")).to_be_focused()
-    await person.keyboard.type("eu-prod-3")
-    await press(person, "Enter", "Control+Enter")
-    await expect(person.get_by_test_id("confirm-name")).to_be_disabled()
-    assert stored(house, request)["status"] == "pending"
-    await press(person, "Escape", "e")
-    await person.get_by_test_id("arg-name").get_by_role("textbox").fill("eu-test-2")
-    await expect(person.get_by_test_id("confirm-edit")).to_be_disabled()
-    await expect(person.get_by_test_id("target-name")).to_have_text("eu-test-2")
-    await person.get_by_test_id("target-input").fill("ｅｕ-test-2")
-    await person.get_by_test_id("target-input").press("Enter")
-    assert decided(house, request)["args"] == {"force": True, "name": "eu-test-2"}
-
-
 async def test_escape_leaves_a_step_and_gives_the_focus_back(person: Page, house: DemoServer) -> None:
     request = ask(house, "Refund?", action=REFUND, description="late")
     detail = await opened(person, house, request)

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.detail import REFUND, ask, decided, opened, press, somebody, stored
+from tests.acceptance.detail import REFUND, ask, choose, decided, opened, press, somebody, stored
 
 from ringi.server.auth.authenticator import Keys
 
@@ -76,7 +76,7 @@ async def test_a_vote_is_seen_and_the_last_one_completes_with_all_names(browser:
     await expect(detail.get_by_test_id("claim")).to_have_count(0)
     await picture(ann, "votes-desk")
     await press(ann, "a")
-    await ann.keyboard.type("1182")
+    await choose(ann, request)
     await press(ann, "Enter")
     await answered(house, request, votes=2)
     detail = await opened(ann, house, request)

@@ -1,51 +1,81 @@
-"""What has to be typed before something costly happens: the same as on the page."""
+"""The question of fact before something that cannot be undone: the same in the terminal and on the page."""
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ringi import Action, Ask
 from ringi.base.clock import utc_now
-from ringi.cli.terminal.confirmation import ConfirmationTarget, target_of
+from ringi.cli.terminal.confirmation import fact_of, is_confirmed, seed_of
+from ringi.domain.ask import parse_body
 from ringi.domain.request import Request
+from ringi.policy import Policy
+from ringi.policy.question import question_of
+
+CASES = json.loads((Path(__file__).parent / "facts.json").read_text(encoding="utf-8"))
 
 
 def asked(**content: Any) -> Request:
-    """Return a request of high priority."""
-    ask = Ask(title="Really?", **{"priority": "high"} | content)
+    """Return a request that cannot be undone."""
+    ask = Ask(title="Really?", **{"tier": "irreversible"} | content)
     return Request.asked(ask, id="r1", now=utc_now(), by=None)[0]
 
 
-@pytest.mark.parametrize(
-    ("args", "target"),
-    [
-        ({"order": 1182, "amount": 40}, ConfirmationTarget("order", "1182")),
-        ({"deep": {}, "flag": True, "to": "live"}, ConfirmationTarget("to", "live")),
-        ({"text": "one\ntwo", "blank": " ", "long": "x" * 61, "to": "live"}, ConfirmationTarget("to", "live")),
-        ({"to": "li\u202eve"}, ConfirmationTarget("to", "li\\u{202e}ve")),
-        ({"deep": {}}, ConfirmationTarget(None, "drop")),
-        ({}, ConfirmationTarget(None, "drop")),
-    ],
-)
-def test_the_first_short_value_names_the_target_else_the_call_does(
-    args: dict[str, Any], target: ConfirmationTarget
-) -> None:
-    assert target_of(asked(action=Action("drop", args)), args) == target
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_the_question_and_its_choices(case: Any) -> None:
+    ask = parse_body(Ask, {"title": "Really?", "tier": "irreversible"} | case["ask"])
+    request = Request.asked(ask, id="r1", now=utc_now(), by=None)[0].model_copy(update={"digest": case["digest"]})
+    fact = fact_of(request, case["args"])
+    assert fact
+    assert [fact.subject, fact.name, fact.right] == case["fact"]
+    choices = [list(fact.choices(seed_of(request) + wrong)) for wrong in (0, 1)]
+    assert choices == case["choices"]
 
 
-def test_the_target_is_that_of_the_edited_call() -> None:
-    assert target_of(asked(action=Action("drop", {"to": "live"})), {"to": "test"}) == ConfirmationTarget("to", "test")
-
-
-def test_the_routine_and_mere_questions_need_no_name() -> None:
+def test_only_the_tier_asks_for_more_work() -> None:
     action = Action("drop", {"to": "live"})
-    assert target_of(asked(action=action, priority="normal"), action.args) is None
-    assert target_of(asked(kind="question"), {}) is None
-    assert target_of(asked(kind="finish"), {}) == ConfirmationTarget(None, "finish")
+    for tier in (None, "low", "medium"):
+        assert not is_confirmed(asked(action=action, priority="urgent", tier=tier))
+    high = asked(action=action, tier="high", priority="low")
+    assert is_confirmed(high)
+    assert fact_of(high, action.args) is None
+    assert not is_confirmed(asked(kind="question"))
+    assert is_confirmed(asked(kind="finish"))
 
 
-def test_figures_in_full_width_mean_the_same() -> None:
-    assert ConfirmationTarget("order", "1182").is_named(" １１８２ ")
-    assert not ConfirmationTarget("order", "1182").is_named("118")
+def test_the_choices_are_four_and_come_in_another_order() -> None:
+    for value in ("a", "7", "00", "0", "aa", "\u202ea", "x" * 60, "１", "a2"):
+        request = asked(action=Action("drop", {"to": value, "b2": "a2", "b3": "a3"}))
+        fact = fact_of(request, {"to": value})
+        assert fact
+        orders = [fact.choices(seed) for seed in range(24)]
+        assert len(set(orders)) == 24
+        assert all(len(set(order)) == 4 for order in orders)
+        assert all(one != other for one, other in pairwise(orders))
+
+
+def test_the_words_of_the_agent_are_no_choice() -> None:
+    """A card that the agent wrote names no fact, and its text is no choice."""
+    forged = {"card": {"arguments": {"amount": "memo"}, "amount": "9", "limit": 9}}
+    request = asked(action=Action("pay", {"amount": 4, "memo": "9"}), context=forged, description="Pay 5 to bob")
+    declared = question_of(
+        Policy.parse({"rules": [{"tools": ["pay"]}], "cards": {"pay": {"amount": "amount", "tier": "irreversible"}}}),
+        None,
+        "pay",
+        {"amount": 4, "memo": "9"},
+        facts={},
+        context=forged,
+    )
+    for each, subjects in (
+        (request, {"argument"}),
+        (Request.asked(declared, id="r1", now=utc_now(), by=None)[0], {"amount"}),
+    ):
+        fact = fact_of(each.model_copy(update={"tier": "irreversible"}), {"amount": 4, "memo": "9"})
+        assert fact
+        assert fact.subject in subjects
+        assert "5" not in (fact.right, *fact.others) or fact.right == "4"

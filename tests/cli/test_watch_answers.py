@@ -7,6 +7,7 @@ from tests.cli.desk import OFFERED, Desk, assert_answered, into
 from tests.cli.terminal import Terminal
 
 from ringi import Action, Form
+from ringi.cli.terminal.confirmation import fact_of, seed_of
 from ringi.forms.field_parts import Option
 from ringi.forms.fields import (
     Boolean,
@@ -277,19 +278,36 @@ def test_a_schema_that_is_no_form_is_answered_as_json(desk: Desk) -> None:
     assert_answered(desk.get(asked), "approve", data={"tree": {"leaf": 1}})
 
 
-def test_what_costs_most_needs_the_name_of_what_it_happens_to(desk: Desk) -> None:
-    asked = desk.ask("Drop it?", action=Action("drop", {"target": "customers"}), priority="high")
+def test_what_cannot_be_undone_needs_a_right_answer(desk: Desk) -> None:
+    asked = desk.ask("Drop it?", action=Action("drop", {"table": "customers"}), tier="irreversible")
+    fact = fact_of(asked, {"table": "customers"})
+    assert fact
+    orders = [fact.choices(seed_of(asked) + wrong) for wrong in (0, 1)]
     with desk.opened(asked) as screen:
+        screen.until("Effect not declared")
         screen.press("a")
-        screen.until("Type the target to confirm: “customers”")
-        screen.type("customer")
+        screen.until("Which value does “table” have?", *(f"{n}  {value}" for n, value in enumerate(orders[0], 1)))
+        screen.type(str(1 + orders[0].index(fact.others[0])))
         screen.press("enter")
-        screen.until("✗ is not “customers”")
+        screen.until("✗ not right, nothing was sent", *(f"{n}  {value}" for n, value in enumerate(orders[1], 1)))
         assert desk.get(asked).status == "pending"
-        screen.type("s")
+        screen.type(str(1 + orders[1].index(fact.right)))
         screen.press("enter")
         screen.until("approved: Drop it?")
     assert_answered(desk.get(asked), "approve")
+
+
+def test_only_the_tier_asks_for_a_second_key(desk: Desk) -> None:
+    for tier, priority in (("high", "low"), ("medium", "urgent")):
+        asked = desk.ask(f"Pay, {tier}?", action=Action("pay", {"n": 4}), tier=tier, priority=priority)
+        with desk.opened(asked) as screen:
+            screen.press("a")
+            if tier == "high":
+                screen.until("Much is at stake")
+                assert desk.get(asked).status == "pending"
+                screen.press("enter")
+            screen.until(f"approved: Pay, {tier}?")
+        assert_answered(desk.get(asked), "approve")
 
 
 def test_a_wrong_value_is_told_at_its_field_and_stays(desk: Desk) -> None:

@@ -52,6 +52,8 @@ TITLE_SHOWN = 60
 """The number of a title's characters in a `repr`."""
 SEARCHED = 32_000
 """The number of a request's characters that a search reads."""
+CARD = "card"
+"""The key of the tool's card in a request's context."""
 
 
 class RequestData(Record):
@@ -160,6 +162,12 @@ class RequestData(Record):
             return None
         args = self.action.args if self.response.args is None else self.response.args
         return self.action.model_copy(update={"args": args})
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """The card that the tool's author declares; empty if none is declared, even if the asker wrote one."""
+        card = self.context.get(CARD)
+        return card if self.policy and self.policy.card and self.action and isinstance(card, dict) else {}
 
     @property
     def grantable_call(self) -> GrantableCall | None:

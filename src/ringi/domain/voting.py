@@ -33,6 +33,8 @@ class PolicySource(StrictModel):
     """The name of the rule, or its position in the policy, such as `rules[0]`."""
     digest: str
     """The digest of the whole policy: `sha256:` and 64 hex digits."""
+    card: bool = Field(default=False, exclude_if=operator.not_)
+    """Whether the `card` in the request's context is the policy's card of the tool; else it is the asker's own text."""
 
 
 class Stage(StrictModel):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from ringi.base.validation import FieldValidationError
 from ringi.domain.ask import Name
@@ -30,6 +29,8 @@ class ToolCard(PolicyData):
     """The usual maximum of the amount: people see that a call is above it. To stop such calls, write a rule."""
     tier: Tier | None = None
     """The risk of the call."""
+    reversible: StrictBool | ShortText | None = None
+    """Whether the effect can be undone, or how, such as `within 14 days`; None declares nothing."""
 
     @model_validator(mode="after")
     def _has_amount(self) -> Self:
@@ -50,13 +51,15 @@ class ToolCard(PolicyData):
             args: The arguments of the call by name.
         """
         values = {name: argument_of(args, path) for name, path in self._paths().items()}
-        text = {"effect": self.effect, **values, "unit": self.unit, "limit": self.limit, "tier": self.tier}
+        own = self.model_dump(include={"effect", "unit", "limit", "tier", "reversible"})
+        # With the names of the arguments, a person's edit changes the target and the amount on the page too.
+        text = {**own, **values, "arguments": self._paths() or None}
         found = {name: value for name, value in text.items() if value is not None and value is not MISSING}
         # An amount that is no number may be above the limit.
         if self.limit is not None and Condition(at_most=self.limit).holds(values["amount"]) is not True:
             found["above_limit"] = True
         return found
 
-    def _paths(self) -> Mapping[str, str]:
+    def _paths(self) -> dict[str, str]:
         named = {"target": self.target, "amount": self.amount}
         return {name: path for name, path in named.items() if path is not None}

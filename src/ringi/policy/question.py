@@ -8,14 +8,13 @@ from typing import Any
 
 from ringi.domain.ask import Action, Ask, parse_body
 from ringi.domain.request import Request
+from ringi.domain.request_data import CARD
 from ringi.errors import InvalidError
 from ringi.policy.rules import PEOPLE, Denial, Policy, Rule
 
 FACTS = "facts"
 """The key of the facts in a request's context."""
 EDITED_AWAY = "as edited, other people decide about this call: make it again with these arguments to ask them"
-CARD = "card"
-"""The key of the tool's card in a request's context."""
 
 
 def question_of(
@@ -43,13 +42,16 @@ def question_of(
         InvalidError: The call breaks a rule for questions, such as the length of a name.
     """
     card = policy.card_of(tool, args)
-    own = {**(context or {}), **({FACTS: dict(facts)} if facts else {}), **({CARD: card} if card else {})}
+    # A card in the caller's context is not the policy's.
+    others = {name: value for name, value in (context or {}).items() if name != CARD}
+    own = {**others, **({FACTS: dict(facts)} if facts else {}), **({CARD: card} if card else {})}
     of_rule = {"allowed", "assignee", "candidate_groups", "priority", "expires_in"}
     people = {**rule.model_dump(include=of_rule), **people_of(policy, rule, tool)} if rule else {}
     title = (rule.title if rule else None) or f"Run {tool}?"
     action = Action(tool, copy.deepcopy(args))
     fields = {"title": title, "description": description, "context": own, **people, "action": action}
-    return parse_body(Ask, {**fields, "policy": policy.source_of(rule)})
+    source = policy.source_of(rule).model_copy(update={"card": bool(card)})
+    return parse_body(Ask, {**fields, "policy": source})
 
 
 def people_of(policy: Policy, rule: Rule, tool: str) -> dict[str, Any]:

@@ -20,19 +20,22 @@ CARD: Any = {
     "limit": 500,
     "tier": "irreversible",
 }
+NAMES: Any = {"arguments": {"target": "order", "amount": "amount"}}
 RULES: Any = [{"tools": ["refund"]}]
 
 
 @pytest.mark.parametrize(
     ("card", "args", "text"),
     [
-        (CARD, {"order": 2, "amount": 500}, {**CARD, "target": 2, "amount": 500}),
-        (CARD, {"order": 2, "amount": 501}, {**CARD, "target": 2, "amount": 501, "above_limit": True}),
-        (CARD, {"order": 2, "amount": "1"}, {**CARD, "target": 2, "amount": "1", "above_limit": True}),
-        ({"target": "to.id"}, {"to": {"id": "a"}}, {"target": "a"}),
-        ({"target": "to.id"}, {"to": "a"}, {}),
-        ({"target": "to"}, {"to": None}, {}),
-        ({"amount": "n", "limit": 1}, {}, {"limit": 1, "above_limit": True}),
+        (CARD, {"order": 2, "amount": 500}, {**CARD, **NAMES, "target": 2, "amount": 500}),
+        (CARD, {"order": 2, "amount": 501}, {**CARD, **NAMES, "target": 2, "amount": 501, "above_limit": True}),
+        (CARD, {"order": 2, "amount": "1"}, {**CARD, **NAMES, "target": 2, "amount": "1", "above_limit": True}),
+        ({"target": "to.id"}, {"to": {"id": "a"}}, {"target": "a", "arguments": {"target": "to.id"}}),
+        ({"target": "to.id"}, {"to": "a"}, {"arguments": {"target": "to.id"}}),
+        ({"target": "to"}, {"to": None}, {"arguments": {"target": "to"}}),
+        ({"amount": "n", "limit": 1}, {}, {"limit": 1, "above_limit": True, "arguments": {"amount": "n"}}),
+        ({"reversible": False}, {"n": 1}, {"reversible": False}),
+        ({"reversible": "within 14 days"}, {"n": 1}, {"reversible": "within 14 days"}),
         ({}, {"n": 1}, {}),
     ],
 )
@@ -83,7 +86,7 @@ async def test_people_see_the_card_and_answer_to_it(file: str) -> None:
     async with at_work(file, [agent(wants, till.tools, [Approval(policy, till.tools)])]) as world:
         await world.run("office", {})
         request = await world.one()
-        assert request.context["card"] == {**CARD, "target": 1, "amount": 600, "above_limit": True}
+        assert request.card == {**CARD, **NAMES, "target": 1, "amount": 600, "above_limit": True}
         await world.answer(request, "edit", args={"order": 1, "amount": 500})
         assert till.paid == [{"order": 1, "amount": 500}]
 

@@ -949,6 +949,7 @@ export interface Receipt {
 export interface PolicySource {
   rule: string;
   digest: string;
+  card?: boolean;
 }
 /**
  * One person's decision that is not yet enough, or is not yet final.

@@ -19,8 +19,6 @@ test.each<[string, Known<Request>, string | null]>([
   ["one with a form that needs nothing too", form(false), null],
   ["a required field needs an answer of its own", form(true), en.bulkRefusals.form],
   ["a schema too", { schema: { type: "object" } }, en.bulkRefusals.form],
-  ["high priority is decided by itself", { priority: "high" }, en.bulkRefusals.priority],
-  ["and so is urgent", { priority: "urgent" }, en.bulkRefusals.priority],
   ["what cannot be approved is not for it", { allowed: ["respond", "reject"] }, en.bulkRefusals.decisions],
   ["what is given to somebody else is not", { assignee: "bob" }, en.assignedToOthers(en.assignedTo("bob"))],
   ["what is offered to my group may be", { candidate_groups: ["sales"] }, null],

@@ -35,7 +35,6 @@ export function bulkRefusal(request: Request, verdict: BulkDecision, person: Per
   if (verdict === "approve" && stageNotice(request, person, strings)) return stageNotice(request, person, strings);
   if (request.held || ownPart(request, person?.name)) return request.held ? strings.heldVote : strings.ownVote;
   if (request.tier === "high" || request.tier === "irreversible") return bulkRefusals.tier;
-  if (request.priority === "high" || request.priority === "urgent") return bulkRefusals.priority;
   if (request.schema || fieldsOf(request).some((field) => field.required)) return bulkRefusals.form;
   return request.allowed.includes(verdict) ? null : bulkRefusals.decisions;
 }

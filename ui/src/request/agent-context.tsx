@@ -10,6 +10,7 @@ import { useKeys } from "../widgets/keys";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
 import { translated } from "../strings/catalogue";
+import { declaredCard } from "./card";
 import { withoutClient } from "./client";
 import { splitBlocks } from "./client-call";
 
@@ -66,12 +67,18 @@ function withoutAssistantKeys(context: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(context).filter(([key, value]) => !(assistantKeys.has(key) && isName(value))));
 }
 
+/** A declared card is shown with the facts; another one is the agent's own text. */
+function withoutCard(request: Request, context: JsonObject): JsonObject {
+  const { card: _inEffectLine, ...rest } = context;
+  return declaredCard(request) ? rest : context;
+}
+
 const DisplayBlocks = lazyWithRetry(() => import("./display-blocks"));
 
 /** Return the agent's own text and context. The task of a finish request is shown as a fact elsewhere. */
 function agentTextOf(request: Request, strings: Strings): { summary?: string; rest: JsonObject } {
   const { kind } = request;
-  const context = withoutClient(request);
+  const context = withoutCard(request, withoutClient(request));
   if (learningProposalOf(request)) {
     const { learning: _shownAsFacts, ...rest } = context;
     return { rest };

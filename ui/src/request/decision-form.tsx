@@ -12,7 +12,7 @@ import { CollapsibleFacts, Facts } from "./facts";
 import { GrantStep } from "./grant-step";
 import { OverrideStep } from "./override-step";
 import { DeputyNote } from "./notices";
-import { ConfirmTargetStep, EditStep, FollowUpStep, RejectStep } from "./steps";
+import { ConfirmStep, EditStep, FollowUpStep, RejectStep } from "./steps";
 import { useDecisionForm, type DecisionFormState } from "./use-decision-form";
 import { useRequestKeys } from "./use-request-keys";
 import { OpenVotes } from "./votes";
@@ -39,7 +39,7 @@ const firstFocusOf: Record<Mode, string> = {
   editing: `.value-editor ${focusable}`,
   rejecting: ".chips [role=checkbox]",
   asking: ".decide textarea",
-  confirming: ".decide input",
+  confirming: ".decide :is(input, [data-testid=confirm-stakes])",
   reassigning: ".decide input",
   overriding: ".decide textarea", granting: ".grant[data-session=false] input, .grant[data-session=true] ~ .button-bar [data-testid=confirm-grant]",
 };
@@ -83,7 +83,7 @@ function Step({ form, claim, area, onReassigned }: StepProps) {
     case "editing": return <EditStep form={form} />;
     case "rejecting": return <RejectStep form={form} focusText={() => focusOn(area, ".decide textarea")} />;
     case "asking": return <FollowUpStep form={form} />;
-    case "confirming": return <ConfirmTargetStep form={form} />;
+    case "confirming": return <ConfirmStep form={form} />;
     case "reassigning": return <ReassignForm form={form} onReassigned={onReassigned} />;
     case "overriding": return <OverrideStep form={form} />;
     case "granting": return <GrantStep form={form} />;

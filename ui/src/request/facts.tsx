@@ -12,6 +12,7 @@ import { visible } from "../widgets/visible";
 import { ArgumentEditor, type EditingState } from "./argument-editor";
 import { argumentsInBlocks, splitBlocks } from "./client-call";
 import { editableValues } from "./decisions";
+import { EffectLine } from "./effect-line";
 import { folderOf } from "./granting";
 import { Signature, signature } from "./signature";
 
@@ -68,16 +69,19 @@ function ActionFacts({ request, editing }: FactsProps) {
   const isEdited = edited !== undefined && !isEqual(edited, args);
   const { ofCall } = splitBlocks(request);
   return (
-    <Card
-      size="small" data-testid="facts"
-      title={request.status === "pending" ? strings.pendingActionTitle : strings.requestedActionTitle}
-      extra={isEdited && <Tag color="processing" data-testid="edited">{strings.edited}</Tag>}
-    >
-      {ofCall.length > 0 && !editing && <Suspense fallback={<Loading />}><CallBlocks blocks={ofCall} folder={folderOf(request)} /></Suspense>}
-      <Signature name={name} args={args} edited={edited} />
-      {rows.length === 0 && <p className="quiet">{strings.noArguments}</p>}
-      {rows.length > 0 && (ofCall.length > 0 && !editing ? <CallRows request={request} rows={rows} /> : <Rows rows={rows} />)}
-    </Card>
+    <>
+      <EffectLine request={request} edited={edited} />
+      <Card
+        size="small" data-testid="facts"
+        title={request.status === "pending" ? strings.pendingActionTitle : strings.requestedActionTitle}
+        extra={isEdited && <Tag color="processing" data-testid="edited">{strings.edited}</Tag>}
+      >
+        {ofCall.length > 0 && !editing && <Suspense fallback={<Loading />}><CallBlocks blocks={ofCall} folder={folderOf(request)} /></Suspense>}
+        <Signature name={name} args={args} edited={edited} />
+        {rows.length === 0 && <p className="quiet">{strings.noArguments}</p>}
+        {rows.length > 0 && (ofCall.length > 0 && !editing ? <CallRows request={request} rows={rows} /> : <Rows rows={rows} />)}
+      </Card>
+    </>
   );
 }
 

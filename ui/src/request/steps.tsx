@@ -1,5 +1,4 @@
-import { Button, Input, Tag } from "antd";
-import { useId } from "react";
+import { Button, Tag } from "antd";
 import type { Decision, Request } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useKeys } from "../widgets/keys";
@@ -8,6 +7,7 @@ import { DecideButton } from "./decide-bar";
 import { KeyLabel } from "../widgets/key-label";
 import { buttonLabel } from "./decisions";
 import { isChanged } from "./draft";
+import { FactQuestion } from "./fact-question";
 import type { DecisionFormState } from "./use-decision-form";
 
 interface ConfirmBarProps {
@@ -37,30 +37,6 @@ function ConfirmBar({ form, decision, testId, label, title }: ConfirmBarProps) {
   );
 }
 
-/** Confirm a costly decision by typing the name of its target. */
-function TargetInput({ form }: { form: DecisionFormState }) {
-  const strings = useRequestStrings();
-  const id = useId();
-  const { target, typedName, setTypedName, isReady, isLocked, confirm } = form;
-  if (!target) return null;
-  const isWrong = typedName.length >= target.name.length && !isReady && typedName !== target.name;
-  return (
-    <div className="message-input">
-      <label htmlFor={id}>
-        {strings.typeTargetName(target.label)} <strong><code data-testid="target-name">{target.name}</code></strong>
-      </label>
-      <Input
-        id={id} value={typedName} readOnly={isLocked} autoComplete="off" spellCheck={false} data-testid="target-input"
-        aria-describedby={`${id}-wrong`} onChange={(event) => setTypedName(event.target.value)}
-        onPressEnter={(event) => {
-          if (!event.nativeEvent.isComposing) confirm();
-        }}
-      />
-      <output id={`${id}-wrong`} className="quiet">{isWrong && strings.targetNameMismatch}</output>
-    </div>
-  );
-}
-
 function hintOf({ action, kind }: Request, { editHint, editLearningHint, editTaskHint }: RequestStrings): string {
   if (kind === "learning") return editLearningHint;
   return action ? editHint : editTaskHint;
@@ -73,7 +49,7 @@ export function EditStep({ form }: { form: DecisionFormState }) {
   return (
     <>
       <p className="quiet">{hintOf(form.request, strings)}</p>
-      <TargetInput form={form} />
+      <FactQuestion state={form.question} isLocked={form.isLocked} />
       <ConfirmBar
         form={form} decision="edit" testId="confirm-edit"
         label={form.request.action ? strings.confirmEdit : buttonLabel(form.request, "edit", strings)}
@@ -83,13 +59,14 @@ export function EditStep({ form }: { form: DecisionFormState }) {
   );
 }
 
-export function ConfirmTargetStep({ form }: { form: DecisionFormState }) {
+/** The step before a call with a high tier: a second look, and a question of fact if it cannot be undone. */
+export function ConfirmStep({ form }: { form: DecisionFormState }) {
   const strings = useRequestStrings();
   return (
     <>
-      <TargetInput form={form} />
+      {form.question.fact ? <FactQuestion state={form.question} isLocked={form.isLocked} /> : <p data-testid="look-again">{strings.stakes.lookAgain}</p>}
       <ConfirmBar
-        form={form} decision={form.pendingDecision} testId="confirm-name" label={buttonLabel(form.request, form.pendingDecision, strings)}
+        form={form} decision={form.pendingDecision} testId="confirm-stakes" label={buttonLabel(form.request, form.pendingDecision, strings)}
       />
     </>
   );

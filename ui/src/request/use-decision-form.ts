@@ -1,14 +1,16 @@
 import { useState } from "react";
 import { usePerson } from "../api/absences";
-import type { Absence, Decision, JsonObject, Request, Vote } from "../api/types";
+import type { Absence, Decision, Request, Vote } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { decisionRefusal, useClaimant } from "./assignment";
-import { editableValues, isFollowUpAllowed, matchesTarget, offeredDecisions, targetOf, type Target } from "./decisions";
+import { editableValues, isFollowUpAllowed, offeredDecisions } from "./decisions";
 import { isChanged, type Draft, type Mode } from "./draft";
 import { useDraft, useOwner } from "./draft-store";
 import { clientOf } from "./client";
+import { isConfirmed } from "./fact";
+import { useFact, type FactState } from "./fact-question";
 import { initialGrant, isGrantable, sessionGrant } from "./granting";
 import { heldNotice } from "./held-answer";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
@@ -48,9 +50,8 @@ export interface DecisionFormState {
   override: (decision: Decision) => void;
   /** The decision that is sent when its step is confirmed. */
   pendingDecision: Decision;
-  target: Target | null;
-  typedName: string;
-  setTypedName: (name: string) => void;
+  /** The question of fact before a call that cannot be undone. */
+  question: FactState;
   /** True if the open step is complete. */
   isReady: boolean;
   start: (decision: Decision) => void;
@@ -67,11 +68,11 @@ function useBlockedReason(request: Request): string | null {
   return strings.otherClaimNotice(visible(claimant.name), claimant.until && clock(claimant.until, strings.language));
 }
 
-function canConfirm(request: Request, draft: Draft, isTargetNamed: boolean): boolean {
-  if (draft.mode === "editing") return isTargetNamed && isChanged(request, draft);
+function canConfirm(request: Request, draft: Draft, isAnswered: boolean): boolean {
+  if (draft.mode === "editing") return isAnswered && isChanged(request, draft);
   if (draft.mode === "overriding") return (draft.override ?? "").trim() !== "";
   if (draft.mode === "asking") return draft.message.trim() !== "";
-  return draft.mode !== "confirming" || isTargetNamed;
+  return draft.mode !== "confirming" || isAnswered;
 }
 
 const decisionOf: Partial<Record<Mode, Decision>> = { editing: "edit", rejecting: "reject", asking: "respond", granting: "approve" };
@@ -89,11 +90,11 @@ function useVotingRules(request: Request) {
 }
 
 /** Return the step that a decision opens before it is sent; null if it is sent at once. */
-function stepBefore(request: Request, decision: Decision, target: Target | null): Mode | null {
+function stepBefore(request: Request, decision: Decision): Mode | null {
   if (decision === "reject") return "rejecting";
   if (decision === "respond") return isFollowUpAllowed(request) ? "asking" : null;
   if (decision === "edit" && editableValues(request)) return "editing";
-  return target ? "confirming" : null;
+  return isConfirmed(request) && (decision === "approve" || decision === "edit") ? "confirming" : null;
 }
 
 export function useDecisionForm(request: Request, onDecided: (completed: Request) => void): DecisionFormState {
@@ -101,23 +102,19 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
   const decision = useSubmitDecision(request, draft, onDecided);
   const blockedReason = useBlockedReason(request);
   const rules = useVotingRules(request);
-  const [typedName, setTypedName] = useState("");
   const [pendingDecision, setPendingDecision] = useState<Decision>("approve");
   const isClosed = decision.sending === null && (request.status !== "pending" || decision.winner !== null);
   const isLocked = isClosed || decision.sending !== null;
-  const args = draft.mode === "editing" ? draft.edited as JsonObject : (request.action?.args ?? {});
-  const target = targetOf(request, args);
-  // A costly call is confirmed each time.
-  const canGrant = !target && isGrantable(request) && rules.offered.includes("approve");
+  const question = useFact(request, draft.mode === "editing" ? draft.edited : (request.action?.args ?? {}));
+  const canGrant = isGrantable(request) && rules.offered.includes("approve");
   const canGrantForSession = canGrant && request.thread_id !== null && clientOf(request) !== undefined;
-  const isReady = canConfirm(request, draft, matchesTarget(target, typedName));
-
+  const isReady = canConfirm(request, draft, question.fact === null || question.chosen !== null);
   const start = (selected: Decision) => {
     if (isLocked || blockedReason || !rules.offered.includes(selected)) return;
-    const step = stepBefore(request, selected, target);
+    const step = stepBefore(request, selected);
     if (!step) return decision.submit(selected);
     setPendingDecision(selected);
-    setTypedName("");
+    question.clear();
     change({ mode: step });
   };
   const startGrant = (isForSession: boolean) => {
@@ -130,13 +127,16 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
   };
   const confirm = () => {
     if (draft.mode === "overriding") return override("approve");
-    if (!isLocked && !blockedReason && isReady) decision.submit(decisionOf[draft.mode] ?? pendingDecision);
+    const sent = decisionOf[draft.mode] ?? pendingDecision;
+    if (isLocked || blockedReason || !isReady) return;
+    // Only what lets a call run asks for more work.
+    if ((sent !== "approve" && sent !== "edit") || question.check()) decision.submit(sent);
   };
   const agree = (vote: Vote) => {
     const { args: changed, data } = vote;
     if (isLocked || blockedReason || !rules.offered.includes("edit")) return;
     // A costly edit is confirmed as one's own.
-    if (target) return change({ mode: "editing", edited: changed ?? data ?? {} });
+    if (isConfirmed(request)) return change({ mode: "editing", edited: changed ?? data ?? {} });
     decision.send({ decision: "edit", ...(changed && { args: changed }), ...(data && { data }) });
   };
   const override = (selected: Decision) => {
@@ -144,7 +144,7 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
   };
   return {
     ...rules, canGrant, canGrantForSession, startGrant, agree, override,
-    request, draft, change, decision, isClosed, isLocked, blockedReason, pendingDecision, target, typedName, setTypedName, isReady,
+    request, draft, change, decision, isClosed, isLocked, blockedReason, pendingDecision, question, isReady,
     start, back, confirm,
   };
 }

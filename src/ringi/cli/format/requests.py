@@ -10,11 +10,13 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from ringi.base.texts import reason_text, translated
+from ringi.cli.format.effect import effect_line
 from ringi.cli.format.visible import visible, visible_lines, visible_value
 from ringi.cli.texts import language, text_of, text_or
 from ringi.domain.display import KINDS, Block, Code, Diff, Link, Table, summary_of
 from ringi.domain.record import AGENT, GRANT, POLICY, Event
 from ringi.domain.request import Request
+from ringi.domain.request_data import CARD
 from ringi.domain.response import Response
 from ringi.domain.voting import Vote
 
@@ -209,7 +211,8 @@ def origin(request: Request) -> list[str]:
 
 def sections(request: Request) -> Iterator[Section]:
     """Yield the action first, then what the agent says about it."""
-    hidden: tuple[str, ...] = ()
+    # A declared card is part of the facts; another one is the agent's own text.
+    hidden: tuple[str, ...] = (CARD,) if request.card else ()
     if request.kind == "finish":
         hidden = ("task", "summary")
         named = {text_of(name): request.context[name] for name in hidden if request.context.get(name)}
@@ -218,7 +221,7 @@ def sections(request: Request) -> Iterator[Section]:
     if request.action:
         args = [f"  {line}" for line in values_text(request.action.args)] or [text_of("no_arguments")]
         title = text_of("facts_ended" if request.is_final else "facts")
-        yield Section("action", title, [visible(request.action.name), *args])
+        yield Section("action", title, [effect_line(request), visible(request.action.name), *args])
     for block in request.display or ():
         yield Section("display", text_of("display"), plain(block))
     if request.description:

@@ -194,8 +194,8 @@ class FieldBox(Vertical):
             raise InvalidError.of(self.path, str(error)) from error
 
     def relabel(self, label: str) -> None:
-        """Change the label."""
-        self.query_one(".label", Static).update(Content(visible(label)))
+        """Change the label; it may have several lines."""
+        self.query_one(".label", Static).update(Content(visible_lines(label)))
 
     def complain(self, error: str) -> None:
         """Show an error, or clear it."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -29,12 +30,12 @@ from ringi.cli.format.requests import (
     voting,
 )
 from ringi.cli.format.visible import visible, visible_value
-from ringi.cli.terminal.confirmation import ConfirmationTarget, target_of
+from ringi.cli.terminal.confirmation import Fact, fact_of, is_confirmed, seed_of
 from ringi.cli.terminal.fields import FieldBox, MessageArea, form_box, line, lines, parse_json, read_all, value_box
 from ringi.cli.terminal.inbox_screen import InboxScreen
 from ringi.cli.terminal.request_list import AGAIN, RequestList
 from ringi.cli.texts import text_of
-from ringi.domain.ask import Answer, Decision
+from ringi.domain.ask import AGREEING, Answer, Decision
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.errors import FieldError, InvalidError, RequestEndedError, RingiError
@@ -77,7 +78,8 @@ class RequestScreen(InboxScreen):
         }
         self.boxes = [*self.edits, *self.fields, *self.texts.values()]
         self.decision: Decision = "approve"
-        self.target: ConfirmationTarget | None = None
+        self.fact: Fact | None = None
+        self._wrong = 0
         self._sending, self._ready = False, True
 
     def compose(self) -> ComposeResult:
@@ -215,10 +217,25 @@ class RequestScreen(InboxScreen):
 
     async def _confirm(self) -> None:
         box = self.texts["confirm"]
-        if self.target and not self.target.is_named(box.content):
-            box.complain(text_of("target_differs", name=text_of("quoted", text=self.target.name)))
-        else:
-            await self._send(self.decision)
+        if not self.fact:
+            return await self._send(self.decision)
+        typed = unicodedata.normalize("NFKC", box.content).strip()
+        choices = self.fact.choices(seed_of(self.request) + self._wrong)
+        if typed in ("1", "2", "3", "4") and choices[int(typed) - 1] == self.fact.right:
+            return await self._send(self.decision)
+        self._wrong += 1
+        self._ask_fact(self.fact)
+        box.complain(text_of("fact_wrong"))
+
+    def _ask_fact(self, fact: Fact) -> None:
+        """Show the question of fact and its choices, in another order after each wrong answer."""
+        choices = fact.choices(seed_of(self.request) + self._wrong)
+        question = text_of(f"fact.{fact.subject}", name=text_of("quoted", text=fact.name))
+        numbered = [f"{number}  {each}" for number, each in enumerate(choices, 1)]
+        box = self.texts["confirm"]
+        box.relabel("\n".join([question, *numbered, text_of("fact_answer")]))
+        with self.prevent(Input.Changed):  # It would clear the error of a wrong answer.
+            cast(Input, box.control).clear()
 
     async def _decide(self, decision: Decision) -> None:
         if not self._may(decision):
@@ -227,13 +244,16 @@ class RequestScreen(InboxScreen):
         if decision == "edit" and not any(box.is_changed for box in [*self.edits, *self.fields]):
             return self.tell(text_of("change_first"))
         try:
-            self.target = target_of(self.request, self._args()) if decision in ("approve", "edit") else None
+            args = self._args()
         except InvalidError as error:
             return self._complain(error)
-        if not self.target:
+        if decision not in AGREEING or not is_confirmed(self.request):
             return await self._send(decision)
-        key, name = "target_argument" if self.target.label else "target", text_of("quoted", text=self.target.name)
-        self.texts["confirm"].relabel(text_of(key, label=self.target.label, name=name))
+        self.fact = fact_of(self.request, args)
+        if self.fact:
+            self._ask_fact(self.fact)
+        else:
+            self.texts["confirm"].relabel(text_of("look_again"))
         self.mode = "confirm"
 
     async def _send(self, decision: Decision) -> None:

@@ -1,6 +1,7 @@
 import type { Decision } from "../../api/types";
 import { client } from "./client";
 import { granting } from "./granting";
+import { stakes } from "./stakes";
 import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
@@ -15,7 +16,7 @@ const finishDecisions: Record<Decision, string> = {
 
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client,
+  decisions, formDecisions, finishDecisions, voting, granting, client, stakes,
   legalHold: "Legal hold",
   legalHoldHint: "Nothing erases this request until an administrator lifts the hold.",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own} “${agentLabel}”`,
@@ -86,9 +87,6 @@ export const detail = {
   sendMessage: "Send",
   backToDecision: "Back",
   sending: "Sending…",
-  typeTargetName: (label: string | null) =>
-    label ? `Mistakes here are costly. To confirm, type the ${label}:` : "Mistakes here are costly. To confirm, type:",
-  targetNameMismatch: "This does not match yet.",
 
   moreActions: "More: claim, reassign",
   claim: "Claim",

@@ -52,7 +52,6 @@ export const inbox = {
   selected: (count: string) => `${count} selected`,
   clearSelection: "Clear the selection",
   bulkRefusals: {
-    priority: "High priority: decide it individually.",
     tier: "High stakes: decide it individually.",
     form: "It needs its own answer.",
     decisions: "Can't be decided in bulk",

@@ -2,6 +2,7 @@ import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
 import { client } from "./client";
 import { granting } from "./granting";
+import { stakes } from "./stakes";
 import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
@@ -15,7 +16,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client,
+  decisions, formDecisions, finishDecisions, voting, granting, client, stakes,
   legalHold: "法的保持",
   legalHoldHint: "管理者が解除するまで、この依頼は消去されません。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}「${agentLabel}」`,
@@ -87,9 +88,6 @@ export const detail: Detail = {
   sendMessage: "送信",
   backToDecision: "戻る",
   sending: "送信中…",
-  typeTargetName: (label: string | null) =>
-    label ? `間違えると影響が大きい操作です。確認のため ${label} を入力してください` : "間違えると影響が大きい操作です。確認のため、次を入力してください：",
-  targetNameMismatch: "まだ一致していません。",
 
   moreActions: "その他：自分が対応、担当を変更",
   claim: "自分が対応",

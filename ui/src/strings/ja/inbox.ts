@@ -48,7 +48,6 @@ export const inbox: typeof en = {
   selected: (count) => `${count}件を選択中`,
   clearSelection: "選択を解除",
   bulkRefusals: {
-    priority: "優先度が高いため、個別に判断してください。",
     tier: "影響が大きいため、個別に判断してください。",
     form: "回答の入力が必要です。",
     decisions: "まとめて判断できません",

@@ -2,6 +2,7 @@ import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
 import { client } from "./client";
 import { granting } from "./granting";
+import { stakes } from "./stakes";
 import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
@@ -15,7 +16,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client,
+  decisions, formDecisions, finishDecisions, voting, granting, client, stakes,
   legalHold: "法律保留",
   legalHoldHint: "在管理员解除之前，此请求不会被删除。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}“${agentLabel}”`,
@@ -87,9 +88,6 @@ export const detail: Detail = {
   sendMessage: "发送",
   backToDecision: "返回",
   sending: "发送中…",
-  typeTargetName: (label: string | null) =>
-    label ? `此操作出错代价较高。请输入 ${label} 以确认` : "此操作出错代价较高。请输入以下内容以确认：",
-  targetNameMismatch: "还不一致。",
 
   moreActions: "更多：由我处理、改派",
   claim: "由我处理",

@@ -46,7 +46,6 @@ export const inbox: typeof en = {
   selected: (count) => `已选 ${count} 个`,
   clearSelection: "清除选择",
   bulkRefusals: {
-    priority: "优先级高，请单独处理。",
     tier: "影响重大，请单独决定。",
     form: "需要单独填写回答。",
     decisions: "无法批量决定",

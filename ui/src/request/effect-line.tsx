@@ -1,0 +1,61 @@
+import { Fragment, type ReactNode } from "react";
+import type { Json, Request } from "../api/types";
+import type { Values } from "../form/values";
+import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { visible, visibleJson } from "../widgets/visible";
+import { cardWith, declaredCard, quantity, type DeclaredCard } from "./card";
+
+const maxValueLength = 60;
+
+/** A value of the call: never to be taken for words of the page. */
+function Value({ value }: { value: Json }) {
+  const text = typeof value === "string" ? visible(value) : visibleJson(value);
+  return <code className="effect-value">{text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text}</code>;
+}
+
+function Amount({ amount, unit, language }: { amount: Json; unit: string | undefined; language: string }) {
+  if (typeof amount === "number") return <strong>{visible(quantity(amount, unit, language))}</strong>;
+  return <><Value value={amount} />{unit && ` ${visible(unit)}`}</>;
+}
+
+/** Return the parts of the line by name; a part that the card does not have is absent. */
+function partsOf(card: DeclaredCard, { stakes, language }: RequestStrings): Record<string, ReactNode> {
+  const { effect, amount, unit, target, reversible, limit } = card;
+  const path = visible(card.arguments?.target ?? "").replace(/[._]id$/i, "");
+  return {
+    ...(effect !== undefined && { effect: <strong>{visible(effect)}</strong> }),
+    ...(amount !== undefined && { amount: <Amount amount={amount} unit={unit} language={language} /> }),
+    ...(target !== undefined && { target: <>{stakes.target(path)} <Value value={target} /></> }),
+    ...(reversible !== undefined && { reversible: stakes.reversible(typeof reversible === "string" ? visible(reversible) : reversible) }),
+    ...(card.above_limit && limit !== undefined && { limit: <span className="above-limit">{stakes.aboveLimit(visible(quantity(limit, unit, language)))}</span> }),
+  };
+}
+
+/** The parts in which the edited call differs are shown before and after the edit. */
+function isChanged(name: string, before: DeclaredCard, after: DeclaredCard): boolean {
+  const key = ({ amount: "amount", target: "target", limit: "above_limit" } as const)[name];
+  return key !== undefined && JSON.stringify(before[key]) !== JSON.stringify(after[key]);
+}
+
+/** What the call does, as the author of its tool declares it, and with a person's edit. */
+export function EffectLine({ request, edited }: { request: Request; edited: Values | undefined }) {
+  const strings = useRequestStrings();
+  const declared = declaredCard(request);
+  if (!request.action) return null;
+  if (!declared) return <p className="effect quiet" data-testid="effect" data-declared={false}>{strings.stakes.notDeclared}</p>;
+  const card = edited ? cardWith(declared, edited) : declared;
+  const [before, after] = [partsOf(declared, strings), partsOf(card, strings)];
+  const names = ["effect", "amount", "target", "reversible", "limit"].filter((name) => before[name] ?? after[name]);
+  return (
+    <p className="effect" data-testid="effect" data-declared>
+      {names.map((name, index) => (
+        <Fragment key={name}>
+          {index > 0 && " · "}
+          {isChanged(name, declared, card)
+            ? <>{before[name] && <del>{before[name]}</del>}{before[name] && after[name] && " → "}{after[name] && <ins>{after[name]}</ins>}</>
+            : after[name]}
+        </Fragment>
+      ))}
+    </p>
+  );
+}
