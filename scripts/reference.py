@@ -40,6 +40,7 @@ GROUPS = {
     "operations": "Operations",
     "pauses": "Pauses",
     "grants": "Grants",
+    "checks": "Checks",
     "events": "Events",
     "deliveries": "Deliveries",
     "session": "The page's session",

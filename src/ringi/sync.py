@@ -194,6 +194,8 @@ class Inbox(_Blocking):
     check_pauses = blocking(inbox.Inbox.check_pauses)
     grants = blocking(inbox.Inbox.grants)
     revoke_grant = blocking(inbox.Inbox.revoke_grant)
+    plant_checks = blocking(inbox.Inbox.plant_checks)
+    checks = blocking(inbox.Inbox.checks)
     wait = blocking(inbox.Inbox.wait)
 
 
@@ -241,6 +243,8 @@ class Client(_Blocking):
     check_pauses = blocking(client.Client.check_pauses)
     grants = blocking(client.Client.grants)
     revoke_grant = blocking(client.Client.revoke_grant)
+    plant_checks = blocking(client.Client.plant_checks)
+    checks = blocking(client.Client.checks)
     wait = blocking(client.Client.wait)
 
 

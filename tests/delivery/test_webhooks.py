@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from datetime import datetime, timedelta
 from typing import Any
@@ -322,3 +323,26 @@ async def test_receivers_are_told_of_an_erasure_and_of_nothing_that_was_erased(s
             return {delivery.type for delivery in await here.of(request)} <= {"request.erased"}
 
         await until(is_forgotten)
+
+
+async def test_an_answer_to_a_check_is_never_delivered(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A receiver that knows no checks would run the approved call."""
+    monkeypatch.setenv("RINGI_CHECKS", "1")
+    async with receiving() as crm, office(store_url, settings(endpoint(crm.url))) as here:
+        real = await here.asked(action={"name": "pay", "args": {"amount": 4}})
+        (id,) = await here.inbox.plant_checks([{"tool": "pay", "because": "x", "set": {"amount": 9}}], by="root")
+        await crm.calls(2)
+        check = await here.inbox.get(id)
+        await here.inbox.respond(id, "approve", digest=check.digest, responder="ann")
+        await here.inbox.respond(real.id, "approve", digest=real.digest, responder="ann")
+        await crm.calls(3)
+        assert sorted(got.json["type"] for got in crm.got) == [
+            "request.completed",
+            "request.created",
+            "request.created",
+        ]
+        assert [got.json["data"]["id"] for got in crm.got if got.json["data"]["response"]] == [real.id]
+        # The creation of both reads the same.
+        created = [{**got.json["data"], "id": "", "created_at": ""} for got in crm.got[:2]]
+        assert created[0].keys() == created[1].keys()
+        assert "check" not in json.dumps(created)

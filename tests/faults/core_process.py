@@ -47,6 +47,11 @@ async def grant(inbox: Inbox, id: str) -> None:
     say("granted", id)
 
 
+async def plant(inbox: Inbox, tool: str) -> None:
+    ids = await inbox.plant_checks([{"tool": tool, "because": "it is wrong", "set": {"of": "wrong"}}], by="root")
+    say("planted", *ids)
+
+
 async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
     """Approve the call of a gated function, and die before its effect, or right after it."""
 
@@ -176,6 +181,7 @@ VERBS = {
         claim,
         vote,
         grant,
+        plant,
         erase,
         sit,
     )

@@ -143,6 +143,9 @@ PLAIN = {
     ("POST", "/v1/pauses"): Row(403, 403, 201, {"reason": "A test"}),
     ("GET", "/v1/pauses"): Row(200, 200, 200),
     ("GET", "/v1/grants"): Row(200, 200, 200),
+    ("GET", "/v1/checks"): Row(403, 403, 200),
+    # They are off.
+    ("POST", "/v1/checks"): Row(403, 403, 409, {"checks": [{"tool": "pay", "because": "Too much", "args": {}}]}),
     ("GET", "/v1/events"): Row(200, 200, 200),
     ("GET", "/v1/audit"): Row(200, 200, 200),
     ("GET", "/v1/access-log"): Row(403, 403, 200),
@@ -183,7 +186,7 @@ ASSISTANTS = {
 }  # fmt: skip
 ADDRESSES = (
     *("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/learning", "/learning/{id}", "/memory"),
-    *("/operations", "/grants", "/sessions/{id}", "/assets", "/look.js"),
+    *("/operations", "/grants", "/checks", "/sessions/{id}", "/assets", "/look.js"),
 )
 PICTURES = ("/stamp.svg", "/stamp-dot.svg")
 SIGN_IN = ("/v1/session/ways", "/v1/session/oidc", "/v1/session/oidc/callback")

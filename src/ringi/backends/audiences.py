@@ -46,7 +46,8 @@ def audiences_of(request: Request) -> list[str]:
         groups += [f"group:{name}" for name in sorted(in_groups.difference(request.candidate_groups))]
         # Not under `to:`, which lists the requests with an assignee.
         added = [f"{ADDED}{name}" for name in sorted(people - {request.assignee})]
-    askers = [f"by:{request.asked_by}"] if request.asked_by is not None else []
+    # A check is listed under no asker: an agent must not find it among its own requests.
+    askers = [f"by:{request.asked_by}"] if request.asked_by is not None and not request.is_check else []
     claimants = [f"claim:{request.claimed_by}"] if request.claimed_by else []
     person = person_in(request)
     memory_owners = [f"memory:{person}"] if person else []

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ringi.errors import SettingError
 
 VARIABLE = "RINGI_ENABLED"
+CHECKS = "RINGI_CHECKS"
 FRESH_SIGN_IN = "RINGI_FRESH_SIGN_IN"
 SIGN_IN_ACR = "RINGI_SIGN_IN_ACR"
 OFF = ("0", "false", "off", "no")
@@ -24,6 +25,12 @@ def hitl_enabled() -> bool:
         # If a typing error counted as no, every gated call would run.
         raise SettingError(VARIABLE, value, "write 0 to let agents run without asking, or leave it out")
     return True
+
+
+def checks_enabled() -> bool:
+    """Return whether checks may be planted: only if a setting says so."""
+    value = os.environ.get(CHECKS, "").strip().lower()
+    return bool(value) and value in ON
 
 
 def read_seconds(variable: str, names: Sequence[str]) -> dict[str, float]:

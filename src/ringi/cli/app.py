@@ -16,6 +16,7 @@ from ringi.cli.commands.acp import acp
 from ringi.cli.commands.answer import cancel, claim, outcome, reassign, release, respond, undo
 from ringi.cli.commands.ask import ask, list_, show
 from ringi.cli.commands.backup import backup, restore
+from ringi.cli.commands.checks import checks, plant
 from ringi.cli.commands.deliveries import deliveries, redeliver, webhooks_test
 from ringi.cli.commands.erase import erase
 from ringi.cli.commands.grants import grants, revoke
@@ -68,6 +69,10 @@ gate_app.command("run")(gates.gate)
 gate_app.command("install")(gates.install)
 gate_app.command("uninstall")(gates.uninstall)
 app.add_typer(gate_app, name="gate")
+checks_app = typer.Typer()
+checks_app.callback(invoke_without_command=True)(checks)
+checks_app.command("plant")(plant)
+app.add_typer(checks_app, name="checks")
 policy_app = typer.Typer(no_args_is_help=True, help="Policies for tool calls.")
 policy_app.command("test")(policy_test)
 app.add_typer(policy_app, name="policy")

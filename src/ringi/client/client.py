@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from ringi.base.canonical_json import jsonable
 from ringi.base.clock import utc_now
+from ringi.client.checks import CheckCalls
 from ringi.client.transport import ApiCall, Transport
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Answer, Ask, Decision, parse_body
@@ -35,7 +36,7 @@ from ringi.errors import (
     WaitTimeoutError,
 )
 from ringi.forms.field_parts import MAX_FILE, AttachedFile
-from ringi.inbox.api import InboxAPI, id_of, ignore_progress
+from ringi.inbox.api import id_of, ignore_progress
 from ringi.inbox.pauses import paused_error
 from ringi.privacy.erasure import Erasure, Sweep
 
@@ -61,7 +62,7 @@ IMPLIED_FIELDS = {"tenant", "limit", "assigned_or_claimed_by"}
 """Fields of a query that the token, the requested pages or a flag determine."""
 
 
-class Client(InboxAPI):
+class Client(CheckCalls):
     """An inbox behind a server's URL. The owner of the token asks and answers.
 
     A lost call, or one that the server cannot accept now, is retried for `retry_for` seconds. Retries never ask or

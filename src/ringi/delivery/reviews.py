@@ -46,7 +46,12 @@ class Reviews:
 
     def of(self, event: Event, request: Request) -> Iterator[Job]:
         """Return the job for a request that an administrator has decided with an override."""
-        if event.type == "request.completed" and request.response and request.response.override:
+        if (
+            event.type == "request.completed"
+            and request.response
+            and request.response.override
+            and not request.is_check
+        ):
             key = f"review:{request.tenant}/{request.id}"
             yield Job(key=key, kind=KIND, partition_key=key, payload={"tenant": request.tenant, "request": request.id})
 

@@ -20,6 +20,7 @@ from ringi.domain.ask import (
     Decision,
     digest_of,
 )
+from ringi.domain.checks import Check
 from ringi.domain.grants import GrantUse
 from ringi.domain.record import DEFAULT_TENANT, GRANT, POLICY, SYSTEM, Event
 from ringi.domain.request_data import RequestData
@@ -107,6 +108,22 @@ class Request(RequestData):
         return cls.model_construct(
             **fields, tenant=tenant, created_at=now, asked_by=by, continuation=continuation, digest=digest_of(ask)
         )
+
+    @classmethod
+    def planted(cls, ask: Ask, *, id: str, now: datetime, template: Request, check: Check) -> tuple[Request, Event]:
+        """Return a new check that looks like a real request, and its event, which is that of a real request.
+
+        Args:
+            ask: The question, as `Ask.checked` returned it.
+            id: The id of the request.
+            now: The time of the creation.
+            template: The real request; nobody waits for the answer to the check.
+            check: What is wrong with it.
+        """
+        asked = cls._new(ask, id, now, template.asked_by, template.tenant)
+        more = {"starter": template.starter, "agent": template.agent}
+        planted, event = asked.model_copy(update=more).created("created", template.asked_by or SYSTEM)
+        return planted.model_copy(update={"check": check}), event
 
     @classmethod
     def approved(
@@ -452,6 +469,8 @@ class Request(RequestData):
         """
         if self.erased:
             raise NotAuthorizedError(self.id, "its content was erased; ask again")
+        if self.is_check:
+            raise NotAuthorizedError(self.id, "it is a check of people's attention, which never runs")
         if self.status != "completed" or not self.response or not self.action:
             raise NotAuthorizedError(self.id, f"it is {self.status} and gates {self.action and self.action.name!r}")
         if self.response.decision not in AGREEING:

@@ -21,6 +21,7 @@ from ringi.domain.ask import (
     Wording,
     is_empty,
 )
+from ringi.domain.checks import Check, CheckResult
 from ringi.domain.display import Block
 from ringi.domain.grants import FOLDER, GrantableCall
 from ringi.domain.record import POLICY, Event, Record, Viewer, searchable, texts_in
@@ -46,7 +47,7 @@ from ringi.errors import (
 from ringi.forms.form import Form
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
-PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by"}
+PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by", "check"}
 """Internal fields of a request; fields of a newer version are internal too."""
 TITLE_SHOWN = 60
 """The number of a title's characters in a `repr`."""
@@ -62,7 +63,8 @@ class RequestData(Record):
     record: ClassVar[str] = "request"
     # The headers of a webhook hold secrets, and content of the hash chain can never be removed.
     # A legal hold may begin after the final event: the journal of legal holds records it.
-    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks", "legal_hold"}
+    # The digest of an event would betray a check to whoever computes it: the journal of checks records it.
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks", "legal_hold", "check"}
 
     kind: Kind
     title: str
@@ -126,6 +128,10 @@ class RequestData(Record):
     """The names of the people who opened the request while it was pending, if the server records it."""
     legal_hold: bool = Field(default=False, exclude_if=is_empty)
     """True while no erasure may remove the content."""
+    check: Check | None = Field(default=None, exclude_if=is_empty)
+    """What is wrong with a request that was planted to measure attention; it can never run."""
+    check_result: CheckResult | None = Field(default=None, exclude_if=is_empty)
+    """Whether people noticed what is wrong; only an ended check has it."""
     digest: str
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
@@ -155,6 +161,8 @@ class RequestData(Record):
     @property
     def granted(self) -> Action | None:
         """The action as approved or edited; None without an approval by a person or a rule: then it must not run."""
+        if self.is_check:
+            return None
         # After an erasure of the answer, only the arguments that nobody approved would remain of an edited call.
         if self.erased or not self.action or not self.response or self.response.decision not in AGREEING:
             return None
@@ -203,6 +211,11 @@ class RequestData(Record):
         return open_stage(self.quorum, self.votes, won.authorised_digest) is None
 
     @property
+    def is_check(self) -> bool:
+        """Whether the request was planted to measure attention: nothing may ever run because of it."""
+        return self.check is not None or self.check_result is not None
+
+    @property
     def is_review(self) -> bool:
         """Whether the request asks if an administrator's override was right."""
         return REVIEW.fullmatch(self.id) is not None
@@ -233,7 +246,13 @@ class RequestData(Record):
     @property
     def is_unacknowledged(self) -> bool:
         """Return whether the request has ended but its run has not taken up the outcome."""
-        return self.is_final and bool(self.continuation) and not self.acknowledged_at and not self.attention
+        return (
+            not self.is_check
+            and self.is_final
+            and bool(self.continuation)
+            and not self.acknowledged_at
+            and not self.attention
+        )
 
     @property
     def needs_attention(self) -> bool:
@@ -244,7 +263,8 @@ class RequestData(Record):
     def is_unexecuted(self) -> bool:
         """Return whether an approved call is not known to have begun: nobody has acknowledged the approval."""
         approved = self.response is not None and self.response.decision in AGREEING
-        return approved and self.is_final and self.action is not None and not (self.acknowledged_at or self.erased)
+        is_open = not (self.acknowledged_at or self.erased or self.is_check)
+        return approved and self.is_final and self.action is not None and is_open
 
     @property
     def outcome(self) -> Outcome | None:
@@ -320,7 +340,15 @@ class RequestData(Record):
         Args:
             viewer: The person, with their groups.
         """
-        return self.is_open_to(viewer) or self.asked_by == viewer.name
+        return self.is_open_to(viewer) or self.is_from(viewer.name)
+
+    def is_from(self, asker: str) -> bool:
+        """Return whether this agent or person has asked the request: nobody has asked a check.
+
+        Args:
+            asker: The name of the agent or the person.
+        """
+        return not self.is_check and self.asked_by == asker
 
     def is_overdue(self, now: datetime) -> bool:
         """Return whether the request should have expired by now.
@@ -341,7 +369,17 @@ class RequestData(Record):
         """
         held: dict[str, Any] = {"held": None} if self.held else {}
         missing: dict[str, Any] = {"missing": None} if self.missing else {}
-        return self.changed(status, by, now, status=status, ended_at=now, **changes, **held, **missing)
+        changes = {**changes, **held, **missing, **self._revealed(changes.get("response"))}
+        return self.changed(status, by, now, status=status, ended_at=now, **changes)
+
+    def _revealed(self, response: Any) -> dict[str, Any]:
+        """Return what the end of a check changes: people learn that it was one, and its answer authorizes nothing."""
+        if self.check is None:
+            return {}
+        result = self.check.result(self.action.args if self.action else {}, response)
+        # An older version, which knows no checks, refuses a call without this digest.
+        answer = {"response": response.model_copy(update={"authorised_digest": None})} if response else {}
+        return {"check_result": result, **answer}
 
     def authorised_digest(
         self, decision: Decision, data: dict[str, Any] | None, args: dict[str, Any] | None

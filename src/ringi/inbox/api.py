@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from ringi.domain.absence import Absence, Away
 from ringi.domain.ask import Ask, AskOptions, Decision
+from ringi.domain.checks import CheckRecipe, CheckReport
 from ringi.domain.grant_journal import GrantView
 from ringi.domain.grants import NewGrant
 from ringi.domain.memories import Memory
@@ -491,6 +492,32 @@ class InboxAPI(ABC):
         Raises:
             NotFoundError: There is no such grant.
         """
+
+    @abstractmethod
+    async def plant_checks(
+        self, checks: Sequence[CheckRecipe | Mapping[str, Any]], *, by: str, share: float | None = None
+    ) -> list[str]:
+        """Plant requests that can never run, to measure whether people notice what is wrong with them.
+
+        Each looks like a recent real request of its tool until it has ended.
+
+        Args:
+            checks: How each check is made; see `CheckRecipe`.
+            by: The name of the administrator.
+            share: Plant one check of each tool only while fewer than this share of its requests are checks; None plants
+                all.
+
+        Returns:
+            The ids of the planted requests.
+
+        Raises:
+            ConflictError: Checks are off: the setting `RINGI_CHECKS` is not 1.
+            InvalidError: A recipe is invalid, or no recent request of its tool can be copied.
+        """
+
+    @abstractmethod
+    async def checks(self) -> CheckReport:
+        """Return the newest 1,000 checks, and the shares of the answered ones that people noticed."""
 
     @abstractmethod
     async def check_pauses(self, agent: str | None = None) -> None:

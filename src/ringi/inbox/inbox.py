@@ -32,6 +32,7 @@ from ringi.forms.field_parts import AttachedFile
 from ringi.inbox import tracing
 from ringi.inbox.absences import AbsenceOperations
 from ringi.inbox.api import id_of
+from ringi.inbox.checks import CheckOperations
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.first_asks import FirstAsks
 from ringi.inbox.grants import GrantOperations, Grants
@@ -70,7 +71,7 @@ class NewRequest(NamedTuple):
     span: tracing.StartedSpan
 
 
-class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations):
+class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations, CheckOperations):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
     The methods of `InboxAPI` are the operations of users. The others are for runtimes and background work.
@@ -349,8 +350,7 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
         return request
 
     async def erase_some(self, sweep: Sweep, by: str) -> Erasure:
-        rule = sweep.checked(by).rule
-        done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=by, rule=rule), self.tenant)
+        done = await self._eraser.sweep(sweep, Erased(at=self.clock(), by=by, rule=sweep.checked(by).rule), self.tenant)
         if done.requests and not sweep.dry_run:
             self.feed.forget()
             await self._publish(TOPIC)
@@ -509,7 +509,7 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
 
     async def _stored_request(self, asked_request: Request) -> Request:
         stored = await self.get(asked_request.id)
-        if (stored.digest, stored.asked_by) != (asked_request.digest, asked_request.asked_by):
+        if stored.is_check or (stored.digest, stored.asked_by) != (asked_request.digest, asked_request.asked_by):
             raise DifferentAskError(asked_request.id)
         return stored
 
@@ -538,7 +538,7 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
 
     def _measure(self, before: Request, after: Request) -> None:
         tracing.record_change(before, after)
-        if not after.ended_at:
+        if not after.ended_at or after.is_check:
             return
         if not before.ended_at:
             self.metrics.answered.labels(after.kind, after.status).observe(seconds(after.ended_at - after.created_at))

@@ -20,25 +20,34 @@ def read_policy(path: str | Path) -> Policy:
     Raises:
         InvalidError: The file cannot be read, or its policy is invalid.
     """
-    return Policy.parse(_data(Path(path)))
+    return Policy.parse(read_data(Path(path), "policy"))
 
 
-def _data(path: Path) -> Any:
+def read_data(path: Path, name: str) -> Any:
+    """Return the data in a file: JSON, or TOML if the name ends in `.toml`.
+
+    Args:
+        path: The path of the file, in UTF-8.
+        name: What the data is, as the path of the error.
+
+    Raises:
+        InvalidError: The file cannot be read.
+    """
     try:
         text = path.read_bytes().decode()
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable(path, error, name) from error
     except UnicodeDecodeError as error:
-        raise InvalidError.of("policy", f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
+        raise InvalidError.of(name, f"{path} is not UTF-8: save it as UTF-8", "invalid_unicode") from error
     if path.suffix == ".toml":
         try:
             return tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InvalidError.of("policy", f"{path} is not TOML ({error}): correct it") from error
+            raise InvalidError.of(name, f"{path} is not TOML ({error}): correct it") from error
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidError.of("policy", f"{path} is not JSON ({error}): correct it", "not_json") from error
+        raise InvalidError.of(name, f"{path} is not JSON ({error}): correct it", "not_json") from error
 
 
 class PolicyFile:
@@ -69,5 +78,5 @@ class PolicyFile:
         return self._read[1]
 
 
-def _unreadable(path: Path, error: OSError) -> InvalidError:
-    return InvalidError.of("policy", f"cannot read {path}: {error.strerror}", "unreadable_file")
+def _unreadable(path: Path, error: OSError, name: str = "policy") -> InvalidError:
+    return InvalidError.of(name, f"cannot read {path}: {error.strerror}", "unreadable_file")

@@ -80,7 +80,10 @@ def request_without_content(request: Request) -> dict[str, Any]:
     # Not removed: an event that stays may list them, and the event of the erasure omits empty fields.
     people["seen_by"] = tuple(map(nameless, request.seen_by))
     free = {"claimed_by": None, "claimed_until": None}
-    answer = {"response": without_words(request.response)}
+    answer: dict[str, Any] = {"response": without_words(request.response)}
+    for name in ("check", "check_result"):
+        if about := getattr(request, name):
+            answer[name] = about.model_copy(update={"because": ""})
     return {"title": TITLE, "actions": {}, "context": {}, **nothing, **people, **free, **answer}
 
 

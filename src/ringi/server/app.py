@@ -33,6 +33,7 @@ from ringi.server.routes.attachments import AttachmentRoutes
 from ringi.server.routes.away import AwayRoutes
 from ringi.server.routes.chat import ChatRoutes
 from ringi.server.routes.chat_history import ChatHistoryRoutes
+from ringi.server.routes.checks import CheckRoutes
 from ringi.server.routes.deliveries import DeliveryRoutes
 from ringi.server.routes.events import EventRoutes
 from ringi.server.routes.grants import GrantRoutes
@@ -97,7 +98,8 @@ class App:
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
             hitl, LegalHoldRoutes(components, auth), PauseRoutes(components, auth), GrantRoutes(components, auth),
-            ImageRoutes(components, auth), AwayRoutes(components, auth), session, sign_in, health, *extension_groups,
+            CheckRoutes(components, auth), ImageRoutes(components, auth), AwayRoutes(components, auth), session,
+            sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)

@@ -127,5 +127,5 @@ class CallerRequests:
 
 def require_own(caller: Principal, request: Request) -> None:
     """Raise `NotFoundError` unless the caller has asked this request."""
-    if request.tenant != caller.tenant or request.asked_by != caller.actor:
+    if request.tenant != caller.tenant or not request.is_from(caller.actor):
         raise NotFoundError("request", request.id)

@@ -14,6 +14,7 @@ from ringi.delivery.attempts import Delivery
 from ringi.domain import request, response
 from ringi.domain.absence import Leave
 from ringi.domain.ask import Answer, Ask, Decision, Id, Name
+from ringi.domain.checks import CheckReport, NewChecks, PlantedChecks
 from ringi.domain.grant_journal import GrantPage
 from ringi.domain.pauses import NewPause, Pause, PausePage
 from ringi.domain.record import Erased
@@ -471,8 +472,9 @@ class Health(BaseModel):
 
 INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassign, Leave, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit,
-    SignIn, Sweep, Upload, LegalHold, NewPause, response.Receipt)  # fmt: skip
+    SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, response.Receipt)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
-    ThreadPage, TroublePage, Pause, PausePage, GrantPage, AuditPage, AccessPage, Erasure, Delivery, DeliveryPage,
-    FeedEvent, Chat, Memory, Away, MemoryPage, Session, Ways, Info, Health, AttachedFile)  # fmt: skip
+    ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, AuditPage, AccessPage, Erasure,
+    Delivery, DeliveryPage, FeedEvent, Chat, Memory, Away, MemoryPage, Session, Ways, Info, Health,
+    AttachedFile)  # fmt: skip

@@ -874,6 +874,7 @@ export interface Request {
   held?: Held | null;
   escalated?: number;
   legal_hold?: boolean;
+  check_result?: CheckResult | null;
   digest: string;
 }
 /**
@@ -989,6 +990,14 @@ export interface Held {
   for_subject?: string | null;
   grant?: Grant | null;
   until: string;
+}
+/**
+ * A request that was a check, and whether it was noticed: only an ended request has it.
+ */
+export interface CheckResult {
+  expected: "reject" | "edit";
+  because: string;
+  caught: boolean | null;
 }
 /**
  * A problem document: the reason for refusing a call (RFC 9457).
@@ -1151,6 +1160,56 @@ export interface ChatTurn {
   trigger?: "submit-message" | "regenerate-message";
   messageId?: string | null;
   agent?: string | null;
+}
+/**
+ * How a check is made from a recent real request of a tool: one argument is made wrong, or the call is replaced.
+ */
+export interface CheckRecipe {
+  tool: string;
+  expect?: "reject" | "edit";
+  because: string;
+  set?: JsonObject | null;
+  times?: {
+    [k: string]: number;
+  } | null;
+  args?: JsonObject | null;
+  agent?: string | null;
+  title?: string | null;
+  description?: string | null;
+}
+/**
+ * The planted checks, newest first, and the shares that people noticed.
+ */
+export interface CheckReport {
+  items: CheckView[];
+  tools: CheckShare[];
+  people: CheckShare[];
+  next?: null;
+}
+/**
+ * A check and its answer, for administrators and auditors.
+ */
+export interface CheckView {
+  id: string;
+  tool: string;
+  created_at: string;
+  status: string;
+  expected: "reject" | "edit";
+  because: string;
+  people?: string[];
+  caught?: boolean | null;
+  decided_at?: string | null;
+}
+/**
+ * How many checks of a tool or a person were noticed.
+ */
+export interface CheckShare {
+  name: string;
+  newest: number;
+  newest_caught: number;
+  total: number;
+  caught: number;
+  alarm: boolean;
 }
 /**
  * A number of records, counted up to 999.
@@ -1639,6 +1698,17 @@ export interface ModelCalls {
   currency: string | null;
 }
 /**
+ * Checks to plant.
+ */
+export interface NewChecks {
+  /**
+   * @minItems 1
+   * @maxItems 100
+   */
+  checks: CheckRecipe[];
+  share?: number | null;
+}
+/**
  * The agent to pause, and why.
  */
 export interface NewPause {
@@ -1703,6 +1773,12 @@ export interface Pause {
 export interface PausePage {
   items: Pause[];
   next: null;
+}
+/**
+ * The requests that were planted.
+ */
+export interface PlantedChecks {
+  ids: string[];
 }
 /**
  * One bullet of a playbook.

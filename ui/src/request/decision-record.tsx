@@ -1,4 +1,4 @@
-import { Descriptions, Tag } from "antd";
+import { Alert, Descriptions, Tag } from "antd";
 import { Suspense, type ReactNode } from "react";
 import type { Winner } from "../api/call";
 import { useHistory, type HistoryEvent } from "../api/history";
@@ -97,6 +97,20 @@ function GrantLines({ response: { grant, grant_use: use } }: { response: Respons
   );
 }
 
+/** Say that the request was a check, whether it was noticed, and what was wrong. */
+function CheckResult({ result }: { result: Request["check_result"] }) {
+  const { voting: { check } } = useRequestStrings();
+  if (!result) return null;
+  const { caught, because } = result;
+  const title = caught === null ? check.unanswered : caught ? check.caught : check.missed;
+  return (
+    <Alert
+      type={caught ? "success" : "warning"} showIcon title={title} data-testid="check-result"
+      description={<>{because && <p><AgentText text={check.because(because)} /></p>}<p className="quiet">{check.never}</p></>}
+    />
+  );
+}
+
 /** A compact record of the decision, shown in place of the request's form. */
 export function DecisionRecord({ request }: { request: Request }) {
   const strings = useRequestStrings();
@@ -108,6 +122,7 @@ export function DecisionRecord({ request }: { request: Request }) {
   const rows = response ? [...answers(request, response, strings), ...changes(request, response), ...message] : [];
   return (
     <section className="decision-record" data-testid="record" aria-label={strings.decision}>
+      <CheckResult result={request.check_result} />
       <Tag variant="outlined" color={response ? colours[response.decision] : "default"}>{ending?.title}</Tag>
       {response?.override && <Tag color="warning" data-testid="overridden">{strings.voting.overridden(visible(response.override))}</Tag>}
       {response && <GrantLines response={response} />}

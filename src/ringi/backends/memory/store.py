@@ -136,13 +136,13 @@ def request_matches(request: Request, query: Query) -> bool:
         (query.tool, request.action.name if request.action else None),
         (query.agent, request.agent),
         (query.tier, request.tier or "low"),
-        (query.asked_by, request.asked_by),
         (query.remembered_by, person_in(request)),
     ]
     return (
         all(wanted in (None, has) for wanted, has in equal)
         and (not query.statuses or request.status in query.statuses)
         and (query.group is None or f"group:{query.group}" in audiences_of(request))
+        and (query.asked_by is None or request.is_from(query.asked_by))
         and (query.viewer is None or request.is_seen_by(query.viewer))
         and (
             query.assigned_or_claimed_by is None

@@ -50,7 +50,8 @@ def line(request: Request) -> str:
     if not response:
         return "  ".join(part for part in (request.id, status, *voting(request)) if part)
     decision, name = text_of(f"decision.{response.decision}"), visible(response.responder)
-    return f"{request.id}  {status}{text_of('line.decided', decision=decision, name=name)}"
+    decided = f"{status}{text_of('line.decided', decision=decision, name=name)}"
+    return "  ".join(filter(None, [request.id, decided, check_text(request)]))
 
 
 def title_of(request: Request) -> str:
@@ -75,6 +76,10 @@ def kind_suffix(request: Request) -> str:
 
 def outcome(request: Request, events: Sequence[Event] = ()) -> str:
     """Return how a request ended, by whom, when and with which effect; the status if it is open."""
+    return " · ".join(filter(None, [_ending(request, events), check_text(request)]))
+
+
+def _ending(request: Request, events: Sequence[Event]) -> str:
     if response := request.response:
         text = text_of("ended.decided", what=decision_name(request), name=deciders(request), at=clock(response.at))
         notes = [text_of("overridden", reason=visible(response.override))] if response.override else []
@@ -231,6 +236,14 @@ def sections(request: Request) -> Iterator[Section]:
         if isinstance(reason := context.get("reason"), str):
             context["reason"] = _own_words(request, "reason", reason)
         yield Section("agent", text_of("context"), values_text(context))
+
+
+def check_text(request: Request) -> str:
+    """Return whether an ended check was noticed, and what was wrong; empty if the request was none."""
+    if not (result := request.check_result):
+        return ""
+    outcome = {None: "unanswered", True: "caught", False: "missed"}[result.caught]
+    return text_of("check.was", result=text_of(f"check.{outcome}"), because=visible(result.because))
 
 
 def history(events: Sequence[Event]) -> list[str]:

@@ -18,6 +18,7 @@ from textual.widgets import Button, Footer, Input, Static
 from ringi.cli.errors import error_text, field_text
 from ringi.cli.format.requests import (
     Section,
+    check_text,
     claimed,
     deadline,
     decision_name,
@@ -317,7 +318,7 @@ class RequestScreen(InboxScreen):
         to = self.requests.neighbor(done.id, 1, waiting=True) or self.requests.neighbor(done.id, -1, waiting=True)
         key = "done" if done.is_final else "held_done" if done.held else "own_vote"
         what = text_of(f"decided{kind_suffix(done)}.{done.held.decision}") if done.held else decision_name(done)
-        message = text_of(key, what=what, title=title_of(done))
+        message = " · ".join(filter(None, [text_of(key, what=what, title=title_of(done)), check_text(done)]))
         self.app.call_later(self.leave, to, message)
 
     def _may(self, decision: Decision) -> bool:

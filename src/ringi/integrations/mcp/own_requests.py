@@ -71,7 +71,7 @@ class ProcessRequests:
     async def get(self, id: str) -> Request:
         """Return a request of this process's asker."""
         request = await self._inbox.get(id)
-        if request.asked_by != await self._actor():
+        if not request.is_from(await self._actor()):
             raise NotFoundError("request", id)
         return request
 
@@ -80,7 +80,7 @@ class ProcessRequests:
         # HTTP has no filter by asker: a person's token also lists what others ask that person.
         query = Query(asked_by=LOCAL, limit=limit) if isinstance(self._inbox, Inbox) else Query(limit=limit)
         actor = await self._actor()
-        return [each for each in await self._inbox.find(query) if each.asked_by == actor]
+        return [each for each in await self._inbox.find(query) if each.is_from(actor)]
 
     async def wait(self, id: str, seconds: float) -> Request:
         """Return a request once it has ended, or as it is after some seconds."""

@@ -27,7 +27,7 @@ def may_read(caller: Principal, request: Request) -> bool:
     """
     if request.tenant != caller.tenant:
         return False
-    if caller.role in READS_ALL or request.asked_by == caller.actor:
+    if caller.role in READS_ALL or request.is_from(caller.actor):
         return True
     return caller.role == "person" and is_theirs_to_answer(caller, request)
 
@@ -69,14 +69,14 @@ def require_answerable(caller: Principal, request: Request) -> None:
 def require_cancellable(caller: Principal, request: Request) -> None:
     """Raise unless the caller may cancel this request."""
     require_readable(caller, request)
-    if caller.role != "admin" and request.asked_by != caller.actor:
+    if caller.role != "admin" and not request.is_from(caller.actor):
         raise not_the_creator("request", request.id)
 
 
 def require_reportable(caller: Principal, request: Request) -> None:
     """Raise unless the caller may report what became of the call of this request."""
     require_readable(caller, request)
-    if caller.role != "admin" and request.asked_by != caller.actor:
+    if caller.role != "admin" and not request.is_from(caller.actor):
         raise ForbiddenError(f"only the creator of request {request.id!r}, or an admin, may report its outcome")
 
 

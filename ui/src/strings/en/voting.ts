@@ -38,6 +38,13 @@ export const voting = {
   overrideReason: "Reason (required; it stays in the outcome and in the audit trail)",
   approveAnyway: "Approve anyway",
   rejectAnyway: "Reject anyway",
+  check: {
+    caught: "This was a check, and it was noticed.",
+    missed: "This was a check, and it was missed.",
+    unanswered: "This was a check. Nobody answered it.",
+    because: (reason: string) => `What was wrong: ${reason}`,
+    never: "It was planted to measure attention. Nothing ran.",
+  },
   overridden: (reason: string) => `An administrator decided this alone: ${reason}`,
   tiers: { high: "High stakes", irreversible: "Cannot be undone" },
 };

@@ -34,6 +34,13 @@ export const voting: Voting = {
   overrideReason: "理由（必須）：結果と監査証跡に残ります",
   approveAnyway: "それでも承認",
   rejectAnyway: "それでも却下",
+  check: {
+    caught: "これは確認テストでした。気づきました。",
+    missed: "これは確認テストでした。見逃しました。",
+    unanswered: "これは確認テストでした。だれも回答しませんでした。",
+    because: (reason) => `誤り：${reason}`,
+    never: "注意力を測るための依頼です。何も実行されていません。",
+  },
   overridden: (reason) => `管理者が単独で判断しました：${reason}`,
   tiers: { high: "影響が大きい", irreversible: "元に戻せない" },
 };

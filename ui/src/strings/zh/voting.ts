@@ -31,6 +31,13 @@ export const voting: Voting = {
   overrideReason: "理由（必填）：将保留在结果和审计记录中",
   approveAnyway: "仍然批准",
   rejectAnyway: "仍然拒绝",
+  check: {
+    caught: "这是一次抽查，已被发现。",
+    missed: "这是一次抽查，未被发现。",
+    unanswered: "这是一次抽查，无人答复。",
+    because: (reason) => `错误之处：${reason}`,
+    never: "它用于衡量注意力，没有执行任何操作。",
+  },
   overridden: (reason) => `管理员单独作出了决定：${reason}`,
   tiers: { high: "影响重大", irreversible: "不可撤销" },
 };

@@ -1,0 +1,107 @@
+"""Commands that measure whether people notice bad calls: `checks`, `checks plant`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ringi.cli.format.output import say
+from ringi.cli.format.requests import clock
+from ringi.cli.format.table import table
+from ringi.cli.format.visible import visible
+from ringi.cli.options import By, Json, Tenant, Url
+from ringi.cli.session import person_name, run, with_inbox
+from ringi.cli.texts import text_of
+from ringi.domain.checks import CheckReport, CheckShare
+from ringi.domain.record import DEFAULT_TENANT
+from ringi.errors import InvalidError
+from ringi.policy.files import read_data
+
+KEY = "checks"
+"""The key of the recipes in a file."""
+LISTED = 20
+"""The number of checks in the table."""
+
+
+def checks(context: typer.Context, tenant: Tenant = DEFAULT_TENANT, url: Url = None, json_: Json = False) -> None:
+    """List the checks, and the shares that people noticed; exit code 1 if they are too low."""
+    if context.invoked_subcommand:
+        return
+    report = run(with_inbox(url, tenant, lambda inbox: inbox.checks()))
+    say(report.model_dump(mode="json"), report_text(report), json_)
+    if report.has_alarm:
+        raise typer.Exit(1)
+
+
+def plant(
+    file: Annotated[Path, typer.Argument(help="A JSON or TOML file with a list of `checks`.")],
+    tool: Annotated[str | None, typer.Option(help="Only the checks of this tool.")] = None,
+    share: Annotated[
+        str | None, typer.Option(help="Plant one only while fewer of the tool's requests are checks, such as 1%.")
+    ] = None,
+    name: By = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    url: Url = None,
+    json_: Json = False,
+) -> None:
+    """Plant requests that can never run, to measure whether people notice them."""
+    wanted, part, by = recipes(file, tool), share_of(share), name or person_name()
+    ids = run(with_inbox(url, tenant, lambda inbox: inbox.plant_checks(wanted, by=by, share=part)))
+    say({"ids": ids}, "\n".join(ids) or text_of("nothing_planted"), json_)
+
+
+def recipes(file: Path, tool: str | None) -> list[dict[str, Any]]:
+    """Return the recipes in a file, or only those of one tool."""
+    data = read_data(file, "checks")
+    found = data.get(KEY) if isinstance(data, dict) else data
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise InvalidError.of("checks", f"{file} has no list of recipes: write one")
+    return [each for each in found if tool in (None, each.get("tool"))]
+
+
+def share_of(text: str | None) -> float | None:
+    """Return a share such as `1%` or `0.01` as a number."""
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise InvalidError.of("share", f"{text!r} is not a share: write 1% or 0.01") from None
+
+
+def report_text(report: CheckReport) -> str:
+    """Return the shares and the newest checks as tables."""
+    if not report.items:
+        return text_of("no_checks")
+    columns = [text_of(f"column.{each}") for each in ("id", "tool", "since", "by", "status", "why")]
+    rows = [
+        (
+            each.id,
+            each.tool,
+            clock(each.created_at),
+            ", ".join(each.people),
+            text_of(f"check.{each.caught}"),
+            each.because,
+        )
+        for each in report.items[:LISTED]
+    ]
+    return "\n\n".join(part for part in (shares(report.tools), shares(report.people), table(columns, rows)) if part)
+
+
+def shares(found: list[CheckShare]) -> str:
+    """Return how many of the newest 20 checks, and of all, were noticed."""
+    lines = [
+        text_of(
+            "check.share",
+            name=visible(each.name),
+            caught=each.newest_caught,
+            newest=each.newest,
+            all_caught=each.caught,
+            total=each.total,
+        )
+        + (f" · {text_of('check.alarm')}" if each.alarm else "")
+        for each in found
+    ]
+    return "\n".join(lines)
