@@ -9,6 +9,7 @@ import uvloop
 
 from benchmarks import (
     assistant,
+    attention,
     backlog,
     expiry,
     gate,
@@ -65,6 +66,7 @@ BENCHES: dict[str, Bench] = {
     "storage": storage.chats,
     "assistant": assistant.core,
     "verify": verify.memory,
+    "attention": attention.goals,
     "models": models.conversations,
     "recorded": recorded.recorded,
 }
