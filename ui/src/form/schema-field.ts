@@ -68,12 +68,17 @@ interface Property {
 
 const textIn = (value: Json | undefined) => (typeof value === "string" ? value : null);
 
+/** Return the schema of one argument; null if the schema does not name it. */
+export function schemaOfArgument(root: JsonObject | null | undefined, name: string): JsonObject | null {
+  const properties = root?.properties;
+  const own = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return root && isObject(own) ? withoutNull(root, resolveReference(root, own)) : null;
+}
+
 /** Return the control for one property of a schema; null if no control fits. */
 function propertyOf(root: JsonObject | null | undefined, name: string): Property | null {
-  const properties = root?.properties;
-  const own = isObject(properties) ? properties[name] : undefined;
-  if (!root || !isObject(own)) return null;
-  const schema = withoutNull(root, resolveReference(root, own));
+  const schema = schemaOfArgument(root, name);
+  if (!root || !schema) return null;
   const control = controlFor(root, schema);
   return control && { control, title: textIn(schema.title), help: textIn(schema.description), default: schema.default };
 }

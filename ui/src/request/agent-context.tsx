@@ -6,15 +6,13 @@ import type { Strings } from "../strings";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
-import { useKeys } from "../widgets/keys";
+import { showMoreKey, useExpansion } from "../values/expansion";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
 import { translated } from "../strings/catalogue";
 import { declaredCard } from "./card";
 import { withoutClient } from "./client";
 import { splitBlocks } from "./client-call";
-
-const showRestKey = "o";
 
 function useOverflow() {
   const area = useRef<HTMLDivElement>(null);
@@ -51,7 +49,7 @@ function CollapsibleText({ label, testId, isExpanded, onExpand, children }: Coll
       <div ref={area} className={isExpanded ? undefined : "collapsible-text"} data-cut={isShortened}>{children}</div>
       {isShortened && (
         <Button size="small" type="link" onClick={onExpand} data-testid="show-rest">
-          {strings.showFullText}<kbd className="key-hint" aria-hidden="true">{showRestKey}</kbd>
+          {strings.showFullText}<kbd className="key-hint" aria-hidden="true">{showMoreKey}</kbd>
         </Button>
       )}
     </aside>
@@ -92,12 +90,10 @@ function agentTextOf(request: Request, strings: Strings): { summary?: string; re
 /** Show text and context from the agent apart from the facts, because nobody has checked them. */
 export function AgentContext({ request }: { request: Request }) {
   const strings = useRequestStrings();
-  const [isExpanded, setWhole] = useState(false);
+  const { level, expand } = useExpansion();
   const { summary, rest } = agentTextOf(request, strings);
-  const show = () => setWhole(true);
-  const expansion = { isExpanded, onExpand: show };
+  const expansion = { isExpanded: level > 0, onExpand: expand };
   const { others } = splitBlocks(request);
-  useKeys(strings.keysOfRequest, isExpanded ? [] : [{ key: showRestKey, label: strings.showFullText, run: show }]);
   return (
     <>
       {others.length > 0 && <Suspense fallback={<Loading />}><DisplayBlocks blocks={others} /></Suspense>}

@@ -23,6 +23,7 @@ test("the real arguments are shown with their types, one row each", async () => 
   open(refund);
   expect((await screen.findByTestId("fact-amount")).textContent).toBe("4000");
   expect(screen.getByTestId("fact-note").textContent).toBe('"sorry"');
+  await userEvent.click(within(screen.getByTestId("fact-lines")).getByTestId("as-json"));
   expect(screen.getByTestId("fact-lines").textContent).toContain('"sku": "A"');
 });
 
@@ -51,7 +52,7 @@ test("a lost race kills the buttons in place, names the winner, and keeps the ty
   const { user } = open(aRequest({ kind: "form", form: note }), [409, { title: "final", code: "final", winner }]);
   await user.type(await screen.findByLabelText("Note"), "mine");
   await user.click(await button("decide-approve"));
-  expect((await screen.findByTestId("ended")).textContent).toContain("approved by bob");
+  expect((await screen.findByTestId("ended")).textContent).toContain("answered by bob");
   const buttons = screen.getAllByTestId<HTMLButtonElement>(/^decide-/);
   expect(buttons.map(({ disabled }) => disabled)).toEqual([true, true, true]);
   expect(screen.getByLabelText("Note")).toHaveProperty("value", "mine");
@@ -69,7 +70,7 @@ test("a request that ends elsewhere while it is open dies in place", async () =>
   const { user, client } = open(request);
   await user.type(await screen.findByLabelText("Note"), "mine");
   act(() => cacheRequest(client, completedRequest(request, "bob")));
-  expect((await screen.findByTestId("ended")).textContent).toContain("approved by bob");
+  expect((await screen.findByTestId("ended")).textContent).toContain("answered by bob");
   expect((await button("decide-approve")).disabled).toBe(true);
   expect(screen.getByLabelText("Note")).toHaveProperty("value", "mine");
 });

@@ -1,31 +1,19 @@
-import { Image, Table } from "antd";
+import { Image } from "antd";
 import { diffLines } from "diff";
 import { createElement } from "react";
-import type { Code, Diff, Image as Picture, Link, Table as Rows } from "../api/schema";
+import type { Diff, Image as Picture } from "../api/schema";
 import { useRequestStrings } from "../strings/use-request-strings";
+import { CodeView } from "../values/code-view";
+import { LinkCard } from "../values/link-card";
+import { PatchView } from "../values/patch-view";
+import { RowsTable } from "../values/rows-table";
+import { isWebAddress } from "../values/shape";
 import { AgentText, JsonValue } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import type { Block } from "./client-call";
 
-const rowsPerPage = 20;
 /** Number of unchanged lines shown around a change. */
 const contextLines = 3;
-
-function TableBlock({ block: { columns, rows }, hasHead }: { block: Rows; hasHead: boolean }) {
-  const strings = useRequestStrings();
-  const heads = columns.map((title, column) => ({
-    key: String(column), title: visible(title), dataIndex: String(column),
-    ...(rows.every((row) => typeof row[column] === "number") && { align: "end" as const }),
-    render: (cell: unknown) => (typeof cell === "string" ? <AgentText text={cell} /> : cell === null ? null : <JsonValue value={cell} />),
-  }));
-  const data = rows.map((row, number) => ({ key: number, ...Object.fromEntries(row.map((cell, column) => [String(column), cell])) }));
-  return (
-    <Table
-      size="small" bordered showHeader={hasHead} columns={heads} dataSource={data} scroll={{ x: "max-content" }}
-      pagination={rows.length > rowsPerPage && { pageSize: rowsPerPage, showSizeChanger: false, showTotal: (all, [first, last]) => strings.rowsOf(first, last, all) }}
-    />
-  );
-}
 
 /** Media types that the server accepts, by the start of their base64 text. */
 const kinds = { iVBORw0KGgo: "image/png", R0lGOD: "image/gif", "/9j/": "image/jpeg", UklGR: "image/webp" };
@@ -81,31 +69,13 @@ function DiffBlock({ block }: { block: Diff }) {
   return createElement("div", { className: "display-code" }, ...diffOf(block).map((line) => createElement(DiffLine, { line })));
 }
 
-/** Return the lines of a patch; its own signs say what each line is. */
-const patchLines = (patch: string): Line[] =>
-  linesOf(patch).map((line) => ({ kind: /^\+(?!\+\+ )/.test(line) ? "added" : /^-(?!-- )/.test(line) ? "removed" : "same", text: line }));
-
-function PatchLine({ line: { kind, text } }: { line: Line }) {
-  return createElement(lineStyles[kind][0], { className: "display-line" }, visible(text) || " ");
-}
-
-function CodeBlock({ block: { text, language } }: { block: Code }) {
-  if (language !== "diff") return <pre className="display-code">{visible(text)}</pre>;
-  return createElement("div", { className: "display-code" }, ...patchLines(text).map((line) => createElement(PatchLine, { line })));
-}
-
-/** A link shows its address, and its target learns nothing about this page. */
-function LinkBlock({ block: { url } }: { block: Link }) {
-  return <a href={url} target="_blank" rel="noopener noreferrer nofollow" className="display-link">{visible(url)}</a>;
-}
-
 function Body({ block, hasHead }: { block: Block; hasHead: boolean }) {
   switch (block.type) {
-    case "table": return <TableBlock block={block} hasHead={hasHead} />;
+    case "table": return <RowsTable columns={block.columns} rows={block.rows} hasHead={hasHead} />;
     case "image": return <ImageBlock block={block} />;
     case "diff": return <DiffBlock block={block} />;
-    case "link": return /^https?:\/\//i.test(block.url) ? <LinkBlock block={block} /> : <AgentText text={block.url} />;
-    case "code": return <CodeBlock block={block} />;
+    case "link": return isWebAddress(block.url) ? <LinkCard url={block.url} /> : <AgentText text={block.url} />;
+    case "code": return block.language === "diff" ? <PatchView text={block.text} /> : <CodeView text={block.text} language={block.language ?? "code"} />;
     // A block type of a newer server is shown as JSON, because the digest covers it.
     default: return <JsonValue value={block} />;
   }

@@ -6,6 +6,7 @@ import { LearningFacts } from "../learning/facts";
 import { learningProposalOf } from "../learning/proposal";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText, JsonValue } from "../widgets/agent-text";
+import { ArgumentList } from "../values/argument-list";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
 import { visible } from "../widgets/visible";
@@ -16,11 +17,8 @@ import { EffectLine } from "./effect-line";
 import { folderOf } from "./granting";
 import { Signature, signature } from "./signature";
 
-function row(request: Request, name: string, before: Json, editing: EditingState | undefined) {
-  const children = editing
-    ? <ArgumentEditor request={request} name={name} before={before} editing={editing} />
-    : <JsonValue value={before} testId={`fact-${name}`} />;
-  return { key: name, label: <code>{visible(name)}</code>, children };
+function editorRow(request: Request, name: string, before: Json, editing: EditingState) {
+  return { key: name, label: <code>{visible(name)}</code>, children: <ArgumentEditor request={request} name={name} before={before} editing={editing} /> };
 }
 
 interface FactsProps {
@@ -35,24 +33,20 @@ function effectiveArgs(request: Request, editing: EditingState | undefined): Val
 
 const CallBlocks = lazyWithRetry(() => import("./call-blocks"));
 
-type Row = ReturnType<typeof row>;
-
-function Rows({ rows }: { rows: Row[] }) {
-  return <Descriptions bordered size="small" column={1} items={rows} className="facts" />;
-}
-
-/** The arguments of a client's call; those that the blocks above show whole are folded. */
-function CallRows({ request, rows }: { request: Request; rows: Row[] }) {
+/** The arguments as they are; those that the blocks of a client's call show whole are folded. */
+function ArgumentRows({ request, isCall }: { request: Request; isCall: boolean }) {
   const { client } = useRequestStrings();
-  const inBlocks = argumentsInBlocks(request);
-  const [repeated, own] = [rows.filter(({ key }) => inBlocks.has(key)), rows.filter(({ key }) => !inBlocks.has(key))];
+  const inBlocks = isCall ? argumentsInBlocks(request) : new Set<string>();
+  const parts = Object.entries(request.action?.args ?? {});
+  const [repeated, own] = [parts.filter(([name]) => inBlocks.has(name)), parts.filter(([name]) => !inBlocks.has(name))];
+  const schema = request.action?.schema;
   return (
     <>
-      {own.length > 0 && <Rows rows={own} />}
+      {own.length > 0 && <ArgumentList args={Object.fromEntries(own)} schema={schema} />}
       {repeated.length > 0 && (
         <details className="compact call-arguments" data-testid="call-arguments">
           <summary>{client.argumentsAbove(repeated.length)}</summary>
-          <Rows rows={repeated} />
+          <ArgumentList args={Object.fromEntries(repeated)} schema={schema} isRaw />
         </details>
       )}
     </>
@@ -65,7 +59,6 @@ function ActionFacts({ request, editing }: FactsProps) {
   if (!request.action) return null;
   const { name, args } = request.action;
   const edited = effectiveArgs(request, editing);
-  const rows = Object.entries(args).map(([key, value]) => row(request, key, value, editing));
   const isEdited = edited !== undefined && !isEqual(edited, args);
   const { ofCall } = splitBlocks(request);
   return (
@@ -78,8 +71,10 @@ function ActionFacts({ request, editing }: FactsProps) {
       >
         {ofCall.length > 0 && !editing && <Suspense fallback={<Loading />}><CallBlocks blocks={ofCall} folder={folderOf(request)} /></Suspense>}
         <Signature name={name} args={args} edited={edited} />
-        {rows.length === 0 && <p className="quiet">{strings.noArguments}</p>}
-        {rows.length > 0 && (ofCall.length > 0 && !editing ? <CallRows request={request} rows={rows} /> : <Rows rows={rows} />)}
+        {Object.keys(args).length === 0 && <p className="quiet">{strings.noArguments}</p>}
+        {editing
+          ? <Descriptions bordered size="small" column={1} className="facts" items={Object.entries(args).map(([key, value]) => editorRow(request, key, value, editing))} />
+          : <ArgumentRows request={request} isCall={ofCall.length > 0} />}
       </Card>
     </>
   );
@@ -88,11 +83,10 @@ function ActionFacts({ request, editing }: FactsProps) {
 function FinishFacts({ request, editing }: FactsProps) {
   const strings = useRequestStrings();
   const { task } = request.context;
-  const taskRow = {
-    ...row(request, "task", editableValues(request)?.task ?? "", editing),
-    label: strings.task,
-    ...(!editing && { children: typeof task === "string" ? <AgentText text={task} /> : <JsonValue value={task} /> }),
-  };
+  const value = editing
+    ? editorRow(request, "task", editableValues(request)?.task ?? "", editing).children
+    : typeof task === "string" ? <AgentText text={task} /> : <JsonValue value={task} />;
+  const taskRow = { key: "task", label: strings.task, children: value };
   return (
     <Card size="small" title={strings.taskFacts} data-testid="facts">
       <Descriptions bordered size="small" column={1} items={[taskRow]} className="facts" />

@@ -6,6 +6,7 @@ import { useRequest } from "../api/requests";
 import { useSession } from "../api/session";
 import type { Decision, Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
+import { ExpansionProvider } from "../values/expansion";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";
 import { Link } from "../widgets/router";
@@ -142,7 +143,7 @@ export function RequestDetail({ id, ...place }: RequestDetailOptions & { id: str
   const { data, error, refetch } = useRequest(id);
   const [reassignedTo, setReassignedTo] = useState<string | null>(null);
   if (reassignedTo !== null) return <UnavailableRequest id={id} title={strings.reassignedTo(reassignedTo)} more={strings.noLongerVisible} />;
-  if (data) return <Panel key={`${id} ${data.digest}`} request={data} onReassigned={setReassignedTo} {...place} />;
+  if (data) return <ExpansionProvider key={`${id} ${data.digest}`}><Panel request={data} onReassigned={setReassignedTo} {...place} /></ExpansionProvider>;
   if (isStatus(error, 404)) return <UnavailableRequest id={id} title={strings.requestNotVisible} />;
   if (error) return <Problem error={error} retry={() => void refetch()} />;
   return <Loading paragraph={{ rows: 6 }} />;

@@ -7,6 +7,7 @@ const maxLength = 72;
 const maxValueLength = 32;
 
 function brief(value: Json | undefined): string {
+  if (typeof value === "string" && value.length > maxValueLength) return "…";
   const text = value === undefined ? "?" : visibleJson(value);
   return text.length <= maxValueLength && !text.includes("\n") ? text : "…";
 }

@@ -1,6 +1,7 @@
 import { Button } from "antd";
-import { createElement, Fragment, useMemo, useState, type ReactNode } from "react";
+import { createElement, Fragment, useMemo, type ReactNode } from "react";
 import { useStrings } from "../strings";
+import { useExpansion } from "../values/expansion";
 import { visible } from "../widgets/visible";
 import type { Inline } from "./inlines";
 import { parseBlocks, type Block } from "./markdown";
@@ -78,13 +79,13 @@ const Blocks = ({ of }: { of: Block[] }) => asChildren(of.map(renderBlock));
 /** An agent's text as safe Markdown: no HTML, no external content, no hidden characters. */
 export function Prose({ text }: { text: string }) {
   const strings = useStrings();
-  const [isExpanded, setExpanded] = useState(false);
-  const isShortened = !isExpanded && text.length > maxLength;
+  const { level, expand } = useExpansion();
+  const isShortened = level === 0 && text.length > maxLength;
   const rendered = useMemo(() => parseBlocks(visible(isShortened ? text.slice(0, maxLength) : text)), [text, isShortened]);
   return (
     <div className="prose">
       <Blocks of={rendered} />
-      {isShortened && <Button size="small" onClick={() => setExpanded(true)}>{strings.showAll(text.length)}</Button>}
+      {isShortened && <Button size="small" onClick={expand}>{strings.showAll(text.length)}</Button>}
     </div>
   );
 }

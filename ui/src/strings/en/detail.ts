@@ -2,6 +2,7 @@ import type { Decision } from "../../api/types";
 import { client } from "./client";
 import { granting } from "./granting";
 import { stakes } from "./stakes";
+import { values } from "./values";
 import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
@@ -16,7 +17,7 @@ const finishDecisions: Record<Decision, string> = {
 
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client, stakes,
+  decisions, formDecisions, finishDecisions, voting, granting, client, stakes, values,
   legalHold: "Legal hold",
   legalHoldHint: "Nothing erases this request until an administrator lifts the hold.",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own} “${agentLabel}”`,

@@ -3,6 +3,7 @@ import type { Detail } from "../en/detail";
 import { client } from "./client";
 import { granting } from "./granting";
 import { stakes } from "./stakes";
+import { values } from "./values";
 import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
@@ -16,7 +17,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client, stakes,
+  decisions, formDecisions, finishDecisions, voting, granting, client, stakes, values,
   legalHold: "法的保持",
   legalHoldHint: "管理者が解除するまで、この依頼は消去されません。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}「${agentLabel}」`,

@@ -3,6 +3,7 @@ import type { Detail } from "../en/detail";
 import { client } from "./client";
 import { granting } from "./granting";
 import { stakes } from "./stakes";
+import { values } from "./values";
 import { voting } from "./voting";
 
 const decisions: Record<Decision, string> = {
@@ -16,7 +17,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client, stakes,
+  decisions, formDecisions, finishDecisions, voting, granting, client, stakes, values,
   legalHold: "法律保留",
   legalHoldHint: "在管理员解除之前，此请求不会被删除。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}“${agentLabel}”`,

@@ -1,0 +1,28 @@
+/** What is left out of a text: whole lines, or the rest of one. */
+interface HiddenText {
+  lines: number;
+  characters: number;
+}
+
+const counted = (count: number, one: string, many: string) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+/** The strings of values that are drawn as what they look like. */
+export const values = {
+  shapes: {
+    plain: "", text: "text", markdown: "Markdown", diff: "diff", tree: "", mail: "", code: "code", table: "table", image: "image", pdf: "PDF", link: "link",
+  },
+  mail: "Mail",
+  mailNames: { from: "From", to: "To", cc: "Cc", bcc: "Bcc", reply_to: "Reply to", replyTo: "Reply to", subject: "Subject" } as Record<string, string>,
+  asShape: "Formatted",
+  copy: "Copy",
+  copied: "Copied",
+  savePdf: "Save to open it",
+  notEncrypted: "not encrypted (http)",
+  signedLink: "The text before @ is not the site: this link leads to the host above.",
+  moreOf: ({ lines, characters }: HiddenText) => (lines > 0 ? counted(lines, "more line", "more lines") : counted(characters, "more character", "more characters")),
+  moreRows: (count: number) => counted(count, "more row", "more rows"),
+  moreValues: (count: number) => counted(count, "more value", "more values"),
+  morePeople: (count: number) => counted(count, "more recipient", "more recipients"),
+  items: (count: number) => counted(count, "item", "items"),
+  fields: (count: number) => counted(count, "field", "fields"),
+};

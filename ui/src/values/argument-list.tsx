@@ -1,0 +1,38 @@
+import { Descriptions } from "antd";
+import type { Json, JsonObject } from "../api/types";
+import { schemaOfArgument } from "../form/schema-field";
+import { useRequestStrings } from "../strings/use-request-strings";
+import { JsonValue } from "../widgets/agent-text";
+import { lazyWithRetry } from "../widgets/lazy";
+import { visible } from "../widgets/visible";
+import { mailNames, mailOf, shapeOf, type Shape } from "./shape";
+
+const ValueFigure = lazyWithRetry(() => import("./value-figure"));
+
+const plainShape: Shape = { kind: "plain" };
+
+interface ArgumentListProps {
+  args: JsonObject;
+  schema: JsonObject | null | undefined;
+  /** Show the arguments as JSON, because they stand above as what they look like. */
+  isRaw?: boolean;
+}
+
+/** The arguments of a call: short ones in rows, the others as what they look like; each stands here once. */
+export function ArgumentList({ args, schema, isRaw = false }: ArgumentListProps) {
+  const { values } = useRequestStrings();
+  const mail = isRaw ? null : mailOf(args);
+  const inMail = mail ? mailNames(mail) : new Set<string>();
+  const parts = Object.entries(args).filter(([name]) => !inMail.has(name))
+    .map(([name, value]) => ({ name, value, shape: isRaw ? plainShape : shapeOf(name, value, schemaOfArgument(schema, name)) }));
+  const plain = parts.filter(({ shape }) => shape.kind === "plain");
+  const ofMail = Object.fromEntries(Object.entries(args).filter(([name]) => inMail.has(name)));
+  const row = (name: string, value: Json) => ({ key: name, label: <code>{visible(name)}</code>, children: <JsonValue value={value} testId={`fact-${name}`} /> });
+  return (
+    <div className="argument-list">
+      {mail && <ValueFigure name="mail" title={values.mail} value={ofMail} shape={{ kind: "mail" }} />}
+      {plain.length > 0 && <Descriptions bordered size="small" column={1} items={plain.map(({ name, value }) => row(name, value))} className="facts" />}
+      {parts.filter(({ shape }) => shape.kind !== "plain").map((part) => <ValueFigure key={part.name} {...part} />)}
+    </div>
+  );
+}
