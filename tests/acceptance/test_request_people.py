@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 from tests.acceptance.conftest import WAIT
@@ -158,9 +160,34 @@ async def test_on_a_phone_to_claim_and_to_pass_on_take_one_button_beside_the_dec
     await more.tap()
     await expect(page.get_by_role("menuitem").first).to_contain_text("Claimed by you until")
     await page.get_by_test_id("reassign").tap()
-    await expect(detail.get_by_test_id("reassign-person")).to_be_focused()
+    await expect(detail.get_by_test_id("reassign-person").get_by_role("combobox")).to_be_focused()
     await detail.get_by_test_id("back-to-decision").tap()
     await expect(more).to_be_focused()
+    await page.context.close()
+
+
+async def test_a_request_is_passed_to_somebody_from_the_list_of_known_people_by_keys(
+    browser: Browser, house: DemoServer
+) -> None:
+    page = await somebody(browser, house, "ann")
+    decided_by_admin = ask(house, "Known?", action=REFUND)
+    with house.client("admin") as admin:
+        name = admin.get("/v1/session").json()["name"]
+        answer = {"decision": "approve", "digest": decided_by_admin["digest"]}
+        admin.post(f"/v1/requests/{decided_by_admin['id']}/respond", json=answer).raise_for_status()
+    request = ask(house, "Refund?", action=REFUND)
+    detail = await opened(page, house, request)
+    await detail.get_by_test_id("reassign").click()
+    await page.keyboard.type(name[:3])
+    option = page.locator(".ant-select-item-option", has_text=name)
+    await expect(option).to_be_visible(timeout=WAIT)
+    await press(page, "ArrowDown")
+    await expect(option).to_have_class(re.compile("option-active"))
+    await press(page, "Enter")
+    await expect(detail.get_by_test_id("reassign-person").get_by_role("combobox")).to_have_value(name)
+    await press(page, "Enter")
+    await expect(page.get_by_text(f"assigned to {name}")).to_be_visible(timeout=WAIT)
+    assert stored(house, request)["assignee"] == name
     await page.context.close()
 
 

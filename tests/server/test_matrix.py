@@ -155,6 +155,7 @@ PLAIN = {
     ("GET", "/v1/away"): Row(403, 200, 200),
     ("PUT", "/v1/away"): Row(403, 422, 422, {"deputy": "carl", "until": "2026-01-01T00:00:00Z"}),
     ("DELETE", "/v1/away"): Row(403, 204, 204),
+    ("GET", "/v1/people"): Row(403, 200, 200),
     ("GET", "/v1/info"): Row(200, 200, 200),
     ("GET", "/v1/session"): Row(200, 200, 200),
     ("POST", "/v1/session"): Row(401, 401, 401, {"token": "none"}),
@@ -169,6 +170,7 @@ OF_AUDITORS: dict[tuple[str, str], Any] = {
     # Memories are their persons' alone.
     ("GET", "/v1/memories"): 403,
     ("GET", "/v1/away"): 403,
+    ("GET", "/v1/people"): 403,
     ("GET", "/v1/memories/{id}"): never(403),
     ("POST", "/v1/session"): 401,
     ("DELETE", "/v1/session"): 204,

@@ -45,6 +45,7 @@ from ringi.server.routes.memories import MemoryRoutes
 from ringi.server.routes.operations import OperationRoutes
 from ringi.server.routes.pages import PageRoutes
 from ringi.server.routes.pauses import PauseRoutes
+from ringi.server.routes.people import PeopleRoutes
 from ringi.server.routes.requests import RequestRoutes
 from ringi.server.routes.session import SessionRoutes
 from ringi.server.routes.sign_in import SignInRoutes
@@ -98,8 +99,8 @@ class App:
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
             hitl, LegalHoldRoutes(components, auth), PauseRoutes(components, auth), GrantRoutes(components, auth),
-            CheckRoutes(components, auth), ImageRoutes(components, auth), AwayRoutes(components, auth), session,
-            sign_in, health, *extension_groups,
+            CheckRoutes(components, auth), ImageRoutes(components, auth), AwayRoutes(components, auth),
+            PeopleRoutes(components, auth), session, sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
             group.add_to(self.api)

@@ -330,6 +330,13 @@ class Away(BaseModel):
     deputy_for: list[Absence]
 
 
+class People(BaseModel):
+    """People and groups that the caller knows of, the most frequent first."""
+
+    people: list[str]
+    groups: list[str]
+
+
 class Memory(BaseModel):
     """An answer that the caller allowed agents to use in later threads."""
 
@@ -476,5 +483,5 @@ INPUTS: tuple[type[BaseModel], ...] = (
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, AuditPage, AccessPage, Erasure,
-    Delivery, DeliveryPage, FeedEvent, Chat, Memory, Away, MemoryPage, Session, Ways, Info, Health,
+    Delivery, DeliveryPage, FeedEvent, Chat, Memory, Away, People, MemoryPage, Session, Ways, Info, Health,
     AttachedFile)  # fmt: skip

@@ -1775,6 +1775,13 @@ export interface PausePage {
   next: null;
 }
 /**
+ * People and groups that the caller knows of, the most frequent first.
+ */
+export interface People {
+  people: string[];
+  groups: string[];
+}
+/**
  * The requests that were planted.
  */
 export interface PlantedChecks {

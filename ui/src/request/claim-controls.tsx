@@ -1,5 +1,6 @@
-import { Button, Dropdown, Form, Input, Select } from "antd";
+import { AutoComplete, Button, Dropdown, Form, Select } from "antd";
 import { useId, useState } from "react";
+import { usePeople } from "../api/people";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { useNarrow } from "../widgets/media";
 import { useMessages } from "../widgets/messages";
@@ -81,13 +82,15 @@ interface ReassignFormProps {
   onReassigned: (names: string) => void;
 }
 
-/** Reassign the request to a person or to groups. Names are free text, because the server lists no people. */
+/** Reassign the request to a person or to groups. The server knows those on other requests; any other name can be typed. */
 export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
   const strings = useRequestStrings();
   const message = useMessages();
   const id = useId();
   const [person, setPerson] = useState("");
   const [groups, setGroups] = useState<string[]>([]);
+  const [isOpen, setOpen] = useState(false);
+  const known = usePeople(person.trim()).data;
   const isEmpty = !person.trim() && groups.length === 0;
   const assignment = useAssignment(form.request, (request, isSeen) => {
     const names = namesOf(request, strings) ?? "";
@@ -106,17 +109,17 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
       <Form component={false} layout="vertical">
         <div className="two-columns">
           <Form.Item label={strings.person} htmlFor={id}>
-            <Input
-              id={id} value={person} autoComplete="off" data-testid="reassign-person"
-              onChange={(event) => setPerson(event.target.value)}
-              onPressEnter={(event) => {
-                if (!event.nativeEvent.isComposing) reassign();
+            <AutoComplete
+              id={id} value={person} options={known?.people ?? []} defaultActiveFirstOption={false} data-testid="reassign-person"
+              onChange={setPerson} onOpenChange={setOpen}
+              onInputKeyDown={(event) => {
+                if (event.key === "Enter" && !isOpen && !event.nativeEvent.isComposing) reassign();
               }}
             />
           </Form.Item>
           <Form.Item label={strings.groups} htmlFor={`${id}-groups`} extra={strings.groupsHint}>
             <Select
-              id={`${id}-groups`} mode="tags" open={false} suffixIcon={null} tokenSeparators={[",", "、", "，"]}
+              id={`${id}-groups`} mode="tags" options={known?.groups ?? []} suffixIcon={null} tokenSeparators={[",", "、", "，"]}
               value={groups} data-testid="reassign-groups"
               onChange={(entered) => setGroups(entered.map((one) => one.trim()).filter(Boolean))}
             />

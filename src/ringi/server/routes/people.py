@@ -1,0 +1,64 @@
+"""The route of the people and groups that a caller knows of, for reassigning a request."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import FastAPI, Query
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.domain.request import Request
+from ringi.server.auth.authenticator import Authenticator
+from ringi.server.auth.permissions import require_person, visible_query
+from ringi.server.components import ServerComponents
+from ringi.server.openapi import route_docs
+from ringi.server.replies import reply
+from ringi.server.schemas import People
+
+RECENT, MOST = 300, 20
+GROUP = "group:"
+PART = "Part of the name, in any case"
+
+
+class PeopleRoutes:
+    """People and groups over HTTP; they are those on requests, because Ringi has no list of accounts."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the route."""
+        api.add_api_route("/v1/people", self.find, methods=["GET"], tags=["requests"], **route_docs("People"))
+
+    async def find(
+        self, http: HttpRequest, q: Annotated[str, Query(max_length=200, description=PART)] = ""
+    ) -> HttpResponse:
+        """List people and groups on the 300 newest requests that the caller may read, the most frequent first."""
+        caller = self._auth.caller(http.scope)
+        require_person(caller)
+        inbox = self._components.inbox.for_tenant(caller.tenant)
+        recent = await inbox.find(visible_query(caller).model_copy(update={"limit": RECENT}))
+        names = Counter(name for request in recent for name in names_on(request))
+        names.update([caller.name, *(GROUP + group for group in caller.groups)])
+        wanted = q.strip().casefold()
+        found = [name for name, _ in names.most_common() if wanted in name.removeprefix(GROUP).casefold()]
+        groups = [name.removeprefix(GROUP) for name in found if name.startswith(GROUP)]
+        people = [name for name in found if is_person(name)]
+        return reply(People(people=people[:MOST], groups=groups[:MOST]))
+
+
+def names_on(request: Request) -> Iterator[str]:
+    """Yield the people and groups to whom a request is open or who have decided it; groups as `group:NAME`."""
+    yield from (GROUP + group for group in request.candidate_groups)
+    yield from (GROUP + group for stage in request.quorum for group in stage.groups)
+    yield from (name for step in request.escalation for name in step.to)
+    yield from (vote.responder for vote in request.votes)
+    yield from filter(None, (request.assignee, request.claimed_by, request.response and request.response.responder))
+
+
+def is_person(name: str) -> bool:
+    """Return whether an actor's name is that of a person: rules, agents and erased people have a colon."""
+    return ":" not in name and name != "system"
