@@ -273,7 +273,7 @@ async def test_no_way_to_answer_goes_around_it() -> None:
             reply = await old.post(path, json=body)
             assert (path, reply.status_code, "fresh_sign_in" in reply.text) == (path, 403, True), reply.text
         bulk = (await old.post("/v1/requests/respond", json={"items": [item]})).json()["items"][0]
-        assert (bulk["status"], bulk["problem"]["code"]) == (403, "fresh_sign_in")
+        assert (bulk["status"], bulk["problem"]["errors"][0]["code"]) == (422, "decide_alone")
         assert (await world.inbox.get(request.id)).status == "pending"
         reply = await session(world, 0).post(ways[0][0], json=ways[0][1])
         assert (reply.status_code, reply.json()["status"]) == (200, "completed")

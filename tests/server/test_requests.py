@@ -213,6 +213,25 @@ async def test_many_answers_are_decided_each_on_its_own(world: World) -> None:
     assert len(await world.inbox.events(request_id="r0")) == 2
 
 
+async def test_a_high_tier_is_approved_alone_and_rejected_with_others(world: World) -> None:
+    tiers = (None, "low", "medium", "high", "irreversible")
+    action = {"name": "pay", "args": {"n": 1}}
+    for decision in ("approve", "edit", "reject"):
+        asked = [await world.asked(action=action, **({"tier": tier} if tier else {})) for tier in tiers]
+        more = {"args": {"n": 2}} if decision == "edit" else {}
+        items = [{"id": each.id, "decision": decision, "digest": each.digest, **more} for each in asked]
+        results = (await world.client().post("/v1/requests/respond", json={"items": items})).json()["items"]
+        late = [200, 200] if decision == "reject" else [422, 422]
+        assert [each["status"] for each in results] == [200, 200, 200, *late]
+        assert [(await world.inbox.get(each.id)).is_final for each in asked[3:]] == [decision == "reject"] * 2
+        if decision != "reject":
+            # Alone in the same call is no look of its own either: the page of the request is.
+            (one,) = (await world.client().post("/v1/requests/respond", json={"items": items[3:4]})).json()["items"]
+            assert one["problem"]["errors"][0]["code"] == "decide_alone"
+            alone = {key: value for key, value in items[3].items() if key != "id"}
+            assert (await world.client().post(f"/v1/requests/{asked[3].id}/respond", json=alone)).status_code == 200
+
+
 @pytest.mark.parametrize("body", [{}, {"items": []}, {"items": {}}, {"items": [{}] * 101}, {"items": [{}], "x": 1}])
 async def test_a_bulk_answer_must_be_a_list_of_bounded_length(world: World, body: Any) -> None:
     assert (await world.client().post("/v1/requests/respond", json=body)).status_code == 422

@@ -20,6 +20,8 @@ GROUP = "group:"
 """The prefix of groups among the recipients of an escalation."""
 Tier = Literal["low", "medium", "high", "irreversible"]
 """What is at stake: only this asks for extra work of people, unlike the priority."""
+CONFIRMED: frozenset[Tier] = frozenset({"high", "irreversible"})
+"""The tiers whose calls a person approves one at a time, with a second step."""
 Excluded = Literal["starter", "asker"]
 """`starter`: the person who started the run. `asker`: who asked, if it is a person."""
 Recipient = Annotated[str, StringConstraints(min_length=1, max_length=200)]

@@ -25,6 +25,9 @@ export function actorName(actor: string, strings: Strings): string {
   return actor.startsWith(policyPrefix) ? strings.ruleNamed(visible(actor.slice(policyPrefix.length))) : visible(actor);
 }
 
+/** Return whether the actor is the token of an agent, and no person. */
+export const isAgentActor = (actor: string) => actor.startsWith(agentPrefix);
+
 /** Return whether the actor is a thread, whose conversation already shows the person. */
 export const isThreadActor = (actor: string) => actor.startsWith("thread:");
 

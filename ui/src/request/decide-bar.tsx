@@ -6,6 +6,8 @@ import { useRequestStrings } from "../strings/use-request-strings";
 import { KeyLabel } from "../widgets/key-label";
 import { visible } from "../widgets/visible";
 import type { ClaimState } from "./assignment";
+import { useArmedDecision } from "./beat";
+import { BeatNotice } from "./beat-notice";
 import { OutcomeLines, useRequestOutcome } from "./decision-record";
 import { buttonLabel, decideKeys, editableValues, isFollowUpAllowed } from "./decisions";
 import { draftText, isChanged, isEdited, keysOf } from "./draft";
@@ -38,15 +40,15 @@ export function DecideButton(props: DecideButtonProps) {
   const { form, decision, testId, label, keyName, solid = false, disabled = false, title, onClick } = props;
   const strings = useRequestStrings();
   const { sending } = form.decision;
-  const isSending = sending === decision;
+  const [isSending, isArmed] = [sending === decision, useArmedDecision(form.request) === decision];
   const isSecondary = decision === "respond" && isFollowUpAllowed(form.request) && !solid;
   const style = form.request.actions?.[decision]?.style ?? (isSecondary ? "default" : null);
   return (
     <Button
       {...buttonStyle(decision, style, solid)}
       data-testid={testId}
-      title={form.blockedReason ?? title}
-      aria-keyshortcuts={keyName}
+      data-armed={isArmed}
+      title={form.blockedReason ?? title} aria-keyshortcuts={keyName}
       loading={isSending}
       disabled={disabled || form.isClosed || form.blockedReason !== null || (sending !== null && !isSending)}
       // A key that is still held down from the previous step must not decide.
@@ -106,7 +108,7 @@ function ClosedAlert({ form }: { form: DecisionFormState }) {
   const ending = useRequestOutcome(form.request, form.decision.winner);
   if (!ending) return null;
   const hasDraft = draftText(form.request, form.draft) !== "";
-  const lines = hasDraft ? [...ending.lines, strings.answeredElsewhere] : ending.lines;
+  const lines = [...ending.lines, ...(hasDraft ? [strings.answeredElsewhere] : [])];
   const title = <div className="text-lines"><strong>{ending.title}</strong><OutcomeLines lines={lines} /></div>;
   return <Alert type="warning" showIcon title={title} data-testid="ended" />;
 }
@@ -119,8 +121,7 @@ function ProblemsAlert({ form }: { form: DecisionFormState }) {
     <Alert
       type="error" showIcon data-testid="problems" title={strings.checkFields}
       description={unplaced.length > 0 && unplaced.map(({ field, message }) => (
-        <div key={field + message}>{visible(field ? `${field}: ${message}` : message)}</div>
-      ))}
+        <div key={field + message}>{visible(field ? `${field}: ${message}` : message)}</div>))}
     />
   );
 }
@@ -128,12 +129,14 @@ function ProblemsAlert({ form }: { form: DecisionFormState }) {
 function StatusMessage({ form, claim }: { form: DecisionFormState; claim: ClaimState }) {
   const strings = useRequestStrings();
   const { request, draft, decision, isClosed, blockedReason } = form;
+  const armed = useArmedDecision(request);
   if (decision.sending !== null) return <span className="visually-hidden">{strings.sending}</span>;
   if (isClosed) return <ClosedAlert form={form} />;
   const claimant = claim.claimant?.name ?? null;
   if (decision.error) return <RefusalAlert error={decision.error} retry={decision.retry} claimant={claimant} />;
   if (claim.error) return <RefusalAlert error={claim.error} retry={null} claimant={claimant} />;
   if (decision.problems.length > 0) return <ProblemsAlert form={form} />;
+  if (armed) return <BeatNotice decision={armed} />;
   const notice = blockedReason ?? form.stageNotice;
   if (notice && draft.mode === "deciding") return <p className="quiet" data-testid="blocked">{notice}</p>;
   const approves = draft.mode === "deciding" || draft.mode === "confirming";

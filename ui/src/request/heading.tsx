@@ -7,9 +7,9 @@ import { AgentText } from "../widgets/agent-text";
 import { Link, threadPagePath } from "../widgets/router";
 import { clock, Countdown, RelativeTime, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { actorName, isThreadActor, namesOf, useClaimant } from "./assignment";
+import { actorName, isAgentActor, isThreadActor, namesOf, useClaimant } from "./assignment";
 import { ClientHeader } from "./client-header";
-import { clientOf } from "./client";
+import { clientName, clientOf } from "./client";
 import { isFullyErased } from "./outcome";
 import { recipientNames } from "./voting";
 
@@ -57,6 +57,21 @@ function NextEscalation({ request }: { request: Request }) {
   return <span data-testid="escalation">{strings.voting.escalates(recipientNames(step.to, strings), clock(at, strings.language))}</span>;
 }
 
+/** Show which agent asks, for whom, and with whose token. */
+function Asker({ request }: { request: Request }) {
+  const strings = useRequestStrings();
+  const { agent, starter, asked_by: token } = request;
+  const by = token && !isThreadActor(token) ? token : null;
+  if (!agent || agent === token) return by && <span data-testid="asker">{strings.requestedBy(actorName(by, strings))}</span>;
+  const person = [starter, by].find((name) => name && !isThreadActor(name) && !isAgentActor(name)) ?? null;
+  const name = clientOf(request) === agent ? clientName(agent) : agent;
+  return (
+    <span data-testid="asker">
+      {strings.stakes.asks(visible(name), person && actorName(person, strings), by !== null && by !== person ? actorName(by, strings) : null)}
+    </span>
+  );
+}
+
 interface RequestHeaderProps {
   id: string;
   request: Request;
@@ -84,7 +99,7 @@ export function RequestHeader({ id, request, focus, threadLink }: RequestHeaderP
         {(tier === "high" || tier === "irreversible") && <Tag color={tier === "high" ? "warning" : "error"} data-testid="tier">{strings.voting.tiers[tier]}</Tag>}
         {request.legal_hold && <Tag color="processing" title={strings.legalHoldHint} data-testid="legal-hold">{strings.legalHold}</Tag>}
         {priority && priority !== "normal" && <Tag {...(priority !== "low" && { color: "error" })}>{strings.priority[priority]}</Tag>}
-        {request.asked_by && !isThreadActor(request.asked_by) && <span>{strings.requestedBy(actorName(request.asked_by, strings))}</span>}
+        <Asker request={request} />
         <RelativeTime at={request.created_at} />
         {names && <span data-testid="assigned-to">{strings.assignedTo(names)}</span>}
         <NextEscalation request={request} />

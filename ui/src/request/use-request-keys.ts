@@ -3,6 +3,7 @@ import type { Decision } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import type { ClaimState } from "./assignment";
+import { useBeatOf, type Beat } from "./beat";
 import { buttonLabel, decideKeys, editableValues, isFreeAnswer, takesMessageAsAnswer } from "./decisions";
 import { isChanged, lacksMessage } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
@@ -23,24 +24,25 @@ function isIncomplete({ request, draft }: DecisionFormState, decision: Decision)
   return decision === "edit" && !editableValues(request) && !isChanged(request, draft);
 }
 
-function decisionKeys(form: DecisionFormState, strings: RequestStrings, focusFirst: (() => void) | null): Shortcut[] {
+function decisionKeys(form: DecisionFormState, beat: Beat, strings: RequestStrings, focusFirst: (() => void) | null): Shortcut[] {
   const { request } = form;
   const decide = (decision: Decision) => () => {
     if (isIncomplete(form, decision)) focusFirst?.();
-    else form.start(decision);
+    else if (beat.mayDecide(request, decision)) form.start(decision);
   };
   const main = primaryDecision(form);
   return [
     ...form.offered.map((decision) => ({
       key: decideKeys[decision], label: buttonLabel(request, decision, strings), run: decide(decision), once: true,
     })),
-    ...(form.canGrantForSession ? [{ key: sessionKey, label: strings.granting.openForSession, run: () => form.startGrant(true), once: true }] : []),
+    ...(form.canGrantForSession ? [{ key: sessionKey, label: strings.granting.openForSession, run: () => beat.isSettled(request) && form.startGrant(true), once: true }] : []),
     ...(main ? [{ key: "mod+Enter", label: strings.sendKey, run: decide(main), whileTyping: true, once: true }] : []),
     ...(focusFirst ? [{ key: "Enter", label: strings.firstField, run: focusFirst, once: true }] : []),
   ];
 }
 
-function stepKeys({ confirm, back, draft }: DecisionFormState, strings: RequestStrings): Shortcut[] {
+function stepKeys({ confirm: send, back, draft, request }: DecisionFormState, beat: Beat, strings: RequestStrings): Shortcut[] {
+  const confirm = () => beat.isSettled(request) && send();
   const leave = { key: "Escape", label: strings.backToDecision, run: back, whileTyping: true };
   if (draft.mode === "reassigning") return [leave];
   return [
@@ -51,9 +53,9 @@ function stepKeys({ confirm, back, draft }: DecisionFormState, strings: RequestS
   ];
 }
 
-function agreeKeys({ request, offered, agree }: DecisionFormState, name: string | undefined, { voting }: RequestStrings): Shortcut[] {
+function agreeKeys({ request, offered, agree }: DecisionFormState, beat: Beat, name: string | undefined, { voting }: RequestStrings): Shortcut[] {
   const edit = offered.includes("edit") ? proposedEdit(request, name) : undefined;
-  return edit ? [{ key: agreeKey, label: voting.agreeWithEdit, run: () => agree(edit), once: true }] : [];
+  return edit ? [{ key: agreeKey, label: voting.agreeWithEdit, run: () => beat.isSettled(request) && agree(edit), once: true }] : [];
 }
 
 function claimKeys({ request }: DecisionFormState, { claimant, claim, release }: ClaimState, strings: RequestStrings): Shortcut[] {
@@ -76,12 +78,13 @@ interface KeysOptions {
 export function useRequestKeys(form: DecisionFormState, claim: ClaimState, { isActive, focusFirst, leaveText }: KeysOptions): void {
   const strings = useRequestStrings();
   const me = useSession().data?.name;
+  const beat = useBeatOf(form.request, isActive);
   const shortcuts = () => {
     if (!isActive) return [];
-    if (form.draft.mode !== "deciding") return stepKeys(form, strings);
+    if (form.draft.mode !== "deciding") return stepKeys(form, beat, strings);
     const leave = { key: "Escape", label: strings.leaveText, run: leaveText, whileTyping: "only" } as const;
     if (form.isClosed || form.blockedReason !== null) return [leave];
-    return [...decisionKeys(form, strings, focusFirst), ...agreeKeys(form, me, strings), ...claimKeys(form, claim, strings), leave];
+    return [...decisionKeys(form, beat, strings, focusFirst), ...agreeKeys(form, beat, me, strings), ...claimKeys(form, claim, strings), leave];
   };
   useKeys(strings.keysOfRequest, shortcuts());
 }

@@ -5,6 +5,7 @@ import type { Answer, Decision, Request } from "../api/types";
 import { renderedFields } from "../form/schema-field";
 import { fieldText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { useBeat } from "./beat";
 import { answerFor, findLocalProblems, type Draft } from "./draft";
 
 /** Translate the server's field errors and map `data.NAME` to the rendered field NAME. */
@@ -33,6 +34,7 @@ export interface DecisionState {
 export function useSubmitDecision(request: Request, draft: Draft, onDecided: (completed: Request) => void): DecisionState {
   const strings = useRequestStrings();
   const respond = useRespond(request);
+  const beat = useBeat();
   const [problems, setProblems] = useState<FieldProblem[]>([]);
   const [refusals, setRefusals] = useState(0);
   const [failedVersion, setFailedVersion] = useState(0);
@@ -60,7 +62,10 @@ export function useSubmitDecision(request: Request, draft: Draft, onDecided: (co
       onSettled: () => {
         isSending.current = false;
       },
-      onSuccess: onDecided,
+      onSuccess: (completed) => {
+        beat.record(request, answer.decision);
+        onDecided(completed);
+      },
       onError: (error) => {
         setFailedVersion(request.version);
         if (isStatus(error, 422)) refuse(atFields(request, error.errors, strings));

@@ -11,6 +11,7 @@ from ringi.cli.format.visible import visible
 from ringi.domain.ask import GATED, Kind
 from ringi.domain.conditions import argument_of
 from ringi.domain.request import Request
+from ringi.domain.voting import CONFIRMED
 
 LONGEST_VALUE = 60
 TOOLS = ("list_items", "read_file", "send_message", "update_record", "create_user")
@@ -38,7 +39,7 @@ class Fact(NamedTuple):
 
 def is_confirmed(request: Request) -> bool:
     """Return whether an approval takes one more step: by the tier alone, never by the priority."""
-    return request.tier in ("high", "irreversible") and bool(request.action or request.kind in GATED)
+    return request.tier in CONFIRMED and bool(request.action or request.kind in GATED)
 
 
 def seed_of(request: Request) -> int:

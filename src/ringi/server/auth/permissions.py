@@ -9,7 +9,8 @@ from ringi.contracts.store import Store
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
-from ringi.errors import ForbiddenError, NotFoundError
+from ringi.domain.voting import CONFIRMED
+from ringi.errors import ForbiddenError, InvalidError, NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.server.auth.authenticator import Principal
 
@@ -64,6 +65,24 @@ def require_answerable(caller: Principal, request: Request) -> None:
     require_readable(caller, request)
     if caller.role != "admin" and not is_theirs_to_answer(caller, request):
         raise ForbiddenError(f"request {request.id!r} is assigned to other people")
+
+
+def require_routine(caller: Principal, request: Request) -> None:
+    """Check that the caller may approve this request together with others.
+
+    Args:
+        caller: The caller.
+        request: The request.
+
+    Raises:
+        NotFoundError: The caller may not read the request.
+        ForbiddenError: The request is assigned to other people.
+        InvalidError: Much is at stake: the request is approved alone.
+    """
+    require_answerable(caller, request)
+    if request.tier in CONFIRMED and not request.is_final:
+        why = f"request {request.id!r} has the tier {request.tier}: answer it by itself, not with others"
+        raise InvalidError.of("decision", why, "decide_alone")
 
 
 def require_cancellable(caller: Principal, request: Request) -> None:

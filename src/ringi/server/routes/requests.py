@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from ringi.base.failpoints import failpoint
 from ringi.base.times import Time
-from ringi.domain.ask import Answer, Ask, Kind, Priority, parse_body
+from ringi.domain.ask import AGREEING, Answer, Ask, Kind, Priority, parse_body
 from ringi.domain.record import MAX_SEARCH, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
@@ -35,6 +35,7 @@ from ringi.server.auth.permissions import (
     require_person,
     require_readable,
     require_reportable,
+    require_routine,
     visible_query,
 )
 from ringi.server.body import json_body
@@ -201,10 +202,10 @@ class RequestRoutes:
         return json_response(request_json(request))
 
     async def respond_many(self, http: HttpRequest) -> HttpResponse:
-        """Answer several requests, each independently."""
+        """Answer several requests, each independently; a high tier is approved only alone."""
         caller = self._decider(http)
         items = bulk_items(await self._body(http), self._settings.max_bulk)
-        inbox, channel = inbox_for(self._components.inbox, caller, require_answerable), channel_of(http.scope)
+        inbox, channel = self._components.inbox, channel_of(http.scope)
         results = await asyncio.gather(*(answer_item(inbox, caller, item, channel) for item in items))
         failpoint("server.before_reply")
         return reply(BulkResult(items=results, next=None))
@@ -305,7 +306,8 @@ async def answer_item(inbox: Inbox, caller: Principal, item: object, channel: st
     try:
         parsed_item = parse_body(BulkItem, item)
         answer = Answer.model_validate(parsed_item.model_dump(exclude={"id"}))
-        request = await inbox.answer(parsed_item.id, answer, by=caller.decider, channel=channel)
+        allowed = inbox_for(inbox, caller, require_routine if answer.decision in AGREEING else require_answerable)
+        request = await allowed.answer(parsed_item.id, answer, by=caller.decider, channel=channel)
     except RingiError as error:
         return BulkOutcome(id=id, status=status_of(error)[0], problem=document_of(error))
     return BulkOutcome(id=id, status=status_after(request), request=public_request(request))

@@ -11,6 +11,9 @@ const question: Record<Fact["subject"], (name: string) => string> = {
 /** The strings of what is at stake: the effect of a call, and the question before one that cannot be undone. */
 export const stakes = {
   question,
+  asks: (agent: string, person: string | null, token: string | null) =>
+    `${agent} asks${person ? ` for ${person}` : ""}${token ? ` (token ${token})` : ""}`,
+  anotherKind: (key: string) => `This is another kind of request. Read it, then press ${key} again.`,
   notDeclared: "Effect not declared",
   target: (name: string) => (name ? `to ${name}` : "to"),
   reversible: (how: boolean | string) => (typeof how === "string" ? `can be undone: ${how}` : how ? "can be undone" : "cannot be undone"),

@@ -1,0 +1,58 @@
+"""Keys that are pressed out of habit decide nothing: a beat between kinds of requests."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page, expect
+from tests.acceptance.conftest import WAIT
+from tests.acceptance.demo_server import DemoServer
+from tests.acceptance.detail import ask, decided, opened, press, stored
+from tests.acceptance.test_votes import picture
+
+pytestmark = pytest.mark.timeout(120)
+QUIET = "new Promise((done) => setTimeout(() => done(true), 550))"
+
+
+async def test_after_five_equal_answers_another_kind_asks_for_a_second_key(person: Page, house: DemoServer) -> None:
+    # It is the oldest and the least urgent, so that it comes last.
+    other = ask(house, "Drop it?", action={"name": "drop", "args": {"table": "orders"}}, priority="low")
+    alike = [ask(house, f"Pay {n}?", action={"name": "pay", "args": {"n": n}}) for n in range(5)]
+    await opened(person, house, alike[-1])
+    detail = person.get_by_test_id("request-detail")
+    for _ in alike:
+        id = await detail.get_attribute("data-id")
+        await press(person, "a")
+        await expect(detail).not_to_have_attribute("data-id", str(id), timeout=WAIT)
+    assert [decided(house, each)["decision"] for each in alike] == ["approve"] * 5
+    await expect(detail).to_have_attribute("data-id", other["id"])
+    # A finger that goes on: at once, then held down.
+    await press(person, "a")
+    await person.keyboard.down("a")
+    await person.wait_for_function(QUIET)
+    await person.keyboard.down("a")
+    await person.keyboard.up("a")
+    assert stored(house, other)["status"] == "pending"
+    await press(person, "a")
+    await expect(detail.get_by_test_id("beat")).to_contain_text("press a again")
+    await expect(detail.get_by_test_id("decide-approve")).to_have_attribute("data-armed", "true")
+    await press(person, "a")
+    assert stored(house, other)["status"] == "pending"
+    await picture(person, "beat")
+    await person.wait_for_function(QUIET)
+    await press(person, "a")
+    assert decided(house, other)["decision"] == "approve"
+
+
+async def test_a_key_right_after_another_kind_appears_decides_nothing(person: Page, house: DemoServer) -> None:
+    other = ask(house, "Drop it?", action={"name": "drop", "args": {}}, priority="low")
+    first = ask(house, "Pay?", action={"name": "pay", "args": {}})
+    await opened(person, house, first)
+    detail = person.get_by_test_id("request-detail")
+    await press(person, "a")
+    await expect(detail).to_have_attribute("data-id", other["id"], timeout=WAIT)
+    await press(person, "r", "Enter", "a")
+    await expect(detail.get_by_test_id("confirm-reject")).to_have_count(0)
+    assert stored(house, other)["status"] == "pending"
+    await person.wait_for_function(QUIET)
+    await press(person, "r", "Enter")
+    assert decided(house, other)["decision"] == "reject"
