@@ -85,6 +85,7 @@ REQUESTS = {
     ("POST", "/v1/requests/{id}/legal-hold"): Row(never(403), never(403), owned(200, 200), {"reason": "Case 7"}),
     ("DELETE", "/v1/requests/{id}/legal-hold"): Row(never(403), never(403), owned(200, 200)),
     ("GET", "/v1/requests/{id}/events"): READ,
+    ("GET", "/v1/requests/{id}/precedent"): READ,
     ("GET", "/v1/audit?request_id={id}"): READ,
     ("GET", "/v1/deliveries?request_id={id}"): READ,
     # The id of a delivery is none of a request: nothing was sent of these.

@@ -17,12 +17,14 @@ from ringi.domain.ask import Answer, Ask, Decision, Id, Name
 from ringi.domain.checks import CheckReport, NewChecks, PlantedChecks
 from ringi.domain.grant_journal import GrantPage
 from ringi.domain.pauses import NewPause, Pause, PausePage
+from ringi.domain.precedent import Precedent
 from ringi.domain.record import Erased
 from ringi.domain.request_data import PRIVATE, Status
 from ringi.domain.thread import ThreadStatus
 from ringi.forms.form import Form
 from ringi.privacy.erasure import Erasure, Sweep
 from ringi.runs.operations import Trouble
+from ringi.server.audit_schemas import AccessPage, AuditPage
 from ringi.server.identity import Role
 from ringi.server.uploads import AttachedFile, NewRun, Upload
 
@@ -364,47 +366,6 @@ class MemoryPage(BaseModel):
     next: str | None
 
 
-class AuditEvent(BaseModel):
-    """One change of one record, linked by its hash to the previous change."""
-
-    id: str
-    record: str
-    record_id: str
-    version: int
-    type: str
-    at: datetime
-    payload_digest: str
-    previous: str
-    hash: str
-    position: str
-    actor: str
-    changed: dict[str, Any]
-
-
-class AuditPage(BaseModel):
-    """A page of the audit trail, oldest first; `next` is the `after` of the following page."""
-
-    items: list[AuditEvent]
-    next: str | None
-
-
-class Access(BaseModel):
-    """What an auditor read at about the same time."""
-
-    at: datetime
-    by: str
-    """The auditor's name; `erased:person` after its erasure."""
-    read: list[str]
-    """The paths of the calls."""
-
-
-class AccessPage(BaseModel):
-    """A page of the access log, oldest first; `next` is the `after` of the following page."""
-
-    items: list[Access]
-    next: str | None
-
-
 class DeliveryPage(BaseModel):
     """The deliveries of a request, oldest first."""
 
@@ -482,6 +443,6 @@ INPUTS: tuple[type[BaseModel], ...] = (
     SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, response.Receipt)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
-    ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, AuditPage, AccessPage, Erasure,
-    Delivery, DeliveryPage, FeedEvent, Chat, Memory, Away, People, MemoryPage, Session, Ways, Info, Health,
+    ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,
+    Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, Away, People, MemoryPage, Session, Ways, Info, Health,
     AttachedFile)  # fmt: skip

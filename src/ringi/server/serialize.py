@@ -17,6 +17,7 @@ from ringi.domain.request import Request
 from ringi.domain.request_data import PRIVATE
 from ringi.domain.usage import ModelCalls
 from ringi.server import schemas
+from ringi.server.audit_schemas import AuditEvent
 from ringi.server.prices import Prices
 
 PUBLIC = Request.public()
@@ -73,11 +74,11 @@ def _failure(thread: thread.Thread) -> dict[str, Any]:
     return {"error": error.message if error else None, "can_ask_again": can_ask_again}
 
 
-def audit_event(event: Event) -> schemas.AuditEvent:
+def audit_event(event: Event) -> AuditEvent:
     """Return an event of the audit trail."""
     hidden = PRIVATE | {"tenant"}
     changed = {name: for_readers(name, value) for name, value in event.changed.items() if name not in hidden}
-    return view(schemas.AuditEvent, event, changed=changed)
+    return view(AuditEvent, event, changed=changed)
 
 
 def for_readers(name: str, value: Any) -> Any:

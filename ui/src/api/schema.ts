@@ -1896,6 +1896,46 @@ export interface RejectedText {
   bullet: string | null;
 }
 /**
+ * How people decided the calls of a tool in the last 30 days, among the requests that the reader may see.
+ */
+export interface Precedent {
+  since: string;
+  counts: PrecedentCounts;
+  /**
+   * @maxItems 200
+   */
+  amounts: PrecedentAmount[];
+  last: PrecedentCall | null;
+  is_partial: boolean;
+}
+/**
+ * The number of decisions of each kind.
+ */
+export interface PrecedentCounts {
+  approved?: number;
+  edited?: number;
+  rejected?: number;
+  expired?: number;
+}
+/**
+ * The amount of one earlier call.
+ */
+export interface PrecedentAmount {
+  amount: number;
+  outcome: "approved" | "edited" | "rejected" | "expired";
+  at: string;
+}
+/**
+ * The last decided call of the same agent and tool with the same tier.
+ */
+export interface PrecedentCall {
+  id: string;
+  outcome: "approved" | "edited" | "rejected" | "expired";
+  at: string;
+  responder: string | null;
+  args: JsonObject;
+}
+/**
  * The new assignee or groups of a request.
  */
 export interface Reassign {

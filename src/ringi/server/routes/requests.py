@@ -16,6 +16,7 @@ from starlette.routing import Route
 from ringi.base.failpoints import failpoint
 from ringi.base.times import Time
 from ringi.domain.ask import AGREEING, Answer, Ask, Kind, Priority, parse_body
+from ringi.domain.precedent import MOST_READ, precedent_of
 from ringi.domain.record import MAX_SEARCH, cursor_of
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
@@ -85,6 +86,7 @@ class RequestRoutes:
         add(f"{at}/counts", self.counts, methods=["GET"], **route_docs("Counts"))
         add(f"{at}/respond", self.respond_many, methods=["POST"], **route_docs("BulkResult", body="BulkAnswer"))
         add(f"{at}/{{id}}", self.get, methods=["GET"], **route_docs("Request"))
+        add(f"{at}/{{id}}/precedent", self.precedent, methods=["GET"], **route_docs("Precedent"))
         add(f"{at}/{{id}}/undo", self.undo, methods=["POST"], **route_docs("Request"))
         add(f"{at}/{{id}}/claim", self.claim, methods=["POST"], **route_docs("Request"))
         add(f"{at}/{{id}}/release", self.release, methods=["POST"], **route_docs("Request"))
@@ -184,6 +186,17 @@ class RequestRoutes:
                 await self._streams.wait(inbox.wait(request, min(wait, self._settings.max_wait)))
             request = await inbox.get(id)
         return json_response(request_json(request))
+
+    async def precedent(self, http: HttpRequest, id: str) -> HttpResponse:
+        """Return how people decided the calls of the same tool in 30 days, of the requests that the caller may read."""
+        caller = self._auth.caller(http.scope)
+        inbox = inbox_for(self._components.inbox, caller)
+        request = await inbox.get(id)
+        ended: list[Request] = []
+        if request.action:
+            filters = {"tool": request.action.name, "statuses": ("completed", "expired"), "limit": MOST_READ + 1}
+            ended = await inbox.find(visible_query(caller).model_copy(update=filters))
+        return reply(precedent_of(request, ended, inbox.clock()))
 
     async def respond(self, http: HttpRequest) -> HttpResponse:
         """Answer a request; the first answer wins."""
