@@ -14,6 +14,7 @@ from ringi.domain.ask import Action
 from ringi.domain.memories import forgotten, person_in
 from ringi.domain.record import Event, Query, Viewer, cursor_of
 from ringi.domain.request import Request
+from ringi.domain.urgency import urgent_query
 from ringi.forms.form import Form, Text
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request, answer_to
@@ -23,6 +24,7 @@ CROWD = 40
 """More requests of one microsecond than a store has room for in a row."""
 TIMES = st.sampled_from([*(NOON + timedelta(microseconds=n) for n in (0, 0, 0, 1, 2, 10**6)), NOON.replace(year=1960)])
 NAMES = st.sampled_from(["ann", "bob", 'x", "all', "*", "to:ann"])
+DEADLINES = st.sampled_from([NOON + timedelta(seconds=n) for n in (-90, 0, 1, 3600, 3600.000001, 9999)])
 TOOLS = st.sampled_from(["do", 'x"', "ann"])
 GROUPS = st.lists(NAMES, max_size=2).map(tuple)
 WORDS = st.sampled_from(["返金", "注文の返金", "Refund", "refunds", "ﾘﾝｷﾞ", "a_b", "50%", "A-1182", "환불", "x" * 40])
@@ -35,12 +37,15 @@ ASKS = st.fixed_dictionaries(
         "candidate_groups": GROUPS,
         "by": NAMES,
         "kind": st.sampled_from(["approval", "finish"]),
-        "priority": st.sampled_from(["normal", "high"]),
+        "priority": st.sampled_from(["normal", "high", "urgent", "low"]),
         "thread_id": st.sampled_from(["t1", "t2"]),
         "form": st.just(Form([Text("note")])),
         "context": st.sampled_from([{"memory_category": "food"}, {"client": "ann"}, {"client": 7}]),
         "action": st.builds(lambda tool, text: Action(tool, {"what": [text, 7]}), TOOLS, TEXTS),
         "tier": st.sampled_from(["low", "medium", "irreversible"]),
+        "first_of_kind": st.booleans(),
+        "due_at": DEADLINES,
+        "expires_at": DEADLINES,
     },
 )
 STEPS = st.lists(
@@ -125,6 +130,16 @@ async def pages(store: Store, query: Query) -> list[list[Request]]:
     return found
 
 
+async def urgent_pages(store: Store, query: Query) -> list[list[Request]]:
+    """Return all pages of a list in the order `urgent`."""
+    found = [await store.find(Request, query)]
+    while len(found[-1]) == query.limit:
+        before = urgent_query(query).cursor_of(found[-1][-1])
+        query = query.model_copy(update={"before": before, "now": None})
+        found.append(await store.find(Request, query))
+    return found
+
+
 async def compare(opened: Opened, case: Case) -> None:
     """Put the same into a store and into memory, and fail unless both list and count the same."""
     expected = MemoryStore()
@@ -137,6 +152,10 @@ async def compare(opened: Opened, case: Case) -> None:
         for filters in case.queries:
             query = Query(limit=3 + case.crowd // 10, **filters)
             assert await pages(tried, query) == await pages(expected, query)
+            if query.tenant is not None and query.statuses in ((), ("pending",)):
+                urgent = query.model_copy(update={"order": "urgent", "now": NOON, "ended_since": None})
+                assert await urgent_pages(tried, urgent) == await urgent_pages(expected, urgent)
+                assert await tried.count(Request, urgent) == await expected.count(Request, urgent)
             for limit in (1, 100):
                 counted = query.model_copy(update={"limit": limit})
                 assert await tried.count(Request, counted) == await expected.count(Request, counted)

@@ -40,7 +40,7 @@ IGNORE = "ignore"
 """Agent Inbox's name for a rejection."""
 ANSWER = "answer"
 """The key under which `data` holds an answer that is one JSON value."""
-RESERVED = ("counts",)
+RESERVED = ("counts", "totals")
 """Reserved path segments, which cannot be request ids."""
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]

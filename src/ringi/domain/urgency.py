@@ -32,15 +32,15 @@ def rank_of(request: Request) -> int:
     return 2 * (len(TIERS) * priority + tier) + (not request.first_of_kind)
 
 
-def ranks_of(query: Query) -> list[int]:
-    """Return the ranks of the requests with the priority and the tier of a query, in order."""
-    return [rank for rank in RANKS if has_rank(query, rank)]
-
-
-def has_rank(query: Query, rank: int) -> bool:
-    """Return whether a request with this rank has the priority and the tier of a query."""
-    priority, tier = divmod(rank // 2, len(TIERS))
-    return query.priority in (None, PRIORITIES[priority]) and query.tier in (None, TIERS[tier])
+def rank_spans(query: Query) -> list[tuple[int, int]]:
+    """Return the first and the last rank of each span that has the priority and the tier of a query, in order."""
+    spans: list[tuple[int, int]] = []
+    for rank in RANKS:
+        priority, tier = divmod(rank // 2, len(TIERS))
+        if query.priority in (None, PRIORITIES[priority]) and query.tier in (None, TIERS[tier]):
+            first = spans.pop()[0] if spans and spans[-1][1] == rank - 1 else rank
+            spans.append((first, rank))
+    return spans
 
 
 class UrgentPlace(NamedTuple):
@@ -59,6 +59,7 @@ class UrgentQuery(NamedTuple):
     """A query for requests in the order `urgent`, with the time that decides what is due soon."""
 
     query: Query
+    """Without a cursor, and for pending requests only."""
     now: datetime
     after: UrgentPlace | None
     """The place of the last request of the previous page."""
@@ -70,10 +71,18 @@ class UrgentQuery(NamedTuple):
 
     def place_of(self, request: Request) -> UrgentPlace:
         """Return the place of a request."""
-        deadline, made = request.deadline, (microseconds(request.created_at), request.id)
-        if deadline is not None and deadline <= self.due_soon_until:
-            return UrgentPlace("due", microseconds(deadline), *made)
-        return UrgentPlace("rank", rank_of(request), *made)
+        deadline = microseconds(request.deadline) if request.deadline else None
+        return self.place(deadline, rank_of(request), microseconds(request.created_at), request.id)
+
+    def place(self, deadline: int | None, rank: int, created_at: int, id: str) -> UrgentPlace:
+        """Return the place of a request with this deadline, rank and time of creation; times are microseconds."""
+        if deadline is not None and deadline <= microseconds(self.due_soon_until):
+            return UrgentPlace("due", deadline, created_at, id)
+        return UrgentPlace("rank", rank, created_at, id)
+
+    def is_later(self, place: UrgentPlace) -> bool:
+        """Return whether a place is behind the previous page."""
+        return self.after is None or place > self.after
 
     def cursor_of(self, request: Request) -> str:
         """Return the cursor of the page after this request."""
@@ -90,12 +99,24 @@ def urgent_query(query: Query) -> UrgentQuery:
         raise InvalidError.of("order", "the order urgent lists pending requests only: ask for status pending")
     if query.tenant is None:
         raise InvalidError.of("order", "the order urgent needs a tenant")
-    query = query.model_copy(update={"statuses": ("pending",)})
+    pending = query.model_copy(update={"statuses": ("pending",), "before": None})
     if query.before:
-        return _continued(query, query.before)
+        return _continued(pending, query.before)
     if query.now is None:
         raise InvalidError.of("order", "the order urgent needs the present time: give now")
-    return UrgentQuery(query, query.now, None)
+    return UrgentQuery(pending, query.now, None)
+
+
+def is_urgent(query: Query) -> bool:
+    """Return whether a query is in the order `urgent`."""
+    return query.order == "urgent"
+
+
+def unordered(query: Query) -> Query:
+    """Return the query whose matches count: in the order `urgent`, all pending requests, from the first page on."""
+    if not is_urgent(query):
+        return query
+    return urgent_query(query).query.model_copy(update={"order": "newest", "now": None})
 
 
 def _continued(query: Query, cursor: str) -> UrgentQuery:

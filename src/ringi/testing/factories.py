@@ -23,6 +23,7 @@ def a_request(
     at: datetime = NOON,
     by: str | None = None,
     parked: bool = False,
+    first_of_kind: bool = False,
     **ask: Any,
 ) -> tuple[Request, Event]:
     """Return a new request and its event; by default it asks to approve the action `refund`.
@@ -33,12 +34,12 @@ def a_request(
         at: The time of creation.
         by: The name of the person or client that asks.
         parked: Whether a run waits for the answer.
+        first_of_kind: Whether nobody was asked about this tool in the 30 days before.
         ask: Fields of `Ask` that replace the defaults.
     """
     content = {"title": "Refund order 1182?", "action": Action("refund", {"amount": 40}), **ask}
-    return Request.asked(
-        Ask(id=id, **content), id=id, now=at, by=by, tenant=tenant, continuation=CONTINUATION if parked else None
-    )
+    about: dict[str, Any] = {"continuation": CONTINUATION if parked else None, "first_of_kind": first_of_kind}
+    return Request.asked(Ask(id=id, **content), id=id, now=at, by=by, tenant=tenant, **about)
 
 
 def a_thread(id: str = "thread-1", *, tenant: str = "tenant-1", at: datetime = NOON) -> tuple[Thread, Event]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from ringi.backends.audiences import audiences_of
@@ -25,6 +26,7 @@ from ringi.domain.record import (
 )
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
+from ringi.domain.urgency import is_urgent, unordered, urgent_query
 from ringi.errors import ConflictError, NotFoundError
 
 
@@ -63,11 +65,20 @@ class MemoryStore(Store):
         return [record for record in found if isinstance(record, kind)]
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
+        if is_urgent(query) and kind.record == Request.record:
+            return self._urgent(kind, query)
         matching = self._matching(kind, query)
         return shared(matching, query) if query.expired_at else matching[: query.limit]
 
     async def count(self, kind: type[R], query: Query) -> int:
-        return len(self._matching(kind, query)[: query.limit])
+        return len(self._matching(kind, unordered(query))[: query.limit])
+
+    def _urgent(self, kind: type[R], query: Query) -> list[R]:
+        urgent = urgent_query(query)
+        matching = [record for record in self._matching(kind, unordered(query)) if isinstance(record, Request)]
+        found = [(urgent.place_of(record), record) for record in matching]
+        later = sorted((each for each in found if urgent.is_later(each[0])), key=itemgetter(0))
+        return [record for _, record in later[: query.limit]]
 
     def _matching(self, kind: type[R], query: Query) -> list[R]:
         cursor = parsed_cursor(query.before) if query.before else None

@@ -20,11 +20,13 @@ from ringi.backends.postgres.database import Database
 from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
 from ringi.backends.postgres.search import is_search, search
 from ringi.backends.postgres.stream import ADDED, values_of
+from ringi.backends.postgres.urgent import find_urgent
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import R, Store
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
+from ringi.domain.urgency import is_urgent, unordered
 from ringi.errors import ConflictError, FenceError, NotFoundError, UnavailableError
 
 TEXT_COLUMNS = ("tenant", "id", "search", "terms", "created_at")
@@ -123,6 +125,8 @@ class PostgresStore(Store):
         return await decode.page(kind, query, partial(self._bodies, kind.record))
 
     async def _bodies(self, record: str, query: Query) -> list[str]:
+        if record == Request.record and is_urgent(query):
+            return await find_urgent(self._database, query)
         if record == Request.record and is_search(query):
             return await search(self._database, query)
         sql, values = lists.find(TABLES[record], query)
@@ -137,6 +141,7 @@ class PostgresStore(Store):
         return [body for (body,) in rows]
 
     async def count(self, kind: type[R], query: Query) -> int:
+        query = unordered(query)
         if kind.record == Request.record and is_search(query):
             return len(await search(self._database, query))
         sql, values = lists.count(TABLES[kind.record], query)

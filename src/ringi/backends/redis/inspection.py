@@ -9,7 +9,17 @@ from typing import Any
 from redis.exceptions import ResponseError
 
 from ringi.backends import decode
-from ringi.backends.redis.lists import DIGITS, field_of, on_lists, place_of
+from ringi.backends.redis.lists import (
+    DEADLINE,
+    DIGITS,
+    RANK,
+    RANK_DIGITS,
+    field_of,
+    is_older,
+    older_part,
+    on_lists,
+    place_of,
+)
 from ringi.backends.redis.server import Server
 from ringi.contracts.store import Finding
 from ringi.domain.journal import Journal
@@ -25,8 +35,8 @@ SCORE = 0
 """The score of every member: Redis finds members by name only if all have the same score."""
 NAME = 100
 """Maximum characters of a list's name in a finding."""
-TIMED = ("ended", "expires")
-"""The lists with a time before the position."""
+KEYS = {"ended": DIGITS, "expires": DIGITS, DEADLINE: DIGITS, RANK: RANK_DIGITS}
+"""The number of digits before the position in the members of some lists."""
 
 
 class Inspection:
@@ -87,6 +97,8 @@ class Inspection:
                 changed.append(field)
             else:
                 what = [*self._differences(field, body, filed, text)]
+                if self._kind is Request and is_older(filed) and (record := self._record(body)):
+                    members = [head.encode() + place_of(record) for head in older_part(*on_lists(record))[0]]
                 what += ["it is missing in a list"] if not listed.issuperset(members) else []
                 findings += [Finding(self._kind.record, key_of(field), "", each) for each in what]
         return findings, changed
@@ -101,6 +113,8 @@ class Inspection:
         if field_of(*record.key) != field or body.split(b" ", 1)[0] != str(record.version).encode():
             wrong.append("it stands under another key or version")
         lists, marks = on_lists(record)
+        if isinstance(record, Request) and is_older(filed):
+            lists, marks = older_part(lists, marks)
         if not is_filed(filed, lists, marks):
             wrong.append("its marks are not what it says")
         if isinstance(record, Request) and (text or b"").decode("utf-8", "replace") != record.search_text:
@@ -161,10 +175,10 @@ def field_in(member: bytes) -> bytes:
     """Return the storage field of the record that a list member refers to."""
     name, _, rest = member.partition(b"\0")
     try:
-        is_timed = json.loads(name)[0] in TIMED
+        key_size = KEYS.get(json.loads(name)[0], 0)
     except (ValueError, IndexError, TypeError, KeyError, RecursionError):
-        is_timed = False
-    return rest[2 * DIGITS :] if is_timed else rest[DIGITS:]
+        key_size = 0
+    return rest[key_size + DIGITS :]
 
 
 def key_of(field: bytes) -> Key:

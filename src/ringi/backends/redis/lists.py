@@ -28,6 +28,7 @@ from ringi.domain.record import Query, Record, microseconds, parsed_cursor, quer
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
 from ringi.domain.thread import Thread, ThreadStatus
+from ringi.domain.urgency import rank_of
 
 DIGITS = 18
 OLDEST = 10**17
@@ -37,6 +38,10 @@ NEWEST = b":"
 """Sorts after all digits."""
 EXPIRING = named("expires", "")[:-2]
 """The prefix of the names of the tenants' lists by deadline."""
+DEADLINE, RANK, RANK_DIGITS = "due", "ranked", 2
+"""The first parts of the names of the lists by deadline and by rank, and the digits of a rank."""
+MARK_OF_NEWER = b'"[\\"tier\\",'
+"""The beginning of a mark of each request, as it is filed by versions that know the order `urgent`."""
 COMPACT = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 Marks = dict[str, str]
 
@@ -141,7 +146,33 @@ def of_request(request: Request) -> tuple[list[str], Marks]:
         marks.append(named("unexecuted"))
     times = _times(request)
     heads = [f"{name}\0" for name in lists] + [f"{name}\0{at}" for name, _, at in times]
-    return heads, dict.fromkeys(marks, "") | {mark: at for _, mark, at in times}
+    deadline = digits(request.deadline) if request.deadline else None
+    if not request.is_final:
+        heads += [
+            f"{named(RANK, request.tenant, name)}\0{rank_of(request):0{RANK_DIGITS}d}" for name in audiences + tools
+        ]
+        heads += [f"{named(DEADLINE, request.tenant, name)}\0{deadline}" for name in audiences + tools if deadline]
+    timed = {mark: at for _, mark, at in times} | {named("deadline"): deadline or LAST}
+    return heads, dict.fromkeys(marks, "") | timed
+
+
+def is_older(filed: bytes | None) -> bool:
+    """Return whether a version that knew one order has filed a request: not by its tool, its rank or its deadline."""
+    return MARK_OF_NEWER not in (filed or b"")
+
+
+def older_part(lists: Sequence[str], marks: Marks) -> tuple[list[str], Marks]:
+    """Return what an older version files of a request."""
+    return [name for name in lists if not _is_newer(name)], {
+        name: at for name, at in marks.items() if not _is_newer(name)
+    }
+
+
+def _is_newer(name: str) -> bool:
+    first, *parts = json.loads(name.partition("\0")[0])
+    # The tool is a list beside the audiences, and a mark like an audience.
+    is_tool = first in ("shown", "audience") and any(part.startswith("tool:") for part in parts[-2:])
+    return first in (DEADLINE, RANK, "tier", "agent", "deadline") or is_tool
 
 
 def _times(request: Request) -> list[tuple[str, str, str]]:

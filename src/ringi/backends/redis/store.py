@@ -11,6 +11,7 @@ from typing import Any
 from redis.exceptions import RedisError
 
 from ringi.backends import decode
+from ringi.backends.audiences import has_index
 from ringi.backends.batcher import Rows, StatementBatcher
 from ringi.backends.redis.inspection import inspected
 from ringi.backends.redis.lists import (
@@ -25,16 +26,20 @@ from ringi.backends.redis.lists import (
     plan_of,
 )
 from ringi.backends.redis.server import Server, named, new_token
+from ringi.backends.redis.urgent import UrgentPages
 from ringi.contracts.store import Finding, R, Store
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
+from ringi.domain.urgency import UrgentQuery, is_urgent, unordered, urgent_query
 from ringi.errors import ConflictError, NotFoundError, UnreadableError
 
 KINDS = (Request.record, Thread.record, Journal.record)
 LITTLE = 1_000
 """Maximum positions read from a list by time; with more, matches are close together in the other lists."""
+MOST = 10**9
+"""More than any list by an index of its own has, such as the requests of a thread."""
 AT_ONCE = 500
 """Maximum records read at once: a running script blocks all other clients."""
 
@@ -48,6 +53,7 @@ class RedisStore(Store):
         self._peek, self._pick, self._count = server.script("peek"), server.script("pick"), server.script("count")
         self._listed_events, self._turns = server.script("events"), server.script("turns")
         self._events = server.key("events")
+        self._urgent = UrgentPages(server, self._keys(Request.record), self._pick_requests)
         self._by_place = [server.key("event-lists"), server.key("events-emptied")]
         self._cursors = server.key("cursors")
         self._changes = {kind: StatementBatcher(partial(self._put_all, kind)) for kind in KINDS}
@@ -110,6 +116,8 @@ class RedisStore(Store):
         return await decode.page(kind, query, partial(self._bodies, kind))
 
     async def _bodies(self, kind: type[Record], query: Query) -> list[bytes]:
+        if is_urgent(query) and issubclass(kind, Request):
+            return await self._urgent_bodies(urgent_query(query))
         plan, found = plan_of(kind, query), list[bytes]()
         async for places in self._places(kind, query, plan):
             found += await self._pick(*self._choice(kind, plan, query.limit - len(found), places))
@@ -121,7 +129,15 @@ class RedisStore(Store):
         # A listed record that is missing counts as damaged: the list continues.
         return [body_of(row) if row else b"" for row in found]
 
+    async def _urgent_bodies(self, urgent: UrgentQuery) -> list[bytes]:
+        if not has_index(urgent.query):
+            return [body_of(row) if row else b"" for row in await self._urgent.read(urgent)]
+        every = urgent.query.model_copy(update={"order": "newest", "limit": MOST})
+        rows = [(urgent.place_of(each), each.model_dump_json().encode()) for each in await self.find(Request, every)]
+        return [body for place, body in sorted(rows) if urgent.is_later(place)][: urgent.query.limit]
+
     async def count(self, kind: type[R], query: Query) -> int:
+        query = unordered(query)
         plan, number = plan_of(kind, query), 0
         if plan.is_exact:
             return min(query.limit, int(await self._count([self._keys(kind.record)[3]], plan.lists)))
@@ -168,6 +184,10 @@ class RedisStore(Store):
         owners = json.dumps(plan.asked, ensure_ascii=False, separators=(",", ":"))
         fields = [place[DIGITS:] for place in places]
         return self._keys(kind.record)[:3], [owners, limit, int(only_count), *fields]
+
+    async def _pick_requests(self, plan: QueryPlan, limit: int, places: Sequence[bytes]) -> list[bytes]:
+        rows: list[bytes] = await self._pick(*self._choice(Request, plan, limit, places))
+        return rows
 
     async def _places(self, kind: type[Record], query: Query, plan: QueryPlan) -> AsyncIterator[Sequence[bytes]]:
         """Yield the positions of possible matches in chunks, newest first (or longest overdue first)."""

@@ -15,7 +15,7 @@ from functools import cache
 from hashlib import blake2b
 from heapq import merge
 from itertools import cycle, groupby, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from ringi.backends.audiences import (
     ENDED,
@@ -31,6 +31,7 @@ from ringi.contracts.jobs import RESUME, RUN
 from ringi.domain.record import Query, index_terms, lookup_terms, microseconds, parsed_cursor, query_terms
 from ringi.domain.request import Request
 
+T = TypeVar("T")
 Row = tuple[int, str, str, str]
 """created_at, id, tenant, body: the greater is first in a list."""
 ROW = "created_at, id, tenant, body"
@@ -169,9 +170,9 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def first_to_finish(scans: Sequence[Iterator[list[Row]]]) -> list[Row]:
+def first_to_finish(scans: Sequence[Iterator[list[T]]]) -> list[T]:
     """Return the result of the first way to finish: all find the same, but one may take a million steps."""
-    found: list[list[Row]] = [[] for _ in scans]
+    found: list[list[T]] = [[] for _ in scans]
     for n in cycle(range(len(scans))):
         rows = next(scans[n], None)
         if rows is None:

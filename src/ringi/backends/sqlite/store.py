@@ -16,11 +16,13 @@ from ringi.backends.sqlite.jobs import SUBMIT, job_rows
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import MARK_PENDING
 from ringi.backends.sqlite.stream import rows_of, save_items
+from ringi.backends.sqlite.urgent import find_urgent
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import R, Store
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
+from ringi.domain.urgency import is_urgent, unordered
 from ringi.errors import ConflictError, NotFoundError
 
 
@@ -85,10 +87,12 @@ class SqliteStore(Store):
 
     async def find(self, kind: type[R], query: Query) -> list[R]:
         table = TABLES[kind.record]
+        if is_urgent(query) and kind.record == Request.record:
+            return await decode.page(kind, query, lambda part: self._database.read(lambda c: find_urgent(c, part)))
         return await decode.page(kind, query, lambda part: self._database.read(lambda c: find(c, table, part)))
 
     async def count(self, kind: type[R], query: Query) -> int:
-        return await self._database.read(lambda c: count(c, TABLES[kind.record], query))
+        return await self._database.read(lambda c: count(c, TABLES[kind.record], unordered(query)))
 
     async def events(
         self, after: Position = START, limit: int = 100, *, tenant: str | None = None, record_id: str | None = None

@@ -18,6 +18,7 @@ from ringi.testing.conformance.events import EventsConformance
 from ringi.testing.conformance.journals import JournalsConformance
 from ringi.testing.conformance.lists import ListsConformance
 from ringi.testing.conformance.searches import SearchesConformance
+from ringi.testing.conformance.urgency import UrgencyConformance
 from ringi.testing.factories import a_request, a_thread, answer_to, store_request
 
 
@@ -163,6 +164,7 @@ class StoreConformance(
     JournalsConformance,
     ListsConformance,
     SearchesConformance,
+    UrgencyConformance,
     EventsConformance,
     ErasuresConformance,
 ):

@@ -1,0 +1,172 @@
+"""Pages of pending requests in the order `urgent`, from the lists by deadline and by rank.
+
+A member of such a list is the name of the list, a deadline or a rank, and a position: each list is in the order of its
+part of a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from ringi.backends import decode
+from ringi.backends.audiences import EVERYTHING, required_lists
+from ringi.backends.redis.lists import (
+    DEADLINE,
+    DIGITS,
+    LAST,
+    OLDEST,
+    RANK,
+    RANK_DIGITS,
+    QueryPlan,
+    TimeRange,
+    digits,
+    field_of,
+    filed,
+    is_older,
+    on_lists,
+    place_of,
+    plan_of,
+)
+from ringi.backends.redis.server import Server, named
+from ringi.domain.record import MICROSECOND, Query
+from ringi.domain.request import Request
+from ringi.domain.urgency import UrgentPlace, UrgentQuery, rank_spans
+from ringi.errors import UnreadableError
+
+Pick = Callable[[QueryPlan, int, Sequence[bytes]], Awaitable[list[bytes]]]
+KEY_SIZES = {DEADLINE: DIGITS, RANK: RANK_DIGITS}
+"""The number of digits before the position in a member of each list."""
+FIRST_CHUNK, MAX_CHUNK = 64, 500
+"""Positions read from each list at first, and at once: a running script blocks all other clients."""
+
+
+class Span(NamedTuple):
+    """A part of the lists by deadline or by rank."""
+
+    kind: str
+    first: str
+    last: str
+    """The least and the greatest beginning of what follows the name of the list."""
+    after: bytes | None
+    """What follows the name of the list in the last member of the previous page."""
+
+    def bounds(self, name: str, after: bytes | None) -> tuple[bytes, bytes]:
+        """Return the first and the last member of a list in this span."""
+        head = name.encode() + b"\0"
+        start = b"(" + head + after if after else b"[" + head + self.first.encode()
+        return start, b"(" + head + self.last.encode() + b":"
+
+
+def spans_of(urgent: UrgentQuery) -> list[Span]:
+    """Return the spans that a page reads, in order."""
+    tenant, after = str(urgent.query.tenant), urgent.after
+    spans = []
+    if after is None or after.part == "due":
+        start = suffix_of(tenant, after) if after else None
+        spans.append(Span(DEADLINE, "0", digits(urgent.due_soon_until), start))
+    for first, last in rank_spans(urgent.query):
+        is_behind = after is None or after.part == "due" or after.key <= last
+        is_within = after is not None and after.part == "rank" and first <= after.key
+        if is_behind:
+            start = suffix_of(tenant, after) if after and is_within else None
+            spans.append(Span(RANK, f"{first:02d}", f"{last:02d}", start))
+    return spans
+
+
+def suffix_of(tenant: str, place: UrgentPlace) -> bytes:
+    """Return what follows the name of the list in a member at this place."""
+    key = time_digits(place.key) if place.part == "due" else f"{place.key:02d}"
+    return f"{key}{time_digits(place.created_at)}".encode() + field_of(tenant, place.id)
+
+
+def time_digits(at: int) -> str:
+    """Return a time in microseconds as the text of a list; a time that no text has counts as the nearest."""
+    return f"{min(max(at + OLDEST, 0), int(LAST)):0{DIGITS}d}"
+
+
+class UrgentPages:
+    """Reads pages in the order `urgent`.
+
+    Args:
+        server: The server.
+        keys: The keys of the bodies, of what is filed, of the texts and of the lists of requests.
+        pick: Reads those of some records that fit a plan, at most so many.
+    """
+
+    def __init__(self, server: Server, keys: Sequence[str], pick: Pick) -> None:
+        self._server, self._keys, self._pick = server, keys, pick
+        self._count, self._ascend, self._refile = map(server.script, ("counts", "ascend", "refile"))
+
+    async def read(self, urgent: UrgentQuery) -> list[bytes]:
+        """Return the rows of at most `query.limit` matching requests, the most urgent first."""
+        query, found = urgent.query, list[bytes]()
+        plan, names = plan_of(Request, query), await self._shortest(query)
+        for span in spans_of(urgent):
+            part = span_plan(plan, urgent, span)
+            async for places in self._ascending([named(span.kind, str(query.tenant), name) for name in names], span):
+                found += await self._pick(part, query.limit - len(found), places)
+                if len(found) >= query.limit:
+                    return found
+        return found
+
+    async def _ascending(self, lists: Sequence[str], span: Span) -> AsyncIterator[list[bytes]]:
+        """Yield the positions in a span of some lists in order, each once, in chunks."""
+        cut, after, size, is_open = KEY_SIZES[span.kind], span.after, FIRST_CHUNK, True
+        while is_open:
+            bounds = [bound for name in lists for bound in span.bounds(name, after)]
+            found = await self._ascend(self._keys[3:], [size, *bounds])
+            read = [
+                [member[len(name.encode()) + 1 :] for member in some] for name, some in zip(lists, found, strict=True)
+            ]
+            after = min((members[-1] for members in read if len(members) == size), default=None)
+            is_open = after is not None
+            some = sorted({each for members in read for each in members if after is None or each <= after})
+            for n in range(0, len(some), MAX_CHUNK):
+                yield [each[cut:] for each in some[n : n + MAX_CHUNK]]
+            size = min(2 * size, MAX_CHUNK)
+
+    async def _shortest(self, query: Query) -> list[str]:
+        """Return the lists that have all matches and the fewest others, after adding what older versions left out."""
+        tenant, ways = str(query.tenant), required_lists(query) or [[EVERYTHING]]
+        pending = plan_of(Request, Query(tenant=tenant, statuses=("pending",))).lists
+        ranked = [named(RANK, tenant, name) for names in [[EVERYTHING], *ways] for name in names]
+        counts = iter(await self._count(self._keys[3:], [*pending, *ranked]))
+        number, listed = sum(islice(counts, len(pending))), next(counts)
+        if listed < number:
+            await self._add_older(pending)
+        sizes = [sum(islice(counts, len(names))) for names in ways]
+        return min(zip(sizes, ways, strict=True))[1]
+
+    async def _add_older(self, pending: Sequence[str]) -> None:
+        """Add the pending requests of a tenant that an older version has written to the lists that it did not know."""
+        for name in pending:
+            after = f"({name}\0"
+            while members := (await self._ascend(self._keys[3:], [MAX_CHUNK, after, f"({name}\0:"]))[0]:
+                after = b"(" + members[-1]
+                fields = [member[len(name.encode()) + 1 + DIGITS :] for member in members]
+                async with self._server.answering():
+                    rows, filed_now = [await self._server.redis.hmget(key, fields) for key in self._keys[:2]]
+                changes = zip(fields, rows, filed_now, strict=True)
+                arguments = [part for field, row, was in changes if is_older(was) for part in refiling(field, row, was)]
+                if arguments:
+                    await self._refile([self._keys[1], self._keys[3]], arguments)
+
+
+def refiling(field: bytes, row: bytes | None, was: bytes | None) -> list[Any]:
+    """Return the arguments that add a record to its lists; none for a damaged record."""
+    try:
+        record = decode.record_of(Request, (row or b"").split(b" ", 2)[2])
+    except (UnreadableError, IndexError):
+        return []
+    members = [head.encode() + place_of(record) for head in on_lists(record)[0]]
+    return [field, was or b"", filed(record), len(members), *members]
+
+
+def span_plan(plan: QueryPlan, urgent: UrgentQuery, span: Span) -> QueryPlan:
+    """Return the plan for the records of a span: those that are due soon are no part of the rest."""
+    if span.kind == DEADLINE:
+        return plan
+    rest = TimeRange(named("deadline"), digits(urgent.due_soon_until + MICROSECOND), LAST)
+    return plan._replace(asked={**plan.asked, "spans": [*plan.asked["spans"], rest]})

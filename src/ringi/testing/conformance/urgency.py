@@ -1,0 +1,211 @@
+"""Conformance tests of `ringi.contracts.store.Store` for the order `urgent`."""
+# ruff: noqa: D102 - the name of a test is its promise
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from ringi.contracts.store import Store
+from ringi.domain.ask import Action
+from ringi.domain.record import Query, Viewer, cursor_of
+from ringi.domain.request import Request
+from ringi.domain.urgency import PRIORITIES, TIERS, urgent_query
+from ringi.errors import InvalidError
+from ringi.testing.clock import NOON
+from ringi.testing.factories import store_request
+
+SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
+URGENT: dict[str, Any] = {"tenant": "tenant-1", "order": "urgent", "now": NOON}
+
+
+async def urgent_ids(store: Store, **query: object) -> list[str]:
+    """Return the ids of a page in the order `urgent`."""
+    return [request.id for request in await store.find(Request, Query(**{**URGENT, **query}))]
+
+
+async def urgent_pages(store: Store, size: int, **query: object) -> list[str]:
+    """Return the ids of all pages in the order `urgent`."""
+    seen: list[str] = []
+    page = Query(**{**URGENT, **query}, limit=size)
+    while found := await store.find(Request, page):
+        seen += [request.id for request in found]
+        page = page.model_copy(update={"before": urgent_query(page).cursor_of(found[-1]), "now": None})
+    return seen
+
+
+class UrgencyConformance:
+    """Conformance tests of the order `urgent`."""
+
+    async def test_overdue_comes_before_due_soon_and_both_before_the_rest(self, store: Store) -> None:
+        for n, (name, fields) in enumerate(
+            {
+                "low": {"priority": "low"},
+                "normal": {},
+                "later": {"due_at": NOON + HOUR + SECOND, "priority": "urgent"},
+                "in-an-hour": {"due_at": NOON + HOUR},
+                "expires-first": {"due_at": NOON + HOUR, "expires_at": NOON + SECOND},
+                "due-first": {"due_at": NOON + 2 * SECOND, "expires_at": NOON + HOUR},
+                "now": {"due_at": NOON, "priority": "low"},
+                "overdue": {"due_at": NOON - HOUR},
+            }.items()
+        ):
+            await store_request(store, name, at=NOON - n * SECOND, **fields)
+        expected = ["overdue", "now", "expires-first", "due-first", "in-an-hour", "later", "normal", "low"]
+
+        assert await urgent_ids(store) == expected
+        assert await urgent_pages(store, 3) == expected
+        assert (await urgent_ids(store, now=NOON - 2 * HOUR))[:2] == ["overdue", "later"]
+
+    async def test_the_rest_is_by_priority_then_tier_then_first_of_its_kind_then_age(self, store: Store) -> None:
+        expected = []
+        for priority in PRIORITIES:
+            for tier in TIERS:
+                for is_first in (True, False):
+                    for age in (2, 1):
+                        name = f"{priority}-{tier}-{is_first}-{age}"
+                        fields: dict[str, Any] = {"priority": priority, "tier": tier, "first_of_kind": is_first}
+                        expected.append((name, {**fields, "at": NOON - age * SECOND}))
+        for name, fields in sorted(expected, key=lambda each: each[0][::-1]):
+            await store_request(store, name, **fields)
+
+        names = [name for name, _ in expected]
+        assert await urgent_pages(store, 7) == names
+        assert await urgent_pages(store, 7, tier="high") == [name for name in names if "-high-" in name]
+        assert await urgent_pages(store, 7, priority="low") == [name for name in names if name.startswith("low")]
+
+    async def test_what_says_nothing_of_priority_and_tier_is_normal_and_low(self, store: Store) -> None:
+        await store_request(store, "b-silent", at=NOON)
+        await store_request(store, "a-says-so", at=NOON, priority="normal", tier="low")
+        await store_request(store, "higher", priority="high")
+
+        assert await urgent_ids(store) == ["higher", "a-says-so", "b-silent"]
+        assert await urgent_ids(store, tier="low", priority="normal") == ["a-says-so", "b-silent"]
+
+    async def test_the_most_urgent_are_first_among_many(self, store: Store) -> None:
+        random = Random(0)
+        for n in range(100):
+            await store_request(store, f"harmless-{n:03}", at=NOON + n * SECOND)
+        await store_request(store, "irreversible", tier="irreversible", at=NOON + HOUR)
+        for n in random.sample(range(5), 5):
+            await store_request(store, f"due-{n}", due_at=NOON + timedelta(minutes=5, seconds=n), at=NOON + 2 * HOUR)
+
+        assert (await urgent_ids(store))[:7] == [*(f"due-{n}" for n in range(5)), "irreversible", "harmless-000"]
+
+    async def test_a_person_sees_what_is_urgent_for_them_once(self, store: Store) -> None:
+        await store_request(store, "to-all", priority="low")
+        await store_request(store, "to-groups", candidate_groups=["legal", "finance"], due_at=NOON)
+        await store_request(store, "to-bob", assignee="bob", priority="urgent")
+        await store_request(store, "by-ann", by="ann", assignee="bob", priority="high")
+        await store_request(store, "theirs", tenant="theirs", priority="urgent")
+        ann = Viewer(name="ann", groups=("finance", "legal"))
+
+        assert await urgent_pages(store, 1, viewer=ann) == ["to-groups", "by-ann", "to-all"]
+        assert await urgent_ids(store, viewer=ann, group="legal") == ["to-groups"]
+        assert await urgent_ids(store, viewer=ann, assignee="bob") == ["by-ann"]
+        assert await urgent_ids(store, group="legal") == ["to-groups"]
+
+    async def test_filters_narrow_each_part(self, store: Store) -> None:
+        for n, due_at in enumerate((None, NOON, None, NOON)):
+            fields: dict[str, Any] = {
+                "action": Action("pay" if n < 2 else "mail"),
+                "by": f"agent:{n}",
+                "due_at": due_at,
+            }
+            await store_request(store, f"r{n}", kind="finish" if n % 3 else None, thread_id=f"t{n}", **fields)
+
+        assert await urgent_ids(store, tool="pay") == ["r1", "r0"]
+        assert await urgent_ids(store, agent="agent:2") == ["r2"]
+        assert await urgent_ids(store, kind="finish") == ["r1", "r2"]
+        assert await urgent_ids(store, thread_id="t3") == ["r3"]
+        assert await urgent_ids(store, text="mail") == ["r3", "r2"]
+        assert await urgent_ids(store, tool="mail", kind="finish", viewer=Viewer(name="ann")) == ["r2"]
+        assert await store.count(Request, Query(**URGENT, tool="pay")) == 2
+
+    async def test_what_ends_leaves_and_what_moves_keeps_its_place(self, store: Store) -> None:
+        asked = [
+            await store_request(store, f"r{n}", assignee="ann", due_at=NOON, at=NOON + n * SECOND) for n in range(4)
+        ]
+        await store.put(*asked[0].cancelled("ann", NOON, None))
+        await store.put(*asked[1].reassigned("ann", NOON, "bob", ["legal"]))
+        await store.put(*asked[2].claimed("ann", NOON, HOUR))
+        await store.put(*asked[3].expired(NOON))
+
+        assert await urgent_ids(store) == ["r1", "r2"]
+        assert await urgent_ids(store, assignee="bob") == ["r1"]
+        assert await urgent_ids(store, assigned_or_claimed_by="ann") == ["r2"]
+
+    async def test_a_page_holds_while_requests_end_and_arrive_and_time_passes(self, store: Store, other: Store) -> None:
+        random = Random(7)
+
+        async def ask(name: str) -> Request:
+            due_at = random.choice([None, NOON + random.randrange(-9000, 9000) * SECOND])
+            about: dict[str, Any] = {"priority": random.choice(PRIORITIES), "tier": random.choice(TIERS)}
+            return await store_request(other, name, at=NOON + random.randrange(9) * SECOND, due_at=due_at, **about)
+
+        asked = {name: await ask(name) for name in (f"r{n:02}" for n in range(60))}
+        stays = {name for name in asked if random.random() < 0.6}
+        gone = random.sample(sorted(asked.keys() - stays), len(asked) - len(stays))
+        seen: list[str] = []
+        page = Query(**URGENT, limit=5)
+        while found := await store.find(Request, page):
+            seen += [request.id for request in found]
+            page = page.model_copy(update={"before": urgent_query(page).cursor_of(found[-1]), "now": NOON + HOUR})
+            await ask(f"new-{len(seen)}")
+            for name in gone[:2]:
+                await other.put(*asked[name].cancelled("ann", NOON, None))
+            del gone[:2]
+        urgent = urgent_query(Query(**URGENT))
+        places = [urgent.place_of(await store.get(Request, "tenant-1", name)) for name in seen]
+
+        assert places == sorted(places)
+        assert len(seen) == len(set(seen))
+        assert stays <= set(seen)
+
+    @pytest.mark.parametrize(
+        "cursor",
+        [
+            *(
+                "nonsense",
+                "urgent:",
+                "urgent:1:due:2",
+                "urgent:1:soon:2:3:r",
+                "urgent:x:due:2:3:r",
+                "urgent:1:due:2:3:",
+            ),
+            *("urgent:999999999999999999:due:2:3:r", "5:a:b", f"urgent:1:due:{'9' * 19}:3:r"),
+        ],
+    )
+    async def test_a_cursor_of_another_order_is_invalid(self, store: Store, cursor: str) -> None:
+        with pytest.raises(InvalidError, match="cursor"):
+            await urgent_ids(store, before=cursor)
+        if cursor.startswith("urgent"):
+            with pytest.raises(InvalidError, match="cursor"):
+                await store.find(Request, Query(tenant="tenant-1", before=cursor))
+
+    async def test_cursors_of_the_two_orders_are_not_mixed(self, store: Store) -> None:
+        asked = await store_request(store)
+
+        with pytest.raises(InvalidError, match="cursor"):
+            await urgent_ids(store, before=cursor_of(asked))
+        with pytest.raises(InvalidError, match="cursor"):
+            await store.find(Request, Query(tenant="tenant-1", before=urgent_query(Query(**URGENT)).cursor_of(asked)))
+
+    @pytest.mark.parametrize("place", ["rank:99", "rank:-5", f"due:{10**17}", f"due:-{10**17}"])
+    @pytest.mark.parametrize("at", [10**17, -(10**17)])
+    async def test_a_cursor_far_away_is_the_end_or_the_beginning(self, store: Store, place: str, at: int) -> None:
+        await store_request(store)
+        cursor = f"urgent:1:{place}:{at}:\0ü"
+        now: datetime = NOON
+
+        assert await urgent_ids(store, before=cursor, now=now) in ([], ["request-1"])
+
+    @pytest.mark.parametrize("query", [{"statuses": ("completed",)}, {"tenant": None}, {"now": None}])
+    async def test_the_order_is_for_pending_requests_of_a_tenant_at_a_time(
+        self, store: Store, query: dict[str, Any]
+    ) -> None:
+        with pytest.raises(InvalidError, match="order"):
+            await urgent_ids(store, **query)
