@@ -28,7 +28,8 @@ UNFIT: dict[str, str] = {
 """Calls that are not made, and why."""
 CURSOR = "a cursor is opaque: only what `next` said is one"
 LOOSE: dict[str, str] = {
-    "GET /v1/requests": CURSOR,
+    "GET /v1/requests": f"{CURSOR}; the order urgent is for pending requests",
+    "GET /v1/requests/totals": "totals are of pending requests",
     "GET /v1/threads": CURSOR,
     "GET /v1/memories": CURSOR,
     "GET /v1/operations": CURSOR,
@@ -52,6 +53,7 @@ LENIENT: dict[str, str] = {
     "POST /v1/requests": "an explicit null stands for an absent field",
     "GET /v1/requests/counts": "a filter that a form sends empty is none",
     "GET /v1/requests": "a filter that a form sends empty is none",
+    "GET /v1/requests/totals": "a filter that a form sends empty is none",
     "GET /v1/threads": "a filter that a form sends empty is none",
     "POST /v1/requests/respond": "each answer of several is refused on its own, with its own status",
 }

@@ -138,6 +138,7 @@ PLAIN = {
     ("POST", "/v1/requests"): Row(201, 201, 201, {"title": "Go?"}),
     ("GET", "/v1/requests"): Row(200, 200, 200),
     ("GET", "/v1/requests/counts"): Row(200, 200, 200),
+    ("GET", "/v1/requests/totals"): Row(200, 200, 200),
     ("POST", "/v1/requests/respond"): Row(403, 200, 200, {"items": [{"id": "nowhere", **ANSWER}]}),
     ("POST", "/v1/erasures"): Row(403, 403, 200, {"person": "nobody"}),
     ("GET", "/v1/operations"): Row(403, 200, 200),

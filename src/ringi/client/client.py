@@ -52,14 +52,14 @@ PARAMETERS = {
     "kind": "kind",
     "priority": "priority",
     "assignee": "assignee",
-    **{name: name for name in ("thread_id", "tool", "agent", "tier", "group")},
+    **{name: name for name in ("order", "thread_id", "tool", "agent", "tier", "group")},
     "text": "q",
     "unexecuted": "unexecuted",
     "before": "cursor",
 }
 """Maps the fields of a query to the parameters of the list."""
-IMPLIED_FIELDS = {"tenant", "limit", "assigned_or_claimed_by"}
-"""Fields of a query that the token, the requested pages or a flag determine."""
+IMPLIED_FIELDS = {"tenant", "limit", "assigned_or_claimed_by", "now"}
+"""Fields of a query that the token, the requested pages, a flag or the server's clock determine."""
 
 
 class Client(CheckCalls):

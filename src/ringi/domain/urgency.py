@@ -96,7 +96,8 @@ def urgent_query(query: Query) -> UrgentQuery:
         InvalidError: The query has no tenant or asks for ended requests, or its cursor is none of this order.
     """
     if query.statuses not in ((), ("pending",)):
-        raise InvalidError.of("order", "the order urgent lists pending requests only: ask for status pending")
+        why = "the order urgent lists pending requests only: ask for status pending"
+        raise InvalidError.of("order", why, "pending_only")
     if query.tenant is None:
         raise InvalidError.of("order", "the order urgent needs a tenant")
     pending = query.model_copy(update={"statuses": ("pending",), "before": None})
@@ -105,6 +106,12 @@ def urgent_query(query: Query) -> UrgentQuery:
     if query.now is None:
         raise InvalidError.of("order", "the order urgent needs the present time: give now")
     return UrgentQuery(pending, query.now, None)
+
+
+def own_query(query: Query, tenant: str, now: datetime) -> Query:
+    """Return a query for one tenant; one in the order `urgent` without a time has this one."""
+    time = {"now": query.now or now} if is_urgent(query) else {}
+    return query.model_copy(update={"tenant": tenant, **time})
 
 
 def is_urgent(query: Query) -> bool:

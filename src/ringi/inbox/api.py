@@ -86,7 +86,7 @@ class InboxAPI(ABC):
 
     @abstractmethod
     async def find(self, query: Query | None = None) -> list[Request]:
-        """Return this tenant's matching requests, newest first.
+        """Return this tenant's matching requests, newest first, unless the query has another order.
 
         Args:
             query: The conditions and the limit; None uses the defaults of `Query`.

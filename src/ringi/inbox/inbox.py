@@ -25,6 +25,7 @@ from ringi.domain.grants import NewGrant
 from ringi.domain.memories import Memory
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Position, Query, topic_of
 from ringi.domain.request import Request
+from ringi.domain.urgency import own_query
 from ringi.domain.voting import Decider, decider_of
 from ringi.errors import ConflictError, DifferentAskError, NotFoundError, RequestEndedError, WaitTimeoutError
 from ringi.files.attachments import names_files
@@ -98,8 +99,7 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
         self.store, self.notifier, self.tenant, self.clock = store, notifier, tenant, clock
         self.limits, self._eraser = limits or Limits(), eraser or Eraser(store)
         self.feed, self.metrics = Feed(store, notifier), Metrics()
-        self._grants = Grants(store, self.feed, clock)
-        self._first_asks = FirstAsks(store)
+        self._grants, self._first_asks = Grants(store, self.feed, clock), FirstAsks(store)
         self._check: Check = allow_everybody
 
     def for_tenant(self, tenant: str, check: Check = allow_everybody) -> Inbox:
@@ -244,10 +244,10 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
         return request
 
     async def find(self, query: Query | None = None) -> list[Request]:
-        return await self.store.find(Request, (query or Query()).model_copy(update={"tenant": self.tenant}))
+        return await self.store.find(Request, own_query(query or Query(), self.tenant, self.clock()))
 
     async def count(self, query: Query) -> int:
-        return await self.store.count(Request, query.model_copy(update={"tenant": self.tenant}))
+        return await self.store.count(Request, own_query(query, self.tenant, self.clock()))
 
     async def events(self, after: Position = START, limit: int = 100, *, request_id: str | None = None) -> list[Event]:
         return await self.store.events(after, limit, tenant=self.tenant, record_id=request_id)

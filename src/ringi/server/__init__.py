@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ringi.server.openapi import route_docs, schema_reference
     from ringi.server.refusals import RefusalError
     from ringi.server.replies import reply
-    from ringi.server.routes.requests import Cursor
+    from ringi.server.routes.request_lists import Cursor
     from ringi.server.routes.threads import ThreadName
     from ringi.server.schemas import Problem, RunStarted
     from ringi.server.serialize import public_request
@@ -85,7 +85,7 @@ __getattr__ = lazy_exports(
         "components": "ServerComponents",
         "refusals": "RefusalError",
         "replies": "reply",
-        "routes.requests": "Cursor",
+        "routes.request_lists": "Cursor",
         "routes.threads": "ThreadName",
         "schemas": "Problem RunStarted",
         "serialize": "public_request",

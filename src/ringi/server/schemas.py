@@ -25,13 +25,9 @@ from ringi.forms.form import Form
 from ringi.privacy.erasure import Erasure, Sweep
 from ringi.runs.operations import Trouble
 from ringi.server.audit_schemas import AccessPage, AuditPage
+from ringi.server.counts import Counts, Totals, absent_if_none
 from ringi.server.identity import Role
 from ringi.server.uploads import AttachedFile, NewRun, Upload
-
-
-def absent_if_none() -> Any:
-    """Return a field that is absent from a reply while it is None."""
-    return Field(default=None, exclude_if=lambda value: value is None)
 
 
 class Cancel(StrictModel):
@@ -142,28 +138,15 @@ Request = _public_request()
 
 
 class RequestPage(BaseModel):
-    """A page of requests, newest first."""
+    """A page of requests, newest first or in the order `urgent`."""
 
     items: list[Request]  # type: ignore[valid-type]
     next: str | None
-
-
-class Count(BaseModel):
-    """A number of records, counted up to 999."""
-
-    count: int
-    more: bool
-    """True if the actual count is higher."""
-
-
-class Counts(BaseModel):
-    """The numbers of requests that the caller may read."""
-
-    pending: Count
-    mine: Count
-    """Pending requests that are assigned to the caller, or claimed by the caller."""
-    ended: Count | None = absent_if_none()
-    """Requests that ended since the requested time; absent if no time was requested."""
+    now: datetime | None = absent_if_none()
+    """In the order `urgent`: the time of the first page. A request is overdue if its deadline, the nearer of due_at and
+    expires_at, is not later."""
+    due_soon_until: datetime | None = absent_if_none()
+    """In the order `urgent`: a request is due soon if its deadline is not later."""
 
 
 class Winner(BaseModel):
@@ -442,7 +425,7 @@ INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassign, Leave, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit,
     SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, response.Receipt)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
-    Request, RequestPage, Counts, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
+    Request, RequestPage, Counts, Totals, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,
     Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, Away, People, MemoryPage, Session, Ways, Info, Health,
     AttachedFile)  # fmt: skip

@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
-from ringi.base.canonical_json import COMPACT
+from ringi.base.canonical_json import COMPACT, jsonable
 from ringi.domain import memories, thread
 from ringi.domain.events import TenantEventName
 from ringi.domain.record import Event
 from ringi.domain.request import Request
 from ringi.domain.request_data import PRIVATE
+from ringi.domain.urgency import UrgentQuery
 from ringi.domain.usage import ModelCalls
 from ringi.server import schemas
 from ringi.server.audit_schemas import AuditEvent
@@ -127,6 +128,12 @@ def _event_json(event: Event, *, exclude: set[str], gone: str | None = None, **m
 def page_json(items: Iterable[bytes], next: str | None) -> bytes:
     """Return a `RequestPage` of encoded requests, in half the time that a model takes."""
     return b'{"items":[' + b",".join(items) + b'],"next":' + dump_json(next) + b"}"
+
+
+def urgent_page_json(items: Iterable[bytes], next: str | None, urgent: UrgentQuery) -> bytes:
+    """Return a `RequestPage` in the order `urgent`, with the times that part it."""
+    times = jsonable({"now": urgent.now, "due_soon_until": urgent.due_soon_until})
+    return page_json(items, next)[:-1] + b"," + dump_json(times)[1:]
 
 
 def dump_json(value: object) -> bytes:

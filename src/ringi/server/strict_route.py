@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Set
 from typing import Any
 
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.datastructures import QueryParams
@@ -22,7 +23,7 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]:
         """Return the handler, preceded by the check."""
         handle = super().get_route_handler()
-        allowed = {field.alias for field in self.dependant.query_params}
+        allowed = query_names(self.dependant)
 
         async def handle_checked(http: HttpRequest) -> HttpResponse:
             refuse_unknown(http.scope, allowed)
@@ -68,6 +69,12 @@ class Shortcut:
         scope.update(values)
         response = await self._route.endpoint(HttpRequest(scope, receive))
         await response(scope, receive, send)
+
+
+def query_names(dependant: Dependant) -> set[str]:
+    """Return the names of the query parameters of a route and of what it depends on."""
+    own = {field.alias for field in dependant.query_params}
+    return own.union(*map(query_names, dependant.dependencies))
 
 
 def refuse_unknown(scope: Scope, allowed: Set[str]) -> None:

@@ -108,6 +108,15 @@ export interface Resume {
   metadata?: JsonObject | null;
 }
 /**
+ * The totals of the amounts that the author of a tool declares.
+ */
+export interface Amounts {
+  unit: string | null;
+  sum: number;
+  least: number;
+  greatest: number;
+}
+/**
  * A person's answer: the decision, its data, and the digest of the request that the person saw.
  */
 export interface Answer {
@@ -1946,11 +1955,13 @@ export interface Reassign {
   candidate_groups?: string[];
 }
 /**
- * A page of requests, newest first.
+ * A page of requests, newest first or in the order `urgent`.
  */
 export interface RequestPage {
   items: Request[];
   next: string | null;
+  now?: string | null;
+  due_soon_until?: string | null;
 }
 /**
  * A run that was started and continues in the background.
@@ -2034,6 +2045,15 @@ export interface ThreadSummary {
   created_at: string;
   updated_at: string;
   erased: Erased | null;
+}
+/**
+ * The pending requests that some filters select, counted up to 999.
+ */
+export interface Totals {
+  count: number;
+  more: boolean;
+  tiers: ("low" | "medium" | "high" | "irreversible")[];
+  amounts: Amounts | null;
 }
 /**
  * One run that cannot go on by itself.

@@ -15,13 +15,10 @@ from starlette.routing import Route
 
 from ringi.base.failpoints import failpoint
 from ringi.base.times import Time
-from ringi.domain.ask import AGREEING, Answer, Ask, Kind, Priority, parse_body
+from ringi.domain.ask import AGREEING, Answer, Ask, parse_body
 from ringi.domain.precedent import MOST_READ, precedent_of
-from ringi.domain.record import MAX_SEARCH, cursor_of
 from ringi.domain.request import Request
-from ringi.domain.request_data import Status
 from ringi.domain.response import Receipt
-from ringi.domain.voting import Tier
 from ringi.errors import InvalidError, RingiError, WaitTimeoutError
 from ringi.inbox import tracing
 from ringi.inbox.inbox import Inbox
@@ -41,32 +38,18 @@ from ringi.server.auth.permissions import (
 )
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
+from ringi.server.counts import Count, Counts
 from ringi.server.limits import AskLimits
 from ringi.server.openapi import route_docs
 from ringi.server.own_requests import submit_for
 from ringi.server.problems import document_of, status_of
 from ringi.server.replies import json_response, reply
-from ringi.server.schemas import BulkItem, BulkOutcome, BulkResult, Cancel, Count, Counts, Reassign
-from ringi.server.serialize import page_json, public_request, request_json
+from ringi.server.routes.request_lists import COUNTED, RequestLists, blank_to_none
+from ringi.server.schemas import BulkItem, BulkOutcome, BulkResult, Cancel, Reassign
+from ringi.server.serialize import public_request, request_json
 from ringi.server.sse.sse import Streams
 
-COUNTED = 999
-"""Maximum count of requests; a higher number is reported as more."""
-SEARCH = "Text that the request must contain: the beginnings of words, or any part of a Chinese or Japanese text"
-MINE = "Only requests that are assigned to the caller, or claimed by the caller"
-UNEXECUTED = "Only approved calls that are not known to have begun: nobody has acknowledged the approval"
-TOOL = "Only requests about a call of this tool or action"
-AGENT = "Only requests of this agent, as `agent` of the request names it"
-TIER = "Only requests with this tier; a request without a tier counts as `low`"
-GROUP = "Only requests that the members of this group may decide"
 SINCE = "Count also the requests that ended since this time, such as midnight in the caller's time zone"
-Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
-"""The cursor of a list's next page, as a query parameter; None for the first page."""
-
-
-def blank_to_none(filter: object) -> Any:
-    """Return the filter value of a form; an empty value is no filter."""
-    return [each for each in filter if each] if isinstance(filter, list) else filter or None
 
 
 class RequestRoutes:
@@ -82,7 +65,7 @@ class RequestRoutes:
         add, at = partial(api.add_api_route, tags=["requests"]), "/v1/requests"
         add(f"{at}/{{id}}/respond", self.respond, methods=["POST"], **route_docs("Request", 200, 202, body="Answer"))
         add(at, self.ask, methods=["POST"], **route_docs("Request", 201, 200, body="Ask"))
-        add(at, self.find, methods=["GET"], **route_docs("RequestPage"))
+        RequestLists(self._components, self._auth).add_to(api)
         add(f"{at}/counts", self.counts, methods=["GET"], **route_docs("Counts"))
         add(f"{at}/respond", self.respond_many, methods=["POST"], **route_docs("BulkResult", body="BulkAnswer"))
         add(f"{at}/{{id}}", self.get, methods=["GET"], **route_docs("Request"))
@@ -108,50 +91,6 @@ class RequestRoutes:
         began = self._components.inbox.clock()
         request = await submit_for(self._components, self._limits, caller, ask)
         return json_response(request_json(request), 201 if request.created_at >= began else 200)
-
-    async def find(
-        self,
-        http: HttpRequest,
-        status: Annotated[list[Status] | None, Query(), BeforeValidator(blank_to_none)] = None,
-        assignee: Annotated[str | None, BeforeValidator(blank_to_none)] = None,
-        mine: Annotated[bool, Query(description=MINE)] = False,
-        kind: Annotated[Kind | None, BeforeValidator(blank_to_none)] = None,
-        priority: Annotated[Priority | None, BeforeValidator(blank_to_none)] = None,
-        thread_id: Annotated[str | None, BeforeValidator(blank_to_none)] = None,
-        tool: Annotated[str | None, Query(description=TOOL), BeforeValidator(blank_to_none)] = None,
-        agent: Annotated[str | None, Query(description=AGENT), BeforeValidator(blank_to_none)] = None,
-        tier: Annotated[Tier | None, Query(description=TIER), BeforeValidator(blank_to_none)] = None,
-        group: Annotated[str | None, Query(description=GROUP), BeforeValidator(blank_to_none)] = None,
-        unexecuted: Annotated[bool, Query(description=UNEXECUTED)] = False,
-        q: Annotated[str | None, Query(max_length=MAX_SEARCH, description=SEARCH)] = None,
-        limit: Annotated[int, Query(ge=1)] = 50,
-        cursor: Cursor = None,
-    ) -> HttpResponse:
-        """List the requests that the caller may read, newest first."""
-        caller = self._auth.caller(http.scope)
-        size = min(limit, self._settings.max_list)
-        filters: dict[str, Any] = {
-            "statuses": tuple(status or ()),
-            "assignee": assignee,
-            "assigned_or_claimed_by": caller.name if mine else None,
-            "kind": kind,
-            "priority": priority,
-            "thread_id": thread_id,
-            "tool": tool,
-            "agent": agent,
-            "tier": tier,
-            "group": group,
-            "unexecuted": unexecuted,
-            "text": q,
-            "before": cursor or None,
-            "limit": size + 1,
-        }
-        found = await self._components.inbox.for_tenant(caller.tenant).find(
-            visible_query(caller).model_copy(update=filters)
-        )
-        items = found[:size]
-        next = cursor_of(items[-1]) if len(found) > size else None
-        return json_response(page_json(map(request_json, items), next))
 
     async def counts(
         self,

@@ -28,7 +28,7 @@ from ringi.server.limits import AskLimits
 from ringi.server.message_parts import decode_image
 from ringi.server.openapi import route_docs
 from ringi.server.replies import reply
-from ringi.server.routes.requests import Cursor, blank_to_none
+from ringi.server.routes.request_lists import Cursor, blank_to_none
 from ringi.server.schemas import Operation
 from ringi.server.serialize import thread_summary, thread_view
 from ringi.server.sse.sse import POSITION_PARAMETERS, Connection, EventStream, Feeder, Streams, last_event_id

@@ -41,18 +41,17 @@ class UrgencyConformance:
     """Conformance tests of the order `urgent`."""
 
     async def test_overdue_comes_before_due_soon_and_both_before_the_rest(self, store: Store) -> None:
-        for n, (name, fields) in enumerate(
-            {
-                "low": {"priority": "low"},
-                "normal": {},
-                "later": {"due_at": NOON + HOUR + SECOND, "priority": "urgent"},
-                "in-an-hour": {"due_at": NOON + HOUR},
-                "expires-first": {"due_at": NOON + HOUR, "expires_at": NOON + SECOND},
-                "due-first": {"due_at": NOON + 2 * SECOND, "expires_at": NOON + HOUR},
-                "now": {"due_at": NOON, "priority": "low"},
-                "overdue": {"due_at": NOON - HOUR},
-            }.items()
-        ):
+        asks: dict[str, dict[str, Any]] = {
+            "low": {"priority": "low"},
+            "normal": {},
+            "later": {"due_at": NOON + HOUR + SECOND, "priority": "urgent"},
+            "in-an-hour": {"due_at": NOON + HOUR},
+            "expires-first": {"due_at": NOON + HOUR, "expires_at": NOON + SECOND},
+            "due-first": {"due_at": NOON + 2 * SECOND, "expires_at": NOON + HOUR},
+            "now": {"due_at": NOON, "priority": "low"},
+            "overdue": {"due_at": NOON - HOUR},
+        }
+        for n, (name, fields) in enumerate(asks.items()):
             await store_request(store, name, at=NOON - n * SECOND, **fields)
         expected = ["overdue", "now", "expires-first", "due-first", "in-an-hour", "later", "normal", "low"]
 

@@ -17,7 +17,8 @@ DECLARE
   record json;
 BEGIN
   BEGIN
-    record := body::json;
+    -- NUL, which PostgreSQL cannot store, is replaced as in the other columns.
+    record := replace(body, '\u0000', '\udbff\udfff')::json;
     tool := record #>> '{action,name}';
     tier := record ->> 'tier';
     deadline := 1000000 * extract(epoch FROM least((record ->> 'due_at')::timestamptz, (record ->> 'expires_at')::timestamptz));
