@@ -46,6 +46,7 @@ PLACES = {
     "tests/acceptance/test_request_people.py": "stores",
     "tests/acceptance/test_streaming_workflows.py": "stores",
     "tests/acceptance/test_superseded.py": "stores",
+    "tests/acceptance/test_values.py": "stores",
     "tests/backends/postgres/": "stores",
     "tests/backends/redis/": "stores",
     "tests/backends/sqlite/": "quick",

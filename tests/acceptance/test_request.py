@@ -74,6 +74,7 @@ async def test_an_argument_is_edited_by_its_schema_and_a_nested_one_place_by_pla
     await press(person, "e")
     await person.get_by_test_id("arg-way").get_by_role("combobox").press("ArrowDown")
     await press(person, "ArrowDown", "Enter")
+    await person.get_by_test_id("arg-lines").get_by_test_id("edit-json").click()
     lines = person.get_by_test_id("arg-lines").get_by_role("textbox")
     await lines.fill(json.dumps(args["lines"])[:-1])
     await expect(person.get_by_test_id("arg-lines").get_by_test_id("json-error")).not_to_be_empty()

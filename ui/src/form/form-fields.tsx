@@ -18,6 +18,10 @@ interface FieldProps {
   disabled: boolean;
   /** Show the difference from the prefilled value. */
   diff: boolean;
+  /** Begin a text area with one line. */
+  compact?: boolean;
+  /** Only read the label out, as that of a row that has a number. */
+  hidesLabel?: boolean;
 }
 
 function rangeOf(field: FormField): [string | null, string | null] | null {
@@ -47,7 +51,7 @@ const isLabelled = (field: FormField) => field.type === "boolean"
   : !["radio", "checkbox", "slider"].includes(field.type);
 
 /** One field of a form: label, control, help and error, linked to each other. */
-function Field({ field, value, onChange, error, disabled, diff }: FieldProps) {
+export function Field({ field, value, onChange, error, disabled, diff, compact = false, hidesLabel = false }: FieldProps) {
   const strings = useRequestStrings();
   const id = useId();
   const hint = hintOf(field, strings);
@@ -55,9 +59,10 @@ function Field({ field, value, onChange, error, disabled, diff }: FieldProps) {
   const isChanged = diff && before !== undefined && !isEqual(before, value);
   return (
     <div data-testid={`field-${field.name}`} data-type={field.type} data-invalid={Boolean(error)}>
+      {hidesLabel && <span id={`${id}-label`} className="visually-hidden">{visible(field.label || field.name)}</span>}
       <Form.Item
         {...(isLabelled(field) && { htmlFor: id })}
-        label={<span id={`${id}-label`}>{visible(field.label || field.name)}</span>}
+        label={hidesLabel ? null : <span id={`${id}-label`}>{visible(field.label || field.name)}</span>}
         required={Boolean(field.required)}
         validateStatus={error ? "error" : ""}
         help={error && <span id={`${id}-error`} role="alert" data-testid="field-error">{visible(error)}</span>}
@@ -79,6 +84,7 @@ function Field({ field, value, onChange, error, disabled, diff }: FieldProps) {
           value={value}
           onChange={onChange}
           disabled={disabled}
+          compact={compact}
           aria={{
             // The star in the label repeats aria-required.
             "aria-labelledby": `${id}-label`,

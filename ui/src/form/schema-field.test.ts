@@ -1,12 +1,19 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../api/types";
-import { fieldOfArgument, fieldsOfSchema } from "./schema-field";
+import { editSchemaOf, fieldOfArgument, fieldsOfSchema } from "./schema-field";
 
 const properties: JsonObject = {
   city: { type: "string", title: "City", description: "of birth" },
   nights: { type: "integer", exclusiveMinimum: 0, default: 2 },
   sea: { type: "boolean" },
 };
+
+test("an argument with parts is edited by its schema if it fits, else by its own types", () => {
+  const root: JsonObject = { properties: { to: { type: "array", items: { type: "string", maxLength: 9 } }, n: { type: "array", items: { type: "number" } }, any: {} } };
+  expect(editSchemaOf(root, "to", ["a"])).toEqual({ type: "array", items: { type: "string", maxLength: 9 } });
+  expect(editSchemaOf(root, "n", { a: 1 })).toMatchObject({ type: "object", required: ["a"] });
+  expect(editSchemaOf(root, "any", ["a"])).toEqual({ type: "array", items: { type: "string" } });
+});
 
 test("a simple schema is drawn as a form", () => {
   expect(fieldsOfSchema({ type: "object", properties, required: ["city"] })).toMatchObject([
@@ -20,7 +27,7 @@ test.each([
   ["a nested property", { properties: { ...properties, address: { type: "object" } } }],
   ["a rule over several properties", { properties, anyOf: [{ required: ["city"] }] }],
   ["no property", { type: "object" }],
-])("a schema with %s is answered as JSON", (_name, schema: JsonObject) => {
+])("a schema with %s has no flat form", (_name, schema: JsonObject) => {
   expect(fieldsOfSchema(schema)).toBeNull();
 });
 

@@ -1,18 +1,29 @@
-import { Input } from "antd";
-import { useId, useState, type AriaAttributes } from "react";
+import { Suspense, useId, useState } from "react";
+import type { FieldProblem } from "../api/call";
 import type { FormField, Json } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
-import { visible, visibleSource } from "../widgets/visible";
+import { lazyWithRetry } from "../widgets/lazy";
+import { Loading } from "../widgets/loading";
+import { visible } from "../widgets/visible";
 import { Control } from "./controls";
 import { FieldError, hintOf } from "./form-fields";
 import { ValueDiffLine } from "./value-diff";
-import { isEqual } from "./values";
+import type { Schema } from "./schema-parts";
+import { isEqual, messageWithin } from "./values";
+
+const SchemaEditor = lazyWithRetry(() => import("./schema-editor"));
 
 interface ValueEditorProps {
   name: string;
-  /** The control that fits; null means a JSON editor. */
+  /** The control that fits; null for a value with parts, which is edited by its schema. */
   field: FormField | null;
+  schema: Schema;
+  /** The schema with the definitions. */
+  root: Schema;
+  /** The place of the value as the server names it. */
+  path: string;
+  problems: FieldProblem[];
   before: Json;
   value: Json | undefined;
   broken: string | undefined;
@@ -24,10 +35,11 @@ interface ValueEditorProps {
 
 /** The editor of one value, with its difference and a reset button. */
 export function ValueEditor(props: ValueEditorProps) {
-  const { name, field, before, value, broken, onChange, onEnter, error, disabled } = props;
+  const { name, field, schema, root, path, before, value, broken, problems, onChange, onEnter, error, disabled } = props;
   const strings = useRequestStrings();
   const id = useId();
   const [resets, setResets] = useState(0);
+  const isInvalid = problems.some((problem) => problem.field === path);
   const hint = field && hintOf(field, strings);
   const aria = {
     "aria-labelledby": `${id}-label`,
@@ -39,8 +51,8 @@ export function ValueEditor(props: ValueEditorProps) {
     setResets(resets + 1);
   };
   return (
-    <div className="value-editor" data-testid={`arg-${name}`} data-invalid={Boolean(error)}>
-      <label htmlFor={id} id={`${id}-label`} className="visually-hidden">{visible(name)}</label>
+    <div className="value-editor" data-testid={`arg-${name}`} data-invalid={field ? Boolean(error) : isInvalid}>
+      {field && <label htmlFor={id} id={`${id}-label`} className="visually-hidden">{visible(name)}</label>}
       {field
         ? (
           <Control
@@ -49,10 +61,12 @@ export function ValueEditor(props: ValueEditorProps) {
           />
         )
         : (
-          <JsonInput
-            key={resets} id={id} value={value} broken={broken} onChange={onChange} disabled={disabled} aria={aria}
-            onBreak={(text) => onChange(value, text)}
-          />
+          <Suspense fallback={<Loading paragraph={{ rows: 3 }} />}>
+            <SchemaEditor
+              key={resets} id={id} name={name} schema={schema} root={root} path={path} value={value} broken={broken} problems={problems} disabled={disabled} onChange={onChange}
+              onBreak={(text) => onChange(value, text)}
+            />
+          </Suspense>
         )}
       {hint && <div id={`${id}-help`} className="quiet">{hint}</div>}
       {typeof value === "string" && <HiddenCharacters text={value} />}
@@ -62,54 +76,7 @@ export function ValueEditor(props: ValueEditorProps) {
           onReset={reset} disabled={disabled}
         />
       )}
-      <FieldError id={`${id}-error`} error={error} />
+      <FieldError id={`${id}-error`} error={field ? error : messageWithin(problems, path)} />
     </div>
-  );
-}
-
-interface JsonInputProps {
-  id: string;
-  value: Json | undefined;
-  /** A typed text that is not valid JSON (yet). */
-  broken: string | undefined;
-  onChange: (value: Json) => void;
-  onBreak: (text: string) => void;
-  disabled: boolean;
-  aria?: AriaAttributes;
-}
-
-function errorOf(text: string): string | null {
-  try {
-    JSON.parse(text);
-    return null;
-  } catch (failure) {
-    return failure instanceof Error ? failure.message : String(failure);
-  }
-}
-
-/** A JSON editor that keeps the text as typed, valid or not. */
-export function JsonInput({ id, value, broken, onChange, onBreak, disabled, aria }: JsonInputProps) {
-  const strings = useRequestStrings();
-  const [text, setText] = useState(() => broken ?? visibleSource(value ?? null));
-  const error = errorOf(text);
-  const change = (input: string) => {
-    setText(input);
-    if (errorOf(input) === null) onChange(JSON.parse(input) as Json);
-    else onBreak(input);
-  };
-  return (
-    <>
-      <Input.TextArea
-        {...aria} id={id} value={text} readOnly={disabled} variant={disabled ? "filled" : "outlined"} className="mono"
-        spellCheck={false} autoSize={{ minRows: 3, maxRows: 20 }} status={error ? "error" : ""}
-        aria-invalid={Boolean(error)}
-        aria-describedby={[aria?.["aria-describedby"], `${id}-json`].filter(Boolean).join(" ")}
-        onChange={(event) => change(event.target.value)}
-      />
-      <div id={`${id}-json`} role="alert" className="error-text" data-testid="json-error">
-        {error && strings.invalidJson(error)}
-      </div>
-      <HiddenCharacters text={text} />
-    </>
   );
 }

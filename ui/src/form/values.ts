@@ -46,6 +46,12 @@ export function messageAt(problems: FieldProblem[], key: string): string | undef
   return problems.find(({ field }) => isAt(field))?.message;
 }
 
+/** Return the message for a value with parts; one of a part says which. */
+export function messageWithin(problems: FieldProblem[], key: string): string | undefined {
+  const found = problems.find((problem) => messageAt([problem], key));
+  return found && (found.field === key ? found.message : `${found.field.slice(key.length).replace(/^\./, "")}: ${found.message}`);
+}
+
 export function isFile(value: Json | undefined): value is AttachedFile & { [key: string]: Json } {
   return isObject(value) && typeof value.sha256 === "string" && typeof value.number === "number"
     && typeof value.name === "string" && typeof value.size === "number" && typeof value.media_type === "string";

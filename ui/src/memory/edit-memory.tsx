@@ -5,7 +5,7 @@ import { useEditMemory } from "../api/memories";
 import type { Json, JsonObject, Memory } from "../api/types";
 import { answerOf, isObject, messageAt, missingFields, type Values } from "../form/values";
 import { FormFields } from "../form/form-fields";
-import { JsonInput } from "../form/value-editor";
+import { JsonInput } from "../form/json-input";
 import { renderedFields } from "../form/schema-field";
 import { fieldText } from "../strings/catalogue";
 import { useKeys } from "../widgets/keys";

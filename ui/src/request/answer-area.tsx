@@ -1,16 +1,19 @@
 import { Card, Input, Segmented } from "antd";
-import { useId } from "react";
+import { Suspense, useId } from "react";
 import type { Request } from "../api/types";
 import { RequestIdContext } from "../form/control-props";
 import { FieldError, FormFields } from "../form/form-fields";
 import { renderedFields } from "../form/schema-field";
-import { JsonInput } from "../form/value-editor";
-import { messageAt } from "../form/values";
+import { messageAt, messageWithin } from "../form/values";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
+import { lazyWithRetry } from "../widgets/lazy";
+import { Loading } from "../widgets/loading";
 import { visible } from "../widgets/visible";
 import { answersJson, hasAnswer, isFreeAnswer, takesMessageAsAnswer } from "./decisions";
 import type { DecisionFormState } from "./use-decision-form";
+
+const SchemaEditor = lazyWithRetry(() => import("../form/schema-editor"));
 
 interface MessageInputProps {
   form: DecisionFormState;
@@ -43,22 +46,22 @@ export function MessageInput({ form, part, label, testId }: MessageInputProps) {
 }
 
 function JsonAnswer({ form }: { form: DecisionFormState }) {
-  const { draft, change, decision, isLocked } = form;
+  const { request, draft, change, decision, isLocked } = form;
   const strings = useRequestStrings();
   const id = useId();
-  const error = messageAt(decision.problems, "data");
+  const error = messageWithin(decision.problems, "data");
   return (
-    <div data-testid="field-data" data-invalid={Boolean(error)}>
-      <label htmlFor={id}>{strings.answerJson}</label>
-      <JsonInput
-        id={id} value={draft.json} broken={draft.broken.data} disabled={isLocked}
-        aria={error ? { "aria-describedby": `${id}-error` } : {}}
-        onChange={(json) => {
-          change({ json, broken: {} });
-          decision.clearProblem("data");
-        }}
-        onBreak={(data) => change({ broken: { data } })}
-      />
+    <div data-testid="field-data" data-invalid={decision.problems.some(({ field }) => field === "data")}>
+      <Suspense fallback={<Loading paragraph={{ rows: 4 }} />}>
+        <SchemaEditor
+          id={id} label={strings.answerJson} schema={request.schema ?? {}} path="data" value={draft.json} broken={draft.broken.data} problems={decision.problems} disabled={isLocked}
+          onChange={(json = null) => {
+            change({ json, broken: {} });
+            decision.clearProblem("data");
+          }}
+          onBreak={(data) => change({ broken: { data } })}
+        />
+      </Suspense>
       <FieldError id={`${id}-error`} error={error} />
     </div>
   );

@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../api/call";
 import type { Json, Request } from "../api/types";
-import { fieldOfArgument } from "../form/schema-field";
+import { editSchemaOf, fieldOfArgument } from "../form/schema-field";
 import { ValueEditor } from "../form/value-editor";
 import { messageAt } from "../form/values";
 import { editKey, type Draft } from "./draft";
@@ -24,10 +24,15 @@ interface ArgumentEditorProps {
 export function ArgumentEditor({ request, name, before, editing }: ArgumentEditorProps) {
   const { draft, onChange, onEnter, problems, disabled } = editing;
   const key = editKey(request, name);
+  const root = request.action?.schema ?? {};
   return (
     <ValueEditor
       name={name}
-      field={fieldOfArgument(request.action?.schema, name, before)}
+      field={fieldOfArgument(root, name, before)}
+      schema={editSchemaOf(root, name, before)}
+      root={root}
+      path={key}
+      problems={problems}
       before={before}
       value={draft.edited[name]}
       broken={draft.broken[key]}

@@ -53,10 +53,11 @@ test("text that is no JSON yet is kept as it is, and still not sent", async () =
   const request = aRequest({ action: { name: "pay", args: { lines: [1] } } });
   const page = open(request);
   await page.user.click(await screen.findByTestId("decide-edit"));
-  await page.user.type(screen.getByLabelText("lines"), "x");
+  await page.user.click(await screen.findByTestId("edit-json"));
+  await page.user.type(screen.getByRole("textbox", { name: "lines" }), "x");
   cleanup();
   const { sent, user } = open(request);
-  expect(await screen.findByLabelText<HTMLTextAreaElement>("lines")).toHaveProperty("value", "[\n  1\n]x");
+  expect(await screen.findByRole("textbox", { name: "lines" })).toHaveProperty("value", "[\n  1\n]x");
   await user.click(screen.getByTestId("confirm-edit"));
   expect(await screen.findByTestId("field-error")).toBeTruthy();
   expect(sent).toEqual([]);

@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../api/call";
 import type { Answer, Decision, Json, JsonObject, Request } from "../api/types";
-import { renderedFields } from "../form/schema-field";
+import { initialAnswer, renderedFields } from "../form/schema-field";
 import { answerOf, initialValues, isEqual, isUploading, missingFields, type Values } from "../form/values";
 import type { RequestStrings } from "../strings/use-request-strings";
 import { answersJson, editableValues, isFollowUpAllowed, isFreeAnswer, isYesNo, takesMessageAsAnswer } from "./decisions";
@@ -33,7 +33,7 @@ export function initialDraft(request: Request): Draft {
     mode: "deciding",
     values: initialValues(renderedFields(request)),
     edited: editableValues(request) ?? {},
-    json: {},
+    json: answersJson(request) ? initialAnswer(request.schema) : {},
     broken: {},
     message: "",
     reason: "",
@@ -58,7 +58,7 @@ export function isEdited(request: Request, draft: Draft): boolean {
 export function isChanged(request: Request, draft: Draft): boolean {
   if (editableValues(request)) return isEdited(request, draft);
   const fields = renderedFields(request);
-  if (answersJson(request)) return !isEqual(draft.json, {});
+  if (answersJson(request)) return !isEqual(draft.json, initialAnswer(request.schema));
   return !isEqual(answerOf(fields, draft.values), answerOf(fields, initialValues(fields)));
 }
 

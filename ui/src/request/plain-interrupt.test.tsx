@@ -39,7 +39,7 @@ test("words answer a plain question, and so does Ctrl+Enter in their box", async
 test("any JSON answers a plain question, and broken JSON is not sent", async () => {
   const { sent, user } = open(plain);
   await user.click(await screen.findByTestId("answer-json"));
-  const box = screen.getByRole("textbox");
+  const box = await screen.findByRole("textbox");
   await user.clear(box);
   await user.type(box, "[[1");
   await user.click(screen.getByTestId("decide-respond"));
@@ -53,7 +53,7 @@ test("any JSON answers a plain question, and broken JSON is not sent", async () 
 test("broken JSON does not keep anybody from the yes beside it", async () => {
   const { sent, user } = open(plain);
   await user.click(await screen.findByTestId("answer-json"));
-  await user.type(screen.getByRole("textbox"), "nonsense");
+  await user.type(await screen.findByRole("textbox"), "nonsense");
   await user.click(screen.getByTestId("decide-approve"));
   await waitFor(() => expect(sent).toHaveLength(1));
   expect(sent[0]?.body).toEqual({ decision: "approve", ...body });

@@ -12,7 +12,7 @@ import { zh } from "./zh";
 const english: Strings = { ...en, assistant: enAssistant, chat: enChat, detail: enDetail, learning: enLearning, memory: enMemory };
 
 /** Code, names, formats and keys that are the same in every language, and the values of samples. */
-const data = /`[^`]*`|Ringi|Engrammer|JSON|URL|http|CSV|PDF|Bcc|PNG|JPEG|GIF|WebP|Markdown|Ctrl|Enter|Esc|Tab|Shift|NaN|undefined|^Ref$/g;
+const data = /`[^`]*`|Ringi|Engrammer|JSON|URL|http|CSV|PDF|Bcc|PNG|JPEG|GIF|WebP|Markdown|Ctrl|Alt|Enter|Esc|Tab|Shift|NaN|undefined|^Ref$/g;
 
 /** Return a string for any place: of an argument, or of a member of it. */
 const argument: unknown = new Proxy(() => "x", {

@@ -1,6 +1,7 @@
 import type { Decision } from "../../api/types";
 import { client } from "./client";
 import { granting } from "./granting";
+import { schema } from "./schema";
 import { stakes } from "./stakes";
 import { values } from "./values";
 import { voting } from "./voting";
@@ -17,7 +18,7 @@ const finishDecisions: Record<Decision, string> = {
 
 /** The strings of the page of a request; they are loaded with that page. */
 export const detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client, stakes, values,
+  decisions, formDecisions, finishDecisions, voting, granting, client, schema, stakes, values,
   legalHold: "Legal hold",
   legalHoldHint: "Nothing erases this request until an administrator lifts the hold.",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own} “${agentLabel}”`,
@@ -49,7 +50,6 @@ export const detail = {
   answerJson: "Answer (JSON)",
   answerFormat: "Answer as",
   answerText: "Text",
-  invalidJson: (why: string) => `This is not valid JSON: ${why}`,
   memoryNotice: (category: string) => `What you approve here is remembered as “${category}”. Agents use it in conversations that you start later.`,
   cannotBeSent: "This cannot be sent yet.",
   chooseFile: "Choose a file",

@@ -2,6 +2,7 @@ import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
 import { client } from "./client";
 import { granting } from "./granting";
+import { schema } from "./schema";
 import { stakes } from "./stakes";
 import { values } from "./values";
 import { voting } from "./voting";
@@ -17,7 +18,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client, stakes, values,
+  decisions, formDecisions, finishDecisions, voting, granting, client, schema, stakes, values,
   legalHold: "法的保持",
   legalHoldHint: "管理者が解除するまで、この依頼は消去されません。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}「${agentLabel}」`,
@@ -50,7 +51,6 @@ export const detail: Detail = {
   answerFormat: "回答の形式",
   answerText: "文章",
   // The browser gives the reason in English.
-  invalidJson: () => "JSON として正しくありません。",
   memoryNotice: (category: string) => `ここで承認した内容は「${category}」として記憶され、今後あなたが始める会話でエージェントが参照します。`,
   cannotBeSent: "このままでは送信できません。",
   chooseFile: "ファイルを選択",

@@ -2,6 +2,7 @@ import type { Decision } from "../../api/types";
 import type { Detail } from "../en/detail";
 import { client } from "./client";
 import { granting } from "./granting";
+import { schema } from "./schema";
 import { stakes } from "./stakes";
 import { values } from "./values";
 import { voting } from "./voting";
@@ -17,7 +18,7 @@ const finishDecisions: Record<Decision, string> = {
 };
 
 export const detail: Detail = {
-  decisions, formDecisions, finishDecisions, voting, granting, client, stakes, values,
+  decisions, formDecisions, finishDecisions, voting, granting, client, schema, stakes, values,
   legalHold: "法律保留",
   legalHoldHint: "在管理员解除之前，此请求不会被删除。",
   decisionWithAgentLabel: (own: string, agentLabel: string) => `${own}“${agentLabel}”`,
@@ -50,7 +51,6 @@ export const detail: Detail = {
   answerFormat: "回答方式",
   answerText: "文字",
   // The browser gives the reason in English.
-  invalidJson: () => "不是有效的 JSON。",
   memoryNotice: (category: string) => `您在此批准的内容将记为“${category}”：智能体会在您以后发起的对话中使用。`,
   cannotBeSent: "目前还不能发送。",
   chooseFile: "选择文件",

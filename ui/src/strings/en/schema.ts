@@ -1,0 +1,30 @@
+/** The strings of forms that are made of a JSON Schema, and of the JSON editor beside them. */
+export const schema = {
+  editAs: "Edit as",
+  asForm: "Form",
+  add: (name: string) => `Add ${name}`,
+  leaveOut: (name: string) => `Leave out ${name}`,
+  noValue: (name: string) => `No value for ${name}`,
+  addRow: "Add row",
+  rowKeys: "Alt+↑ and Alt+↓ move the row.",
+  rowCount: (count: number) => `(${count})`,
+  row: (row: number) => `Row ${row}`,
+  moveUp: (row: number) => `Move row ${row} up`,
+  moveDown: (row: number) => `Move row ${row} down`,
+  removeRow: (row: number) => `Remove row ${row}`,
+  otherType: "The value has another type than its schema says. It is edited as JSON.",
+  noForm: {
+    any: "The schema names no type. The value is edited as JSON.",
+    map: "The schema names no fields. The value is edited as JSON.",
+    tuple: "A list with a different type at each place cannot be a form. The value is edited as JSON.",
+    rule: "A rule over several fields cannot be a form. The value is edited as JSON.",
+  },
+  jsonErrorAt: (line: number, column: number, field: string, why: string) => `Line ${line}, column ${column}${field && `, in ${field}`}: ${why}`,
+  jsonErrors: {
+    InvalidSymbol: "this is not JSON; put text in double quotes", InvalidNumberFormat: "this is not a number", PropertyNameExpected: "a name in double quotes is missing",
+    ValueExpected: "a value is missing", ColonExpected: "a colon is missing", CommaExpected: "a comma is missing", CloseBraceExpected: "the closing brace is missing",
+    CloseBracketExpected: "the closing bracket is missing", EndOfFileExpected: "there is text after the end", InvalidCommentToken: "comments are not JSON",
+    UnexpectedEndOfComment: "comments are not JSON", UnexpectedEndOfString: "the closing quote is missing", UnexpectedEndOfNumber: "this number is incomplete",
+    InvalidUnicode: "this \\u escape is invalid", InvalidEscapeCharacter: "this escape is invalid", InvalidCharacter: "this character must be escaped",
+  } as Record<string, string>,
+};
