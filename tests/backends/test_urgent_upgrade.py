@@ -22,7 +22,7 @@ from ringi.connect import open_backend
 from ringi.contracts.store import Store
 from ringi.domain import request as domain
 from ringi.domain.ask import Action
-from ringi.domain.record import Query
+from ringi.domain.record import Event, Query
 from ringi.domain.request import Request
 from ringi.testing.factories import a_request, answer_to
 
@@ -69,8 +69,8 @@ async def write(store: Store, memory: MemoryStore, prefix: str) -> None:
     for n, (name, fields) in enumerate(ASKS.items()):
         for what in ("", "-ended", "-claimed", "-long-ago"):
             at = NOW - timedelta(days=90 if what == "-long-ago" else 1, microseconds=n)
-            made = [a_request(f"{prefix}-{name}{what}", **{"at": at, **fields})]
-            request = made[0][0]
+            request, event = a_request(f"{prefix}-{name}{what}", **{"at": at, **fields})
+            made: list[tuple[Request, Event | None]] = [(request, event)]
             if what in ("-ended", "-long-ago"):
                 made.append(request.completed(answer_to(request, "reject"), by="bob", channel="test", now=at))
             if what == "-claimed":

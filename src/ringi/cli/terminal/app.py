@@ -15,6 +15,7 @@ from textual.message_pump import MessagePump
 from textual.widgets import HelpPanel, OptionList
 
 from ringi.cli.format.visible import visible
+from ringi.cli.keys import keys_of
 from ringi.cli.terminal.inbox_screen import LETTERS, InboxScreen
 from ringi.cli.terminal.list_screen import ListScreen
 from ringi.cli.terminal.request_list import RequestList
@@ -35,10 +36,10 @@ class WatchApp(App[None]):
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [
-        Binding("question_mark", "help", "key.help", key_display="?"),
-        Binding("q", "leave", "key.quit"),
-        Binding("ctrl+c", "interrupt", "key.interrupt", show=False, priority=True),
-        Binding("ctrl+z", "suspend_process", "key.suspend", show=False, priority=True),
+        Binding(keys_of("everywhere", "help"), "help", "key.help", key_display="?"),
+        Binding(keys_of("everywhere", "quit"), "leave", "key.quit"),
+        Binding(keys_of("everywhere", "interrupt"), "interrupt", "key.interrupt", show=False, priority=True),
+        Binding(keys_of("everywhere", "suspend"), "suspend_process", "key.suspend", show=False, priority=True),
     ]
 
     def __init__(self, inbox: Inbox, name: str) -> None:

@@ -20,6 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Select, Static, TextArea
 
 from ringi.cli.format.visible import visible, visible_lines, visible_value
+from ringi.cli.keys import keys_of
 from ringi.cli.texts import text_of
 from ringi.errors import FieldError, InvalidError
 from ringi.forms import fields as types
@@ -37,7 +38,7 @@ class ValueChanged(Message):
 class Choices(OptionList):
     """A list of which one or several options can be selected; unlike Textual's own, its marks need no color."""
 
-    BINDINGS = [Binding("space,enter", "select", "key.choose", show=False)]
+    BINDINGS = [Binding(keys_of("field", "choose"), "select", "key.choose", show=False)]
 
     def __init__(self, options: Options, value: Any, *, many: bool) -> None:
         chosen = value if many else [value]
@@ -77,12 +78,12 @@ class Slider(Widget, can_focus=True):
     """A number that is chosen with the arrow keys. It has no value until a key is pressed."""
 
     BINDINGS = [
-        Binding("left,down", "move(-1)", "key.less", show=False),
-        Binding("right,up", "move(1)", "key.more", show=False),
-        Binding("pagedown", "move(-10)", "key.less", show=False),
-        Binding("pageup", "move(10)", "key.more", show=False),
-        Binding("home", "move(-1000000000)", "key.top", show=False),
-        Binding("end", "move(1000000000)", "key.bottom", show=False),
+        Binding(keys_of("field", "less"), "move(-1)", "key.less", show=False),
+        Binding(keys_of("field", "more"), "move(1)", "key.more", show=False),
+        Binding(keys_of("field", "less_by_ten"), "move(-10)", "key.less_by_ten", show=False),
+        Binding(keys_of("field", "more_by_ten"), "move(10)", "key.more_by_ten", show=False),
+        Binding(keys_of("field", "least"), "move(-1000000000)", "key.least", show=False),
+        Binding(keys_of("field", "greatest"), "move(1000000000)", "key.greatest", show=False),
     ]
     value: reactive[int | float | None] = reactive(None)
 
@@ -119,7 +120,7 @@ class Slider(Widget, can_focus=True):
 class MessageArea(TextArea):
     """A reason or an answer; enter sends it."""
 
-    BINDINGS = [Binding("ctrl+j,shift+enter,alt+enter", "new_line", "key.newline", show=False, priority=True)]
+    BINDINGS = [Binding(keys_of("field", "newline"), "new_line", "key.newline", show=False, priority=True)]
 
     class Sent(Message):
         """Enter was pressed."""
@@ -142,7 +143,7 @@ Control = Input | TextArea | Select[Any] | Choices | Slider
 class FieldBox(Vertical):
     """A field. `path` is its name in validation errors."""
 
-    BINDINGS = [Binding("ctrl+r", "reset", "key.reset")]
+    BINDINGS = [Binding(keys_of("field", "reset"), "reset", "key.reset")]
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from textual.widgets import HelpPanel, Input, Static
 
 from ringi.cli.errors import error_text
 from ringi.cli.format.requests import clock, title_of
+from ringi.cli.keys import keys_of
 from ringi.cli.terminal.fields import FieldBox
 from ringi.cli.terminal.request_list import RequestList
 from ringi.cli.texts import text_of
@@ -28,9 +29,9 @@ class InboxScreen(Screen[None]):
     """A screen that shows requests."""
 
     BINDINGS = [
-        Binding("c", "claim", "key.claim"),
-        Binding("u", "release", "key.release"),
-        Binding("escape", "back", "key.back"),
+        Binding(keys_of("request", "claim"), "claim", "key.claim"),
+        Binding(keys_of("request", "release"), "release", "key.release"),
+        Binding(keys_of("request", "back"), "back", "key.back"),
     ]
 
     def __init__(self, requests: RequestList) -> None:

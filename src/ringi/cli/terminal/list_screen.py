@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from ringi.cli.format.requests import claimed, deadline, held, outcome, title_of
 from ringi.cli.format.visible import visible
+from ringi.cli.keys import keys_of
 from ringi.cli.terminal.inbox_screen import InboxScreen
 from ringi.cli.terminal.request_list import COUNTED, RequestList
 from ringi.cli.texts import text_of
@@ -30,11 +31,11 @@ class RequestTable(OptionList):
     """The rows of the list."""
 
     BINDINGS = [
-        Binding("enter", "select", "key.open"),
-        Binding("j,down", "cursor_down", "key.next", show=False),
-        Binding("k,up", "cursor_up", "key.previous", show=False),
-        Binding("g,home", "first", "key.top", show=False),
-        Binding("G,end", "last", "key.bottom", show=False),
+        Binding(keys_of("list", "open"), "select", "key.open"),
+        Binding(keys_of("list", "next"), "cursor_down", "key.next", show=False),
+        Binding(keys_of("list", "previous"), "cursor_up", "key.previous", show=False),
+        Binding(keys_of("list", "top"), "first", "key.top", show=False),
+        Binding(keys_of("list", "bottom"), "last", "key.bottom", show=False),
     ]
 
     class Resized(Message):
@@ -48,7 +49,10 @@ class RequestTable(OptionList):
 class ListScreen(InboxScreen):
     """All open requests, newest first; new ones are only counted until the person asks for them."""
 
-    BINDINGS = [Binding("slash", "search", "key.search"), Binding("n", "news", "key.news")]
+    BINDINGS = [
+        Binding(keys_of("list", "search"), "search", "key.search"),
+        Binding(keys_of("list", "news"), "news", "key.news"),
+    ]
     AUTO_FOCUS = "RequestTable"
 
     def __init__(self, requests: RequestList) -> None:

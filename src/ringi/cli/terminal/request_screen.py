@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from textual import on
 from textual.app import ComposeResult
@@ -31,6 +31,7 @@ from ringi.cli.format.requests import (
     voting,
 )
 from ringi.cli.format.visible import visible, visible_value
+from ringi.cli.keys import keys_of
 from ringi.cli.terminal.confirmation import Fact, fact_of, is_confirmed, seed_of
 from ringi.cli.terminal.fields import FieldBox, MessageArea, form_box, line, lines, parse_json, read_all, value_box
 from ringi.cli.terminal.inbox_screen import InboxScreen
@@ -43,7 +44,7 @@ from ringi.errors import FieldError, InvalidError, RequestEndedError, RingiError
 from ringi.forms.form import Form
 
 Mode = Literal["decide", "edit", "reject", "respond", "confirm"]
-KEYS: dict[Decision, str] = {"approve": "a", "edit": "e", "reject": "r", "respond": "m"}
+KEYS: dict[Decision, str] = {name: keys_of("request", name).split(",")[0] for name in get_args(Decision)}
 HELD_KEY = 0.4
 """Seconds without a key before the next request can be decided, so that a held key decides only one."""
 WHOLE = "data"
@@ -54,12 +55,15 @@ class RequestScreen(InboxScreen):
     """One request. Text that was not sent stays in its fields while the screen exists."""
 
     BINDINGS = [
-        Binding("a", "approve", "key.approve", show=False),
-        *(Binding(KEYS[name], f"begin('{name}')", f"key.{name}", show=False) for name in ("edit", "reject", "respond")),
-        Binding("tab", "app.focus_next", "key.field"),
-        Binding("j", "neighbor(1)", "key.next"),
-        Binding("k", "neighbor(-1)", "key.previous"),
-        Binding("ctrl+s", "send", "key.send"),
+        Binding(keys_of("request", "approve"), "approve", "key.approve", show=False),
+        *(
+            Binding(keys_of("request", name), f"begin('{name}')", f"key.{name}", show=False)
+            for name in ("edit", "reject", "respond")
+        ),
+        Binding(keys_of("request", "field"), "app.focus_next", "key.field"),
+        Binding(keys_of("request", "next"), "neighbor(1)", "key.next"),
+        Binding(keys_of("request", "previous"), "neighbor(-1)", "key.previous"),
+        Binding(keys_of("request", "send"), "send", "key.send"),
     ]
     AUTO_FOCUS = "#sheet"
     mode: var[Mode] = var("decide", init=False)

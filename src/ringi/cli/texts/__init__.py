@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from ringi.base.texts import LANGUAGES, Language, Patterns, pattern_of, patterns, recognized
+from ringi.cli.keys import key_labels
 
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The environment variables that name the language; the first one that is set counts."""
@@ -28,7 +29,7 @@ def language() -> Language:
 def catalogue(language: str) -> Mapping[str, str]:
     """Return the texts of a language by their keys."""
     texts: dict[str, str] = json.loads(files(__package__).joinpath(f"{language}.json").read_text("utf-8"))
-    return texts
+    return texts | key_labels(language)
 
 
 @cache
