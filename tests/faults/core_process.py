@@ -52,6 +52,17 @@ async def plant(inbox: Inbox, tool: str) -> None:
     say("planted", *ids)
 
 
+async def accept(inbox: Inbox, id: str) -> None:
+    rule = await inbox.accept_suggestion(id, by="ann", one_in=2)
+    say("accepted", rule.id)
+
+
+async def refuse(inbox: Inbox, id: str) -> None:
+    request = await inbox.get(id)
+    await inbox.respond(id, "reject", digest=request.digest, responder="ann")
+    say("refused", id)
+
+
 async def call_and_die(inbox: Inbox, key: str, when: str) -> None:
     """Approve the call of a gated function, and die before its effect, or right after it."""
 
@@ -182,6 +193,8 @@ VERBS = {
         vote,
         grant,
         plant,
+        accept,
+        refuse,
         erase,
         sit,
     )

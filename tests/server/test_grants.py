@@ -102,3 +102,26 @@ async def test_bulk_answers_carry_a_grant_as_one_answer_does(world: World) -> No
     results = (await ann.post("/v1/requests/respond", json={"items": [item]})).json()["items"]
     assert [each["status"] for each in results] == [200]
     assert (await ask(agent))["status"] == "completed"
+
+
+async def test_a_person_switches_on_only_what_they_may_decide(world: World) -> None:
+    """A rule is suggested to those who may answer such calls, and to auditors to read."""
+    for number in range(200):
+        call = {"name": "refund", "args": {"amount": number * 7 % 100, "to": "desk"}}
+        request = await world.asked(title="Refund?", action=call, candidate_groups=["finance"])
+        await world.inbox.respond(request.id, "approve", digest=request.digest, responder="fay")
+    fay, ann = world.client(name="fay", groups=("finance",)), world.client(name="ann")
+    (item,) = (await fay.get("/v1/suggestions")).json()["items"]
+    assert (item["decisions"], item["approved"], item["covered"], item["newer"]) == (200, 200, 200, 100)
+    assert (await ann.get("/v1/suggestions")).json()["items"] == []
+    assert (await world.client("agent", "bot").get("/v1/suggestions")).status_code == 403
+    path = f"/v1/suggestions/{item['id']}/accept"
+    for client, status in ((ann, 404), (world.client("agent", "bot"), 403), (world.client("auditor", "eve"), 403)):
+        assert (await client.post(path, json={})).status_code == status
+    assert (await fay.post(path, json={"one_in": 1})).status_code == 422
+    made = await fay.post(path, json={"one_in": 10})
+    assert (made.status_code, made.json()["response"]["grant"]["one_in"], "seed" in made.json()) == (201, 10, False)
+    assert (await fay.post(path, json={})).status_code == 404
+    (view,) = (await fay.get("/v1/grants")).json()["items"]
+    assert (await ann.post(f"/v1/grants/{view['id']}/revoke", json={})).status_code == 404
+    assert (await fay.post(f"/v1/grants/{view['id']}/revoke", json={})).status_code == 204

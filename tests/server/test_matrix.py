@@ -92,6 +92,8 @@ REQUESTS = {
     ("POST", "/v1/deliveries/{id}/redeliver"): Row(never(403), never(403), never(404)),
     # Nor is one of a pause.
     ("DELETE", "/v1/pauses/{id}"): Row(never(403), never(403), never(404)),
+    # Nothing is suggested.
+    ("POST", "/v1/suggestions/{id}/accept"): Row(never(403), never(404), never(404), {}),
     # No answer to these has a grant.
     ("POST", "/v1/grants/{id}/revoke"): Row(never(403), owned(404, HIDDEN), owned(404, 404), {}),
 }
@@ -145,6 +147,7 @@ PLAIN = {
     ("POST", "/v1/pauses"): Row(403, 403, 201, {"reason": "A test"}),
     ("GET", "/v1/pauses"): Row(200, 200, 200),
     ("GET", "/v1/grants"): Row(200, 200, 200),
+    ("GET", "/v1/suggestions"): Row(403, 200, 200),
     ("GET", "/v1/checks"): Row(403, 403, 200),
     # They are off.
     ("POST", "/v1/checks"): Row(403, 403, 409, {"checks": [{"tool": "pay", "because": "Too much", "args": {}}]}),

@@ -23,7 +23,9 @@ IN_BOTH = tuple(Vote.model_fields.keys() & Response.model_fields.keys())
 """The fields that a vote and a response have."""
 
 
-def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime) -> tuple[R, Event | None]:
+def decide(
+    request: R, answer: Answer, by: Decider, channel: str, now: datetime, ended_rules: tuple[str, ...] = ()
+) -> tuple[R, Event | None]:
     """Return the request after an answer; see `Request.completed`."""
     if is_repeat(request, answer, by):
         return request, None
@@ -54,6 +56,7 @@ def decide(request: R, answer: Answer, by: Decider, channel: str, now: datetime)
         "at": now,
         "override": answer.override,
         "grant": grant_of(request, answer, now) if answer.grant else None,
+        "ended_rules": ended_rules,
     }
     if not request.quorum and not request.hold:
         return completed(request, decision, now)

@@ -5,11 +5,12 @@ A grant itself is in the answer of its request: it is in force only if that requ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ringi.base.model import StrictModel
 from ringi.domain.grants import Grant
@@ -34,6 +35,10 @@ class GrantEntry(StrictModel):
     max_uses: int
     uses: int = 0
     revoked: bool = False
+    one_in: int = Field(default=0, exclude_if=operator.not_)
+    """One in so many of its calls still asks people; 0 if none does."""
+    refuted_by: str | None = Field(default=None, exclude_if=operator.not_)
+    """The request about a call that it covers, which people did not approve: that has ended it."""
 
     def status(self, now: datetime) -> GrantStatus:
         """Return the status of the grant.
@@ -63,6 +68,8 @@ class GrantView(StrictModel):
     digest: str
     grant: Grant
     """The calls that it approves."""
+    refuted_by: str | None = Field(default=None, exclude_if=operator.not_)
+    """The request about a call that it covers, which people did not approve: that has ended it."""
 
 
 class GrantPage(StrictModel):
@@ -113,7 +120,8 @@ def with_grant(journal: Journal, id: str, grant: Grant, by: str, now: datetime) 
         return journal, None
     if sum(entry.status(now) == "active" for entry in entries.values()) >= MAX_GRANTS and not known:
         raise ConflictError(f"there are {MAX_GRANTS} grants: revoke some that nobody needs, or wait until they end")
-    entry = GrantEntry(tool=grant.tool, digest=grant.digest, until=grant.until, max_uses=grant.max_uses)
+    limits = {"until": grant.until, "max_uses": grant.max_uses, "one_in": grant.one_in}
+    entry = GrantEntry(tool=grant.tool, digest=grant.digest, **limits)
     about = {"do": "grant", "request": id, "digest": grant.digest, "until": grant.until}
     return _written(journal, about, {**entries, id: entry}, by, now)
 
@@ -155,6 +163,27 @@ def revoked(journal: Journal, id: str, by: str, now: datetime) -> tuple[Journal,
         return journal, None
     after = {**entries, id: entries[id].model_copy(update={"revoked": True})}
     return _written(journal, {"do": "revoke", "request": id}, after, by, now)
+
+
+def refuted(
+    journal: Journal, ids: Collection[str], request: str, by: str, now: datetime
+) -> tuple[Journal, Event | None]:
+    """Return the journal with rules ended, because people did not approve a call that they cover.
+
+    Args:
+        journal: The journal of the tenant.
+        ids: The ids of the rules; those that are over stay as they are.
+        request: The id of the request about the call.
+        by: The person who decided.
+        now: The current time.
+    """
+    entries = read_entries(journal)
+    ended = [id for id in ids if id in entries and not entries[id].revoked]
+    if not ended:
+        return journal, None
+    over = {id: entries[id].model_copy(update={"revoked": True, "refuted_by": request}) for id in ended}
+    about = {"do": "refute", "rules": ended, "request": request}
+    return _written(journal, about, {**entries, **over}, by, now)
 
 
 def _written(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import operator
 from datetime import datetime, timedelta
 from typing import Annotated, NamedTuple
@@ -75,6 +76,26 @@ class Grant(StrictModel):
     folder: str | None
     max_uses: int
     until: datetime
+    one_in: int = Field(default=0, exclude_if=operator.not_)
+    """One in so many of its calls still asks people; 0 if none does."""
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether a person switched on a suggested rule: the first refusal of a call that it covers ends it."""
+        return self.one_in > 0
+
+    def must_ask(self, seed: str | None, id: str) -> bool:
+        """Return whether people are asked about a call that the grant covers.
+
+        Args:
+            seed: The secret of the rule; without it every call asks.
+            id: The id of the request.
+        """
+        if not self.is_rule:
+            return False
+        # Nobody who lacks the seed can tell which of two calls would ask.
+        drawn = hmac.digest(seed.encode(), id.encode(), "sha256") if seed else b""
+        return int.from_bytes(drawn[:8]) % self.one_in == 0
 
     @classmethod
     def of(cls, new: NewGrant, call: GrantableCall, now: datetime) -> Grant:

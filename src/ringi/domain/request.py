@@ -21,7 +21,7 @@ from ringi.domain.ask import (
     digest_of,
 )
 from ringi.domain.checks import Check
-from ringi.domain.grants import GrantUse
+from ringi.domain.grants import Grant, GrantUse
 from ringi.domain.record import DEFAULT_TENANT, GRANT, POLICY, SYSTEM, Event
 from ringi.domain.request_data import RequestData
 from ringi.domain.response import Receipt, Response
@@ -126,6 +126,28 @@ class Request(RequestData):
         return planted.model_copy(update={"check": check}), event
 
     @classmethod
+    def rule(
+        cls, ask: Ask, *, id: str, now: datetime, by: str, channel: str, tenant: str, grant: Grant, seed: str
+    ) -> tuple[Request, Event]:
+        """Return the record of a rule that a person has switched on, and its one event.
+
+        Args:
+            ask: The question, as `Ask.checked` returned it.
+            id: The id of the request, and of the rule.
+            now: The current time.
+            by: The person.
+            channel: The channel of the decision.
+            tenant: The tenant.
+            grant: The calls that the rule approves.
+            seed: The secret that draws the calls that still ask; outside of the hash chain.
+        """
+        asked = cls._new(ask, id, now, by, tenant)
+        # Nothing waits for it, and nothing is left to run.
+        asked = asked.model_copy(update={"acknowledged_at": now, "receipt": Receipt(outcome="committed")})
+        made, event = asked._born_final({"decision": "approve", "responder": by, "channel": channel, "grant": grant})
+        return made.model_copy(update={"seed": seed}), event
+
+    @classmethod
     def approved(
         cls, ask: Ask, *, now: datetime, rule: str, traceparent: str | None = None, **about: Any
     ) -> tuple[Request, Event]:
@@ -202,7 +224,9 @@ class Request(RequestData):
         ended = {"status": "completed", "response": response, "ended_at": now}
         return self.model_copy(update=ended).created("completed", response.responder)
 
-    def completed(self, answer: Answer, *, by: Decider | str, channel: str, now: datetime) -> tuple[Self, Event | None]:
+    def completed(
+        self, answer: Answer, *, by: Decider | str, channel: str, now: datetime, ended_rules: tuple[str, ...] = ()
+    ) -> tuple[Self, Event | None]:
         """Return the request after an answer: completed, or still pending with a vote or a held answer.
 
         The caller checks that the request is open to the person and that no time has come; see `timed`.
@@ -212,6 +236,7 @@ class Request(RequestData):
             by: The responder.
             channel: The channel of the answer, such as `python` or `http`.
             now: The time of the decision.
+            ended_rules: The ids of the rules that the answer ends.
 
         Returns:
             The request and its event `request.completed`, `request.voted` or `request.held`; the request unchanged and
@@ -229,7 +254,7 @@ class Request(RequestData):
         self.refuse_final()
         if answer.digest != self.digest:
             raise DigestMismatchError(self.id, answer.digest)
-        return decisions.decide(self, answer, decider_of(by), channel, now)
+        return decisions.decide(self, answer, decider_of(by), channel, now, ended_rules)
 
     def is_repeat(self, answer: Answer, by: Decider | str) -> bool:
         """Return whether this answer is already on record, from the same person.

@@ -47,7 +47,7 @@ from ringi.errors import (
 from ringi.forms.form import Form
 
 Status = Literal["pending", "completed", "cancelled", "expired"]
-PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by", "check"}
+PRIVATE = {"head", "continuation", "webhooks", "reminded_at", "memory", "traceparent", "seen_by", "check", "seed"}
 """Internal fields of a request; fields of a newer version are internal too."""
 TITLE_SHOWN = 60
 """The number of a title's characters in a `repr`."""
@@ -64,7 +64,7 @@ class RequestData(Record):
     # The headers of a webhook hold secrets, and content of the hash chain can never be removed.
     # A legal hold may begin after the final event: the journal of legal holds records it.
     # The digest of an event would betray a check to whoever computes it: the journal of checks records it.
-    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks", "legal_hold", "check"}
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"webhooks", "legal_hold", "check", "seed"}
 
     kind: Kind
     title: str
@@ -130,6 +130,8 @@ class RequestData(Record):
     """True while no erasure may remove the content."""
     check: Check | None = Field(default=None, exclude_if=is_empty)
     """What is wrong with a request that was planted to measure attention; it can never run."""
+    seed: str | None = Field(default=None, exclude_if=is_empty)
+    """The secret of a rule that a person switched on: it draws the calls that still ask."""
     check_result: CheckResult | None = Field(default=None, exclude_if=is_empty)
     """Whether people noticed what is wrong; only an ended check has it."""
     digest: str

@@ -49,6 +49,8 @@ class Response(StrictModel):
     """The reason of an administrator who decided although a rule excluded them, or without the other votes."""
     grant: Grant | None = Field(default=None, exclude_if=is_empty)
     """The later calls that the person approved too."""
+    ended_rules: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    """The ids of the rules that this answer has ended, because they would have approved the call."""
     grant_use: GrantUse | None = Field(default=None, exclude_if=is_empty)
     """The grant that approved the call; None if a person or a rule of a policy decided."""
 

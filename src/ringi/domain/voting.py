@@ -91,6 +91,8 @@ class Vote(StrictModel):
     """The reason of an administrator who decides although a rule excludes them."""
     for_subject: str | None = Field(default=None, exclude_if=lambda value: value is None)
     """The issuer and the subject of the person for whom a deputy votes."""
+    ended_rules: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """The ids of the rules that this answer has ended."""
     grant: Grant | None = Field(default=None, exclude_if=operator.not_)
     """The later calls that a held answer approves too, once it is final."""
 

@@ -17,6 +17,7 @@ from ringi.domain.pauses import Pause
 from ringi.domain.record import START, Event, Position, Query
 from ringi.domain.request import Request
 from ringi.domain.response import Outcome
+from ringi.domain.suggestions import Suggestion
 from ringi.domain.webhook import Webhook
 from ringi.forms.field_parts import AttachedFile
 from ringi.privacy.erasure import Erasure, Sweep
@@ -491,6 +492,37 @@ class InboxAPI(ABC):
 
         Raises:
             NotFoundError: There is no such grant.
+        """
+
+    @abstractmethod
+    async def suggestions(self) -> list[Suggestion]:
+        """Return the rules that the decisions of people suggest, and that none in force covers.
+
+        A tool needs 200 decisions with 98 % approvals by the same people on calls of the same agent. A rule has a
+        condition on each argument, and lets none of the tool's newest 500 requests through that people have not
+        approved.
+        """
+
+    @abstractmethod
+    async def accept_suggestion(
+        self, id: str, *, by: str, until: datetime | None = None, max_uses: int = 1_000, one_in: int = 20
+    ) -> Request:
+        """Switch on a suggested rule: it is a grant, and the request returned is its record; see `grants`.
+
+        One in `one_in` of its calls still asks, at random. The first call that it covers and that people do not approve
+        ends the rule.
+
+        Args:
+            id: The id of the suggestion as the person saw it.
+            by: The name of the person.
+            until: The end, at most 30 days from now; None for 30 days.
+            max_uses: The number of calls that it approves.
+            one_in: One in so many of its calls still asks people, 2 to 100.
+
+        Raises:
+            NotFoundError: The suggestion has changed since, or the person may not decide such calls.
+            ForbiddenError: The person may decide such calls only as a deputy, or a rule of the request excludes them.
+            InvalidError: A limit is out of range.
         """
 
     @abstractmethod

@@ -19,6 +19,7 @@ from ringi.domain.grant_journal import (
     GrantView,
     begun_journal,
     read_entries,
+    refuted,
     revoked,
     with_grant,
     with_use,
@@ -97,8 +98,43 @@ class Grants:
         for granting in await readable(self._store, Request, list(keys)):
             made = person_and_grant(granting, keys[granting.key])
             if made and made[1].covers(call) and made[0] not in request.excluded_people:
+                if made[1].must_ask(granting.seed, request.id):
+                    return None
                 return await self._use(granting.key, keys[granting.key], request.asked_by or SYSTEM)
         return None
+
+    async def rules_covering(self, request: Request) -> list[str]:
+        """Return the ids of the rules in force that approve calls like this one.
+
+        Args:
+            request: A request about a call.
+        """
+        call = request.grantable_call
+        if call is None or request.is_check:
+            return []
+        now, entries = self._clock(), read_entries(await self._watch.read(request.tenant))
+        rules = {Key(request.tenant, id): entry for id, entry in entries.items() if entry.one_in}
+        of_tool = {key: entry for key, entry in rules.items() if entry.tool == call.tool and not entry.revoked}
+        found = await readable(self._store, Request, [key for key, entry in of_tool.items() if entry.until > now])
+        made = ((each, person_and_grant(each, of_tool[each.key])) for each in found)
+        return [each.id for each, granted in made if granted and granted[1].covers(call)]
+
+    async def refute(self, decided: Request, by: str) -> tuple[str, ...]:
+        """End the rules in force that approve calls like one that a person has not approved; return their ids.
+
+        Done before the answer is stored: a crash in between ends a rule, and lets nothing through.
+
+        Args:
+            decided: The request, as the answer would leave it.
+            by: The person.
+        """
+        ids = await self.rules_covering(decided)
+        if ids:
+            step = partial(refuted, ids=ids, request=decided.id, by=by, now=self._clock())
+            await change_record(self._store, Journal, Key(decided.tenant, JOURNAL), step)
+            self.refresh(decided.tenant)
+            failpoint("rule.after_refute")
+        return tuple(ids)
 
     def refresh(self, tenant: str) -> None:
         """Read the grants of a tenant again at the next use, because another process may have made one just now.
@@ -183,6 +219,7 @@ class GrantOperations(InboxAPI):
                 request = await self.get(id)
                 if (made := person_and_grant(request, entry)) and request.response:
                     about = {"id": id, "status": entry.status(now), "uses": entry.uses, "digest": entry.digest}
+                    about["refuted_by"] = entry.refuted_by
                     answer = {"granted_by": made[0], "granted_at": request.response.at, "title": request.title}
                     found.append(GrantView(**about, **answer, grant=made[1]))
         return found

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,10 +19,8 @@ from ringi.base.metrics import Metrics, seconds
 from ringi.base.model import StrictModel
 from ringi.contracts.notifier import ABSENCES, Notifier
 from ringi.contracts.store import Store, change_record
-from ringi.domain import memories
 from ringi.domain.ask import Answer, Ask, Continuation, Decision
 from ringi.domain.grants import NewGrant
-from ringi.domain.memories import Memory
 from ringi.domain.record import DEFAULT_TENANT, START, SYSTEM, Erased, Event, Key, Position, Query, topic_of
 from ringi.domain.request import Request
 from ringi.domain.urgency import own_query
@@ -37,8 +35,10 @@ from ringi.inbox.checks import CheckOperations
 from ringi.inbox.feed import TOPIC, Feed
 from ringi.inbox.first_asks import FirstAsks
 from ringi.inbox.grants import GrantOperations, Grants
+from ringi.inbox.memories import MemoryOperations
 from ringi.inbox.pauses import PausableInbox
 from ringi.inbox.receipts import ReceiptOperations, Step
+from ringi.inbox.suggestions import SuggestionOperations
 from ringi.privacy.erasure import Eraser, Erasure, Sweep
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,15 @@ class NewRequest(NamedTuple):
     span: tracing.StartedSpan
 
 
-class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations, CheckOperations):
+class Inbox(
+    PausableInbox,
+    AbsenceOperations,
+    GrantOperations,
+    ReceiptOperations,
+    CheckOperations,
+    MemoryOperations,
+    SuggestionOperations,
+):
     """Questions to people, for one tenant of a store; `ringi.open` opens one.
 
     The methods of `InboxAPI` are the operations of users. The others are for runtimes and background work.
@@ -302,10 +310,13 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
                 person.refuse_former_deputy(claimed, request.id, is_open)
             if request.is_overdue(self.clock()) or request.is_released(self.clock()):
                 return request.timed(self.clock())
-            return request.completed(answer, by=person, channel=channel, now=self.clock())
+            return request.completed(answer, by=person, channel=channel, now=self.clock(), ended_rules=ended_rules)
 
+        ended_rules: tuple[str, ...] = ()
         if answer.grant:
             await self._grants.begin(decide(await self.get(id))[0])
+        elif answer.decision != "approve":
+            ended_rules = await self._grants.refute(decide(await self.get(id))[0], person.name)
         if names_files(answer.data) and not (asked_request := await self.get(id)).is_final:
             read = partial(self.get, id)
             await self._eraser.attachments.check(asked_request, answer.data, person.name, read=read, refuse=decide)
@@ -381,25 +392,6 @@ class Inbox(PausableInbox, AbsenceOperations, GrantOperations, ReceiptOperations
                 await self.store.move_cursor(RETENTION, after, done.upto)
             if done.next is None:
                 return number
-
-    async def memories(self, person: str, *, limit: int = 50, before: str | None = None) -> list[Memory]:
-        query = Query(remembered_by=person, limit=limit, before=before)
-        return [memories.memory_of(request, person) for request in await self.find(query)]
-
-    async def memory(self, id: str, person: str) -> Memory:
-        with memories.looked_for(id):
-            return memories.memory_of(await self.get(id), person)
-
-    async def edit_memory(
-        self, id: str, data: dict[str, Any], *, by: str, expected_updated_at: datetime | None = None
-    ) -> Memory:
-        with memories.looked_for(id):
-            new = await self._change(id, lambda old: memories.edited(old, data, by, self.clock(), expected_updated_at))
-        return memories.memory_of(new, by)
-
-    async def delete_memory(self, id: str, *, by: str) -> None:
-        with memories.looked_for(id):
-            await self._change(id, lambda request: memories.forgotten(request, by, self.clock()))
 
     async def remind(self, id: str) -> Request:
         """Record one reminder for the people who may answer; an ended request is unchanged.

@@ -72,7 +72,7 @@ def newer_fields(id: str, unknown: Sequence[str]) -> ConflictError:
 def request_without_content(request: Request) -> dict[str, Any]:
     """Return the changes that erase a request's content; its end, outcome and digest stay."""
     content = ("description", "action", "form", "data_schema", "answer_schema", "fallback", "display", "wording")
-    nothing = dict.fromkeys((*content, "memory", "reason", "attention", "continuation"))
+    nothing = dict.fromkeys((*content, "memory", "reason", "attention", "continuation", "seed"))
     people: dict[str, Any] = {name: nameless(getattr(request, name)) for name in ("assignee", "asked_by", "starter")}
     # The name of a client is text of the agent; the name of an agent of a run is not.
     people["agent"] = request.continuation.target if request.continuation else None

@@ -20,6 +20,7 @@ from ringi.domain.pauses import NewPause, Pause, PausePage
 from ringi.domain.precedent import Precedent
 from ringi.domain.record import Erased
 from ringi.domain.request_data import PRIVATE, Status
+from ringi.domain.suggestions import NewRule, SuggestionPage
 from ringi.domain.thread import ThreadStatus
 from ringi.forms.form import Form
 from ringi.privacy.erasure import Erasure, Sweep
@@ -423,9 +424,11 @@ class Health(BaseModel):
 
 INPUTS: tuple[type[BaseModel], ...] = (
     Ask, Answer, BulkAnswer, Cancel, Reassign, Leave, HitlAnswer, NewRun, ChatTurn, AguiTurn, Operation, MemoryEdit,
-    SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, response.Receipt)  # fmt: skip
+    SignIn, Sweep, Upload, LegalHold, NewPause, NewChecks, NewRule,
+    response.Receipt)  # fmt: skip
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, Totals, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,
     Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, Away, People, MemoryPage, Session, Ways, Info, Health,
+    SuggestionPage,
     AttachedFile)  # fmt: skip

@@ -911,6 +911,7 @@ export interface Response {
   released_at?: string | null;
   override?: string | null;
   grant?: Grant | null;
+  ended_rules?: string[];
   grant_use?: GrantUse | null;
 }
 /**
@@ -931,6 +932,7 @@ export interface Grant {
   folder: string | null;
   max_uses: number;
   until: string;
+  one_in?: number;
 }
 /**
  * This interface was referenced by `Root`'s JSON-Schema
@@ -978,6 +980,7 @@ export interface Vote {
   at: string;
   override?: string | null;
   for_subject?: string | null;
+  ended_rules?: string[];
   grant?: Grant | null;
 }
 /**
@@ -997,6 +1000,7 @@ export interface Held {
   at: string;
   override?: string | null;
   for_subject?: string | null;
+  ended_rules?: string[];
   grant?: Grant | null;
   until: string;
 }
@@ -1520,6 +1524,7 @@ export interface GrantView {
   title: string;
   digest: string;
   grant: Grant;
+  refuted_by?: string | null;
 }
 /**
  * The health of the server.
@@ -1724,6 +1729,14 @@ export interface NewPause {
   agent?: string | null;
   reason: string;
   until?: string | null;
+}
+/**
+ * How long a suggested rule applies, how often, and how many of its calls people still see.
+ */
+export interface NewRule {
+  until?: string | null;
+  max_uses?: number;
+  one_in?: number;
 }
 /**
  * The agent, input and images of a new run.
@@ -1985,6 +1998,32 @@ export interface Session {
 export interface SignIn {
   token: string;
   replace?: boolean;
+}
+/**
+ * A rule that a person may switch on, with the figures that speak for it.
+ */
+export interface Suggestion {
+  id: string;
+  tool: string;
+  agent: string | null;
+  asked_by: string | null;
+  where: {
+    [k: string]: ConditionOutput;
+  };
+  decisions: number;
+  approved: number;
+  replayed: number;
+  covered: number;
+  newer: number;
+  newer_covered: number;
+  template: string;
+}
+/**
+ * The rules that the decisions of people suggest.
+ */
+export interface SuggestionPage {
+  items: Suggestion[];
+  next?: null;
 }
 /**
  * The selection of an erasure: all data of one person, or all data that ended before a time.

@@ -1,0 +1,134 @@
+"""Rules that the decisions of people suggest: listed, and switched on by a person."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import uuid
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from ringi.base.canonical_json import jsonable
+from ringi.base.clock import Clock
+from ringi.base.failpoints import failpoint
+from ringi.base.texts import Sentence, sentences_text
+from ringi.contracts.store import Store
+from ringi.domain.ask import Action, Ask, Wording, parse_body
+from ringi.domain.decisions import MCP, authority_of, refuse_sign_in
+from ringi.domain.record import POLICY, Query
+from ringi.domain.request import Request
+from ringi.domain.suggestions import NewRule, Suggested, Suggestion, suggested
+from ringi.domain.voting import Decider, decider_of
+from ringi.errors import ForbiddenError, NotFoundError
+from ringi.inbox.api import InboxAPI
+from ringi.inbox.grants import Grants
+
+RULE = "ringi.rule"
+"""The name of the action that records a rule: no agent has such a tool."""
+ENDED = ("completed", "expired", "cancelled")
+LOOKED_AT = 2_000
+"""The number of the newest requests whose tools are looked at."""
+SEED_BYTES = 32
+
+
+class SuggestionOperations(InboxAPI):
+    """The part of an inbox that suggests rules."""
+
+    store: Store
+    tenant: str
+    clock: Clock
+    _grants: Grants
+    _check: Callable[[Request], None]
+
+    async def suggestions(self) -> list[Suggestion]:
+        return [found.suggestion async for found, _ in self._suggested()]
+
+    async def accept_suggestion(
+        self,
+        id: str,
+        *,
+        by: Decider | str,
+        until: datetime | None = None,
+        max_uses: int = 1_000,
+        one_in: int = 20,
+        channel: str = "python",
+    ) -> Request:
+        new = parse_body(NewRule, {"until": until, "max_uses": max_uses, "one_in": one_in})
+        person = decider_of(by)
+        if channel == MCP:
+            raise ForbiddenError("later calls cannot be approved over MCP: use the page")
+        async for found, template in self._suggested():
+            if found.suggestion.id == id:
+                return await self._switch_on(found, template, new, person, channel)
+        raise NotFoundError("suggestion", id)
+
+    async def _switch_on(
+        self, found: Suggested, template: Request, new: NewRule, person: Decider, channel: str
+    ) -> Request:
+        # Whoever may not decide such a call alone may not approve it in advance.
+        refuse_sign_in(template, person)
+        if authority_of(template, person) is not None:
+            raise ForbiddenError("a deputy decides each request alone: ask another person to switch on the rule")
+        now = self.clock()
+        grant = found.grant(new, now)
+        ask = rule_ask(found.suggestion, template, jsonable(grant)).checked(max_fields=0)
+        made: dict[str, Any] = {"now": now, "by": person.name, "channel": channel, "tenant": self.tenant}
+        rule, event = Request.rule(ask, id=uuid.uuid4().hex, grant=grant, seed=secrets.token_hex(SEED_BYTES), **made)
+        await self._grants.begin(rule)
+        failpoint("rule.before_put")
+        await self.store.put(rule, event)
+        await self._notify(rule)
+        self._grants.refresh(self.tenant)
+        return rule
+
+    async def _suggested(self) -> AsyncIterator[tuple[Suggested, Request]]:
+        """Yield the rules of requests that the caller may decide, except those in force."""
+        for tool in await self._tools():
+            query = Query(tenant=self.tenant, tool=tool, statuses=ENDED, limit=LOOKED_AT)
+            requests = await self.store.find(Request, query)
+            by_id = {request.id: request for request in requests}
+            # Beside the event loop: it tries each rule on hundreds of requests.
+            for found in await asyncio.to_thread(suggested, requests):
+                template = by_id[found.suggestion.template]
+                with suppress(NotFoundError, ForbiddenError):
+                    self._check(template)
+                    if not await self._grants.rules_covering(template):
+                        yield found, template
+
+    async def _tools(self) -> list[str]:
+        """Return the tools about which people were asked lately."""
+        query = Query(tenant=self.tenant, kind="approval", statuses=ENDED, limit=LOOKED_AT)
+        newest = await self.store.find(Request, query)
+        return sorted({request.action.name for request in newest if request.action and not is_by_rule(request)})
+
+    @abstractmethod
+    async def _notify(self, request: Request) -> None:
+        """Notify all processes of a change."""
+
+
+def is_by_rule(request: Request) -> bool:
+    """Return whether a rule or a grant decided the request, or it records a rule."""
+    return request.response is not None and (request.response.responder.startswith(POLICY) or request.seed is not None)
+
+
+def rule_ask(suggestion: Suggestion, template: Request, grant: dict[str, Any]) -> Ask:
+    """Return the question whether a rule applies, open to the people who decide the calls that it covers.
+
+    Args:
+        suggestion: The suggestion.
+        template: The newest request that it covers.
+        grant: The grant as JSON data.
+    """
+    title = Sentence(code="rule_title", params={"tool": suggestion.tool})
+    return Ask(
+        title=sentences_text([title]),
+        wording=Wording(title=(title,)),
+        action=Action(RULE, grant),
+        context={"suggestion": jsonable(suggestion)},
+        assignee=template.assignee,
+        candidate_groups=template.candidate_groups,
+        allowed=("approve", "reject"),
+    )
