@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 
 import ringi
 from benchmarks.measure import Row, folder
+from ringi.base.clock import utc_now
+from ringi.domain.grants import GrantableCall
+from ringi.domain.suggestions import Decided, NewRule, suggested_from
 from ringi.errors import NotAuthorizedError, WaitTimeoutError
 from ringi.inbox.inbox import Inbox
 from ringi.integrations.client_calls import ClientGate, Session
@@ -108,7 +111,75 @@ async def outcome_of(inbox: Inbox, policy: Path, call: ScriptedCall) -> str:
     return "ran"
 
 
-GOALS: tuple[Callable[[], Awaitable[list[Row]]], ...] = (reach,)
+DECISIONS, WINDOW, SEEDS = 2_000, 500, range(5)
+Bad = Callable[[dict[str, Any], random.Random], bool]
+SHAPES: dict[str, Bad] = {
+    "above a line": lambda args, _: args["amount"] > 390,
+    "one customer": lambda args, _: args["customer"] == "c7" and args["amount"] > 30,
+    "one agent": lambda args, _: args["agent"] == "agent:new",
+    "a combination": lambda args, _: args["amount"] > 210 and args["country"] == "DE" and args["customer"] < "c2",
+    "no pattern": lambda _, chance: chance.random() < 0.02,
+}
+"""Which 2 % of the decisions are bad: by one condition, by two together, or by none."""
+
+
+class Replay(NamedTuple):
+    """The decisions of people on the calls of one tool, oldest first."""
+
+    decided: list[Decided]
+
+    @classmethod
+    def of(cls, is_bad: Bad, seed: int) -> Replay:
+        """Return random calls; people refuse the bad ones: some by a rejection, some by an edit, some by silence."""
+        chance, found = random.Random(seed), list[Decided]()
+        for number in range(DECISIONS):
+            agent = "agent:new" if chance.random() < 0.02 else "agent:bot"
+            args = {
+                "order": f"o-{number}",
+                "amount": round(chance.expovariate(1 / 100), 2),
+                "customer": f"c{chance.randint(1, 30)}",
+                "country": chance.choice(("JP", "CN", "DE")),
+            }
+            bad = is_bad({**args, "agent": agent}, chance)
+            call = GrantableCall("refund", args, agent, None, "people", 0, None, None)
+            found.append(Decided(str(number), call, not bad, not bad or number % 3 > 0))
+        return cls(found)
+
+
+async def rules() -> list[Row]:
+    """G4: on replays with hidden bad decisions no suggested rule lets one through, neither of the past nor of later."""
+    bad = past = later = saved = unseen = suggested = 0
+    per_shape = dict.fromkeys(SHAPES, 0)
+    for shape, is_bad in SHAPES.items():
+        for seed in SEEDS:
+            decided = Replay.of(is_bad, seed).decided
+            bad += sum(not each.is_approved for each in decided)
+            for end in range(WINDOW, DECISIONS, WINDOW):
+                window, after = decided[end - WINDOW : end][::-1], decided[end : end + WINDOW]
+                unseen += sum(each.is_approved for each in after)
+                for found in suggested_from(window):
+                    grant = found.grant(NewRule(), utc_now())
+                    suggested, per_shape[shape] = suggested + 1, per_shape[shape] + 1
+                    past += sum(grant.covers(each.call) and not each.is_approved for each in window)
+                    covered = [each for each in after if grant.covers(each.call)]
+                    later += sum(not each.is_approved for each in covered)
+                    saved += sum(each.is_approved for each in covered)
+    note = ", ".join(f"{shape}: {count}" for shape, count in per_shape.items())
+    share = bad / (len(SHAPES) * len(SEEDS) * DECISIONS) * 100
+    return [
+        Row("G4: bad decisions hidden in the replays", "%", [share], note=f"rules suggested: {note}"),
+        Row("G4: bad calls of the replay that a suggested rule lets through", "", [past], at_most=0),
+        Row("G4: bad calls of the 500 after it that a suggested rule lets through", "", [later]),
+        Row(
+            "G4: later approvals that suggested rules save, of all",
+            "%",
+            [saved / unseen * 100],
+            note=f"{suggested} rules",
+        ),
+    ]
+
+
+GOALS: tuple[Callable[[], Awaitable[list[Row]]], ...] = (reach, rules)
 """The goals, in order; each is measured by itself."""
 
 

@@ -36,6 +36,8 @@ MAX_VALUES, MAX_NUMBERS = 50, 10
 MAX_WRONG = 50
 """The number of calls that people did not approve, within the range of the approved ones, above which nothing is
 suggested."""
+FOLDS = 10
+"""The number of parts of the decisions, each of which a rule made from the others must not let pass wrongly."""
 LARGEST = 2.0**53
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 IDENTIFIER = "[A-Za-z0-9._:#-]{1,64}"
@@ -195,7 +197,15 @@ def suggested(requests: Sequence[Request]) -> list[Suggested]:
     Args:
         requests: The newest requests about the tool, newest first.
     """
-    replay = list(decided(requests))[:REPLAYED]
+    return suggested_from(list(decided(requests))[:REPLAYED])
+
+
+def suggested_from(replay: Sequence[Decided]) -> list[Suggested]:
+    """Return the rules that decisions on calls of one tool suggest.
+
+    Args:
+        replay: The decisions, newest first.
+    """
     groups: dict[tuple[Any, ...], list[Decided]] = {}
     for each in replay:
         call = each.call
@@ -209,12 +219,14 @@ def _of_group(group: Sequence[Decided], replay: Sequence[Decided]) -> Suggested 
     approved = [each for each in decisions if each.is_approved]
     if len(decisions) < FEWEST or len(approved) < LEAST_SHARE * len(decisions):
         return None
+    rows = {each.request: Row.of(each.call.args) for each in group}
     newer, older = group[: len(group) // 2], group[len(group) // 2 :]
-    # A rule that was made from the older half must hold for decisions from which it was not made.
-    before, rule = _where_of(older), _where_of(group)
-    if before is None or rule is None:
+    before, box = _box_of(older, rows), _box_of(group, rows)
+    if before is None or box is None or not _holds_elsewhere(group, rows):
         return None
-    in_newer, covered = _covered(before, older, newer), _covered(rule, group, replay)
+    in_newer = [each for each in newer if before.holds(rows[each.request])]
+    rule = box.where
+    covered = _covered(rule, next(each for each in group if box.holds(rows[each.request])), replay)
     if any(not each.is_approved for each in (*in_newer, *covered)):
         return None
     expected = sum(each.is_approved for each in newer)
@@ -235,27 +247,35 @@ def _of_group(group: Sequence[Decided], replay: Sequence[Decided]) -> Suggested 
     )
 
 
-def _covered(where: Where, group: Sequence[Decided], replay: Sequence[Decided]) -> list[Decided]:
+def _holds_elsewhere(group: Sequence[Decided], rows: Mapping[str, Row]) -> bool:
+    """Return whether rules made from a part of the decisions let nothing wrong through in the others."""
+    for fold in range(FOLDS):
+        box = _box_of([each for number, each in enumerate(group) if number % FOLDS != fold], rows)
+        if box is None or any(box.holds(rows[each.request]) for each in group[fold::FOLDS] if not each.is_approved):
+            return False
+    return True
+
+
+def _covered(where: Where, example: Decided, replay: Sequence[Decided]) -> list[Decided]:
     """Return the calls of a replay that a grant with these conditions would let through."""
-    example = next(each.call for each in group if each.is_approved and each.call.args.keys() == where.keys())
-    grant = grant_of(where, example, until=NEVER, max_uses=MAX_USES)
+    grant = grant_of(where, example.call, until=NEVER, max_uses=MAX_USES)
     return [each for each in replay if grant.covers(each.call)]
 
 
-def _where_of(group: Sequence[Decided]) -> Where | None:
+def _box_of(group: Sequence[Decided], rows: Mapping[str, Row]) -> Box | None:
     """Return the widest simple conditions within which people approved everything; None if there are none."""
-    approved = [Row.of(each.call.args) for each in group if each.is_approved]
+    approved = [rows[each.request] for each in group if each.is_approved]
     if not approved:
         return None
     # Calls with other arguments than the most are always asked.
     ((names, _),) = Counter(frozenset(row.args) for row in approved).most_common(1)
     approved = [row for row in approved if row.args.keys() == names]
     box = _around(sorted(names), approved)
-    inside = [Row.of(each.call.args) for each in group if not each.is_approved]
+    inside = [rows[each.request] for each in group if not each.is_approved]
     while box and (inside := [row for row in inside if box.holds(row)]):
         approved = [row for row in approved if box.holds(row)]
         box = _best_cut(box, approved, inside) if len(inside) <= MAX_WRONG else None
-    return box.where if box else None
+    return box
 
 
 def _around(names: Sequence[str], approved: Sequence[Row]) -> Box | None:
