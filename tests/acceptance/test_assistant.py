@@ -114,6 +114,29 @@ async def with_plan(page: Page, server: DemoServer, language: str = "en") -> Non
     await expect(plan(page).get_by_test_id("decide-approve")).to_be_visible(timeout=WAIT)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_a_plan_stands_there_once_with_its_buttons_in_sight(
+    open_page: Open, office: DemoServer, width: int
+) -> None:
+    page = await open_page(office, "en", width)
+    await with_plan(page, office)
+    approve = plan(page).get_by_test_id("decide-approve")
+    await expect(page.get_by_test_id("on-card")).to_have_count(1, timeout=WAIT)
+    # Each step is in sight once: neither its message nor the arguments of the request repeat it.
+    steps = await page.evaluate(
+        "document.querySelector('[data-testid=chat-messages]').innerText.split('add_milestone').length"
+    )
+    assert steps == 1 + await plan(page).get_by_test_id("plan-step").count()
+    for step in await plan(page).get_by_test_id("plan-step").all():
+        await step.scroll_into_view_if_needed()
+        await expect(approve).to_be_in_viewport(ratio=1)
+        # A click on the middle of the button reaches it: the bar at the foot does not cover it.
+        await approve.click(trial=True, timeout=WAIT)
+    await plan(page).evaluate("card => card.scrollIntoView({ block: 'start' })")
+    await expect(approve).to_be_in_viewport(ratio=1)
+    await approve.click(trial=True, timeout=WAIT)
+
+
 async def known(page: Page, key: str) -> Locator:
     """Open what the assistant knows, and return one info of it."""
     await page.get_by_test_id("open-memory").click()

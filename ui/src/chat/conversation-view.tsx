@@ -17,6 +17,7 @@ import { Bubbles } from "./bubbles";
 import { Composer } from "./composer";
 import { ChatFooter, useNewestItems } from "./chat-footer";
 import { requestsOf } from "./message-parts";
+import { reportHeight } from "./bar-height";
 import { Question } from "./question";
 import { useImages } from "./use-images";
 import { useMessageDraft } from "./message-draft";
@@ -117,7 +118,7 @@ export function ConversationView({ id, agent, isNew, draftKey, onStart }: Conver
         <ChatFooter conversation={conversation} onWithdraw={withdraw} />
       </section>
       <LiveAnnouncer items={newest} />
-      <div className="chat-input-bar">
+      <div className="chat-input-bar" ref={reportHeight}>
         <Problem error={error} />
         {assistant && <ActionBar assistant={assistant} id={id} />}
         {isConfirming && thread
