@@ -39,6 +39,7 @@ GROUPS = {
     "memories": "Memories",
     "operations": "Operations",
     "pauses": "Pauses",
+    "statistics": "Statistics",
     "grants": "Grants",
     "checks": "Checks",
     "events": "Events",

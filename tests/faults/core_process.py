@@ -21,6 +21,8 @@ from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
 from ringi.integrations.client_calls import ClientGate, Session
 from ringi.policy.rules import Policy
+from ringi.statistics import Statistics
+from ringi.statistics.counting import day_of
 
 
 def say(*words: object) -> None:
@@ -159,6 +161,12 @@ async def erase(inbox: Inbox, id: str) -> None:
     say("erased", id)
 
 
+async def count(inbox: Inbox) -> None:
+    today = day_of(inbox.clock())
+    await Statistics(inbox.store, inbox.clock).count("default", today, today)
+    say("counted")
+
+
 async def sit(inbox: Inbox) -> None:
     while True:
         say("clock", time.time(), inbox.clock().timestamp())
@@ -196,6 +204,7 @@ VERBS = {
         accept,
         refuse,
         erase,
+        count,
         sit,
     )
 }

@@ -144,6 +144,8 @@ PLAIN = {
     ("POST", "/v1/requests/respond"): Row(403, 200, 200, {"items": [{"id": "nowhere", **ANSWER}]}),
     ("POST", "/v1/erasures"): Row(403, 403, 200, {"person": "nobody"}),
     ("GET", "/v1/operations"): Row(403, 200, 200),
+    ("GET", "/v1/statistics"): Row(403, 200, 200),
+    ("GET", "/v1/report"): Row(403, 403, 200),
     ("POST", "/v1/pauses"): Row(403, 403, 201, {"reason": "A test"}),
     ("GET", "/v1/pauses"): Row(200, 200, 200),
     ("GET", "/v1/grants"): Row(200, 200, 200),

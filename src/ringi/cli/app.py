@@ -24,6 +24,7 @@ from ringi.cli.commands.hook import claude_code, codex, install, uninstall
 from ringi.cli.commands.mcp import mcp
 from ringi.cli.commands.pauses import pause, pauses, resume
 from ringi.cli.commands.policy import policy_test
+from ringi.cli.commands.report import report
 from ringi.cli.commands.runs import abandon, ask_again, retry, runs
 from ringi.cli.commands.serve import demo, serve, worker
 from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
@@ -48,7 +49,7 @@ COMMANDS = (
     *(runs, retry, ask_again, abandon),
     *(pause, pauses, resume, grants, revoke),
     *(deliveries, redeliver),
-    *(link, erase, migrate, verify, backup, restore),
+    *(link, erase, migrate, verify, report, backup, restore),
 )
 for command in COMMANDS:
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple, Self
@@ -11,6 +12,7 @@ from pydantic import Field
 from ringi.base.canonical_json import digest, jsonable
 from ringi.domain.record import DEFAULT_TENANT, ERASED_PERSON, Event, Record
 
+is_empty = operator.not_
 LEGAL_HOLDS = "legal-holds"
 """The id of the journal of legal holds, in each tenant."""
 WORDS = "reason"
@@ -40,7 +42,7 @@ class Journal(Record):
     """
 
     record: ClassVar[str] = "journal"
-    unchained: ClassVar[frozenset[str]] = Record.unchained | {"state"}
+    unchained: ClassVar[frozenset[str]] = Record.unchained | {"state", "totals"}
 
     application: str
     """The application that owns the journal and can add up its entries."""
@@ -52,6 +54,8 @@ class Journal(Record):
     """The newest entry; empty in the first version."""
     redacted_entries: dict[str, dict[str, Any]] = Field(default={}, alias="kept")
     """The entries of events that an erasure redacted, by event version, without anyone's free text."""
+    totals: dict[str, Any] = Field(default={}, exclude_if=is_empty)
+    """Counts that Ringi derives from events and can derive again; no event records them."""
 
     @classmethod
     def begun(

@@ -49,6 +49,7 @@ from ringi.server.routes.people import PeopleRoutes
 from ringi.server.routes.requests import RequestRoutes
 from ringi.server.routes.session import SessionRoutes
 from ringi.server.routes.sign_in import SignInRoutes
+from ringi.server.routes.statistics import StatisticsRoutes
 from ringi.server.routes.threads import ThreadRoutes
 from ringi.server.settings import ServerSettings
 from ringi.server.sse.event_hub import EventHub
@@ -93,13 +94,14 @@ class App:
         health = HealthRoutes(components, self._streams)
         self.api = bare_api(extensions)
         operations = OperationRoutes(components, auth)
+        statistics = self._statistics = StatisticsRoutes(components, auth)
         deliveries, attachments = DeliveryRoutes(components, auth), AttachmentRoutes(components, auth)
         hitl, history = HitlRoutes(components, auth), ChatHistoryRoutes(components, auth)
         extension_groups = [extension.routes(components, auth, limits) for extension in extensions]
         groups: tuple[Group, ...] = (
             requests, attachments, events, threads, history, MemoryRoutes(components, auth), operations, deliveries,
             hitl, LegalHoldRoutes(components, auth), PauseRoutes(components, auth), GrantRoutes(components, auth),
-            CheckRoutes(components, auth), ImageRoutes(components, auth), AwayRoutes(components, auth),
+            CheckRoutes(components, auth), statistics, ImageRoutes(components, auth), AwayRoutes(components, auth),
             PeopleRoutes(components, auth), session, sign_in, health, *extension_groups,
         )  # fmt: skip
         for group in groups:
@@ -150,6 +152,7 @@ class App:
     async def close(self) -> None:
         """End all streams and long polls immediately, with a `closing` event, and refuse new ones."""
         self._streams.close()
+        await self._statistics.close()
         await self._revocations.close()
         await self._absences.close()
         await self._threads.close()

@@ -29,6 +29,8 @@ from ringi.server.audit_schemas import AccessPage, AuditPage
 from ringi.server.counts import Counts, Totals, absent_if_none
 from ringi.server.identity import Role
 from ringi.server.uploads import AttachedFile, NewRun, Upload
+from ringi.statistics.figures import OverviewFigures
+from ringi.statistics.report import OversightReport
 
 
 class Cancel(StrictModel):
@@ -429,6 +431,5 @@ INPUTS: tuple[type[BaseModel], ...] = (
 OUTPUTS: tuple[type[BaseModel], ...] = (
     Request, RequestPage, Counts, Totals, BulkResult, HitlResult, Problem, AgentPage, RunStarted, Thread, ModelCalls,
     ThreadPage, TroublePage, Pause, PausePage, GrantPage, PlantedChecks, CheckReport, Precedent, AuditPage, AccessPage,
-    Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, Away, People, MemoryPage, Session, Ways, Info, Health,
-    SuggestionPage,
-    AttachedFile)  # fmt: skip
+    Erasure, Delivery, DeliveryPage, FeedEvent, Chat, Memory, OverviewFigures, OversightReport, SuggestionPage, Away,
+    People, MemoryPage, Session, Ways, Info, Health, AttachedFile)  # fmt: skip

@@ -169,6 +169,15 @@ export interface ConditionInput {
   count?: ConditionInput | null;
 }
 /**
+ * How long people took to answer, from the time at which a request was asked.
+ */
+export interface AnswerTimes {
+  group: string | null;
+  answers: number;
+  median: number | null;
+  p90: number | null;
+}
+/**
  * A question of an agent; all fields except the title have defaults.
  */
 export interface Ask {
@@ -1240,6 +1249,21 @@ export interface Counts {
   ended?: Count | null;
 }
 /**
+ * How requests ended: first the decisions of people, then how else they ended, then calls that nobody was asked.
+ */
+export interface DecisionCounts {
+  approved: number;
+  edited: number;
+  rejected: number;
+  answered: number;
+  declined: number;
+  expired: number;
+  cancelled: number;
+  policy_approved: number;
+  policy_rejected: number;
+  grant_approved: number;
+}
+/**
  * One event on its way to one receiver.
  */
 export interface Delivery {
@@ -1495,6 +1519,14 @@ export interface Erasure {
   next?: string | null;
 }
 /**
+ * Approvals by people in under two seconds.
+ */
+export interface FastApprovals {
+  measured_from: "seen" | "asked";
+  approvals: number;
+  under_2s: number;
+}
+/**
  * The data of one server-sent event of the feed.
  */
 export interface FeedEvent {
@@ -1712,6 +1744,13 @@ export interface ModelCalls {
   currency: string | null;
 }
 /**
+ * The decisions about the calls of one agent, or of one tool.
+ */
+export interface NamedDecisions {
+  name: string;
+  decisions: DecisionCounts;
+}
+/**
  * Checks to plant.
  */
 export interface NewChecks {
@@ -1777,6 +1816,74 @@ export interface NoteQuery {
  */
 export interface Operation {
   reason?: string | null;
+}
+/**
+ * How people decided in a period, by days in UTC, and which part of the audit trail the figures cover.
+ */
+export interface OversightReport {
+  tenant: string;
+  since: string;
+  until: string;
+  made_at: string;
+  version: string;
+  complete: boolean;
+  share: number;
+  position: string;
+  head: string;
+  error: number;
+  total: OversightRow;
+  rules: OversightRow[];
+  tools: OversightRow[];
+  groups: OversightRow[];
+}
+/**
+ * What happened to the calls and questions of one rule, tool or group.
+ */
+export interface OversightRow {
+  name: string | null;
+  asked: number;
+  decided_by_people: number;
+  decided_by_policy: number;
+  decided_by_grant: number;
+  edited: number;
+  rejected: number;
+  expired: number;
+  cancelled: number;
+  seen: number;
+  median: number | null;
+  p90: number | null;
+  fast: FastApprovals[];
+  checks: number;
+  caught: number;
+}
+/**
+ * Figures about the requests that the caller may read, by days in UTC.
+ */
+export interface OverviewFigures {
+  since: string;
+  until: string;
+  by: "hour" | "day";
+  as_of: string;
+  complete: boolean;
+  share: number;
+  error: number;
+  queue: QueuePoint[];
+  pending: number;
+  oldest: string | null;
+  decisions: DecisionCounts;
+  agents: NamedDecisions[];
+  tools: NamedDecisions[];
+  times: AnswerTimes[];
+  fast: FastApprovals[];
+}
+/**
+ * One hour or day of the queue.
+ */
+export interface QueuePoint {
+  at: string;
+  pending: number;
+  asked: number;
+  ended: number;
 }
 /**
  * A pause of one agent, or of all agents of a tenant.

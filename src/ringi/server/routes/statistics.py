@@ -1,0 +1,149 @@
+"""The routes of figures about requests and decisions."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from datetime import date
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Query
+from pydantic import BeforeValidator
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from ringi.base.times import Time
+from ringi.server.auth.authenticator import Authenticator, Principal
+from ringi.server.auth.permissions import READS_ALL, refuse_agents, refuse_all_but_readers_of_everything, visible_query
+from ringi.server.components import ServerComponents
+from ringi.server.language import language_for
+from ringi.server.openapi import route_docs
+from ringi.server.replies import reply
+from ringi.server.routes.request_lists import blank_to_none
+from ringi.server.single_flight import SingleFlight
+from ringi.statistics import Statistics
+from ringi.statistics.counting import Counts
+from ringi.statistics.counts import Audience
+from ringi.statistics.figures import MAX_DAYS, Interval, OverviewFigures, figures_of, period_of
+from ringi.statistics.oldest import oldest_pending
+from ringi.statistics.report import OversightReport, report_of
+from ringi.statistics.report_html import report_html
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""The beginnings of cells that a spreadsheet would run as a formula."""
+SINCE = "The first day, as a time in it; by default seven days up to `until`"
+UNTIL = "The last day, as a time in it; by default today"
+Moment = Annotated[Time | None, BeforeValidator(blank_to_none)]
+
+
+class StatisticsRoutes:
+    """Figures over HTTP."""
+
+    def __init__(self, components: ServerComponents, auth: Authenticator) -> None:
+        self._components, self._auth = components, auth
+        self._statistics = Statistics(components.backend.store, components.inbox.clock)
+        self._counting = SingleFlight()
+
+    def add_to(self, api: FastAPI) -> None:
+        """Add the routes."""
+        add = partial(api.add_api_route, tags=["statistics"])
+        add("/v1/statistics", self.figures, methods=["GET"], **route_docs("OverviewFigures"))
+        add("/v1/report", self.report, methods=["GET"], **route_docs("OversightReport"))
+
+    async def figures(
+        self,
+        http: HttpRequest,
+        since: Annotated[Moment, Query(description=SINCE)] = None,
+        until: Annotated[Moment, Query(description=UNTIL)] = None,
+        by: Interval = "day",
+        format: Annotated[Literal["json", "csv"] | None, BeforeValidator(blank_to_none)] = None,
+    ) -> HttpResponse:
+        """Count the queue and the decisions, by days in UTC: for people, of their groups and of what is open to all."""
+        caller = self._auth.caller(http.scope)
+        refuse_agents(caller)
+        now = self._components.inbox.clock()
+        first, last = period_of(since, until, now, MAX_DAYS[by])
+        counts = await self._count(caller.tenant, first, last)
+        store = self._components.backend.store
+        begin = counts.head.first or now
+        oldest = await oldest_pending(store, visible_query(caller), begin)
+        found = figures_of(counts, first, last, by, partial(is_visible, caller), oldest, now)
+        wants_csv = format == "csv" or (format is None and "text/csv" in http.headers.get("accept", ""))
+        return csv_reply(found) if wants_csv else reply(found)
+
+    async def report(
+        self,
+        http: HttpRequest,
+        since: Annotated[Moment, Query(description=SINCE)] = None,
+        until: Annotated[Moment, Query(description=UNTIL)] = None,
+        format: Annotated[Literal["json", "html"] | None, BeforeValidator(blank_to_none)] = None,
+    ) -> HttpResponse:
+        """Report how people decided, by rule, tool and group. Auditors and admins only."""
+        caller = self._auth.caller(http.scope)
+        refuse_all_but_readers_of_everything(caller)
+        now = self._components.inbox.clock()
+        first, last = period_of(since, until, now, MAX_DAYS["day"])
+        counts = await self._count(caller.tenant, first, last)
+        found = report_of(counts, caller.tenant, first, last, now)
+        return html_reply(found, language_for(http.scope)) if format == "html" else reply(found)
+
+    async def close(self) -> None:
+        """Stop counting; what is not counted is counted by the next call."""
+        await self._counting.close()
+
+    async def _count(self, tenant: str, first: date, last: date) -> Counts:
+        count = partial(self._statistics.count, tenant, first, last)
+        return await self._counting.read((tenant, first, last), count)
+
+
+def is_visible(caller: Principal, audience: Audience) -> bool:
+    """Return whether the caller may read the figures of the requests with this audience."""
+    if caller.role in READS_ALL:
+        return True
+    if audience is None or caller.role != "person":
+        return False
+    return not audience or not set(audience).isdisjoint(caller.groups)
+
+
+def html_reply(report: OversightReport, language: str) -> HttpResponse:
+    """Return the report as a file to keep and to print."""
+    headers = {"content-disposition": 'attachment; filename="report.html"'}
+    return HttpResponse(report_html(report, language), media_type="text/html; charset=utf-8", headers=headers)
+
+
+def csv_reply(figures: OverviewFigures) -> HttpResponse:
+    """Return the figures as lines of a table."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["part", "name", "figure", "value"])
+    writer.writerows([safe_cell(cell) for cell in row] for row in cells_of(figures))
+    headers = {"content-disposition": 'attachment; filename="statistics.csv"'}
+    return HttpResponse(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def safe_cell(cell: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if cell.startswith(FORMULA) or cell.lstrip().startswith(FORMULA) else cell
+
+
+def cells_of(figures: OverviewFigures) -> Iterator[list[str]]:
+    """Yield one row for each figure: its part, its name, what it is, and its value."""
+    data: dict[str, Any] = figures.model_dump(mode="json")
+    for name in ("since", "until", "by", "as_of", "complete", "share", "error", "pending", "oldest"):
+        yield ["about", "", name, text_of(data[name])]
+    for point in data["queue"]:
+        yield from (["queue", point["at"], name, text_of(point[name])] for name in ("pending", "asked", "ended"))
+    yield from (["decisions", "", name, text_of(value)] for name, value in data["decisions"].items())
+    for part in ("agents", "tools"):
+        for each in data[part]:
+            yield from ([part, each["name"], name, text_of(value)] for name, value in each["decisions"].items())
+    for part, key in (("times", "group"), ("fast", "measured_from")):
+        for each in data[part]:
+            yield from ([part, text_of(each[key]), name, text_of(value)] for name, value in each.items() if name != key)
+
+
+def text_of(value: object) -> str:
+    """Return a JSON value as the text of a cell; None is empty."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,319 @@
+"""Counts the events of a tenant once, when somebody asks for figures; an idle process counts nothing.
+
+The head of a tenant says up to which position events are counted. It also holds the newest counts with a number, until
+each day has added them: a day adds only a number that is higher than its own. So a process may die between two writes,
+and two processes may count at once, and no event is counted twice or never.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from time import monotonic
+from typing import Any, NamedTuple
+
+from ringi.base.clock import Clock
+from ringi.base.failpoints import failpoint
+from ringi.contracts.store import Store, find_record, readable
+from ringi.domain.journal import RINGI, Journal
+from ringi.domain.record import START, SYSTEM, Event, Key, Position
+from ringi.domain.request import Request
+from ringi.errors import ConflictError, UnreadableError
+from ringi.statistics.counts import Audience, DayCounts, audience_of, within
+from ringi.statistics.facts import (
+    COUNTED,
+    IN,
+    MOVED_IN,
+    MOVED_OUT,
+    OUT,
+    REASSIGNED,
+    SEEN,
+    Facts,
+    audience_in,
+    count_into,
+    fields_of,
+)
+
+HEAD = "statistics"
+"""The id of the journal with the head of a tenant; the journal of a day has the day after a `-`."""
+PAGE = 250
+"""Events that are read at once: decoding more would block other work too long."""
+BATCH = 4_000
+"""Events that are counted before the counts are saved."""
+HISTORY = 500
+TRIES = 50
+
+
+class Covered(NamedTuple):
+    """The newest event that is counted."""
+
+    position: Position
+    hash: str
+    at: datetime
+
+
+class Head(NamedTuple):
+    """How far the events of a tenant are counted."""
+
+    journal: Journal | None
+    number: int = 0
+    """The number of the newest counts."""
+    position: Position = START
+    first: datetime | None = None
+    """The time of the first event of the tenant."""
+    covered: Covered | None = None
+    counts: dict[str, Any] = {}
+    """The newest counts by day; a day with a lower number has not added them."""
+    months: dict[str, list[list[Any]]] = {}
+    """By month: each audience, and how many requests entered and left its queue."""
+
+
+class Counts(NamedTuple):
+    """The counts of some days, and how far the events are counted."""
+
+    head: Head
+    days: dict[date, DayCounts]
+    is_complete: bool
+
+    def pending_before(self, day: date) -> Counter[Audience]:
+        """Return how many requests of each audience were pending at the beginning of a day; all earlier days of the
+        month are needed."""
+        found: Counter[Audience] = Counter()
+        for month, audiences in self.head.months.items():
+            if month < day.isoformat()[:7]:
+                for groups, entered, left in audiences:
+                    found[audience_of(groups)] += entered - left
+        for each, counts in self.days.items():
+            if each < day and each.replace(day=1) == day.replace(day=1):
+                for (audience, _), hour in counts.hours.items():
+                    found[audience] += change_of(hour)
+        return found
+
+
+class Statistics:
+    """The counts of each tenant in a store.
+
+    Args:
+        store: The store of the requests; the counts are saved in it too.
+        clock: The clock for the times of new journals.
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+
+    async def count(self, tenant: str, first: date, last: date, seconds: float = 1.0) -> Counts:
+        """Count new events for a limited time, and return the counts of some days.
+
+        Args:
+            tenant: The tenant.
+            first: The first day; the counts also have the earlier days of its month.
+            last: The last day.
+            seconds: The time after which no more events are read.
+
+        Raises:
+            UnavailableError: The store cannot answer.
+        """
+        is_complete = await self._catch_up(tenant, seconds)
+        begin = first.replace(day=1)
+        days = [begin + timedelta(days=n) for n in range((last - begin).days + 1)]
+        return await self._read(tenant, days, is_complete)
+
+    async def _catch_up(self, tenant: str, seconds: float) -> bool:
+        """Count new events; return whether all are counted."""
+        until = monotonic() + seconds
+        while True:
+            head = await self._head(tenant)
+            await self._spread(tenant, head)
+            end = await self._store.tail()
+            if end == head.position:
+                return True
+            fresh = _Batch(self._store, tenant, head)
+            is_complete = await fresh.read(end, until)
+            if await self._save(tenant, head, fresh):
+                failpoint("statistics.before_days")
+                await self._spread(tenant, await self._head(tenant))
+            else:
+                is_complete = False  # Another process was first.
+            if is_complete or monotonic() >= until:
+                return is_complete
+
+    async def _read(self, tenant: str, days: list[date], is_complete: bool) -> Counts:
+        for _ in range(TRIES):
+            names = [f"{HEAD}-{day.isoformat()}" for day in days]
+            head = await self._head(tenant)
+            found = {each.id: each for each in await readable(self._store, Journal, [Key(tenant, n) for n in names])}
+            numbers = {name: found[name].totals["number"] for name in found}
+            owed = [f"{HEAD}-{day}" for day in head.counts if f"{HEAD}-{day}" in names]
+            is_paid = all(numbers.get(name) == head.number for name in owed)
+            # Another process may be writing between the two reads.
+            if is_paid and all(number <= head.number for number in numbers.values()):
+                loaded = {day: found[name] for day, name in zip(days, names, strict=True) if name in found}
+                counts = {day: DayCounts.load(journal.totals) for day, journal in loaded.items()}
+                return Counts(head, counts, is_complete)
+            await self._spread(tenant, head)
+        raise ConflictError.too_often(Journal.record, HEAD)
+
+    async def _head(self, tenant: str) -> Head:
+        journal = await find_record(self._store, Journal, Key(tenant, HEAD))
+        if journal is None or not journal.totals:
+            return Head(journal)
+        data = journal.totals
+        newest = data["covered"]
+        covered = Covered(newest[0], newest[1], datetime.fromisoformat(newest[2])) if newest else None
+        first = data["first"] and datetime.fromisoformat(data["first"])
+        return Head(journal, data["number"], data["position"], first, covered, data["counts"], data["months"])
+
+    async def _save(self, tenant: str, head: Head, fresh: _Batch) -> bool:
+        """Save the next head; return False if another process was first."""
+        covered = fresh.covered or head.covered
+        first = head.first or fresh.first
+        totals = {
+            "number": head.number + 1,
+            "position": fresh.position,
+            "first": first and first.isoformat(),
+            "covered": covered and [*covered[:2], covered.at.isoformat()],
+            "counts": {day: counts.dump() for day, counts in fresh.days.items()},
+            "months": with_months(head.months, fresh.days),
+        }
+        try:
+            journal = head.journal or self._new(Key(tenant, HEAD))
+            await self._store.put(with_totals(journal, totals), None)
+        except ConflictError:
+            return False
+        return True
+
+    def _new(self, key: Key) -> Journal:
+        """Return a journal without totals, to be stored as version 1. It has no events: reading changes no trail."""
+        journal, _ = Journal.begun(key.id, RINGI, {}, by=SYSTEM, now=self._clock(), tenant=key.tenant)
+        return journal.model_copy(update={"version": 0, "head": ""})
+
+    async def _spread(self, tenant: str, head: Head) -> None:
+        """Add the newest counts to the days that have not added them."""
+        for day, counts in head.counts.items():
+            await self._add(Key(tenant, f"{HEAD}-{day}"), head.number, DayCounts.load(counts))
+            failpoint("statistics.after_day")
+
+    async def _add(self, key: Key, number: int, more: DayCounts) -> None:
+        for _ in range(TRIES):
+            journal = await find_record(self._store, Journal, key) or self._new(key)
+            if journal.totals.get("number", 0) >= number:
+                return
+            counts = DayCounts.load(journal.totals)
+            counts.add(more)
+            with suppress(ConflictError):
+                await self._store.put(with_totals(journal, {"number": number, **counts.dump()}), None)
+                return
+        raise ConflictError.too_often(Journal.record, key.id)
+
+
+class _Batch:
+    """The events after a head, counted by day."""
+
+    def __init__(self, store: Store, tenant: str, head: Head) -> None:
+        self._store, self._tenant = store, tenant
+        self.position = head.position
+        self.days: dict[str, DayCounts] = {}
+        self.first: datetime | None = None
+        self.covered: Covered | None = None
+
+    async def read(self, end: Position, until: float) -> bool:
+        """Count events until the end, the size of a batch or a time is reached; return whether the end is."""
+        size, limit = 0, PAGE
+        while size < BATCH and (not size or monotonic() < until):
+            try:
+                events = await self._store.events(self.position, limit, tenant=self._tenant)
+            except UnreadableError as error:
+                if limit == 1 and error.position is not None:
+                    self.position, limit = error.position, PAGE
+                elif error.position is None:
+                    raise
+                else:
+                    limit = 1
+                continue
+            await self._count(events)
+            size += len(events)
+            if len(events) < limit:
+                # The events of other tenants up to here need not be read again.
+                self.position = events[-1].position if events else end
+                return True
+            self.position, limit = events[-1].position, PAGE
+        return False
+
+    async def _count(self, events: list[Event]) -> None:
+        if not events:
+            return
+        last = events[-1]
+        self.first = self.first or events[0].at
+        self.covered = Covered(last.position, last.hash, last.at)
+        counted = [each for each in events if each.record == Request.record and each.type in COUNTED]
+        # The first event says all of the request, except what was erased.
+        unclear = {Key(each.tenant, each.record_id) for each in counted if each.version > 1 or each.is_redacted}
+        requests = {request.id: request for request in await readable(self._store, Request, list(unclear))}
+        seen = {(each.record_id, each.actor): each.at for each in reversed(events) if each.type == SEEN}
+        facts = await asyncio.gather(*(self._facts(each, requests.get(each.record_id), seen) for each in counted))
+        for each in facts:
+            if each:
+                count_into(self.days, each)
+
+    async def _facts(
+        self, event: Event, request: Request | None, seen: dict[tuple[str, str], datetime]
+    ) -> Facts | None:
+        fields = fields_of(event, request)
+        if not fields:
+            return None
+        if event.type == REASSIGNED:
+            if event.is_redacted:
+                return None
+            earlier = [each for each in await self._history(event.record_id) if each.version < event.version]
+            named = [each.changed for each in earlier if "candidate_groups" in each.changed]
+            return Facts(event, fields, before=audience_in(named[-1])) if named else None
+        responder = request.response.responder if request and request.response else None
+        if event.version == 1 or not request or not responder or responder not in request.seen_by:
+            return Facts(event, fields)
+        at = seen.get((event.record_id, responder))
+        if at is None:
+            history = await self._history(event.record_id)
+            at = next((each.at for each in history if each.type == SEEN and each.actor == responder), None)
+        return Facts(event, fields, seen_at=at)
+
+    async def _history(self, id: str) -> list[Event]:
+        events = await self._store.events(START, HISTORY, tenant=self._tenant, record_id=id)
+        return [each for each in events if each.record == Request.record]
+
+
+def with_totals(journal: Journal, totals: dict[str, Any]) -> Journal:
+    """Return the next version of a journal, with other totals; it needs no event."""
+    return journal.model_copy(update={"totals": totals, "version": journal.version + 1})
+
+
+def change_of(hour: Counter[str]) -> int:
+    """Return by how much the queue grew in an hour."""
+    return hour[IN] + hour[MOVED_IN] - hour[OUT] - hour[MOVED_OUT]
+
+
+def with_months(months: dict[str, list[list[Any]]], days: dict[str, DayCounts]) -> dict[str, list[list[Any]]]:
+    """Return by month how many requests entered and left the queue of each audience."""
+    found = {month: {audience_of(a): [entered, left] for a, entered, left in each} for month, each in months.items()}
+    for day, counts in days.items():
+        month = found.setdefault(day[:7], {})
+        known = set(month)
+        for (audience, _), hour in counts.hours.items():
+            sums = month.setdefault(within(known, audience), [0, 0])
+            sums[0] += hour[IN] + hour[MOVED_IN]
+            sums[1] += hour[OUT] + hour[MOVED_OUT]
+    return {month: [[audience, *sums] for audience, sums in each.items()] for month, each in sorted(found.items())}
+
+
+def share_of(head: Head, now: datetime) -> float:
+    """Return the share of the tenant's time whose events are counted."""
+    if not head.first or not head.covered:
+        return 0.0
+    whole = (now - head.first).total_seconds()
+    return round(min(1.0, (head.covered.at - head.first).total_seconds() / whole), 3) if whole > 0 else 1.0
+
+
+def day_of(at: datetime) -> date:
+    """Return the day of a time, in UTC."""
+    return at.astimezone(UTC).date()

@@ -1,0 +1,40 @@
+"""Processes that die while they count: no event is counted twice, and none is lost."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from tests.faults.processes import child
+
+import ringi
+from ringi.audit.verify import verify
+from ringi.domain.ask import Action
+from ringi.statistics import Statistics
+from ringi.statistics.counting import day_of
+from ringi.statistics.figures import figures_of
+
+pytestmark = pytest.mark.parametrize("url", ["sqlite", "postgres", "redis"], indirect=True)
+
+
+@pytest.mark.parametrize("point", ["statistics.before_days", "statistics.after_day"])
+async def test_a_death_while_counting_counts_each_event_once(url: str, point: str) -> None:
+    async with ringi.open(url) as inbox:
+        for n in range(3):
+            await inbox.ask("Go on?", id=f"r{n}", action=Action("refund", {}))
+    async with child(url, "count", failpoint=point) as counting:
+        assert await counting.death() == -signal.SIGKILL
+    async with ringi.open(url) as inbox:
+        request = await inbox.get("r0")
+        await inbox.respond("r0", "approve", digest=request.digest, responder="ann")
+    async with child(url, "count") as first, child(url, "count") as second:
+        await first.says("counted")
+        await second.says("counted")
+    async with ringi.open(url) as inbox:
+        now = inbox.clock()
+        counts = await Statistics(inbox.store, inbox.clock).count("default", day_of(request.created_at), day_of(now))
+        figures = figures_of(counts, day_of(request.created_at), day_of(now), "day", lambda _: True, None, now)
+        assert counts.is_complete
+        assert (figures.pending, figures.decisions.approved) == (2, 1)
+        assert sum(point.asked for point in figures.queue) == 3
+        assert (await verify(inbox.store))[1] == []
