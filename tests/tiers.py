@@ -42,6 +42,7 @@ PLACES = {
     "tests/acceptance/test_kill_server.py": "stores",
     "tests/acceptance/test_memory.py": "stores",
     "tests/acceptance/test_operations.py": "stores",
+    "tests/acceptance/test_overview.py": "stores",
     "tests/acceptance/test_replace_session.py": "stores",
     "tests/acceptance/test_request_people.py": "stores",
     "tests/acceptance/test_streaming_workflows.py": "stores",

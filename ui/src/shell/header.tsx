@@ -17,7 +17,7 @@ import { useTroubleCount } from "./use-trouble-count";
 const Help = lazyWithRetry(() => import("./help"));
 const Menu = lazyWithRetry(() => import("./menu"));
 
-export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "grants" | "operations" | "none";
+export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "grants" | "overview" | "operations" | "none";
 
 function PageLinks({ page, session }: { page: PageName; session: Session }) {
   const strings = useStrings();
@@ -36,6 +36,7 @@ function PageLinks({ page, session }: { page: PageName; session: Session }) {
           <Link to="/memory" current={page === "memory"}>{strings.memoryPage}</Link>
         </>
       )}
+      <Link to="/overview" current={page === "overview"}>{strings.overviewPage}</Link>
       {(troubles || session.role === "admin") && (
         <Link to="/operations" current={page === "operations"}>{strings.operations} {troubles}</Link>
       )}
@@ -63,6 +64,7 @@ function useShortcuts(session: Session, openHelp: () => void): void {
   useKeys(strings.everywhere, [
     { key: "g i", label: strings.inbox, run: () => go("/") },
     { key: "g t", label: strings.threads, run: () => go("/threads") },
+    { key: "g v", label: strings.overviewPage, run: () => go("/overview") },
     { key: "g a", label: strings.grantsPage, run: () => go("/grants") },
     ...(session.role === "auditor" ? [] : [
       { key: "g c", label: strings.chatPage, run: () => go("/chat") },

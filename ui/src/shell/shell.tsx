@@ -18,6 +18,7 @@ const LearningPage = lazyWithRetry(() => import("../learning/learning-page"));
 const MemoryPage = lazyWithRetry(() => import("../memory/memory-page"));
 const GrantsPage = lazyWithRetry(() => import("../grants/grants-page"));
 const SessionPage = lazyWithRetry(() => import("../sessions/session-page"));
+const OverviewPage = lazyWithRetry(() => import("../overview/overview-page"));
 const OperationsPage = lazyWithRetry(() => import("../operations/operations-page"));
 
 function nameOf(path: string): PageName {
@@ -27,6 +28,7 @@ function nameOf(path: string): PageName {
   if (path === "/learning" || idIn(path, "/learning/") !== undefined) return "learning";
   if (path === "/memory") return "memory";
   if (path === "/grants") return "grants";
+  if (path === "/overview") return "overview";
   if (path === "/operations") return "operations";
   return "none";
 }
@@ -43,6 +45,7 @@ function Route({ path }: { path: string }) {
   if (path === "/learning" || learning !== undefined) return <LearningPage id={learning} />;
   if (path === "/memory") return <MemoryPage />;
   if (path === "/grants") return <GrantsPage />;
+  if (path === "/overview") return <OverviewPage />;
   if (path === "/operations") return <OperationsPage />;
   const session = idIn(path, "/sessions/");
   if (session !== undefined) return <SessionPage key={session} id={session} />;

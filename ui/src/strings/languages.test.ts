@@ -6,10 +6,11 @@ import { chat as enChat } from "./en/chat";
 import { detail as enDetail } from "./en/detail";
 import { learning as enLearning } from "./en/learning";
 import { memory as enMemory } from "./en/memory";
+import { overview as enOverview } from "./en/overview";
 import { ja } from "./ja";
 import { zh } from "./zh";
 
-const english: Strings = { ...en, assistant: enAssistant, chat: enChat, detail: enDetail, learning: enLearning, memory: enMemory };
+const english: Strings = { ...en, assistant: enAssistant, chat: enChat, detail: enDetail, learning: enLearning, memory: enMemory, overview: enOverview };
 
 /** Code, names, formats and keys that are the same in every language, and the values of samples. */
 const data = /`[^`]*`|Ringi|Engrammer|JSON|URL|http|CSV|PDF|Bcc|PNG|JPEG|GIF|WebP|Markdown|Ctrl|Alt|Enter|Esc|Tab|Shift|NaN|undefined|^Ref$/g;

@@ -1,6 +1,6 @@
 import { useStrings, type Strings } from ".";
 
-type Section = "detail" | "chat" | "memory" | "assistant" | "learning";
+type Section = "detail" | "chat" | "memory" | "assistant" | "learning" | "overview";
 type StringsWith<P extends Section> = Strings & NonNullable<Strings[P]>;
 
 /** Create a hook that returns the strings of every page and of one section. */

@@ -1,4 +1,5 @@
-import { useEffect, useMemo, useRef, type ReactNode } from "react";
+import { Collapse } from "antd";
+import { Suspense, useEffect, useMemo, useRef, type ReactNode } from "react";
 import { isStatus } from "../api/call";
 import { useThread } from "../api/threads";
 import type { Thread } from "../api/types";
@@ -7,6 +8,7 @@ import { ThreadErasureNote } from "../request/notices";
 import { RequestDetail } from "../request/request-detail";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
+import { lazyWithRetry } from "../widgets/lazy";
 import { useMedia } from "../widgets/media";
 import { Problem } from "../widgets/problem";
 import { go, Link } from "../widgets/router";
@@ -17,9 +19,11 @@ import { ThreadTimeline } from "./thread-timeline";
 import { ThreadFooter } from "./thread-footer";
 import { ThreadDetails } from "./thread-details";
 import { ThreadStatusTag } from "./status-tag";
-import type { Item } from "./stream";
+import type { Item, StreamState } from "./stream";
 import { useStream } from "./use-stream";
 import "./thread.css";
+
+const RunPicture = lazyWithRetry(() => import("./run-picture"));
 
 /** Return pending requests that the stream does not contain (yet), so that they can always be answered. */
 function requestsOutsideStream(thread: Thread | undefined, items: Item[]): string[] {
@@ -53,6 +57,17 @@ function ThreadHeader({ id, thread }: { id: string; thread: Thread | undefined }
   );
 }
 
+/** The run as a picture, loaded when a person opens it. */
+function RunPictureSection({ stream }: { stream: StreamState }) {
+  const strings = useStrings();
+  const picture = (
+    <Suspense fallback={<Loading />}>
+      <RunPicture events={stream.events} isLive={stream.phase === "running" || stream.phase === "interrupted"} />
+    </Suspense>
+  );
+  return <Collapse ghost size="small" destroyOnHidden items={[{ key: "picture", label: strings.runPicture, children: picture }]} data-testid="open-picture" />;
+}
+
 /** One thread, live: the agent's output, its questions in place, and the outcome. */
 export default function ThreadPage({ id }: { id: string }) {
   const strings = useStrings();
@@ -69,6 +84,7 @@ export default function ThreadPage({ id }: { id: string }) {
         {items.length === 0 && !error && (thread ? <p className="quiet">{strings.streamEmpty}</p> : <Loading />)}
         {thread && <AgentPauses agent={thread.agent} />}
         {thread?.erased && <ThreadErasureNote erased={thread.erased} />}
+        {items.length > 0 && <RunPictureSection stream={stream} />}
         <ThreadTimeline items={items} openRequests={openRequests}>
           {requestsOutsideStream(thread, items).map((request) => (
             <section key={request} className="pause" data-testid="pause"><RequestDetail id={request} isInThread /></section>

@@ -2,6 +2,7 @@ export const shell = {
   language: "en",
   inbox: "Inbox",
   threads: "Threads",
+  overviewPage: "Overview",
   chatPage: "Chat",
   learningPage: "Learning",
   memoryPage: "Memory",

@@ -49,6 +49,10 @@ export const thread = {
   openEntry: "Open the entry, or start to answer",
   goToNewest: "Go to the newest",
   newItemsBelow: (count: number) => `↓ ${count} new`,
+  runPicture: "The run as a picture",
+  waitsShortened: "Long waits are drawn shorter than they were.",
+  spanKinds: { message: "Model", tool: "Tool", step: "Step", wait: "A person decides" },
+  spanColumns: { what: "What", start: "Began", length: "Took" },
   entryKinds: {
     run: "Start", message: "Message", tool: "Tool call", step: "Step", custom: "Event", pause: "Question", error: "Error", end: "End",
   },

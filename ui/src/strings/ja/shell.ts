@@ -4,6 +4,7 @@ export const shell: typeof en = {
   language: "ja",
   inbox: "受信箱",
   threads: "スレッド",
+  overviewPage: "概要",
   chatPage: "チャット",
   learningPage: "学習",
   memoryPage: "記憶",

@@ -50,6 +50,10 @@ export const thread: typeof en = {
   openEntry: "項目を開く、または回答を始める",
   goToNewest: "最新へ",
   newItemsBelow: (count: number) => `↓ 新着 ${count} 件`,
+  runPicture: "実行の図",
+  waitsShortened: "長い待ちは、実際より短く描いています。",
+  spanKinds: { message: "モデル", tool: "ツール", step: "ステップ", wait: "人の決定待ち" },
+  spanColumns: { what: "内容", start: "開始", length: "所要時間" },
   entryKinds: {
     run: "開始", message: "メッセージ", tool: "ツール呼び出し", step: "ステップ", custom: "イベント", pause: "質問", error: "エラー", end: "終了",
   },

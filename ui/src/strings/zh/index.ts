@@ -6,9 +6,10 @@ import { detail } from "./detail";
 import { inbox } from "./inbox";
 import { learning } from "./learning";
 import { memory } from "./memory";
+import { overview } from "./overview";
 import { people } from "./people";
 import { request } from "./request";
 import { shell } from "./shell";
 import { thread } from "./thread";
 
-export const zh: Strings = { ...shell, ...inbox, ...request, ...thread, ...people, texts, detail, chat, memory, assistant, learning };
+export const zh: Strings = { ...shell, ...inbox, ...request, ...thread, ...people, texts, detail, chat, memory, assistant, learning, overview };

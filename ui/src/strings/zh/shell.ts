@@ -4,6 +4,7 @@ export const shell: typeof en = {
   language: "zh",
   inbox: "收件箱",
   threads: "会话",
+  overviewPage: "概览",
   chatPage: "对话",
   learningPage: "学习",
   memoryPage: "记忆",

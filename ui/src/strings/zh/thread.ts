@@ -50,6 +50,10 @@ export const thread: typeof en = {
   openEntry: "展开该条，或开始回答",
   goToNewest: "到最新",
   newItemsBelow: (count: number) => `↓ ${count} 条新内容`,
+  runPicture: "运行图",
+  waitsShortened: "较长的等待画得比实际短。",
+  spanKinds: { message: "模型", tool: "工具", step: "步骤", wait: "等待人决定" },
+  spanColumns: { what: "内容", start: "开始", length: "用时" },
   entryKinds: {
     run: "开始", message: "消息", tool: "工具调用", step: "步骤", custom: "事件", pause: "提问", error: "错误", end: "结束",
   },

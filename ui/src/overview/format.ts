@@ -1,0 +1,23 @@
+const units = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]] as const;
+
+/** Return the length in seconds of the largest unit that fits into a time. */
+export const unitOf = (seconds: number) => (units.find(([, each]) => seconds >= each) ?? units[3])[1];
+
+/** Return a time in its largest unit, such as "4 min"; below ten of it with one decimal. */
+export function formatDuration(seconds: number | null, language: string): string {
+  if (seconds === null) return "–";
+  const [unit, size] = units.find(([, each]) => seconds >= each) ?? units[3];
+  const value = seconds / size;
+  const maximumFractionDigits = value < 10 ? 1 : 0;
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits }).format(value);
+}
+
+/** Return a point of the queue as a day or an hour, in UTC. */
+export function formatPoint(at: string, by: "hour" | "day", language: string): string {
+  const hour: Intl.DateTimeFormatOptions = by === "hour" ? { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } : {};
+  return new Intl.DateTimeFormat(language, { month: "numeric", day: "numeric", ...hour, timeZone: "UTC" }).format(new Date(at));
+}
+
+/** Return a time with its day, in UTC. */
+export const formatMoment = (at: string, language: string) =>
+  new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23", timeZone: "UTC" }).format(new Date(at));
