@@ -16,6 +16,7 @@ from tests.acceptance.demo_server import DemoServer
 
 import ringi
 from ringi import Action
+from ringi.domain.ask import Ask
 from ringi.server.auth.authenticator import Keys
 
 
@@ -52,11 +53,21 @@ class Office:
                     for id, args in refunds
                 )
             )
-        return self.listed(status="pending")
+        return self.pending()
+
+    async def put(self, *asks: Ask, by: str = "agent:clerk") -> None:
+        """Ask many questions as an agent, all at once."""
+        async with ringi.open(f"sqlite:///{self.demo.folder / 'ringi.db'}") as inbox:
+            mine = inbox.for_tenant(self.tenant)
+            await asyncio.gather(*(mine.submit(ask, by=by) for ask in asks))
+
+    def pending(self, **query: Any) -> list[str]:
+        """Return the ids of the pending requests as the page has them: the most urgent first."""
+        return self.listed(status="pending", order="urgent", **query)
 
     def ask(self, id: str, title: str = "Refund?", **more: Any) -> dict[str, Any]:
         """Ask one question."""
-        body = {"id": id, "title": title, "action": {"name": "refund", "args": {}}, **more}
+        body = {"id": id, "title": title, "action": {"name": "refund", "args": {"order": id}}, **more}
         with self.client("agent", "clerk") as client:
             asked: dict[str, Any] = client.post("/v1/requests", json=body).raise_for_status().json()
             return asked
@@ -92,7 +103,8 @@ def link(page: Page, id: str) -> Locator:
 
 
 async def show(page: Page, office: Office, path: str = "/") -> None:
-    """Open the inbox and wait for its rows."""
+    """Open the inbox with a row for each request, and wait for its rows."""
+    await page.add_init_script("localStorage.setItem('ringi.bundles', 'off')")
     await page.goto(office.link(path))
     await expect(page.get_by_test_id("request-row").first).to_be_visible(timeout=WAIT)
 

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 AXE = HERE.parents[1] / "ui/node_modules/axe-core/axe.min.js"
 DESK, PHONE, ENLARGED = (1280, 800), (390, 844), (640, 400)
 """`ENLARGED` is the desk at 200 %."""
-BUDGET, SCRIPTS = 240_000, 6
+BUDGET, SCRIPTS = 250_000, 6
 """Bytes of the first view, compressed, and its scripts."""
 LOCALES = {"en": "en-GB", "ja": "ja-JP", "zh": "zh-CN"}
 EMPTY = {

@@ -42,7 +42,7 @@ export function createClient(): QueryClient {
 
 // The default colours miss the contrast of 4.5:1 as text.
 const lightColours = {
-  colorPrimary: "#0958d9", colorLink: "#0958d9", colorInfo: "#0958d9", colorInfoBg: "#e6f4ff", colorInfoBorder: "#91caff",
+  colorPrimary: "#0958d9", colorPrimaryHover: "#0848b5", colorLink: "#0958d9", colorInfo: "#0958d9", colorInfoBg: "#e6f4ff", colorInfoBorder: "#91caff",
   colorError: "#cf1322", colorSuccess: "#237804", colorSuccessBg: "#f6ffed", colorSuccessBorder: "#b7eb8f",
   colorWarning: "#945800", colorWarningBg: "#fffbe6", colorWarningBorder: "#ffe58f",
   colorTextTertiary: "rgba(0, 0, 0, 0.6)", colorTextPlaceholder: "rgba(0, 0, 0, 0.56)",
@@ -52,6 +52,9 @@ const darkColours = {
   colorTextTertiary: "rgba(255, 255, 255, 0.6)", colorTextPlaceholder: "rgba(255, 255, 255, 0.56)",
 };
 
+// Without the emoji fonts of the default, which would draw digits too where none of these fonts is installed.
+const fontFamily = '-apple-system, BlinkMacSystemFont, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Noto Sans", sans-serif';
+
 /** The class that carries the theme's variables. */
 const cssVar = { key: "ringi" };
 
@@ -59,7 +62,7 @@ function ThemeProvider({ children }: { children: ReactNode }) {
   const dark = useDark();
   const isMotionReduced = useMedia("(prefers-reduced-motion: reduce)");
   const algorithm = dark ? theme.darkAlgorithm : theme.defaultAlgorithm;
-  const token = { ...(dark ? darkColours : lightColours), motion: !isMotionReduced };
+  const token = { ...(dark ? darkColours : lightColours), motion: !isMotionReduced, fontFamily };
   // On the red of the dark theme white words miss the contrast of 4.5:1.
   const components = { Form: { itemMarginBottom: 14 }, ...(dark && { Button: { dangerColor: "#1f0a0a" } }) };
   return (

@@ -1,29 +1,16 @@
 import {
-  hashKey, useInfiniteQuery, useMutation, useMutationState, useQuery, useQueryClient, type QueryClient,
+  hashKey, useMutation, useMutationState, useQuery, useQueryClient, type QueryClient,
   type QueryFunctionContext, type QueryKey,
 } from "@tanstack/react-query";
 import { call, isStatus } from "./call";
-import { matchesFilters, includesRequest, listPath, newerVersion, withRequest, withoutRequest, type Filters, type ListPage, type Pages } from "./lists";
-import type { Answer, Page, Request, Session } from "./types";
+import {
+  horizonOf, isBefore, matchesFilters, moreUrgentThan, includesRequest, newerVersion, withRequest, withoutRequest, type Filters,
+  type Pages,
+} from "./lists";
+import type { Answer, Request, Session } from "./types";
 
 const path = (id: string) => `/v1/requests/${encodeURIComponent(id)}`;
-const lists = ["requests"] as const;
-
-export function useRequests(filters: Filters) {
-  return useInfiniteQuery({
-    queryKey: [...lists, filters],
-    queryFn: async ({ pageParam }): Promise<ListPage> => {
-      const asOf = Date.now();
-      return { ...(await call<Page<Request>>("GET", listPath(filters, pageParam))), asOf };
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next,
-    // The feed delivers changes, so a refetch on focus is not needed.
-    refetchOnWindowFocus: false,
-    // A deep comparison of a thousand requests costs more than rendering the visible rows.
-    structuralSharing: false,
-  });
-}
+export const lists = ["requests"] as const;
 
 export const requestQuery = (id: string) => ({
   queryKey: ["request", id],
@@ -70,9 +57,12 @@ function updateList(client: QueryClient, queryKey: QueryKey, request: Request): 
   const pages = client.getQueryData<Pages>(queryKey);
   if (!pages) return;
   const me = client.getQueryData<Session>(["session"])?.name;
-  const belongsToList = matchesFilters(request, queryKey[1] as Filters, me);
+  const filters = queryKey[1] as Filters;
+  const belongsToList = matchesFilters(request, filters, me);
   if (belongsToList === "perhaps" && !includesRequest(pages, request.id)) return refreshSoon(client, queryKey);
-  const changed = belongsToList ? withRequest(pages, request) : withoutRequest(pages, request.id);
+  const horizon = horizonOf(filters, pages);
+  const comesBefore = horizon ? moreUrgentThan(horizon) : isBefore;
+  const changed = belongsToList ? withRequest(pages, request, comesBefore) : withoutRequest(pages, request.id);
   if (changed !== pages) client.setQueryData(queryKey, changed);
 }
 

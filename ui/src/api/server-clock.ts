@@ -18,6 +18,9 @@ export function noteServerTime(date: string | null, sentAt: number, receivedAt: 
 /** Return how many milliseconds the server's clock is ahead; 0 while the replies allow that the clocks agree. */
 export const clockDifference = () => Math.min(Math.max(0, least), most);
 
+/** Return the present time by the server's clock, in milliseconds. */
+export const serverNow = () => Date.now() + clockDifference();
+
 /** A timer of more than 31 bits of milliseconds would fire at once. */
 const maxWait = 2 ** 31 - 1;
 

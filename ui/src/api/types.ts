@@ -2,7 +2,7 @@ import type * as api from "./schema";
 
 export type {
   Absence, Agent, AuditEvent, Away, BulkItem, Count, Counts, Erased, FieldProblem, Info, Json, JsonObject, ModelCalls, NewPause, Option, Pause, People, Response,
-  Session, Stage, ThreadSummary, Vote, Ways, Winner,
+  Session, Stage, ThreadSummary, Totals, Vote, Ways, Winner,
 } from "./schema";
 export type { Button as ActionLook, Problem as ProblemDocument } from "./schema";
 
@@ -10,6 +10,7 @@ export type Decision = api.Answer["decision"];
 export type RequestStatus = api.Request["status"];
 export type Kind = api.Request["kind"];
 export type Priority = NonNullable<api.Request["priority"]>;
+export type Tier = NonNullable<api.Request["tier"]>;
 export type ThreadStatus = api.Thread["status"];
 
 type Field = api.Form["fields"][number];

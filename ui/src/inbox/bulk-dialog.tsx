@@ -1,48 +1,15 @@
-import { Alert, Button, Input, Modal } from "antd";
+import { Alert, Button, Input, Modal, Progress } from "antd";
+import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import type { Request } from "../api/types";
-import { outcomeOf, titleOf } from "../request/outcome";
-import { isShortened, signature } from "../request/signature";
-import { useStrings, type Strings } from "../strings";
-import { JsonValue } from "../widgets/agent-text";
+import { useStrings } from "../strings";
 import { useMessages } from "../widgets/messages";
-import { visible } from "../widgets/visible";
-import type { BulkDecision, BulkStatus } from "./bulk";
+import type { BulkDecision } from "./bulk";
+import { BulkLines } from "./bulk-lines";
+import { BulkSummary } from "./bulk-summary";
+import { membersOf } from "./flood";
+import { formatCount } from "./stake";
 import type { InboxState } from "./use-inbox";
-
-/** Return what the decision is about, from the server's data. */
-function describeAction({ action, context, kind, title }: Request, strings: Strings): string {
-  if (action) return signature(action.name, action.args);
-  return kind === "finish" ? visible(String(context?.task ?? title)) : strings.kinds[kind];
-}
-
-/** The action in one line; arguments that do not fit can be opened below it. */
-function ActionSummary({ request }: { request: Request }) {
-  const strings = useStrings();
-  const line = <code className="bulk-action">{describeAction(request, strings)}</code>;
-  if (!request.action || !isShortened(request.action)) return line;
-  return <details className="compact bulk-arguments" data-testid="bulk-rest"><summary>{line}</summary><JsonValue value={request.action.args} /></details>;
-}
-
-interface BulkLineProps {
-  request: Request;
-  bulkStatus: BulkStatus | undefined;
-  refusal: string | null;
-}
-
-function BulkLine({ request, bulkStatus, refusal }: BulkLineProps) {
-  const strings = useStrings();
-  const labels = { sending: strings.bulk.sending, decided: outcomeOf(request, null, strings), skipped: null, unknown: null };
-  const state = bulkStatus ? (bulkStatus.why ?? labels[bulkStatus.state]) : refusal;
-  const sign = bulkStatus?.state === "decided" ? "✓ " : bulkStatus?.state === "sending" ? "" : "⚠\uFE0E ";
-  return (
-    <li data-testid="bulk-line" data-id={request.id} data-state={bulkStatus?.state ?? (refusal ? "refused" : "ready")}>
-      <span>{titleOf(request, strings)}</span>
-      <ActionSummary request={request} />
-      {state && <span className="bulk-state"><span aria-hidden="true">{sign}</span>{state}</span>}
-    </li>
-  );
-}
 
 interface BulkDialogProps {
   inbox: InboxState;
@@ -53,19 +20,31 @@ interface BulkDialogProps {
 /** Return the requests as they were when the dialog opened, with the current status of each. */
 function useBulkLines({ selected, view, refusalOf, bulkStatusOf }: InboxState, verdict: BulkDecision) {
   const [requests] = useState(selected);
-  const now = new Map(view.rows.map(({ request }) => [request.id, request]));
+  const client = useQueryClient();
+  const now = new Map(view.rows.flatMap(membersOf).map((request) => [request.id, request]));
   return requests.map((request) => {
-    const latest = now.get(request.id) ?? request;
+    const latest = now.get(request.id) ?? client.getQueryData<Request>(["request", request.id]) ?? request;
     const status = bulkStatusOf(latest);
     const bulkStatus = latest.status === "pending" || status?.state === "decided" ? status : undefined;
-    return { request, latest, bulkStatus, refusal: refusalOf(latest, verdict) };
+    return { request: latest, asShown: request, bulkStatus, refusal: refusalOf(latest, verdict) };
   });
+}
+
+/** Return why requests of the list are not selected, if all others are; as it was when the dialog opened. */
+function useLeftOut({ view, selection, refusalOf, list }: InboxState): string[] {
+  const [reasons] = useState(() => {
+    const refusals = view.rows.filter(({ isOutdated }) => !isOutdated).flatMap(membersOf)
+      .flatMap((request) => (selection.ids.has(request.id) ? [] : [refusalOf(request)]));
+    const isAllSelected = !list.hasNextPage && refusals.every((refusal) => refusal !== null);
+    return isAllSelected ? refusals.filter((refusal) => refusal !== null) : [];
+  });
+  return reasons;
 }
 
 type Step = "asking" | "sending" | "done";
 
 function useBulkDecision({ inbox, verdict, onClose }: BulkDialogProps) {
-  const { bulk: bulkStrings } = useStrings();
+  const { bulk: bulkStrings, language } = useStrings();
   const message = useMessages();
   const [step, setStep] = useState<Step>("asking");
   const lines = useBulkLines(inbox, verdict);
@@ -78,16 +57,21 @@ function useBulkDecision({ inbox, verdict, onClose }: BulkDialogProps) {
   };
   const send = async (reason: string) => {
     setStep("sending");
-    const done = await inbox.bulk.decide(ready.map(({ request }) => request), verdict, reason);
+    const done = await inbox.bulk.decide(ready.map(({ asShown }) => asShown), verdict, reason);
     const rest = left.filter(({ request }) => !done.has(request.id));
     inbox.selection.set(rest.map(({ request }) => request.id));
     if (rest.length > 0) return setStep("done");
-    void message.success(bulkStrings.done(String(lines.length)));
+    void message.success(bulkStrings.done(formatCount(lines.length, language)));
     leaveTo(inbox.cursor.id);
   };
   // Return to the previous row if nothing was sent, else to the first undecided one.
   const close = () => leaveTo(step === "asking" ? inbox.cursor.id : left[0]?.request.id);
-  return { step, lines, ready: String(ready.length), decided: String(lines.length - left.length), left: String(left.length), send, close };
+  const number = (count: number) => formatCount(count, language);
+  const decided = lines.length - left.length;
+  return {
+    step, lines, send, close, ready: number(ready.length), decided: number(decided), left: number(left.length),
+    requests: ready.map(({ request }) => request), share: Math.floor((decided / lines.length) * 100), all: number(lines.length),
+  };
 }
 
 function Reason({ reason, onReason }: { reason: string; onReason: (reason: string) => void }) {
@@ -108,7 +92,8 @@ function Reason({ reason, onReason }: { reason: string; onReason: (reason: strin
 export default function BulkDialog(props: BulkDialogProps) {
   const { bulk: bulkStrings } = useStrings();
   const [reason, setReason] = useState("");
-  const { step, lines, ready, decided, left, send, close } = useBulkDecision(props);
+  const { step, lines, ready, requests, decided, left, share, all, send, close } = useBulkDecision(props);
+  const leftOut = useLeftOut(props.inbox);
   const isApproval = props.verdict === "approve";
   const isSending = step === "sending";
   const question = isApproval ? bulkStrings.approveTitle(ready) : bulkStrings.rejectTitle(ready);
@@ -134,9 +119,9 @@ export default function BulkDialog(props: BulkDialogProps) {
       </div>
       {!isApproval && step === "asking" && <Reason reason={reason} onReason={setReason} />}
       {step === "asking" && <p className="quiet">{isApproval ? bulkStrings.approveHint : bulkStrings.rejectHint}</p>}
-      <ol className="bulk-lines">
-        {lines.map((line) => <BulkLine key={line.request.id} request={line.latest} bulkStatus={line.bulkStatus} refusal={line.refusal} />)}
-      </ol>
+      {step === "asking" && <BulkSummary requests={requests} leftOut={leftOut} />}
+      {isSending && <Progress percent={share} format={() => bulkStrings.progress(decided, all)} aria-label={bulkStrings.sending} data-testid="bulk-progress" />}
+      <BulkLines lines={lines} />
     </Modal>
   );
 }

@@ -19,6 +19,10 @@ test.each<[string, Known<Request>, string | null]>([
   ["one with a form that needs nothing too", form(false), null],
   ["a required field needs an answer of its own", form(true), en.bulkRefusals.form],
   ["a schema too", { schema: { type: "object" } }, en.bulkRefusals.form],
+  ["a priority only orders", { priority: "urgent" }, null],
+  ["high stakes are decided one by one", { tier: "high" }, en.bulkRefusals.tier],
+  ["and so is what cannot be undone", { tier: "irreversible" }, en.bulkRefusals.tier],
+  ["medium stakes may be one of many", { tier: "medium" }, null],
   ["what cannot be approved is not for it", { allowed: ["respond", "reject"] }, en.bulkRefusals.decisions],
   ["what is given to somebody else is not", { assignee: "bob" }, en.assignedToOthers(en.assignedTo("bob"))],
   ["what is offered to my group may be", { candidate_groups: ["sales"] }, null],
@@ -60,7 +64,7 @@ test("each refusal is said in words", () => {
   expect(toBulkStatus(aRequest({}), known<BulkOutcome>({ id: "r1", status: 200 }), en)).toEqual({ state: "decided" });
 });
 
-const row = (id: string, can = true) => ({ id, can });
+const row = (id: string, can = true) => ({ id, ids: can ? [id] : [] });
 const order = [row("a"), row("b"), row("c", false), row("d"), row("e")];
 const nothing = { ids: new Set<string>(), base: new Set<string>() };
 

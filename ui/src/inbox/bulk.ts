@@ -7,6 +7,7 @@ import { ownPart, stageNotice } from "../request/voting";
 import { answerOf, fieldsOf, initialValues } from "../form/values";
 import type { Strings } from "../strings";
 import { explain } from "../widgets/problem";
+import { isGrave } from "./flood";
 import { visible } from "../widgets/visible";
 
 export type BulkDecision = Extract<Decision, "approve" | "reject">;
@@ -34,7 +35,7 @@ export function bulkRefusal(request: Request, verdict: BulkDecision, person: Per
   if (holder) return strings.claimedBy(visible(holder));
   if (verdict === "approve" && stageNotice(request, person, strings)) return stageNotice(request, person, strings);
   if (request.held || ownPart(request, person?.name)) return request.held ? strings.heldVote : strings.ownVote;
-  if (request.tier === "high" || request.tier === "irreversible") return bulkRefusals.tier;
+  if (isGrave(request)) return bulkRefusals.tier;
   if (request.schema || fieldsOf(request).some((field) => field.required)) return bulkRefusals.form;
   return request.allowed.includes(verdict) ? null : bulkRefusals.decisions;
 }

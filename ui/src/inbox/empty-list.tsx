@@ -4,7 +4,7 @@ import type { Filters } from "../api/lists";
 import { useSession } from "../api/session";
 import { useStrings } from "../strings";
 import { Link } from "../widgets/router";
-import { applyFilters } from "./inbox-url";
+import { applyFilters, isFiltered as isNarrowed } from "./inbox-url";
 
 function DoneToday() {
   const strings = useStrings();
@@ -16,15 +16,15 @@ function DoneToday() {
 /** An empty list, with the number of requests done today. */
 export function EmptyList({ filters }: { filters: Filters }) {
   const strings = useStrings();
-  const { tab, kind, priority, q } = filters;
+  const { tab, order } = filters;
   const isAuditor = useSession().data?.role === "auditor";
-  const isFiltered = Boolean(kind ?? priority ?? q);
+  const isFiltered = isNarrowed(filters);
   return (
     <Empty
       className="inbox-empty" image={Empty.PRESENTED_IMAGE_SIMPLE} data-testid="empty"
       description={isFiltered ? strings.noMatches : strings.emptyTabs[tab]}
     >
-      {isFiltered ? <Button onClick={() => applyFilters({ tab })}>{strings.clearFilters}</Button> : <DoneToday />}
+      {isFiltered ? <Button onClick={() => applyFilters({ tab, order })}>{strings.clearFilters}</Button> : <DoneToday />}
       {tab === "pending" && !isFiltered && (
         <>
           <p className="quiet">{strings.emptyHint}</p>

@@ -1,40 +1,141 @@
-import { Select } from "antd";
-import type { Filters } from "../api/lists";
+import { Button, Popover, Select, Switch, Tag } from "antd";
+import { useId, useMemo, useState, type KeyboardEvent } from "react";
+import type { Filters, Order } from "../api/lists";
+import type { Request } from "../api/types";
 import { useStrings } from "../strings";
-import { applyFilters, kinds, priorities } from "./inbox-url";
+import { usePreference } from "../widgets/preference";
+import { visible } from "../widgets/visible";
+import { applyFilters, isFiltered, kinds, orders, priorities, tiers } from "./inbox-url";
+import { activeFilters, countTools, valuesOf } from "./filter-values";
 
-interface FilterMenuProps<T extends string> {
-  name: string;
-  testId: string;
-  value: T | undefined;
-  names: Record<T, string>;
-  values: readonly T[];
-  onChoose: (value: T | undefined) => void;
+const mostChips = 12;
+
+interface FilterSelectProps {
+  name: keyof Filters;
+  label: string;
+  filters: Filters;
+  /** The values with their names. */
+  options: { value: string; label: string }[];
+  /** True if any text is a value. */
+  isOpenEnded?: boolean;
 }
 
-function FilterMenu<T extends string>({ name, testId, value, names, values, onChoose }: FilterMenuProps<T>) {
+function FilterSelect({ name, label, filters, options, isOpenEnded = false }: FilterSelectProps) {
+  const id = useId();
+  const [typed, setTyped] = useState("");
+  const isNew = typed !== "" && !options.some(({ value }) => value === typed);
   return (
-    <Select<string>
-      size="small" variant={value ? "filled" : "borderless"} allowClear aria-label={name} placeholder={name} data-testid={testId}
-      value={value} popupMatchSelectWidth={false} options={values.map((option) => ({ value: option, label: names[option] }))}
-      onChange={(option: string | undefined) => onChoose(values.find((each) => each === option))}
-    />
+    <>
+      <label htmlFor={id}>{label}</label>
+      <Select<string>
+        id={id} size="small" allowClear data-testid={`filter-${name}`} popupMatchSelectWidth={false}
+        {...(isOpenEnded && { showSearch: { onSearch: (text: string) => setTyped(text.trim()) } })}
+        value={filters[name] as string | undefined} options={isNew ? [...options, { value: typed, label: visible(typed) }] : options}
+        onChange={(value: string | undefined) => applyFilters({ ...filters, [name]: value })}
+      />
+    </>
   );
 }
 
-/** Narrow the list by kind and by priority. */
-export default function FilterMenus({ filters }: { filters: Filters }) {
+interface FilterMenusProps {
+  filters: Filters;
+  /** The loaded requests, from which the agents, tools and groups are known. */
+  requests: readonly Request[];
+}
+
+function OrderChoice({ filters }: { filters: Filters }) {
   const strings = useStrings();
+  const id = useId();
+  const [, saveOrder] = usePreference("order");
+  const choose = (order: Order) => {
+    saveOrder(order);
+    applyFilters({ ...filters, order });
+  };
   return (
     <>
-      <FilterMenu
-        name={strings.kindFilter} testId="filter-kind" value={filters.kind} names={strings.kinds} values={kinds}
-        onChoose={(kind) => applyFilters({ ...filters, kind })}
+      <label htmlFor={id}>{strings.order}</label>
+      <Select<Order>
+        id={id} size="small" value={filters.order ?? "urgent"} data-testid="order" onChange={choose}
+        options={orders.map((order) => ({ value: order, label: strings.orders[order] }))}
       />
-      <FilterMenu
-        name={strings.priorityFilter} testId="filter-priority" value={filters.priority} names={strings.priorities} values={priorities}
-        onChoose={(priority) => applyFilters({ ...filters, priority })}
-      />
+    </>
+  );
+}
+
+function BundleSwitch() {
+  const strings = useStrings();
+  const id = useId();
+  const [bundles, saveBundles] = usePreference("bundles");
+  return (
+    <>
+      <Switch id={id} size="small" checked={bundles !== "off"} onChange={(isOn) => saveBundles(isOn ? "on" : "off")} data-testid="bundle-floods" />
+      <label htmlFor={id}>{strings.bundleFloods}</label>
+    </>
+  );
+}
+
+function FilterForm({ filters, requests }: FilterMenusProps) {
+  const strings = useStrings();
+  const named = <T extends string>(values: readonly T[], names: Record<T, string>) => values.map((value) => ({ value, label: names[value] }));
+  const found = useMemo(() => valuesOf(requests), [requests]);
+  const texts = (values: string[]) => values.map((value) => ({ value, label: visible(value) }));
+  return (
+    <div className="filter-form" data-testid="filter-form">
+      {filters.tab !== "done" && <OrderChoice filters={filters} />}
+      <FilterSelect name="kind" label={strings.kindFilter} filters={filters} options={named(kinds, strings.kinds)} />
+      <FilterSelect name="priority" label={strings.priorityFilter} filters={filters} options={named(priorities, strings.priorities)} />
+      <FilterSelect name="tier" label={strings.tierFilter} filters={filters} options={named(tiers, strings.tierNames)} />
+      <FilterSelect name="agent" label={strings.agentFilter} filters={filters} options={texts(found.agents)} isOpenEnded />
+      <FilterSelect name="tool" label={strings.toolFilter} filters={filters} options={texts(found.tools)} isOpenEnded />
+      <FilterSelect name="group" label={strings.groupFilter} filters={filters} options={texts(found.groups)} isOpenEnded />
+      {filters.tab !== "done" && <BundleSwitch />}
+      {isFiltered(filters) && <Button size="small" onClick={() => applyFilters({ tab: filters.tab, order: filters.order })}>{strings.clearFilters}</Button>}
+    </div>
+  );
+}
+
+/** One chip for each tool of the list: a press shows only its requests, another one all. */
+function ToolChips({ filters, requests }: FilterMenusProps) {
+  const strings = useStrings();
+  const counts = useMemo(() => countTools(requests, filters.tool), [requests, filters.tool]);
+  if (counts.length < 2 && !filters.tool) return <span className="tool-chips" />;
+  return (
+    <fieldset className="tool-chips" aria-label={strings.toolsWaiting}>
+      {counts.slice(0, mostChips).map(([tool, count]) => (
+        <Tag.CheckableTag
+          key={tool} checked={filters.tool === tool} data-testid="tool-chip" data-tool={tool}
+          onChange={(isChosen) => applyFilters({ ...filters, tool: isChosen ? tool : undefined })}
+        >
+          {visible(tool)} <span className="inbox-count">{count}</span>
+        </Tag.CheckableTag>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Narrow and sort the list. */
+export default function FilterMenus(props: FilterMenusProps) {
+  const strings = useStrings();
+  const [isOpen, setOpen] = useState(false);
+  const count = activeFilters(props.filters);
+  const close = (event: KeyboardEvent) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    setOpen(false);
+  };
+  return (
+    <>
+      <span role="presentation" onKeyDown={close}>
+        <Popover
+          open={isOpen} onOpenChange={setOpen} trigger="click" placement="bottomLeft" arrow={false} destroyOnHidden
+          content={<FilterForm {...props} />} getPopupContainer={(button) => button.parentElement ?? document.body}
+        >
+          <Button size="small" type={count > 0 ? "primary" : "default"} ghost={count > 0} aria-expanded={isOpen} data-testid="open-filters">
+            {count > 0 ? strings.filterCount(count) : strings.filter}
+          </Button>
+        </Popover>
+      </span>
+      <ToolChips {...props} />
     </>
   );
 }

@@ -1,37 +1,48 @@
 import { useMemo } from "react";
-import type { Filters, Tab } from "../api/lists";
-import type { Kind, Priority } from "../api/types";
+import type { Filters, Order, Tab } from "../api/lists";
+import type { Kind, Priority, Tier } from "../api/types";
 import { currentPath } from "../widgets/base-path";
+import { usePreference } from "../widgets/preference";
 import { go, requestPath, useSearch } from "../widgets/router";
 
 export const tabs = ["pending", "mine", "done"] as const satisfies Tab[];
+export const orders = ["urgent", "newest"] as const satisfies Order[];
 export const kinds = ["approval", "form", "choice", "question", "finish", "learning"] as const satisfies Kind[];
 export const priorities = ["urgent", "high", "normal", "low"] as const satisfies Priority[];
+export const tiers = ["irreversible", "high", "medium", "low"] as const satisfies Tier[];
 
-function oneOf<T extends string>(values: readonly T[], value: string | null): T | undefined {
+/** The filters whose values are any text. */
+const texts = ["agent", "tool", "group", "q"] as const;
+
+function oneOf<T extends string>(values: readonly T[], value: string | null | undefined): T | undefined {
   return values.find((each) => each === value);
 }
 
 /** Return the filters in a URL; unknown values are ignored. */
-export function filtersIn(search: string): Filters {
+export function filtersIn(search: string, preferredOrder?: string): Filters {
   const query = new URLSearchParams(search);
-  const filters: Filters = { tab: oneOf(tabs, query.get("tab")) ?? "pending" };
-  const kind = oneOf(kinds, query.get("kind"));
-  const priority = oneOf(priorities, query.get("priority"));
-  const q = query.get("q")?.trim();
-  return { ...filters, ...(kind && { kind }), ...(priority && { priority }), ...(q && { q }) };
+  const choices = {
+    kind: oneOf(kinds, query.get("kind")), priority: oneOf(priorities, query.get("priority")), tier: oneOf(tiers, query.get("tier")),
+    ...Object.fromEntries(texts.map((name) => [name, query.get(name)?.trim()])),
+  };
+  const tab = oneOf(tabs, query.get("tab")) ?? "pending";
+  const order = oneOf(orders, query.get("order")) ?? oneOf(orders, preferredOrder) ?? "urgent";
+  return { tab, ...(tab !== "done" && { order }), ...Object.fromEntries(Object.entries(choices).filter(([, value]) => value)) };
 }
 
-export function searchOf({ tab, kind, priority, q }: Filters): string {
-  const query = new URLSearchParams({
-    ...(tab !== "pending" && { tab }), ...(kind && { kind }), ...(priority && { priority }), ...(q && { q }),
-  });
+export function searchOf({ tab, order, kind, priority, tier, agent, tool, group, q }: Filters): string {
+  const values = { tab: tab !== "pending" && tab, order: order === "newest" && order, kind, priority, tier, agent, tool, group, q };
+  const query = new URLSearchParams(Object.entries(values).flatMap(([name, value]) => (value ? [[name, value]] : [])));
   return query.size > 0 ? `?${query.toString()}` : "";
 }
 
+/** Return whether the list is narrowed. */
+export const isFiltered = ({ kind, priority, tier, agent, tool, group, q }: Filters) => Boolean(kind ?? priority ?? tier ?? agent ?? tool ?? group ?? q);
+
 export function useFilters(): Filters {
   const search = useSearch();
-  return useMemo(() => filtersIn(search), [search]);
+  const [order] = usePreference("order");
+  return useMemo(() => filtersIn(search, order), [search, order]);
 }
 
 /** Change the filters of the list; an open request stays open. */

@@ -7,7 +7,7 @@ import { aRequest, completedRequest, FakeEventSource, serve, type Reply } from "
 
 const count = (number: number) => ({ count: number, more: false });
 const all = [3, 2, 1].map((number) => aRequest({
-  id: `r${number}`, title: `Refund ${number}`, created_at: `2026-01-02T10:00:0${number}Z`,
+  id: `r${number}`, title: `Refund ${number}`, created_at: `2026-01-02T10:00:0${4 - number}Z`,
 }));
 const named = (id: string) => all.find((request) => request.id === id) as Request;
 

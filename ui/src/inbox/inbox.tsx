@@ -17,10 +17,12 @@ import { RequestList } from "./request-list";
 import { nextPending } from "./stable-rows";
 import { useListActions, useListKeys, type ListActions } from "./use-list-actions";
 import { useIdle } from "./use-idle";
+import { useEqual } from "./use-equal";
 import { useInbox, type InboxState } from "./use-inbox";
 import "./inbox.css";
 
 const loadDetail = () => import("../request/request-detail");
+const EqualAlert = lazyWithRetry(() => import("./equal-alert"));
 const RequestDetail = lazyWithRetry(() => loadDetail().then((module) => ({ default: module.RequestDetail })));
 
 /** Show the outcome, remove the request from the list and open the next one. */
@@ -58,7 +60,12 @@ function useFocusOnReturn({ openId, cursor, view }: InboxState, narrow: boolean)
 
 function Detail({ inbox, actions }: { inbox: InboxState; actions: ListActions }) {
   const strings = useStrings();
-  const decided = useAfterDecision(inbox, actions);
+  const showNext = useAfterDecision(inbox, actions);
+  const equal = useEqual(inbox);
+  const decided = (completed: Request) => {
+    equal.answerOthers(completed);
+    showNext(completed);
+  };
   const { openId, view } = inbox;
   if (openId === undefined) {
     return view.rows.length > 0 && (
@@ -71,6 +78,7 @@ function Detail({ inbox, actions }: { inbox: InboxState; actions: ListActions })
   if (actions.isSkimming) return <Loading paragraph={{ rows: 6 }} />;
   return (
     <Suspense fallback={<Loading paragraph={{ rows: 6 }} />}>
+      {equal.count > 1 && <EqualAlert count={equal.count} answersAll={equal.answersAll} onChange={equal.setAnswersAll} />}
       <RequestDetail key={openId} id={openId} onDecided={decided} keepsFocus={actions.isNavigating} />
     </Suspense>
   );

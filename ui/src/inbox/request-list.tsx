@@ -1,5 +1,6 @@
 import { Alert, Button, type InputRef } from "antd";
 import type { RefObject } from "react";
+import { isUrgentFirst } from "../api/lists";
 import { useStrings } from "../strings";
 import { TenantPauses } from "../pauses/pause-alerts";
 import { explain, Problem } from "../widgets/problem";
@@ -18,10 +19,10 @@ interface RequestListProps {
   actions: ListActions;
 }
 
-function ListSkeleton() {
+function ListSkeleton({ hasSections }: { hasSections: boolean }) {
   const strings = useStrings();
   const shapes = Array.from({ length: 8 }, (_, number) => number);
-  return <><SlowNotice /><output aria-label={strings.loading}>{shapes.map((number) => <RowSkeleton key={number} />)}</output></>;
+  return <>{hasSections && <div className="inbox-section" />}<SlowNotice /><output aria-label={strings.loading}>{shapes.map((number) => <RowSkeleton key={number} />)}</output></>;
 }
 
 function Content({ inbox, actions }: RequestListProps) {
@@ -29,7 +30,7 @@ function Content({ inbox, actions }: RequestListProps) {
   // While one types, the previous results stay; rows of another tab would be wrong.
   const isStill = !isStale || (filtersIn(view.listKey).tab === filters.tab && view.rows.length > 0);
   if (list.error && !list.data) return <div className="inbox-error"><Problem error={list.error} retry={() => void list.refetch()} /></div>;
-  if (view.listed === undefined || !isStill) return <ListSkeleton />;
+  if (view.listed === undefined || !isStill) return <ListSkeleton hasSections={isUrgentFirst(filters)} />;
   if (view.rows.length === 0) return <EmptyList filters={filters} />;
   return <Rows key={view.listKey} inbox={inbox} actions={actions} />;
 }

@@ -1,17 +1,17 @@
-import { Checkbox, Tag } from "antd";
+import { Checkbox } from "antd";
 import { memo, useState, type MouseEvent } from "react";
-import type { Request } from "../api/types";
-import { decisionLabel, outcomeOf, titleOf } from "../request/outcome";
+import { titleOf } from "../request/outcome";
 import type { OwnPart } from "../request/voting";
 import { useStrings, type Strings } from "../strings";
 import { basePath } from "../widgets/base-path";
-import { Countdown, useNow } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { requestUrl } from "./inbox-url";
 import { Age } from "./age";
 import type { BulkStatus } from "./bulk";
 import { useLongPress } from "./long-press";
-import type { InboxRow } from "./stable-rows";
+import { Deadline, Facts } from "./request-facts";
+import { formatCount } from "./stake";
+import type { InboxRow } from "./flood";
 
 export interface RowActions {
   open: (id: string) => void;
@@ -40,59 +40,6 @@ interface RowProps extends InboxRow {
   start: number;
 }
 
-const lateFraction = 0.2;
-
-function Deadline({ request }: { request: Request }) {
-  const now = useNow();
-  const { created_at: createdAt, expires_at: expires, due_at: due } = request;
-  const until = expires ?? due;
-  if (!until) return null;
-  const isLate = Date.parse(until) - now < (Date.parse(until) - Date.parse(createdAt)) * lateFraction;
-  return <span className={isLate ? "inbox-deadline-late" : undefined}><Countdown kind={expires ? "expires" : "due"} until={until} /></span>;
-}
-
-type StateProps = Pick<RowProps, "request" | "isOutdated" | "bulkStatus" | "ownPart">;
-
-function pendingText(request: Request, ownPart: OwnPart, strings: Strings): string | null {
-  const { held } = request;
-  if (held) return `${decisionLabel(request, held.decision, strings)} (${visible(held.responder)}): ${strings.heldVote}`;
-  return ownPart === "voted" ? strings.ownVote : null;
-}
-
-/** Return the row's status as text: sending, outcome or refusal; null while it is pending. */
-function statusText({ request, isOutdated, bulkStatus, ownPart }: StateProps, strings: Strings): string | null {
-  if (bulkStatus?.state === "sending") return strings.bulk.sending;
-  return outcomeOf(request, null, strings) ?? bulkStatus?.why ?? (isOutdated ? strings.notInList : pendingText(request, ownPart, strings));
-}
-
-function State(props: StateProps) {
-  const { request, bulkStatus } = props;
-  const text = statusText(props, useStrings());
-  if (!text) return <span className="inbox-state"><Deadline request={request} /></span>;
-  const sign = { approve: "✓", edit: "✓", respond: "✓", reject: "✕" }[request.response?.decision ?? "approve"];
-  return (
-    <span className={bulkStatus?.why && request.status === "pending" ? "inbox-state inbox-refusal" : "inbox-state"} title={text} data-testid="row-state">
-      {request.response && <span aria-hidden="true">{sign} </span>}
-      {text}
-    </span>
-  );
-}
-
-function Facts(props: StateProps) {
-  const strings = useStrings();
-  const { action, claimed_by: holder, kind, priority, status } = props.request;
-  const name = action ? visible(action.name) : strings.kinds[kind];
-  const claimed = holder && strings.claimedBy(visible(holder));
-  return (
-    <span className="inbox-facts">
-      {status === "pending" && (priority === "high" || priority === "urgent") && <Tag color="error">{strings.priorities[priority]}</Tag>}
-      <span className="inbox-kind" title={name}>{action ? <code>{name}</code> : name}</span>
-      {claimed && <span className="inbox-holder" title={claimed}>{claimed}</span>}
-      <State {...props} />
-    </span>
-  );
-}
-
 type SelectProps = Pick<RowProps, "actions" | "active" | "selected" | "refusal"> & { id: string; title: string };
 
 function Select({ id, title, actions, active, selected, refusal }: SelectProps) {
@@ -105,11 +52,16 @@ function Select({ id, title, actions, active, selected, refusal }: SelectProps) 
   );
 }
 
-/** One request in a row: title, kind, priority, age, deadline and claimant. */
+function rowTitle({ request, others, bundle }: RowProps, strings: Strings): string {
+  if (bundle !== "tool" || !request.action) return titleOf(request, strings);
+  return strings.bundleTitle(visible(request.action.name), formatCount(others.length + 1, strings.language));
+}
+
+/** One request in a row: title and age, stakes, call, asker, and deadline or outcome. */
 export const RequestRow = memo(function RequestRow(props: RowProps) {
-  const { request, isOutdated, actions, position, size, current, active, selected, isSelecting, bulkStatus, ownPart, start } = props;
+  const { request, isOutdated, others, bundle, actions, position, size, current, active, selected, isSelecting, start } = props;
   const { id, status } = request;
-  const title = titleOf(request, useStrings());
+  const title = rowTitle(props, useStrings());
   // A checkbox in every row would make scrolling slow.
   const [pointed, setPointed] = useState(false);
   const press = useLongPress(() => actions.select(id, false));
@@ -123,7 +75,7 @@ export const RequestRow = memo(function RequestRow(props: RowProps) {
   return (
     <li
       className="inbox-row" style={{ transform: `translateY(${start}px)` }} aria-posinset={position} aria-setsize={size}
-      data-testid="request-row" data-id={id} data-status={status} data-left={isOutdated} data-selected={selected}
+      data-testid="request-row" data-id={id} data-status={status} data-left={isOutdated} data-bundle={bundle ?? undefined} data-count={others.length + 1} data-selected={selected}
       onPointerEnter={({ pointerType }) => setPointed(pointerType === "mouse")} onPointerLeave={() => setPointed(false)}
     >
       <span className="inbox-check">{(pointed || active || isSelecting) && <Select {...props} id={id} title={title} />}</span>
@@ -131,8 +83,8 @@ export const RequestRow = memo(function RequestRow(props: RowProps) {
         href={basePath + requestUrl(id)} className="inbox-link" tabIndex={active ? 0 : -1} aria-current={current ? "page" : undefined}
         onClick={follow} onFocus={() => actions.onFocus(id)} {...press.handlers}
       >
-        <span className="inbox-line"><span className="inbox-title" title={title}>{title}</span><Age at={request.created_at} /></span>
-        <Facts request={request} isOutdated={isOutdated} bulkStatus={bulkStatus} ownPart={ownPart} />
+        <span className="inbox-line"><span className="inbox-title" title={title}>{title}</span><Deadline request={request} /><Age at={request.ended_at ?? request.created_at} /></span>
+        <Facts {...props} />
       </a>
     </li>
   );

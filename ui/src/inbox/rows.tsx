@@ -1,66 +1,19 @@
-import { defaultRangeExtractor, useVirtualizer, type Range, type Virtualizer } from "@tanstack/react-virtual";
 import { Button } from "antd";
-import { useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
+import { useEffect, useMemo, useRef, type KeyboardEvent } from "react";
 import { useSession } from "../api/session";
 import { ownPart } from "../request/voting";
 import { useStrings } from "../strings";
-import { rowHeight, readPosition, scrollTopToReveal } from "./scroll-position";
+import { entryAt } from "./layout";
 import { RequestRow, type RowActions } from "./request-row";
 import { RowSkeleton } from "./row-skeleton";
+import { SectionHeading } from "./section-heading";
 import type { ListActions } from "./use-list-actions";
 import type { InboxState } from "./use-inbox";
-import { useScrollPosition } from "./use-scroll-position";
+import { useRowLayout, waitsForPerson } from "./use-row-layout";
 
 interface RowsProps {
   inbox: InboxState;
   actions: ListActions;
-}
-
-type RowVirtualizer = Virtualizer<HTMLDivElement, Element>;
-type Scroller = RefObject<HTMLDivElement | null>;
-
-/** Scroll a row into view when it is opened, and focus it when the keys moved to it. */
-function useReveal({ view, cursor, openId }: InboxState, scroller: Scroller): void {
-  const reveal = useEffectEvent((id: string | undefined) => {
-    const element = scroller.current;
-    const index = view.rows.findIndex((row) => row.request.id === id);
-    if (element && index >= 0) element.scrollTo({ top: scrollTopToReveal(index, element.scrollTop, element.clientHeight) });
-  });
-  const isFirst = useRef(true);
-  const focus = useEffectEvent((id: string) => {
-    reveal(id);
-    const link = scroller.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] a`);
-    link?.focus({ preventScroll: true });
-  });
-  useLayoutEffect(() => {
-    // After a reload the scroll position wins over the open request.
-    if (!isFirst.current || !readPosition(view.listKey)) reveal(openId);
-    isFirst.current = false;
-  }, [openId, view.listKey]);
-  const { focusTarget } = cursor;
-  useLayoutEffect(() => {
-    if (focusTarget) focus(focusTarget.id);
-  }, [focusTarget]);
-}
-
-/** Render only the visible rows and the one with the focus. */
-function useRowVirtualizer({ view, cursor, list }: InboxState, scroller: Scroller, place: number | undefined): RowVirtualizer {
-  const { rows } = view;
-  const extract = (range: Range) => {
-    const indexes = new Set(defaultRangeExtractor(range));
-    if (cursor.index < rows.length) indexes.add(cursor.index);
-    return [...indexes].sort((a, b) => a - b);
-  };
-  // oxlint-disable-next-line react/incompatible-library -- it is not memoized here, so nothing goes stale
-  return useVirtualizer<HTMLDivElement, Element>({
-    count: rows.length + (list.hasNextPage ? 1 : 0),
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    initialOffset: place ?? 0,
-    overscan: 8,
-    getItemKey: (index) => rows[index]?.request.id ?? index,
-    rangeExtractor: extract,
-  });
 }
 
 /** Stable callbacks, so that a row renders again only when its own data changes. */
@@ -77,8 +30,10 @@ function useRowActions({ cursor }: InboxState, actions: ListActions): RowActions
   }), []);
 }
 
-function LoadMoreRow({ list }: Pick<InboxState, "list">) {
+function LoadMoreRow({ list, view }: Pick<InboxState, "list" | "view">) {
   const strings = useStrings();
+  const isWaiting = waitsForPerson({ list, view }) && !list.isFetchingNextPage;
+  if (isWaiting) return <div className="inbox-more"><Button size="small" onClick={() => void list.fetchNextPage()} data-testid="load-more">{strings.more}</Button></div>;
   if (!list.isFetchNextPageError) return <RowSkeleton />;
   return (
     <div className="inbox-more">
@@ -86,14 +41,6 @@ function LoadMoreRow({ list }: Pick<InboxState, "list">) {
       <Button size="small" onClick={() => void list.fetchNextPage()}>{strings.retry}</Button>
     </div>
   );
-}
-
-function useMorePages({ list, view }: InboxState, last: number): void {
-  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
-  const isNear = last >= view.rows.length - 50;
-  useEffect(() => {
-    if (isNear && hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
-  }, [isNear, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
 }
 
 /** Arrow keys move the focus within the list. */
@@ -114,29 +61,32 @@ export function Rows({ inbox, actions }: RowsProps) {
   const me = useSession().data?.name;
   const { view, cursor, selection, openId, list } = inbox;
   const scroller = useRef<HTMLDivElement>(null);
-  const place = useScrollPosition(inbox, scroller);
-  const virtual = useRowVirtualizer(inbox, scroller, place);
-  const items = virtual.getVirtualItems();
+  const { layout, place, virtual, section } = useRowLayout(inbox, scroller);
   const rowActs = useRowActions(inbox, actions);
-  useReveal(inbox, scroller);
-  useMorePages(inbox, items.at(-1)?.index ?? -1);
   const size = list.hasNextPage ? -1 : view.rows.length;
+  const headingOf = (of: typeof section) => <SectionHeading layout={layout} section={of} hasMore={list.hasNextPage} />;
   return (
-    <div className="inbox-scroll" ref={scroller} role="presentation" data-testid="inbox-scroll" onKeyDown={onArrowKey(actions)}>
-      <ul className="inbox-rows" aria-label={strings.requests} style={{ height: virtual.getTotalSize() }} data-placed={place !== undefined} data-selecting={selection.ids.size > 0}>
-        {items.map(({ index, key, start }) => {
-          const row = view.rows[index];
-          if (!row) return <li key={key} className="inbox-row" style={{ transform: `translateY(${start}px)` }}><LoadMoreRow list={list} /></li>;
-          const { id } = row.request;
-          return (
-            <RequestRow
-              key={key} {...row} actions={rowActs} start={start} position={index + 1} size={size} current={id === openId}
-              active={id === cursor.id} selected={selection.ids.has(id)} isSelecting={selection.ids.size > 0}
-              refusal={row.isOutdated ? strings.notInList : inbox.refusalOf(row.request)} bulkStatus={inbox.bulkStatusOf(row.request)} ownPart={ownPart(row.request, me)}
-            />
-          );
-        })}
-      </ul>
-    </div>
+    <>
+      {section && <div className="inbox-section">{headingOf(section)}</div>}
+      <div className="inbox-scroll" ref={scroller} role="presentation" data-testid="inbox-scroll" onKeyDown={onArrowKey(actions)}>
+        <ul className="inbox-rows" aria-label={strings.requests} style={{ height: virtual.getTotalSize() }} data-placed={place !== undefined} data-selecting={selection.ids.size > 0}>
+          {virtual.getVirtualItems().map(({ index: at, key, start }) => {
+            const entry = entryAt(layout, at);
+            const style = { transform: `translateY(${start}px)` };
+            if ("heading" in entry) return <li key={key} className="inbox-section" style={style}>{headingOf(entry.heading)}</li>;
+            const row = view.rows[entry.row];
+            if (!row) return <li key={key} className="inbox-row" style={style}><LoadMoreRow list={list} view={view} /></li>;
+            const { id } = row.request;
+            return (
+              <RequestRow
+                key={key} {...row} actions={rowActs} start={start} position={entry.row + 1} size={size} current={id === openId}
+                active={id === cursor.id} selected={selection.ids.has(id)} isSelecting={selection.ids.size > 0}
+                refusal={row.isOutdated ? strings.notInList : inbox.refusalOf(row.request)} bulkStatus={inbox.bulkStatusOf(row.request)} ownPart={ownPart(row.request, me)}
+              />
+            );
+          })}
+        </ul>
+      </div>
+    </>
   );
 }

@@ -1,7 +1,4 @@
-import type { InboxRow } from "./stable-rows";
-
-/** All rows have the same height, so a position is a number and nothing is measured. */
-export const rowHeight = 64;
+import { indexAt, topOf, type Layout } from "./layout";
 
 /** A scroll position: the first visible row, and how far it was scrolled. */
 interface ScrollPosition {
@@ -12,34 +9,36 @@ interface ScrollPosition {
 
 const storageKey = (list: string) => `ringi.position/${list}`;
 
-export function positionAt(rows: readonly InboxRow[], scrolled: number): ScrollPosition | undefined {
-  const index = Math.min(Math.floor(scrolled / rowHeight), rows.length - 1);
-  const row = rows[index];
-  return row && { id: row.request.id, index, offset: scrolled - index * rowHeight };
+export function positionAt(layout: Layout, scrolled: number): ScrollPosition | undefined {
+  const index = indexAt(layout, scrolled);
+  const row = layout.rows[index];
+  return row && { id: row.request.id, index, offset: scrolled - topOf(layout, index) };
 }
 
 /** Return the scroll offset for a position; undefined until enough rows are loaded. */
-export function scrollTopFor(position: ScrollPosition, rows: readonly InboxRow[], isWhole: boolean): number | undefined {
+export function scrollTopFor(position: ScrollPosition, layout: Layout, isWhole: boolean): number | undefined {
+  const { rows } = layout;
   const found = rows.findIndex((row) => row.request.id === position.id);
-  if (found >= 0) return found * rowHeight + position.offset;
+  if (found >= 0) return topOf(layout, found) + position.offset;
   // If the row is gone, use its index: the rows around it are still there.
-  return isWhole || rows.length > position.index + 50 ? position.index * rowHeight : undefined;
+  return isWhole || rows.length > position.index + 50 ? topOf(layout, position.index) : undefined;
 }
 
 /** Return the scroll offset that keeps the visible rows in place after rows above them changed. */
-export function keepAnchor(before: readonly InboxRow[], after: readonly InboxRow[], scrolled: number): number {
+export function keepAnchor(before: Layout, after: Layout, scrolled: number): number {
   // At the top, new rows should be visible.
   if (scrolled === 0) return 0;
-  const first = Math.floor(scrolled / rowHeight);
-  const indexes = new Map(after.map((row, index) => [row.request.id, index]));
-  const anchor = before.findIndex((row, index) => index >= first && indexes.has(row.request.id));
-  const id = before[anchor]?.request.id;
-  return id === undefined ? scrolled : scrolled + ((indexes.get(id) ?? anchor) - anchor) * rowHeight;
+  const first = indexAt(before, scrolled);
+  const indexes = new Map(after.rows.map((row, index) => [row.request.id, index]));
+  const anchor = before.rows.findIndex((row, index) => index >= first && indexes.has(row.request.id));
+  const now = indexes.get(before.rows[anchor]?.request.id ?? "");
+  return now === undefined ? scrolled : scrolled + topOf(after, now) - topOf(before, anchor);
 }
 
 /** Return the smallest scroll that makes a row fully visible. */
-export function scrollTopToReveal(index: number, scrolled: number, height: number): number {
-  return Math.max(Math.min(scrolled, index * rowHeight), (index + 1) * rowHeight - height);
+export function scrollTopToReveal(layout: Layout, index: number, scrolled: number, height: number): number {
+  const top = topOf(layout, index);
+  return Math.max(Math.min(scrolled, top), top + layout.rowHeight - height);
 }
 
 export function savePosition(list: string, position: ScrollPosition | undefined): void {

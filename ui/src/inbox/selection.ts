@@ -2,12 +2,13 @@ import { useState } from "react";
 
 interface Selectable {
   id: string;
-  can: boolean;
+  /** The requests of the row that can be selected. */
+  ids: readonly string[];
 }
 
 export interface Selection {
   ids: ReadonlySet<string>;
-  toggle: (id: string) => void;
+  toggle: (id: string, ids?: readonly string[]) => void;
   /** Select the range from the last touched row to this one. */
   extend: (rows: readonly Selectable[], id: string) => void;
   set: (ids: Iterable<string>) => void;
@@ -26,12 +27,12 @@ const nothing: State = { ids: new Set(), base: new Set() };
 export function idsBetween(rows: readonly Selectable[], one: string, other: string): string[] {
   const [a, b] = [one, other].map((id) => rows.findIndex((row) => row.id === id)).sort((x, y) => x - y);
   if (a === undefined || b === undefined || a < 0) return [];
-  return rows.slice(a, b + 1).filter((row) => row.can).map((row) => row.id);
+  return rows.slice(a, b + 1).flatMap((row) => row.ids);
 }
 
-export function toggle({ ids }: State, id: string): State {
-  const base = new Set(ids);
-  if (!base.delete(id)) base.add(id);
+/** Select or unselect a row with all its requests. */
+export function toggle({ ids }: State, id: string, members: readonly string[] = [id]): State {
+  const base = ids.has(id) ? new Set([...ids].filter((each) => each !== id && !members.includes(each))) : new Set([...ids, ...members]);
   return { ids: base, base, anchor: id };
 }
 
@@ -49,7 +50,7 @@ export function useSelection(list: string): Selection {
   }
   return {
     ids: state.ids,
-    toggle: (id) => setState((old) => toggle(old, id)),
+    toggle: (id, ids) => setState((old) => toggle(old, id, ids)),
     extend: (rows, id) => setState((old) => extend(old, rows, id)),
     set: (ids) => setState({ ids: new Set(ids), base: new Set(ids) }),
   };

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import type { Request } from "../api/types";
 import { aRequest, completedRequest } from "../testing/fake-server";
-import { keepAnchor, positionAt, rowHeight, scrollTopFor, scrollTopToReveal } from "./scroll-position";
-import { mergeRows, nextPending, resetRows, dropFinished, type RowState } from "./stable-rows";
+import { horizonAt } from "../api/urgency";
+import { countOf, entryAt, headingHeight, indexAt, layoutOf, placeOf, topOf } from "./layout";
+import { keepAnchor, positionAt, scrollTopFor, scrollTopToReveal } from "./scroll-position";
+import { mergeRows, newlyDue, nextPending, resetRows, dropFinished, type RowState } from "./stable-rows";
 
 const at = (number: number) => aRequest({ id: `r${number}`, created_at: `2026-01-02T10:00:${String(number).padStart(2, "0")}Z` });
 const all = (...numbers: number[]) => numbers.map(at);
@@ -61,7 +63,8 @@ test("the next to open is the one below, past the dead, else the one above", () 
   expect(nextPending(resetRows(all(1)).rows, "r1")).toBeUndefined();
 });
 
-const rows = (...requests: Request[]) => resetRows(requests).rows;
+const rowHeight = 64;
+const rows = (...requests: Request[]) => layoutOf(resetRows(requests).rows, rowHeight);
 const many = rows(...all(9, 8, 7, 6, 5, 4, 3, 2, 1));
 
 test("a place is found again by its row, wherever that stands now", () => {
@@ -80,12 +83,50 @@ test("what stands on screen stays there when rows above it come or go", () => {
   const scrolled = 4 * rowHeight + 20;
   expect(keepAnchor(many, rows(...all(11, 10, 9, 8, 7, 6, 5, 4)), scrolled)).toBe(scrolled + 2 * rowHeight);
   expect(keepAnchor(many, rows(...all(9, 7, 4, 3, 2, 1)), scrolled)).toBe(scrolled - 3 * rowHeight);
-  expect(keepAnchor(many, many.slice(1), 0)).toBe(0);
+  expect(keepAnchor(many, rows(...all(8, 7)), 0)).toBe(0);
 });
 
 test("a row is scrolled into view from either side, and one that is seen moves nothing", () => {
   const height = 3.5 * rowHeight;
-  expect(scrollTopToReveal(2, 5 * rowHeight, height)).toBe(2 * rowHeight);
-  expect(scrollTopToReveal(9, 5 * rowHeight, height)).toBe(6.5 * rowHeight);
-  expect(scrollTopToReveal(6, 5 * rowHeight, height)).toBe(5 * rowHeight);
+  expect(scrollTopToReveal(many, 2, 5 * rowHeight, height)).toBe(2 * rowHeight);
+  expect(scrollTopToReveal(rows(...all(...Array.from({ length: 12 }, (_, n) => 30 - n))), 9, 5 * rowHeight, height)).toBe(6.5 * rowHeight);
+  expect(scrollTopToReveal(many, 6, 5 * rowHeight, height)).toBe(5 * rowHeight);
+});
+
+const noon = Date.parse("2026-01-02T12:00:00Z");
+const due = (id: string, minutes: number, changes = {}) => aRequest({ id, due_at: new Date(noon + minutes * 60_000).toISOString(), ...changes });
+const five = [due("late", -1), due("soon", 30), due("tomorrow", 1_500), aRequest({ id: "risky", tier: "high" }), aRequest({ id: "plain" })];
+
+test("urgent rows stand in sections: overdue, due soon, the rest", () => {
+  const { rows: placed } = resetRows(five.toReversed(), horizonAt(noon));
+  expect(placed.map(({ request, section }) => `${section} ${request.id}`)).toEqual([
+    "overdue late", "soon soon", "rest risky", "rest plain", "rest tomorrow",
+  ]);
+});
+
+test("what becomes due while one looks waits to be shown, and moves nothing before", () => {
+  const state = resetRows(five, horizonAt(noon));
+  const later = horizonAt(noon + 31 * 60_000);
+  expect(newlyDue(state, horizonAt(noon + 60_000))).toEqual([]);
+  expect(newlyDue(state, later).map(({ id }) => id)).toEqual(["soon"]);
+  const merged = mergeRows(state, [...five, due("new", 40), due("low", 3_000, { priority: "low" })], nothingMore);
+  expect(shape(merged)).toEqual(["late soon risky plain tomorrow low", "new"]);
+  const placed = { ...state, placedAt: noon };
+  const fresh = aRequest({ id: "fresh", created_at: new Date(noon + 1_000).toISOString(), priority: "low" });
+  expect(shape(mergeRows(placed, [...five, fresh], nothingMore))).toEqual(["late soon risky plain tomorrow", "fresh"]);
+});
+
+test("headings stand between the rows, and places count them", () => {
+  const layout = layoutOf(resetRows(five, horizonAt(noon)).rows, rowHeight);
+  expect(layout.starts).toEqual([1, 2]);
+  expect([0, 1, 2, 3].map((row) => topOf(layout, row))).toEqual([0, rowHeight + headingHeight, 2 * (rowHeight + headingHeight), 3 * rowHeight + 2 * headingHeight]);
+  expect([0, 1, 2, 3, 4, 5].map((place) => entryAt(layout, place))).toEqual([
+    { row: 0 }, { heading: "soon" }, { row: 1 }, { heading: "rest" }, { row: 2 }, { row: 3 },
+  ]);
+  for (const row of [0, 1, 2, 3, 4]) {
+    expect(entryAt(layout, placeOf(layout, row))).toEqual({ row });
+    expect(indexAt(layout, topOf(layout, row) + 10)).toBe(row);
+  }
+  expect(countOf(layout, "rest", true)).toEqual({ count: 3, isPartial: true });
+  expect(countOf(layout, "soon", true)).toEqual({ count: 1, isPartial: false });
 });

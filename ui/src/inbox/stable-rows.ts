@@ -1,50 +1,91 @@
-import { isBefore } from "../api/lists";
+import { isBefore, moreUrgentThan } from "../api/lists";
 import type { Request } from "../api/types";
-
-/** A row that keeps its place even if its request no longer belongs to the list. */
-export interface InboxRow {
-  request: Request;
-  isOutdated: boolean;
-}
+import { compareUrgency, sectionOf, type Horizon } from "../api/urgency";
+import { equalKey, equalRows, membersOf, toolKey, withoutFlood, type Grouping, type InboxRow } from "./flood";
 
 export interface RowState {
   rows: readonly InboxRow[];
   /** New requests that wait until the person shows them. */
   newRequests: readonly Request[];
+  /** The times by which the rows are sorted; null for a list that is newest first. */
+  horizon: Horizon | null;
+  /** The time at which the rows were placed, in milliseconds: requests from later are new, wherever they belong. */
+  placedAt: number;
 }
 
-const toRow = (request: Request): InboxRow => ({ request, isOutdated: false });
+/** Return rows that equal the list, sorted by the horizon. */
+export function resetRows(
+  listed: readonly Request[], horizon: Horizon | null = null, grouping: Grouping | null = null, placedAt = Number.POSITIVE_INFINITY,
+): RowState {
+  const sorted = horizon ? listed.toSorted((one, other) => compareUrgency(one, other, horizon)) : listed;
+  return { rows: withoutFlood(equalRows(sorted, horizon), grouping), newRequests: [], horizon, placedAt };
+}
 
-/** Return rows that equal the list. */
-export const resetRows = (listed: readonly Request[]): RowState => ({ rows: listed.map(toRow), newRequests: [] });
+type Latest = (id: string) => Request | undefined;
 
-function updateRow(row: InboxRow, listed: Request | undefined, latest: Request | undefined): InboxRow {
-  const request = listed ?? latest ?? row.request;
-  const isOutdated = listed === undefined;
-  return request === row.request && isOutdated === row.isOutdated ? row : { request, isOutdated };
+function updateRow(row: InboxRow, listed: ReadonlyMap<string, Request>, latest: Latest): InboxRow {
+  const before = membersOf(row);
+  const members = before.flatMap(({ id }) => listed.get(id) ?? []);
+  const isOutdated = members.length === 0;
+  const request = members[0] ?? latest(row.request.id) ?? row.request;
+  const isSame = isOutdated ? row.others.length === 0 : members.length === before.length && members.every((member, at) => member === before[at]);
+  return isSame && request === row.request && isOutdated === row.isOutdated ? row : { ...row, request, isOutdated, others: members.slice(1) };
+}
+
+/** Add requests to the rows of their like; return the rows and the requests that are like none. */
+function joinRows(rows: readonly InboxRow[], added: readonly Request[]): { rows: readonly InboxRow[]; rest: readonly Request[] } {
+  if (added.length === 0) return { rows, rest: added };
+  const places = new Map<string, number>();
+  rows.forEach((row, at) => {
+    if (row.isOutdated) return;
+    if (equalKey(row.request)) places.set(`equal ${equalKey(row.request)}`, at);
+    if (row.bundle === "tool") places.set(`tool ${toolKey(row.request)}`, at);
+  });
+  const placeOf = (request: Request) => places.get(`equal ${equalKey(request)}`) ?? places.get(`tool ${toolKey(request)}`);
+  const joining = Map.groupBy(added, (request) => placeOf(request));
+  const join = (row: InboxRow, more: Request[] | undefined): InboxRow =>
+    (more ? { ...row, others: [...row.others, ...more], bundle: row.bundle ?? "equal" } : row);
+  return { rows: rows.map((row, at) => join(row, joining.get(at))), rest: joining.get(undefined) ?? [] };
 }
 
 /**
  * Merge the current list into the rows without moving or removing a row.
  *
- * Older requests are appended; new ones wait in `newRequests`.
+ * Requests of the next pages are appended; new ones wait in `newRequests`.
  */
-export function mergeRows(
-  { rows }: RowState, listed: readonly Request[], latest: (id: string) => Request | undefined,
-): RowState {
+export function mergeRows({ rows, horizon, placedAt }: RowState, listed: readonly Request[], latest: Latest): RowState {
   const last = rows.at(-1)?.request;
-  if (!last) return resetRows(listed);
+  if (!last) return resetRows(listed, horizon, null, placedAt);
   const now = new Map(listed.map((request) => [request.id, request]));
-  const updated = rows.map((row) => updateRow(row, now.get(row.request.id), latest(row.request.id)));
-  const rowIds = new Set(rows.map((row) => row.request.id));
-  const added = listed.filter((request) => !rowIds.has(request.id));
-  const older = added.filter((request) => isBefore(last, request));
-  return { rows: [...updated, ...older.map(toRow)], newRequests: added.filter((request) => isBefore(request, last)) };
+  const known = new Set(rows.flatMap((row) => membersOf(row).map(({ id }) => id)));
+  const { rows: updated, rest } = joinRows(rows.map((row) => updateRow(row, now, latest)), listed.filter(({ id }) => !known.has(id)));
+  const comesBefore = horizon ? moreUrgentThan(horizon) : isBefore;
+  const isBelow = (request: Request) => comesBefore(last, request) && Date.parse(request.created_at) <= placedAt;
+  const below = resetRows(rest.filter(isBelow), horizon).rows;
+  return { rows: [...updated, ...below], newRequests: rest.filter((request) => !isBelow(request)), horizon, placedAt };
 }
 
-/** Remove the rows that no longer belong to the list, and the one that was just decided. */
-export function dropFinished({ rows, newRequests }: RowState, decided: string): RowState {
-  return { rows: rows.filter((row) => !row.isOutdated && row.request.id !== decided), newRequests };
+/** Replace a bundle by its requests, below each other. */
+export function openBundle({ rows, ...state }: RowState, id: string): RowState {
+  const opened = (row: InboxRow) => (row.request.id === id && row.bundle === "tool" ? equalRows(membersOf(row), state.horizon) : [row]);
+  return { ...state, rows: rows.flatMap(opened) };
+}
+
+/** Return the pending requests whose section has changed since their rows were placed. */
+export function newlyDue({ rows }: RowState, present: Horizon | null): Request[] {
+  if (!present) return [];
+  const isMoved = ({ request, isOutdated, section }: InboxRow) => !isOutdated && section !== null && section !== sectionOf(request, present);
+  return rows.filter(isMoved).map(({ request }) => request);
+}
+
+/** Remove the rows that no longer belong to the list, and the request that was just decided. */
+export function dropFinished({ rows, ...rest }: RowState, decided: string): RowState {
+  const left = rows.flatMap((row) => {
+    if (row.request.id !== decided) return row.isOutdated ? [] : [row];
+    const [request, ...others] = row.others;
+    return request ? [{ ...row, request, others }] : [];
+  });
+  return { ...rest, rows: left };
 }
 
 /** Return the request to open next: the next pending one that waits for this person, else the previous one. */

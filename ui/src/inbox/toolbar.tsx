@@ -2,6 +2,7 @@ import { Button, Segmented, type InputRef } from "antd";
 import { Suspense, type RefObject } from "react";
 import { useCounts } from "../api/counts";
 import type { Filters, Tab } from "../api/lists";
+import type { Request } from "../api/types";
 import { useStrings } from "../strings";
 import { lazyWithRetry } from "../widgets/lazy";
 import { applyFilters, searchOf, tabs } from "./inbox-url";
@@ -10,6 +11,7 @@ import { SearchBox } from "./search-box";
 import type { ListActions } from "./use-list-actions";
 import type { InboxState } from "./use-inbox";
 
+const none: Request[] = [];
 const FilterMenus = lazyWithRetry(() => import("./filter-menus"));
 
 function choose(filters: Filters): void {
@@ -36,11 +38,11 @@ function Tabs({ filters }: { filters: Filters }) {
 /** The button that shows new requests; its line is always there, so that no row moves. */
 function NewRequestsButton({ inbox, actions }: { inbox: InboxState; actions: ListActions }) {
   const strings = useStrings();
-  const { length } = inbox.view.newRequests;
+  const { waiting } = inbox.view;
   return (
     <output className="inbox-new">
-      {length > 0 && (
-        <Button size="small" type="primary" shape="round" onClick={actions.showNew} data-testid="show-new">↑ {strings.newRequestCount(String(length))}</Button>
+      {waiting > 0 && (
+        <Button size="small" type="primary" shape="round" onClick={actions.showNew} data-testid="show-new">↑ {strings.newRequestCount(String(waiting))}</Button>
       )}
     </output>
   );
@@ -60,7 +62,7 @@ export function Toolbar({ inbox, actions, search, isIdle }: ToolbarProps) {
       <Tabs filters={filters} />
       <SearchBox filters={filters} input={search} onLeave={() => actions.move(0)} />
       <div className="inbox-filters">
-        <Suspense fallback={null}>{isIdle && <FilterMenus filters={filters} />}</Suspense>
+        <Suspense fallback={null}>{isIdle && <FilterMenus filters={filters} requests={inbox.view.listed ?? none} />}</Suspense>
         <NewRequestsButton inbox={inbox} actions={actions} />
       </div>
     </div>

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { InboxRow } from "./stable-rows";
+import type { InboxRow } from "./flood";
 
 export interface Cursor {
   /** The row that has the keyboard focus; initially the first. */
@@ -18,7 +18,7 @@ export interface Cursor {
 export function useCursor(rows: readonly InboxRow[], openId: string | undefined): Cursor {
   const [position, setPosition] = useState<string>();
   const [focusTarget, setFocusTarget] = useState<Cursor["focusTarget"]>();
-  const find = (id: string | undefined) => rows.findIndex((row) => row.request.id === id);
+  const find = (id: string | undefined) => rows.findIndex(({ request, others }) => request.id === id || others.some((other) => other.id === id));
   const index = [position, openId].map(find).find((found) => found >= 0) ?? 0;
   const here = rows[index]?.request.id;
   // The first step leads to the first row, not to the second.

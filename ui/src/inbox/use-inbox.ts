@@ -1,16 +1,19 @@
-import { useMemo } from "react";
 import type { Filters } from "../api/lists";
-import { useRequests, usePendingAnswers } from "../api/requests";
+import type { useRequests } from "../api/request-list";
+import { usePendingAnswers } from "../api/requests";
 import { usePerson } from "../api/absences";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
+import { usePreference } from "../widgets/preference";
 import { explain } from "../widgets/problem";
 import { searchOf, useFilters } from "./inbox-url";
 import { bulkRefusal, type BulkStatus, type BulkDecision } from "./bulk";
 import { useSelection, type Selection } from "./selection";
 import { useBulk, type BulkDecisions } from "./use-bulk";
 import { useListActivity } from "./use-list-activity";
+import { useListed } from "./use-listed";
 import { useCursor, type Cursor } from "./use-cursor";
+import { membersOf } from "./flood";
 import { useStableRows, type StableRows } from "./use-stable-rows";
 
 /** The state of the inbox and all actions on it. */
@@ -56,20 +59,21 @@ export function useInbox(openId: string | undefined): InboxState {
   const strings = useStrings();
   const person = usePerson();
   const filters = useFilters();
-  const list = useRequests(filters);
-  const listed = useMemo(() => list.data?.pages.flatMap((page) => page.items), [list.data]);
+  const [bundles] = usePreference("bundles");
+  const { list, listed, present } = useListed(filters);
   const bulk = useBulk();
   const listKey = searchOf(filters);
   const selection = usePendingSelection(listKey, listed);
   const { isInactive, handlers: activityHandlers } = useListActivity();
   const view = useStableRows({
-    listKey, listed, asOf: list.data?.pages[0]?.asOf, isInactive: isInactive && openId === undefined && selection.ids.size === 0,
+    listKey, listed, present, asOf: list.data?.pages[0]?.asOf, isInactive: isInactive && openId === undefined && selection.ids.size === 0,
+    isBundled: filters.tab !== "done" && filters.tool === undefined && bundles !== "off",
   });
   const { rows } = view;
   const cursor = useCursor(rows, openId);
   return {
     filters, openId, list, view, isStale: view.listKey !== listKey, cursor, selection, bulk, activityHandlers,
-    selected: rows.map((row) => row.request).filter(({ id }) => selection.ids.has(id)),
+    selected: rows.flatMap(membersOf).filter(({ id }) => selection.ids.has(id)),
     bulkStatusOf: useBulkStatus(bulk, openId),
     refusalOf: (request, verdict = "approve") => bulkRefusal(request, verdict, person, strings),
   };

@@ -3,6 +3,7 @@ import { useStrings } from "../strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
 import { useMessages } from "../widgets/messages";
 import { closeRequest, openRequest } from "./inbox-url";
+import { membersOf, type InboxRow } from "./flood";
 import type { InboxState } from "./use-inbox";
 
 const settleTime = 150;
@@ -49,8 +50,9 @@ export function useListActions(inbox: InboxState): ListActions {
     setNavigating(true);
     openRequest(id);
   };
+  const selectable = (row: InboxRow) => (row.isOutdated ? [] : membersOf(row).filter((request) => !refusalOf(request)).map((request) => request.id));
   const extend = (id: string) => {
-    selection.extend(view.rows.map(({ request, isOutdated }) => ({ id: request.id, can: !isOutdated && !refusalOf(request) })), id);
+    selection.extend(view.rows.map((row) => ({ id: row.request.id, ids: selectable(row) })), id);
   };
   const select = (id: string, range: boolean) => {
     const row = view.rows.find(({ request }) => request.id === id);
@@ -58,11 +60,13 @@ export function useListActions(inbox: InboxState): ListActions {
     cursor.at(id);
     if (refusal && !selection.ids.has(id)) void message.info({ content: refusal, key: "refusal" });
     else if (range) extend(id);
-    else selection.toggle(id);
+    else selection.toggle(id, row && selectable(row));
   };
   return {
     isSkimming, isNavigating, move, select,
     open: (id) => {
+      const row = view.rows.find(({ request }) => request.id === id);
+      if (row?.bundle === "tool") view.openBundle(row);
       setNavigating(false);
       cursor.at(id);
       openRequest(id);
@@ -75,9 +79,8 @@ export function useListActions(inbox: InboxState): ListActions {
       cursor.focus(id);
     },
     showNew: () => {
-      view.showNew();
-      const newest = view.listed?.[0];
-      if (newest) cursor.focus(newest.id);
+      const first = view.showNew();
+      if (first) cursor.focus(first.id);
     },
     back: () => {
       if (selection.ids.size > 0) return selection.set([]);
@@ -98,10 +101,9 @@ export function useListKeys(inbox: InboxState, actions: ListActions, search: () 
     openId === undefined && { key: "Enter", label: keys.open, run: onCursor(actions.open) },
     { key: "x", label: keys.select, run: onCursor((id) => actions.select(id, false)), once: true },
     { key: "X", label: keys.range, run: onCursor((id) => actions.select(id, true)), once: true },
-    view.newRequests.length > 0 && { key: "n", label: keys.showNewRequests, run: actions.showNew },
-    view.newRequests.length > 0 && { key: ".", label: keys.showNewRequests, run: actions.showNew },
+    view.waiting > 0 && { key: "n", label: keys.showNewRequests, run: actions.showNew },
+    view.waiting > 0 && { key: ".", label: keys.showNewRequests, run: actions.showNew },
     { key: "/", label: keys.search, run: search },
-    { key: "mod+k", label: keys.search, run: search, whileTyping: true },
     { key: "Escape", label: keys.back, run: actions.back },
   ];
   useKeys(strings.inbox, shortcuts.filter((shortcut) => shortcut !== false));

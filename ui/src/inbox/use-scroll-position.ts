@@ -1,32 +1,32 @@
 import { useEffect, useEffectEvent, useLayoutEffect, useRef, useState, type RefObject } from "react";
 import { keepAnchor, positionAt, readPosition, savePosition, scrollTopFor } from "./scroll-position";
-import type { InboxRow } from "./stable-rows";
+import type { Layout } from "./layout";
 import type { InboxState } from "./use-inbox";
 
 type Scroller = RefObject<HTMLDivElement | null>;
 
 /** Keep visible rows in place when rows above them change. */
-function useScrollAnchor(rows: readonly InboxRow[], scroller: Scroller): void {
-  const before = useRef(rows);
+function useScrollAnchor(layout: Layout, scroller: Scroller): void {
+  const before = useRef(layout);
   useLayoutEffect(() => {
     const element = scroller.current;
-    if (element && before.current !== rows) element.scrollTo({ top: keepAnchor(before.current, rows, element.scrollTop) });
-    before.current = rows;
-  }, [rows, scroller]);
+    if (element && before.current !== layout) element.scrollTo({ top: keepAnchor(before.current, layout, element.scrollTop) });
+    before.current = layout;
+  }, [layout, scroller]);
 }
 
-function useSavePosition(of: string, rows: readonly InboxRow[], scroller: Scroller, isRestored: boolean): void {
+function useSavePosition(of: string, layout: Layout, scroller: Scroller, isRestored: boolean): void {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element || !isRestored) return undefined;
-    const save = () => savePosition(of, positionAt(rows, element.scrollTop));
+    const save = () => savePosition(of, positionAt(layout, element.scrollTop));
     element.addEventListener("scroll", save, { passive: true });
     return () => {
       // The browser reports a scroll one frame late, when the list may be gone.
       save();
       element.removeEventListener("scroll", save);
     };
-  }, [of, rows, scroller, isRestored]);
+  }, [of, layout, scroller, isRestored]);
 }
 
 /**
@@ -34,15 +34,15 @@ function useSavePosition(of: string, rows: readonly InboxRow[], scroller: Scroll
  *
  * Returns the scroll offset; undefined while the pages for it are loading.
  */
-export function useScrollPosition({ view, list }: InboxState, scroller: Scroller): number | undefined {
-  const { listKey, rows } = view;
+export function useScrollPosition({ view, list }: InboxState, layout: Layout, scroller: Scroller): number | undefined {
+  const { listKey } = view;
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const [position] = useState(() => readPosition(listKey));
-  const top = position ? scrollTopFor(position, rows, !hasNextPage || isFetchNextPageError) : 0;
+  const top = position ? scrollTopFor(position, layout, !hasNextPage || isFetchNextPageError) : 0;
   const [isRestored, setRestored] = useState(top !== undefined);
   if (!isRestored && top !== undefined) setRestored(true);
 
-  useScrollAnchor(rows, scroller);
+  useScrollAnchor(layout, scroller);
   useEffect(() => {
     if (!isRestored && !isFetchingNextPage) void fetchNextPage();
   }, [isRestored, isFetchingNextPage, fetchNextPage]);
@@ -50,6 +50,6 @@ export function useScrollPosition({ view, list }: InboxState, scroller: Scroller
   useLayoutEffect(() => {
     if (isRestored) restore();
   }, [isRestored]);
-  useSavePosition(listKey, rows, scroller, isRestored);
+  useSavePosition(listKey, layout, scroller, isRestored);
   return isRestored ? (top ?? 0) : undefined;
 }

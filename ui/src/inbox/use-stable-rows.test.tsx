@@ -13,7 +13,7 @@ const pending = aRequest({});
 function show(client: QueryClient, of: Request[]) {
   const wrapper = ({ children }: { children: ReactNode }) => <QueryClientProvider client={client}>{children}</QueryClientProvider>;
   let asOf = 1;
-  const { result, rerender } = renderHook((props: { listed: Request[]; asOf: number }) => useStableRows({ listKey: "all", isInactive: false, ...props }), {
+  const { result, rerender } = renderHook((props: { listed: Request[]; asOf: number }) => useStableRows({ listKey: "all", present: null, isInactive: false, isBundled: false, ...props }), {
     wrapper, initialProps: { listed: of, asOf },
   });
   return {

@@ -1,8 +1,11 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { requestQuery } from "../api/requests";
+import { serverNow } from "../api/server-clock";
 import type { Request } from "../api/types";
-import { mergeRows, resetRows, dropFinished, type InboxRow, type RowState } from "./stable-rows";
+import type { Horizon } from "../api/urgency";
+import { toolKey, type Grouping, type InboxRow } from "./flood";
+import { mergeRows, newlyDue, openBundle, resetRows, dropFinished, type RowState } from "./stable-rows";
 
 interface State extends RowState {
   /** The list that the rows belong to. */
@@ -10,13 +13,22 @@ interface State extends RowState {
   listed: readonly Request[] | undefined;
   /** The time of the last reply; between replies only the feed changes the list. */
   asOf: number | undefined;
+  /** The horizon of now, by which rows may have become due. */
+  present: Horizon | null;
+  /** The number of requests that wait for `showNew`: new ones, and those that have become due. */
+  waiting: number;
+  /** The bundles of a flood that the person has opened. */
+  opened: ReadonlySet<string>;
   /** Rows that a reply removed from the list without their outcome. */
   withoutOutcome: readonly string[];
 }
 
 export interface StableRows extends State {
-  showNew: () => void;
+  /** Place all rows anew, and return the request of the first one. */
+  showNew: () => Request | undefined;
   dropFinished: (decided: string) => void;
+  /** Show the requests of a flood's bundle one by one. */
+  openBundle: (row: InboxRow) => void;
 }
 
 const maxRefetched = 50;
@@ -34,22 +46,42 @@ interface ListSource {
   listKey: string;
   listed: readonly Request[] | undefined;
   asOf: number | undefined;
+  present: Horizon | null;
   isInactive: boolean;
+  /** True if a flood is bundled by tool. */
+  isBundled: boolean;
 }
 
-function nextState(state: State, { listKey, asOf, isInactive }: ListSource, listed: readonly Request[], client: QueryClient): State {
+const waitingIn = (view: RowState, present: Horizon | null) => view.newRequests.length + newlyDue(view, present).length;
+
+const nothingOpened: ReadonlySet<string> = new Set();
+
+const groupingOf = ({ isBundled, present }: ListSource, opened: ReadonlySet<string>): Grouping | null =>
+  (isBundled ? { now: present?.now ?? Date.now(), opened } : null);
+
+function nextState(state: State, list: ListSource, listed: readonly Request[], client: QueryClient): State {
+  const { listKey, asOf, present, isInactive } = list;
+  const opened = state.listKey === listKey ? state.opened : nothingOpened;
+  const reset = () => resetRows(listed, present, groupingOf(list, opened), serverNow());
   const latest = (id: string) => client.getQueryData<Request>(["request", id]);
-  const merged = state.listKey === listKey ? mergeRows(state, listed, latest) : resetRows(listed);
-  const view = isInactive && merged.newRequests.length > state.newRequests.length ? resetRows(listed) : merged;
-  return { ...view, listKey, listed, asOf, withoutOutcome: asOf === state.asOf ? none : newlyOutdated(state, view) };
+  const isShown = state.listKey === listKey && state.rows.length > 0;
+  const merged = isShown ? mergeRows(state, listed, latest) : reset();
+  const view = isInactive && waitingIn(merged, present) > state.waiting ? reset() : merged;
+  const withoutOutcome = asOf === state.asOf ? none : newlyOutdated(state, view);
+  return { ...view, listKey, listed, asOf, present, waiting: waitingIn(view, present), opened, withoutOutcome };
 }
+
+const emptyState: State = {
+  rows: [], newRequests: [], horizon: null, placedAt: 0, listKey: "", listed: undefined, asOf: undefined, present: null, waiting: 0, opened: nothingOpened, withoutOutcome: none,
+};
 
 /** Hold a list's rows still; new requests join by themselves only while nobody uses the list. */
 export function useStableRows(list: ListSource): StableRows {
-  const { listKey, listed } = list;
+  const { listKey, listed, present } = list;
   const client = useQueryClient();
-  const [state, setState] = useState<State>({ rows: [], newRequests: [], listKey: "", listed: undefined, asOf: undefined, withoutOutcome: none });
-  if (listed && (listed !== state.listed || listKey !== state.listKey)) setState(nextState(state, list, listed, client));
+  const [state, setState] = useState(emptyState);
+  const isChanged = listed !== state.listed || listKey !== state.listKey || present !== state.present;
+  if (listed && isChanged) setState(nextState(state, list, listed, client));
   // The feed was disconnected when these rows left, so it never sent their outcomes.
   useEffect(() => {
     for (const id of state.withoutOutcome) void client.prefetchQuery({ ...requestQuery(id), staleTime: 0 });
@@ -66,7 +98,17 @@ export function useStableRows(list: ListSource): StableRows {
   }), [client]);
   return {
     ...state,
-    showNew: () => setState((old) => ({ ...old, ...resetRows(old.listed ?? []) })),
-    dropFinished: (decided) => setState((old) => ({ ...old, ...dropFinished(old, decided) })),
+    showNew: () => {
+      const view = resetRows(state.listed ?? [], state.present, groupingOf(list, state.opened), serverNow());
+      setState((old) => ({ ...old, ...view, waiting: 0 }));
+      return view.rows[0]?.request;
+    },
+    openBundle: ({ request }) => setState((old) => ({
+      ...old, ...openBundle(old, request.id), opened: new Set([...old.opened, toolKey(request)]),
+    })),
+    dropFinished: (decided) => setState((old) => {
+      const left = dropFinished(old, decided);
+      return { ...old, ...left, waiting: waitingIn(left, old.present) };
+    }),
   };
 }

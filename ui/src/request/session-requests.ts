@@ -1,4 +1,4 @@
-import { useRequests } from "../api/requests";
+import { useRequests } from "../api/request-list";
 
 /** The open requests of a session of a client, newest first. */
 export const useSessionRequests = (thread: string) => useRequests({ tab: "pending", thread });

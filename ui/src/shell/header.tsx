@@ -9,12 +9,14 @@ import { lazyWithRetry } from "../widgets/lazy";
 import { useMedia } from "../widgets/media";
 import { go, Link } from "../widgets/router";
 import { visible } from "../widgets/visible";
+import { KeyCaps } from "./key-caps";
 import { LanguageSelect, ThemeSelect } from "./preference-selects";
 import { useNotifications } from "./notifications";
 import { useBadge, usePendingCount } from "./pending-badge";
 import { useTroubleCount } from "./use-trouble-count";
 
 const Help = lazyWithRetry(() => import("./help"));
+const Palette = lazyWithRetry(() => import("./palette"));
 const Menu = lazyWithRetry(() => import("./menu"));
 
 export type PageName = "inbox" | "threads" | "chat" | "learning" | "memory" | "grants" | "overview" | "operations" | "none";
@@ -59,7 +61,7 @@ function StatusTags() {
   );
 }
 
-function useShortcuts(session: Session, openHelp: () => void): void {
+function useShortcuts(session: Session, openHelp: () => void, openPalette: () => void): void {
   const strings = useStrings();
   useKeys(strings.everywhere, [
     { key: "g i", label: strings.inbox, run: () => go("/") },
@@ -72,6 +74,7 @@ function useShortcuts(session: Session, openHelp: () => void): void {
       { key: "g m", label: strings.memoryPage, run: () => go("/memory") },
     ]),
     ...(session.role === "admin" ? [{ key: "g o", label: strings.operations, run: () => go("/operations") }] : []),
+    { key: "mod+k", label: strings.palette.open, run: openPalette, whileTyping: true },
     { key: "?", label: strings.help, run: openHelp },
   ]);
 }
@@ -80,14 +83,19 @@ function useShortcuts(session: Session, openHelp: () => void): void {
 export function Header({ page, session }: { page: PageName; session: Session }) {
   const strings = useStrings();
   const isNarrow = useMedia("(max-width: 960px)");
-  const [open, setOpen] = useState<"help" | "menu">();
+  const [open, setOpen] = useState<"help" | "menu" | "palette">();
   const close = () => setOpen(undefined);
-  useShortcuts(session, () => setOpen("help"));
+  useShortcuts(session, () => setOpen("help"), () => setOpen("palette"));
   return (
     <header className="page-header">
       <PageLinks page={page} session={session} />
       <div className="page-header-end">
         <StatusTags />
+        {!isNarrow && (
+          <Button type="text" size="small" className="open-palette" title={strings.palette.open} aria-haspopup="dialog" onClick={() => setOpen("palette")} data-testid="open-palette">
+            <span className="visually-hidden">{strings.palette.open} </span><KeyCaps shortcut="mod+k" />
+          </Button>
+        )}
         {!isNarrow && <><LanguageSelect /><ThemeSelect /></>}
         <Button
           type="text" size="small" className="session-menu" aria-haspopup="dialog" data-testid="open-menu"
@@ -100,6 +108,7 @@ export function Header({ page, session }: { page: PageName; session: Session }) 
       </div>
       <Suspense fallback={null}>
         {open === "help" && <Help onClose={close} />}
+        {open === "palette" && <Palette onClose={close} onMenu={() => setOpen("menu")} />}
         {open === "menu" && <Menu session={session} onClose={close} onHelp={() => setOpen("help")} />}
       </Suspense>
     </header>

@@ -1,26 +1,13 @@
 import { Modal } from "antd";
 import { Fragment } from "react";
 import { useStrings } from "../strings";
+import { KeyCaps } from "./key-caps";
 import { shortcutGroups, type ShortcutGroup } from "../widgets/keys";
-
-const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
-const keySymbols: Record<string, string> = {
-  mod: isApple ? "⌘" : "Ctrl", Shift: isApple ? "⇧" : "Shift",
-  Enter: "⏎", Escape: "Esc", ArrowUp: "↑", ArrowDown: "↓", " ": "␣",
-};
-
-/** Return the key caps of a shortcut: `mod+k` is a combination, `g i` a sequence, `X` is Shift and x. */
-function keyCaps(key: string): string[] {
-  if (/^\p{Lu}$/u.test(key)) return ["Shift", key.toLowerCase()];
-  return key === " " ? [key] : key.split(/ |(?<=.)\+(?=.)/u);
-}
 
 function Keys({ keys }: { keys: string[] }) {
   return (
     <>
-      {keys.map((key) => (
-        <span key={key} className="help-keys">{keyCaps(key).map((cap) => <kbd key={cap}>{keySymbols[cap] ?? cap}</kbd>)}</span>
-      ))}
+      {keys.map((key) => <KeyCaps key={key} shortcut={key} />)}
     </>
   );
 }

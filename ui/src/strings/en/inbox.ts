@@ -1,15 +1,19 @@
-import type { Tab } from "../../api/lists";
-import type { Priority } from "../../api/types";
+import type { Order, Tab } from "../../api/lists";
+import type { Priority, Tier } from "../../api/types";
+import type { Section } from "../../api/urgency";
 
 const tabs: Record<Tab, string> = { pending: "Pending", mine: "Mine", done: "Done" };
 const priorities: Record<Priority, string> = { urgent: "urgent", high: "high", normal: "normal", low: "low" };
+const sections: Record<Section, string> = { overdue: "Overdue", soon: "Due soon", rest: "The rest" };
+const orders: Record<Order, string> = { urgent: "Most urgent first", newest: "Newest first" };
+const tierNames: Record<Tier, string> = { irreversible: "cannot be undone", high: "high stakes", medium: "medium stakes", low: "low stakes" };
 const emptyTabs: Record<Tab, string> = {
   pending: "You're all caught up", mine: "Nothing is assigned to you.", done: "Nothing has been decided yet.",
 };
 const requests = (count: string) => (count === "1" ? "1 request" : `${count} requests`);
 
 export const inbox = {
-  tabs, priorities, emptyTabs,
+  tabs, priorities, emptyTabs, sections, orders, tierNames,
   show: "Show",
   requests: "Requests",
   justNow: "now",
@@ -38,6 +42,28 @@ export const inbox = {
   kindFilter: "Kind",
   priorityFilter: "Priority",
 
+  noneDue: "Nothing due within the hour",
+  firstOfKind: "new kind",
+  firstOfKindHint: "Nobody was asked about this tool in the last 30 days",
+  bundleFloods: "Bundle floods by tool",
+  forPerson: (agent: string, person: string) => `${agent} for ${person}`,
+  aboveLimit: "above the limit",
+  order: "Order",
+  filter: "Filter",
+  filterCount: (count: number) => `Filter (${count})`,
+  tierFilter: "Stakes",
+  agentFilter: "Agent",
+  toolFilter: "Tool",
+  groupFilter: "Group",
+  toolsWaiting: "Tools",
+
+  equalCount: (count: string) => `${count} equal`,
+  bundleTitle: (tool: string, count: string) => `${tool}: ${count} requests in the last hour`,
+  bundleHint: "opens one by one",
+  answersAll: (count: string) => `Answer all ${count} equal requests`,
+  answersAllHint: "They show the same to the last character. Approve or Reject goes to each of them; an edit goes only to this one.",
+  range: (least: string, most: string) => `${least} – ${most}`,
+
   newRequestCount: (count: string) => `${count} new`,
   loading: "Loading",
   loadMoreFailed: "More could not be loaded.",
@@ -63,6 +89,17 @@ export const inbox = {
     rejectTitle: (count: string) => `Reject ${requests(count)}?`,
     approveNow: (count: string) => `Approve ${count}`,
     rejectNow: (count: string) => `Reject ${count}`,
+    selectAll: (count: string) => (count ? `Select all ${count} of this list` : "Select all of this list"),
+    selectingAll: (count: string) => `Loading: ${count}…`,
+    sum: "Sum",
+    extremes: "Least to greatest",
+    undeclared: (count: string) => `${count} without a declared amount`,
+    tiers: "Stakes",
+    leftOut: "Left out",
+    leftOutWhy: (count: string, why: string) => `${count}: ${why}`,
+    progress: (done: string, all: string) => `${done} of ${all} decided`,
+    times: (count: string) => `${count} ×`,
+    showAllLines: (count: string) => `Show all ${count}`,
     reason: "Reason (optional): each agent reads it word for word",
     approveHint: "This will run:",
     rejectHint: "This will not run:",
