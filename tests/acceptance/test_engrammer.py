@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Locator, Page, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.test_everyone import DESK, PHONE, prefer
+from tests.acceptance.test_votes import picture
 from tests.tiers import WIDE
 
 Open = Callable[..., Awaitable[Page]]
@@ -255,11 +256,22 @@ async def test_all_are_approved_at_once_and_the_inbox_shows_the_same_card(open_p
         await inbox.goto(f"{server.url}/r/{id}")
         await expect(inbox.get_by_test_id("learn-text")).to_have_text(text, timeout=WAIT)
         await expect(inbox.get_by_test_id("evidence")).to_be_visible()
+        covers = turn.get_by_test_id("approve-all-covers")
+        await expect(covers).to_have_text("approves 3 insights")
+        last = await insight(turn, 2).bounding_box()
+        place = await covers.bounding_box()
+        assert last
+        assert place
+        assert place["y"] > last["y"] + last["height"]
         await page.get_by_test_id("approve-all").click()
         for number in range(3):
             await became(insight(turn, number), "learned")
         await expect(inbox.get_by_test_id("ended")).to_be_visible(timeout=WAIT)
         await see_playbook(page, 3)
+        await expect(page.get_by_test_id("version-chart").locator("canvas")).to_be_visible(timeout=WAIT)
+        await page.get_by_test_id("version-figures").locator("summary").click()
+        await expect(page.get_by_test_id("version-figures").locator("tbody tr").first).to_contain_text("3")
+        await picture(page, "playbook")
 
 
 async def test_a_line_is_edited_retired_and_restored_by_hand_and_its_history_says_by_whom(

@@ -48,6 +48,14 @@ const bullet = async (id: string) => {
   return within(found);
 };
 
+test("size and accuracy stand by version, and a table has the same figures", async () => {
+  open();
+  const figures = await screen.findByTestId("version-figures");
+  await userEvent.click(figures.querySelector("summary") as HTMLElement);
+  const rows = Array.from(figures.querySelectorAll("tbody tr"), (row) => Array.from(row.children, (cell) => cell.textContent));
+  expect(rows).toEqual([["3", "2", "86 %"], ["2", "2", "86 %"]]);
+});
+
 test("lines stand by section with what they did, and what was retired and refused is folded", async () => {
   open();
   await screen.findAllByTestId("bullet");

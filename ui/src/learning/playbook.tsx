@@ -1,16 +1,18 @@
 import { Button, Progress, Segmented } from "antd";
-import { useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import { isStatus } from "../api/call";
+import { lazyWithRetry } from "../widgets/lazy";
 import { useMessages } from "../widgets/messages";
 import { Problem } from "../widgets/problem";
 import { visible } from "../widgets/visible";
 import { Loading } from "../widgets/loading";
-import { usePlaybook, useFindDuplicates } from "./api";
+import { useEntries, usePlaybook, useFindDuplicates } from "./api";
 import { Bullets } from "./bullets";
 import { Compare } from "./compare";
 import { Entries } from "./entries";
 import type { Playbook } from "./types";
 import { useLearningStrings } from "./strings";
+import { figuresByVersion } from "./version-figures";
 
 type Tab = "bullets" | "history" | "compare";
 const tabs: Tab[] = ["bullets", "history", "compare"];
@@ -46,6 +48,20 @@ function Head({ playbook, name }: { playbook: Playbook; name: string }) {
   );
 }
 
+const VersionChart = lazyWithRetry(() => import("./version-chart"));
+
+/** Size and accuracy by version; a playbook with one version has nothing to compare. Its place is kept while it loads. */
+function Versions({ playbook: { id, head, bullets } }: { playbook: Playbook }) {
+  const { data } = useEntries(id, head);
+  const figures = useMemo(() => {
+    const count = (of: (bullet: Playbook["bullets"][number]) => number) => bullets.reduce((sum, bullet) => sum + of(bullet), 0);
+    const marks = { helpful: count(({ helpful }) => helpful), harmful: count(({ harmful }) => harmful) };
+    return figuresByVersion(data?.pages[0]?.items ?? [], count(({ isActive }) => Number(isActive)), marks);
+  }, [data, bullets]);
+  if (head < 2) return null;
+  return <div className="version-chart-place">{figures.length > 1 && <Suspense fallback={null}><VersionChart figures={figures} /></Suspense>}</div>;
+}
+
 /** The playbook of an agent: its bullets, its history and a comparison of versions. */
 export function PlaybookView({ id, nameOf }: { id: string; nameOf: (agent: string) => string }) {
   const strings = useLearningStrings();
@@ -58,6 +74,7 @@ export function PlaybookView({ id, nameOf }: { id: string; nameOf: (agent: strin
   return (
     <div className="playbook-page" data-testid="playbook" data-id={id}>
       <Head playbook={data} name={nameOf(data.agent)} />
+      <Versions playbook={data} />
       <Segmented aria-label={strings.playbook} options={tabs.map((value) => ({ value, label: strings.playbookTabs[value] }))} value={tab} onChange={setTab} />
       {tab === "bullets" && <Bullets playbook={data} />}
       {tab === "history" && <Entries id={id} head={data.head} />}

@@ -116,6 +116,10 @@ export const learning = {
   emptyPlaybookHint: "Each line that you approve appears here.",
   budget: (tokens: number, budget: number) => `${tokens} of ${budget} tokens`,
   bulletCount: (count: number) => (count === 1 ? "1 line" : `${count} lines`),
+  playbookByVersion: "Size and accuracy by version",
+  playbookSize: "Lines",
+  playbookAccuracy: "Helped (share of all marks)",
+  version: "Version",
   versionOf: (version: number) => `version ${version}`,
   playbookStatistics: ({ proposed, approved, edited, rejected, reverted }: { proposed: number; approved: number; edited: number; rejected: number; reverted: number }) =>
     `${proposed} proposed · ${approved} approved · ${edited} edited · ${rejected} rejected · ${reverted} taken back`,

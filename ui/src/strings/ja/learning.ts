@@ -111,6 +111,10 @@ export const learning: Learning = {
   emptyPlaybookHint: "承認した内容が一行ずつここに並びます。",
   budget: (tokens: number, budget: number) => `${budget} トークン中 ${tokens}`,
   bulletCount: (count: number) => `${count} 行`,
+  playbookByVersion: "版ごとの行数と正確さ",
+  playbookSize: "行数",
+  playbookAccuracy: "役立った割合（全評価中）",
+  version: "版",
   versionOf: (version: number) => `第 ${version} 版`,
   playbookStatistics: ({ proposed, approved, edited, rejected, reverted }) =>
     `提案 ${proposed}・承認 ${approved}・修正 ${edited}・却下 ${rejected}・取り消し ${reverted}`,

@@ -111,6 +111,10 @@ export const learning: Learning = {
   emptyPlaybookHint: "您批准的内容会逐条显示在这里。",
   budget: (tokens: number, budget: number) => `${tokens} / ${budget} 个词元`,
   bulletCount: (count: number) => `${count} 条`,
+  playbookByVersion: "各版本的条数与准确率",
+  playbookSize: "条数",
+  playbookAccuracy: "有帮助的比例（占全部标记）",
+  version: "版本",
   versionOf: (version: number) => `第 ${version} 版`,
   playbookStatistics: ({ proposed, approved, edited, rejected, reverted }) =>
     `提议 ${proposed} · 批准 ${approved} · 修改 ${edited} · 拒绝 ${rejected} · 撤销 ${reverted}`,

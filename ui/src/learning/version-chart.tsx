@@ -1,0 +1,50 @@
+import { theme } from "antd";
+import { useMemo } from "react";
+import Chart from "../charts/chart";
+import { Disclosure } from "../thread/disclosure";
+import { useLearningStrings } from "./strings";
+import type { VersionFigures } from "./version-figures";
+
+const percent = (share: number | null) => (share === null ? null : Math.round(share * 100));
+
+/** Size and accuracy of a playbook by version, as a chart and as a table. */
+export default function VersionChart({ figures }: { figures: VersionFigures[] }) {
+  const strings = useLearningStrings();
+  const { token } = theme.useToken();
+  const { playbookSize, playbookAccuracy } = strings;
+  const content = useMemo(() => {
+    const lines = { borderColor: token.colorPrimary, backgroundColor: token.colorPrimary };
+    const share = { borderColor: token.colorSuccess, backgroundColor: token.colorSuccess, borderDash: [6, 3], pointStyle: "rect" as const };
+    return {
+      type: "line" as const,
+      data: {
+        labels: figures.map(({ version }) => String(version)),
+        datasets: [
+          { label: playbookSize, data: figures.map(({ size }) => size), stepped: true, yAxisID: "y", ...lines },
+          { label: playbookAccuracy, data: figures.map(({ accuracy }) => percent(accuracy)), yAxisID: "share", spanGaps: true, ...share },
+        ],
+      },
+      options: {
+        scales: {
+          y: { beginAtZero: true, ticks: { precision: 0 } },
+          share: { position: "right" as const, min: 0, max: 100, grid: { drawOnChartArea: false }, ticks: { callback: (value: string | number) => `${value} %` } },
+        },
+      },
+    };
+  }, [figures, token, playbookSize, playbookAccuracy]);
+  return (
+    <div className="version-chart" data-testid="version-chart">
+      <Chart content={content} label={strings.playbookByVersion} height={180} />
+      <Disclosure id="version-figures" testId="version-figures" summary={<span className="quiet">{strings.playbookByVersion}</span>}>
+        <table>
+          <thead><tr><th scope="col">{strings.version}</th><th scope="col">{playbookSize}</th><th scope="col">{playbookAccuracy}</th></tr></thead>
+          <tbody>
+            {figures.toReversed().map(({ version, size, accuracy }) => (
+              <tr key={version}><td>{version}</td><td>{size}</td><td>{accuracy === null ? "–" : `${percent(accuracy)} %`}</td></tr>
+            ))}
+          </tbody>
+        </table>
+      </Disclosure>
+    </div>
+  );
+}
