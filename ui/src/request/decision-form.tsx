@@ -11,6 +11,7 @@ import type { Draft, Mode } from "./draft";
 import { CollapsibleFacts, Facts } from "./facts";
 import { GrantStep } from "./grant-step";
 import { OverrideStep } from "./override-step";
+import { Precedent } from "./precedent";
 import { DeputyNote } from "./notices";
 import { ConfirmStep, EditStep, FollowUpStep, RejectStep } from "./steps";
 import { useDecisionForm, type DecisionFormState } from "./use-decision-form";
@@ -35,10 +36,8 @@ function useFocusOnRefusal(area: Area, refusals: number): void {
 }
 
 const firstFocusOf: Record<Mode, string> = {
-  deciding: "",
-  editing: `.value-editor ${focusable}`,
-  rejecting: ".chips [role=checkbox]",
-  asking: ".decide textarea",
+  deciding: "", editing: `.value-editor ${focusable}`,
+  rejecting: ".chips [role=checkbox]", asking: ".decide textarea",
   confirming: ".decide :is(input, [data-testid=confirm-stakes])",
   reassigning: ".decide input",
   overriding: ".decide textarea", granting: ".grant[data-session=false] input, .grant[data-session=true] ~ .button-bar [data-testid=confirm-grant]",
@@ -136,6 +135,7 @@ export function DecisionForm({ request, onDecided, onReassigned, isActive, focus
     <div ref={area} className="decision-form" data-mode={draft.mode} aria-busy={decision.sending !== null}>
       <CollapsibleFacts request={request} isCollapsed={collapsesFacts && draft.mode !== "editing"}>
         <Facts request={request} editing={editingOf(form)} />
+        <Precedent request={request} edited={draft.mode === "editing" ? draft.edited : undefined} isActive={isActive} />
         <AgentContext request={request} />
       </CollapsibleFacts>
       <AnswerArea form={form} />

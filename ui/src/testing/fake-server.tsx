@@ -16,9 +16,10 @@ export interface RecordedWrite {
 
 export type Reply = [status: number, body: unknown] | Promise<[status: number, body: unknown]>;
 
-/** What the page reads by itself: there are no deliveries, pauses and absences. */
+/** What the page reads by itself: there are no deliveries, pauses, absences and precedents. */
 const readsByItself: [prefix: string, body: unknown][] = [
   ["/v1/deliveries", { items: [], next: null }], ["/v1/pauses", { items: [], next: null }], ["/v1/away", { absence: null, deputy_for: [] }],
+  ["/precedent", { since: "2026-01-01T00:00:00Z", counts: {}, amounts: [], last: null, is_partial: false }],
 ];
 
 /** Answer the page's requests; return the list of its writes. */
@@ -27,7 +28,7 @@ export function serve(answer: (path: string, sent: RecordedWrite) => Reply): Rec
   vi.stubGlobal("fetch", async (path: string, init: RequestInit) => {
     const call = { method: init.method ?? "GET", path, body: JSON.parse(String(init.body ?? "null")) as Json };
     if (call.method !== "GET") sent.push(call);
-    const unasked = call.method === "GET" ? readsByItself.find(([prefix]) => path.startsWith(prefix)) : undefined;
+    const unasked = call.method === "GET" ? readsByItself.find(([part]) => path.startsWith(part) || path.endsWith(part)) : undefined;
     const [status, body] = unasked ? [200, unasked[1]] as const : await answer(path, call);
     return new Response(status === 204 ? null : JSON.stringify(body), { status });
   });

@@ -1,0 +1,100 @@
+"""The past beside a request: how calls like this one were decided, and where this one lies among them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+from tests.acceptance import shop
+from tests.acceptance.conftest import WAIT
+from tests.acceptance.demo_server import DemoServer
+from tests.acceptance.detail import ask, opened, press, respond, somebody
+from tests.acceptance.test_stakes import ARGS, asked
+from tests.acceptance.test_votes import picture
+
+pytestmark = pytest.mark.timeout(180)
+SHIFTS = """new Promise((done) => {
+  const found = [];
+  new PerformanceObserver((list) => {
+    for (const each of list.getEntries()) for (const {node, previousRect, currentRect} of each.sources)
+      if (node?.parentElement?.closest(".detail"))
+      found.push(`${node?.outerHTML?.slice(0, 80) ?? node?.data} ${JSON.stringify([previousRect, currentRect])}`);
+  }).observe({type: "layout-shift", buffered: true});
+  setTimeout(() => done(found), 300);
+})"""
+
+
+async def decided(house: DemoServer, decision: str, amount: int, **more: Any) -> dict[str, Any]:
+    """Return a request that the admin has decided."""
+    request = await asked(house, "low", amount=amount)
+    respond(house, request, decision=decision, **more)
+    return request
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def precedents(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[DemoServer]:
+    """A server on which some calls were decided, the last with an edit."""
+    folder = tmp_path_factory.mktemp("precedents")
+    shutil.copy(shop.__file__, folder / "shop.py")
+    with DemoServer(folder, "serve", "--agents", "shop") as house:
+        await history(house)
+        yield house
+
+
+async def history(house: DemoServer) -> None:
+    """Decide some calls, the last with an edit."""
+    for amount in (200, 500, 900, 1200, 1500, 2600):
+        await decided(house, "approve", amount)
+    await decided(house, "reject", 5200)
+    await decided(house, "edit", 2800, args=ARGS | {"amount": 2500, "customer": "c-9"})
+
+
+@pytest.mark.parametrize(
+    ("locale", "width", "text"),
+    [
+        ("en-GB", 1280, "6 approved · 1 edited · 1 rejected"),
+        ("ja-JP", 390, "承認 6 件 · 修正 1 件 · 却下 1 件"),
+        ("zh-CN", 390, "批准 6 · 修改 1 · 拒绝 1"),
+    ],
+)
+async def test_a_person_sees_how_calls_like_this_one_were_decided(
+    browser: Browser, precedents: DemoServer, locale: str, width: int, text: str
+) -> None:
+    request = await asked(precedents, "low")
+    ann = await somebody(
+        browser, precedents, "root", role="admin", locale=locale, viewport={"width": width, "height": 900}
+    )
+    detail = await opened(ann, precedents, request)
+    await expect(detail.get_by_test_id("precedent-counts")).to_contain_text(text, timeout=WAIT)
+    figure = detail.get_by_test_id("precedent").locator("figure")
+    await expect(figure).to_have_attribute("aria-label", re.compile("8.*4,000.*7|8.*7"), timeout=WAIT)
+    last = detail.get_by_test_id("precedent-last")
+    assert [await last.locator("del, ins").all_inner_texts()] == [["c-9", "c-77", "2500", "4000"]]
+    assert await ann.evaluate(SHIFTS) == []
+    await picture(ann, f"precedent-{locale}-{width}")
+    await detail.locator("h2").focus()
+    await press(ann, "t")
+    await expect(detail.get_by_test_id("precedent-amounts").get_by_role("row")).to_have_count(9, timeout=WAIT)
+    await expect(detail.get_by_test_id("precedent-changes")).to_contain_text("c-9")
+    await picture(ann, f"precedent-table-{locale}-{width}")
+    await ann.context.close()
+
+
+async def test_a_first_call_and_one_without_a_card_say_so(person: Page, house: DemoServer) -> None:
+    request = ask(house, "Drop it?", action={"name": "drop", "args": {"table": "orders"}})
+    detail = await opened(person, house, request)
+    await expect(detail.get_by_test_id("precedent")).to_have_text("First call of this tool in 30 days", timeout=WAIT)
+    again = ask(house, "Drop it again?", action={"name": "drop", "args": {"table": "orders"}})
+    detail = await opened(person, house, again)
+    await expect(detail.get_by_test_id("precedent-counts")).to_have_text(
+        "30 days: people decided no call of this tool.", timeout=WAIT
+    )
+    await expect(detail.get_by_test_id("precedent-last")).to_contain_text("No earlier call")
+    await expect(detail.get_by_test_id("precedent-table")).to_be_disabled()
+    await expect(detail.get_by_test_id("precedent").locator("figure")).to_have_count(0)
+    await picture(person, "precedent-none")
