@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.detail import ask, choose, decided, opened, press, right_answer, somebody, stored
+from tests.acceptance.detail import ask, choose, decided, opened, press, respond, right_answer, somebody, stored
 from tests.acceptance.test_votes import picture
 
 from ringi import open as open_inbox
@@ -30,12 +30,14 @@ ARGS = {"customer": "c-77", "amount": 4000, "order": 1182}
 NUMBER = itertools.count(1)
 
 
-async def asked(house: DemoServer, tier: str | None = "irreversible", **args: Any) -> dict[str, Any]:
+async def asked(
+    house: DemoServer, tier: str | None = "irreversible", more: dict[str, Any] | None = None, **args: Any
+) -> dict[str, Any]:
     """Ask as a run of the server does, with a policy that has a card."""
     policy = Policy.parse({"rules": [{"tools": ["refund"]}], "cards": {"refund": CARD | {"tier": tier}}})
     rule = policy.rule_of("refund", ARGS | args)
     ask = question_of(policy, rule, "refund", ARGS | args, facts={}).model_copy(
-        update={"id": f"declared-{next(NUMBER)}"}
+        update={**(more or {}), "id": f"declared-{next(NUMBER)}"}
     )
     async with open_inbox(f"sqlite:///{house.folder}/ringi.db") as inbox:
         return public_request(await inbox.submit(ask)).model_dump(mode="json")
@@ -108,6 +110,30 @@ async def test_what_an_agent_says_about_the_effect_is_not_declared(person: Page,
     await expect(detail.get_by_test_id("effect")).to_have_text("Effect not declared")
     await expect(detail.get_by_test_id("context")).to_contain_text("reads one order")
     await expect(detail.get_by_test_id("facts")).not_to_contain_text("reads one order")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+async def test_effect_change_and_deadline_are_above_the_fold(
+    browser: Browser, house: DemoServer, width: int, height: int
+) -> None:
+    before = await asked(house, "low", amount=2000)
+    respond(house, before, decision="approve")
+    prose = "The parcel was late and the customer asks for the money. " * 20
+    rest = {f"detail_{number}": f"value {number}" for number in range(9)}
+    request = await asked(house, "low", {"description": prose, "expires_in": 600.0}, **rest)
+    ann = await somebody(browser, house, "root", role="admin", viewport={"width": width, "height": height})
+    detail = await opened(ann, house, request)
+    await expect(detail.get_by_test_id("precedent-last")).to_contain_text("2000", timeout=WAIT)
+    for part in ("effect", "precedent-last", "deadline", "decide-approve"):
+        await expect(detail.get_by_test_id(part)).to_be_in_viewport(ratio=1)
+    assert len((await detail.get_by_test_id("agent-words").locator("p").inner_text()).split()) == 60
+    await picture(ann, f"fold-{width}")
+    await detail.locator("h2").focus()
+    await press(ann, "o")
+    assert len((await detail.get_by_test_id("agent-words").locator("p").inner_text()).split()) == len(prose.split())
+    await press(ann, "a")
+    assert decided(house, request)["decision"] == "approve"
+    await ann.context.close()
 
 
 @pytest.mark.parametrize(("locale", "width"), [("en-GB", 390), ("ja-JP", 1280), ("zh-CN", 390)])

@@ -13,6 +13,10 @@ import { translated } from "../strings/catalogue";
 import { declaredCard } from "./card";
 import { withoutClient } from "./client";
 import { splitBlocks } from "./client-call";
+import { firstWords } from "./first-words";
+
+/** The words of the agent before a person asks for more: a decision is made by the facts. */
+const maxWords = 60;
 
 function useOverflow() {
   const area = useRef<HTMLDivElement>(null);
@@ -35,14 +39,16 @@ interface CollapsibleTextProps {
   testId: string;
   isExpanded: boolean;
   onExpand: () => void;
+  /** True if the text has more words than these. */
+  hasMore?: boolean;
   children: ReactNode;
 }
 
 /** Text of an agent in a quiet box; a long one is cut and has a button to show the rest. */
-function CollapsibleText({ label, testId, isExpanded, onExpand, children }: CollapsibleTextProps) {
+function CollapsibleText({ label, testId, isExpanded, onExpand, hasMore = false, children }: CollapsibleTextProps) {
   const strings = useRequestStrings();
   const { area, overflows } = useOverflow();
-  const isShortened = overflows && !isExpanded;
+  const isShortened = (overflows || hasMore) && !isExpanded;
   return (
     <aside className="agent-context" data-testid={testId} aria-label={label}>
       <div className="quiet">{label}</div>
@@ -94,12 +100,18 @@ export function AgentContext({ request }: { request: Request }) {
   const { summary, rest } = agentTextOf(request, strings);
   const expansion = { isExpanded: level > 0, onExpand: expand };
   const { others } = splitBlocks(request);
+  const words = request.description && translated(request.description, request.wording, "description", strings);
+  const most = level > 0 ? Number.POSITIVE_INFINITY : maxWords;
+  const startOfSummary = firstWords(summary ?? "", most);
+  const startOfWords = firstWords(words ?? "", most - startOfSummary.words);
   return (
     <>
       {others.length > 0 && <Suspense fallback={<Loading />}><DisplayBlocks blocks={others} /></Suspense>}
-      {summary && <CollapsibleText {...expansion} testId="summary" label={strings.summary}><Prose text={summary} /></CollapsibleText>}
-      {request.description && (
-        <CollapsibleText {...expansion} testId="agent-words" label={strings.agentText}><Prose text={translated(request.description, request.wording, "description", strings)} /></CollapsibleText>
+      {summary && (
+        <CollapsibleText {...expansion} hasMore={!startOfSummary.isWhole} testId="summary" label={strings.summary}><Prose text={startOfSummary.start} /></CollapsibleText>
+      )}
+      {words && (
+        <CollapsibleText {...expansion} hasMore={!startOfWords.isWhole} testId="agent-words" label={strings.agentText}><Prose text={startOfWords.start} /></CollapsibleText>
       )}
       {Object.keys(rest).length > 0 && <CollapsibleText {...expansion} testId="context" label={strings.context}><JsonValue value={rest} /></CollapsibleText>}
       {request.fallback && request.status === "pending" && (

@@ -15,6 +15,7 @@ import { argumentsInBlocks, splitBlocks } from "./client-call";
 import { editableValues } from "./decisions";
 import { EffectLine } from "./effect-line";
 import { folderOf } from "./granting";
+import { LastCall } from "./precedent";
 import { Signature, signature } from "./signature";
 
 function editorRow(request: Request, name: string, before: Json, editing: EditingState) {
@@ -61,20 +62,23 @@ function ActionFacts({ request, editing }: FactsProps) {
   const edited = effectiveArgs(request, editing);
   const isEdited = edited !== undefined && !isEqual(edited, args);
   const { ofCall } = splitBlocks(request);
+  // The blocks show the call itself; a line with the same arguments would show it twice.
+  const isInBlocks = ofCall.length > 0 && !editing && !isEdited;
   return (
     <>
       <EffectLine request={request} edited={edited} />
+      {request.status === "pending" && <LastCall request={request} edited={editing?.draft.edited} />}
       <Card
         size="small" data-testid="facts"
         title={request.status === "pending" ? strings.pendingActionTitle : strings.requestedActionTitle}
         extra={isEdited && <Tag color="processing" data-testid="edited">{strings.edited}</Tag>}
       >
-        {ofCall.length > 0 && !editing && <Suspense fallback={<Loading />}><CallBlocks blocks={ofCall} folder={folderOf(request)} /></Suspense>}
-        <Signature name={name} args={args} edited={edited} />
+        {isInBlocks ? <code className="signature" data-testid="signature">{visible(name)}</code> : <Signature name={name} args={args} edited={edited} />}
+        {isInBlocks && <Suspense fallback={<Loading />}><CallBlocks blocks={ofCall} folder={folderOf(request)} /></Suspense>}
         {Object.keys(args).length === 0 && <p className="quiet">{strings.noArguments}</p>}
         {editing
           ? <Descriptions bordered size="small" column={1} className="facts" items={Object.entries(args).map(([key, value]) => editorRow(request, key, value, editing))} />
-          : <ArgumentRows request={request} isCall={ofCall.length > 0} />}
+          : <ArgumentRows request={request} isCall={isInBlocks} />}
       </Card>
     </>
   );

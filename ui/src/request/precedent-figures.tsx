@@ -37,7 +37,7 @@ function DotPlot({ found, amount, unit, label }: Omit<FiguresProps, "changes" | 
       data: { datasets: [...dots, line] },
       options: {
         layout: { padding: { right: 12 } },
-        plugins: { legend: { align: "end", onClick: () => {}, labels: { boxHeight: 0, boxWidth: 16, filter: ({ text }: { text: string }) => text === precedent.thisOne } }, tooltip: { enabled: false } },
+        plugins: { legend: { align: "end" as const, onClick: () => {}, labels: { boxHeight: 0, boxWidth: 16, filter: ({ text }: { text: string }) => text === precedent.thisOne } }, tooltip: { enabled: false } },
         scales: {
           x: { grace: "5%", ticks: { maxTicksLimit: 5, callback: (value: number | string) => quantity(Number(value), unit, language) } },
           y: { min: -0.6, max: rows.length - 0.4, reverse: true, grid: { display: false }, ticks: { stepSize: 1, autoSkip: false, callback: (value: number | string) => (Number.isInteger(Number(value)) ? ofRow(value) : "") } },

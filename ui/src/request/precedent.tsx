@@ -35,15 +35,25 @@ function brief(value: Json | undefined): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
-/** What differs from the last call of the same kind, in one line; the table shows all of it. */
-function LastCall({ last, changes }: { last: Found["last"]; changes: Change[] }) {
+function useChanges(request: Request, edited: Values | undefined): { found: Found | undefined; changes: Change[] } {
+  const { data: found } = usePrecedent(request);
+  return { found, changes: found?.last ? changesBetween(found.last.args, edited ?? request.action?.args ?? {}) : [] };
+}
+
+/** What differs from the last call of the same kind, in two lines; the table shows all of it. */
+export function LastCall({ request, edited }: { request: Request; edited: Values | undefined }) {
   const strings = useRequestStrings();
   const { precedent } = strings;
+  const { found, changes } = useChanges(request, edited);
+  if (!request.action || request.first_of_kind) return null;
+  // The lines have their height before they are known.
+  if (!found) return <p className="precedent-last" />;
+  const { last } = found;
   if (!last) return <p className="precedent-last quiet" data-testid="precedent-last">{precedent.noLast}</p>;
-  const who = last.responder && actorName(last.responder, strings);
+  const by = precedent.by(last.outcome, last.responder && actorName(last.responder, strings));
   return (
     <p className="precedent-last" data-testid="precedent-last">
-      <span className="quiet">{changes.length > 0 ? precedent.differs(precedent.by(last.outcome, who)) : precedent.same(precedent.by(last.outcome, who))} <RelativeTime at={last.at} /></span>
+      <span className="quiet">{changes.length > 0 ? precedent.differs(by) : precedent.same(by)} <RelativeTime at={last.at} /></span>
       {changes.map(({ name, before, after }) => (
         <span key={name}> · <code>{visible(name)}</code> <del>{brief(before)}</del> → <ins>{brief(after)}</ins></span>
       ))}
@@ -66,7 +76,8 @@ interface PrecedentProps {
 export function Precedent({ request, edited, isActive }: PrecedentProps) {
   const strings = useRequestStrings();
   const { precedent } = strings;
-  const { data, error } = usePrecedent(request);
+  const { error } = usePrecedent(request);
+  const { found: data, changes } = useChanges(request, edited);
   const [isTable, setTable] = useState(false);
   useKeys(strings.keysOfRequest, data && isActive ? [{ key: tableKey, label: precedent.table, run: () => setTable(!isTable), once: true }] : []);
   if (!request.action) return null;
@@ -75,7 +86,6 @@ export function Precedent({ request, edited, isActive }: PrecedentProps) {
   const card = declaredCard(request);
   const path = card?.arguments?.amount;
   const amount = path === undefined ? undefined : valueAt(args, path);
-  const changes = data?.last ? changesBetween(data.last.args, args) : [];
   const hasTable = data !== undefined && (data.amounts.length > 0 || changes.length > 0);
   const figures = data && <PrecedentFigures found={data} amount={typeof amount === "number" ? amount : null} unit={card?.unit} changes={changes} isTable={isTable} />;
   return (
@@ -86,7 +96,6 @@ export function Precedent({ request, edited, isActive }: PrecedentProps) {
           <KeyLabel label={precedent.table} keyName={tableKey} />
         </Button>
       </div>
-      {data ? <LastCall last={data.last} changes={changes} /> : <p className="precedent-last" />}
       {(path !== undefined || isTable) && <div className={isTable ? undefined : "precedent-plot"}><Suspense>{figures}</Suspense></div>}
     </section>
   );
