@@ -55,7 +55,7 @@ export function LastCall({ request, edited }: { request: Request; edited: Values
     <p className="precedent-last" data-testid="precedent-last">
       <span className="quiet">{changes.length > 0 ? precedent.differs(by) : precedent.same(by)} <RelativeTime at={last.at} /></span>
       {changes.map(({ name, before, after }) => (
-        <span key={name}> · <code>{visible(name)}</code> <del>{brief(before)}</del> → <ins>{brief(after)}</ins></span>
+        <span key={name}> · <code>{visible(name)}</code> {before !== undefined && <><del>{brief(before)}</del> → </>}<ins>{brief(after)}</ins></span>
       ))}
     </p>
   );
