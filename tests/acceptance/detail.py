@@ -82,6 +82,8 @@ async def choose(page: Page, request: dict[str, Any], *, right: bool = True) -> 
     await press(page, str(1 + next(n for n, text in enumerate(texts) if (text == answer) is right)))
 
 
+QUIET = "new Promise((done) => setTimeout(() => done(true), 550))"
+"""The time in which keys decide nothing after another kind of request appears."""
 DRAWN = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done))))"
 
 

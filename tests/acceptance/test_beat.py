@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.detail import ask, decided, opened, press, stored
+from tests.acceptance.detail import QUIET, ask, decided, opened, press, stored
 from tests.acceptance.test_votes import picture
 
 pytestmark = pytest.mark.timeout(120)
@@ -23,7 +23,6 @@ AT_ONCE = """(id) => {
   }).observe(document.body, {subtree: true, childList: true, attributes: true});
 }"""
 """Presses keys as soon as a request is in sight: at no load of this machine is that later than half a second."""
-QUIET = "new Promise((done) => setTimeout(() => done(true), 550))"
 
 
 async def test_after_five_equal_answers_another_kind_asks_for_a_second_key(person: Page, house: DemoServer) -> None:

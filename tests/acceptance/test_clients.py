@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.detail import ask, decided, opened, press, respond, somebody, stored
+from tests.acceptance.detail import QUIET, ask, decided, opened, press, respond, somebody, stored
 from tests.acceptance.test_votes import PHONE, picture, seen
 
 from ringi.integrations.call_views import view_of
@@ -166,6 +166,8 @@ async def test_all_requests_of_a_session_are_answered_side_by_side(browser: Brow
     assert decided(house, command)["decision"] == "approve"
     # The next one has the focus.
     await expect(card(ann, edit).get_by_role("heading")).to_be_focused(timeout=WAIT)
+    # It is another kind of request: keys wait for half a second.
+    await ann.evaluate(QUIET)
     await press(ann, "r", "Enter")
     assert decided(house, edit)["decision"] == "reject"
     late = ask_call(house, thread, "mcp__db__query", SQL)
