@@ -173,6 +173,12 @@ def test_a_list_is_narrowed_down_and_goes_on_at_its_cursor(desk: Desk) -> None:
     assert f"more: --cursor '{first['next']}'" in output_of(desk, "list", "--limit", "2")
     assert "cursor" in refused(desk, 2, "list", "--cursor", "x")
     assert titles("--status", "completed") == []
+    urgent = printed(desk, "list", "--order", "urgent", "--limit", "1")
+    assert [item["title"] for item in urgent["items"]] == ["注文を返金しますか"]
+    assert titles("--order", "urgent", "--cursor", urgent["next"]) == ["Which?", "Third?"]
+    assert "cursor" in refused(desk, 2, "list", "--cursor", urgent["next"])
+    assert "pending" in refused(desk, 2, "list", "--order", "urgent", "--status", "expired")
+    assert titles("--tier", "high") == titles("--tool", "pay") == titles("--group", "legal") == []
     assert output_of(desk, "list", "--status", "expired") == "no requests\n"
 
 

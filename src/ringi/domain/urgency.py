@@ -12,13 +12,14 @@ from typing import Literal, NamedTuple
 
 from ringi.base.clock import EPOCH
 from ringi.domain.ask import Priority
-from ringi.domain.record import MICROSECOND, Query, microseconds
+from ringi.domain.record import MICROSECOND, Query, cursor_of, microseconds
 from ringi.domain.request import Request
 from ringi.domain.voting import Tier
 from ringi.errors import InvalidError
 
 DUE_SOON = timedelta(hours=1)
 """The time before its deadline from which a request is due soon."""
+Section = Literal["overdue", "due_soon", "rest"]
 PRIORITIES: tuple[Priority, ...] = ("urgent", "high", "normal", "low")
 TIERS: tuple[Tier, ...] = ("irreversible", "high", "medium", "low")
 RANKS = range(2 * len(PRIORITIES) * len(TIERS))
@@ -80,6 +81,12 @@ class UrgentQuery(NamedTuple):
             return UrgentPlace("due", deadline, created_at, id)
         return UrgentPlace("rank", rank, created_at, id)
 
+    def section_of(self, request: Request) -> Section:
+        """Return the section of a request."""
+        if self.place_of(request).part == "rank":
+            return "rest"
+        return "overdue" if request.deadline and request.deadline <= self.now else "due_soon"
+
     def is_later(self, place: UrgentPlace) -> bool:
         """Return whether a place is behind the previous page."""
         return self.after is None or place > self.after
@@ -106,6 +113,13 @@ def urgent_query(query: Query) -> UrgentQuery:
     if query.now is None:
         raise InvalidError.of("order", "the order urgent needs the present time: give now")
     return UrgentQuery(pending, query.now, None)
+
+
+def place_of(query: Query, request: Request) -> str:
+    """Return the cursor of the page after this request, in the order of the query."""
+    if not is_urgent(query):
+        return cursor_of(request)
+    return urgent_query(query.model_copy(update={"tenant": request.tenant})).cursor_of(request)
 
 
 def own_query(query: Query, tenant: str, now: datetime) -> Query:

@@ -11,9 +11,11 @@ import pytest
 from ringi.backends.sqlite import lists
 from ringi.backends.sqlite.database import Database, migrate
 from ringi.backends.sqlite.store import SqliteStore, change_of, save
+from ringi.backends.sqlite.urgent import find_urgent
 from ringi.domain.ask import Action
 from ringi.domain.record import Query, Viewer, cursor_of
 from ringi.domain.request import Request
+from ringi.domain.urgency import urgent_query
 from ringi.testing.clock import NOON
 from ringi.testing.factories import a_request, store_request
 
@@ -62,6 +64,7 @@ def fill(connection: sqlite3.Connection, count: int) -> list[Request]:
             candidate_groups=["few" if n % every == 5 else "most"],
             kind="finish" if n % every == 9 else None,
             priority="high" if n % every == 7 else None,
+            due_at=NOON + timedelta(seconds=n) if n % 3 == 0 else None,
         )
         save(connection, change_of(request, event))
         if n % 4 == 0:
@@ -153,3 +156,23 @@ def test_what_ended_is_counted_in_no_more_steps_among_many(files: list[Filled], 
     query = Query(tenant="tenant-1", ended_since=NOON, limit=PAGE, **filters)
     few, many = (file.steps(query, lists.count) for file in files)
     assert many <= few * 1.25
+
+
+@pytest.mark.parametrize("hours", [-2, 0], ids=["by rank", "by deadline"])
+@pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"viewer": EVE}, {"tool": "pay"}], ids=str)
+def test_an_urgent_page_takes_no_more_steps_among_many(
+    files: list[Filled], filters: dict[str, Any], hours: int
+) -> None:
+    query = PENDING.model_copy(update={**filters, "order": "urgent", "now": NOON + timedelta(hours=hours)})
+    few, many = (file.steps(query, lambda connection, _, asked: find_urgent(connection, asked)) for file in files)
+    assert many <= few * 1.25
+
+
+def test_an_urgent_page_from_the_middle_takes_no_more_steps_among_many(files: list[Filled]) -> None:
+    taken = []
+    for file in files:
+        query = PENDING.model_copy(update={"order": "urgent", "now": NOON - timedelta(hours=2)})
+        middle = next(each for each in file.requests[len(file.requests) // 2 :] if each.priority is None)
+        after = query.model_copy(update={"before": urgent_query(query).cursor_of(middle)})
+        taken.append(file.steps(after, lambda connection, _, asked: find_urgent(connection, asked)))
+    assert taken[1] <= taken[0] * 1.25

@@ -7,6 +7,7 @@ soon. A request keeps its place for the time that the cursor carries, so the two
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 from ringi.backends.audiences import EVERYTHING, has_index, list_partitions, required_lists
@@ -32,11 +33,19 @@ async def find_urgent(database: Database, query: Query) -> list[str]:
     urgent = urgent_query(query)
     if has_index(urgent.query):
         return await gather(database, urgent)
-    first, *others = required_lists(urgent.query) or [[EVERYTHING]]
-    ways = [scan(database, urgent, names) for names in ([first, *others[:1]] if query.tool is not None else [first])]
+    ways: list[Coroutine[Any, Any, list[str]]] = [scan(database, urgent, names) for names in ways_of(urgent.query)]
     if terms := lookup_terms(query_terms(query.text or "")):
         ways.append(gather(database, urgent, [number_of(str(query.tenant), term) for term in terms]))
     return await ways[0] if len(ways) == 1 else await database.first_result(*ways)
+
+
+def ways_of(query: Query) -> list[list[str]]:
+    """Return sets of lists that each have every match; any may be the shortest."""
+    lists = required_lists(query) or [[EVERYTHING]]
+    if query.tool is not None:
+        return lists[:2]
+    # The list of everything has an index by agent.
+    return lists[:1] if query.agent is None or lists == [[EVERYTHING]] else [lists[0], [EVERYTHING]]
 
 
 async def scan(database: Database, urgent: UrgentQuery, names: list[str]) -> list[str]:
@@ -70,11 +79,18 @@ def part_of(urgent: UrgentQuery, names: list[str], key: str, limit: int) -> Stat
     query, where, last = urgent.query, Where(), microseconds(urgent.due_soon_until)
     where.add("shown.tenant = ? AND shown.audience = a.audience", query.tenant)
     where.add("shown.deadline <= ?" if key == "deadline" else "(shown.deadline IS NULL OR shown.deadline > ?)", last)
+    start = start_of(urgent.after, key)
     if key == "rank":
-        where.parts.append("shown.rank BETWEEN s.first AND s.last")
-    elif query.priority or query.tier:
-        where.add("shown.rank = ANY(?::smallint[])", [rank for a, b in rank_spans(query) for rank in range(a, b + 1)])
-    where.add(f"(shown.{key}, shown.created_at, shown.id) > (?, ?, ?)", *start_of(urgent.after, key))
+        # Only one lower bound: by another one, PostgreSQL would begin at its bound and skip up to this one.
+        where.parts.append("(shown.rank, shown.created_at, shown.id) > (s.first, s.at, s.id) AND shown.rank <= s.last")
+    else:
+        where.add("(shown.deadline, shown.created_at, shown.id) > (?, ?, ?)", *start)
+        if query.priority or query.tier:
+            ranks = [rank for first, last in rank_spans(query) for rank in range(first, last + 1)]
+            where.add("shown.rank = ANY(?::smallint[])", ranks)
+    if names == [EVERYTHING]:
+        # As a constant, for the index by agent.
+        where.parts.append(f"shown.audience = '{EVERYTHING}'")
     if query.agent is not None:
         where.add("shown.agent = ?", query.agent)
     if query.kind is not None:
@@ -92,8 +108,10 @@ def part_of(urgent: UrgentQuery, names: list[str], key: str, limit: int) -> Stat
     each += f" ORDER BY {order.format('shown')} LIMIT {limit:d}"
     lists = f"unnest({where.mark(names)}::text[]) AS a (audience)"
     if key == "rank":
-        firsts, lasts = (where.mark(list(ends)) for ends in zip(*rank_spans(query), strict=True))
-        lists += f", unnest({firsts}::smallint[], {lasts}::smallint[]) AS s (first, last)"
+        spans = [(*max(start, (first, *FIRST["rank"][1:])), last) for first, last in rank_spans(query)]
+        firsts, ats, ids, lasts = (where.mark(list(parts)) for parts in zip(*spans, strict=True))
+        lists += f", unnest({firsts}::smallint[], {ats}::bigint[], {ids}::text[], {lasts}::smallint[])"
+        lists += " AS s (first, at, id, last)"
     page = (
         f"SELECT DISTINCT each.* FROM {lists}, LATERAL ({each}) AS each ORDER BY {order.format('each')} LIMIT {limit:d}"
     )

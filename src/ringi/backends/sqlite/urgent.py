@@ -31,16 +31,20 @@ class Walk(NamedTuple):
 
     key: str
     """The column that the list is ordered by: `deadline` or `rank`."""
+    first: int
+    last: int
     where: str
     values: list[Any]
 
     def places(self, connection: sqlite3.Connection, after: tuple[int, int, str]) -> Iterator[Place]:
         """Yield the places in order, read in chunks, only as far as the caller iterates."""
         order = f"{self.key}, created_at, id"
-        sql = f"SELECT {order}, place FROM urgent WHERE {self.where} AND ({order}) > (?, ?, ?) ORDER BY {order} LIMIT ?"
-        size = CHUNK
+        # Both bounds name the same columns: by another one, SQLite would begin at its bound and skip up to this one.
+        span = f"({order}) > (?, ?, ?) AND ({order}) < (?, ?, ?)"
+        sql = f"SELECT {order}, place FROM urgent WHERE {self.where} AND {span} ORDER BY {order} LIMIT ?"
+        size, after = CHUNK, max(after, (self.first, *FIRST[1:]))
         while size:
-            found = connection.execute(sql, (*self.values, *after, size)).fetchall()
+            found = connection.execute(sql, (*self.values, *after, self.last + 1, *FIRST[1:], size)).fetchall()
             yield from found
             size = min(2 * size, MAX_CHUNK) if len(found) == size else 0
             after = found[-1][:3] if found else after
@@ -69,12 +73,13 @@ def ordered(connection: sqlite3.Connection, urgent: UrgentQuery, names: list[str
     spans, start = rank_spans(query), after[1:] if after else FIRST
     if after is None or after.part == "due":
         ranks = " OR ".join(f"rank BETWEEN {first:d} AND {last:d}" for first, last in spans)
-        due = f"{where} AND deadline <= ? AND ({ranks})"
-        yield from merged(connection, [Walk("deadline", due, [name, *values, last]) for name in names], start)
+        # For the index, which has no others.
+        due = f"{where} AND deadline IS NOT NULL AND ({ranks})"
+        yield from merged(connection, [Walk("deadline", FIRST[0], last, due, [name, *values]) for name in names], start)
         start = FIRST
-    rest = f"{where} AND (deadline IS NULL OR deadline > ?) AND rank BETWEEN ? AND ?"
+    rest = f"{where} AND (deadline IS NULL OR deadline > ?)"
     for span in spans:
-        yield from merged(connection, [Walk("rank", rest, [name, *values, last, *span]) for name in names], start)
+        yield from merged(connection, [Walk("rank", *span, rest, [name, *values, last]) for name in names], start)
 
 
 def merged(connection: sqlite3.Connection, walks: list[Walk], after: tuple[int, int, str]) -> Iterator[int]:

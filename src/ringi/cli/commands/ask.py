@@ -16,8 +16,10 @@ from ringi.cli.options import By, Json, Tenant, Url
 from ringi.cli.session import person_name, run, with_inbox
 from ringi.cli.texts import text_of
 from ringi.domain.ask import Ask, Kind, Priority
-from ringi.domain.record import DEFAULT_TENANT, Event, Query, cursor_of
+from ringi.domain.record import DEFAULT_TENANT, Event, Query
 from ringi.domain.request import Request
+from ringi.domain.urgency import place_of
+from ringi.domain.voting import Tier
 from ringi.errors import InvalidError
 from ringi.inbox.inbox import Inbox
 
@@ -75,6 +77,13 @@ def list_(
     kind: Annotated[Kind | None, typer.Option(help="Only of this kind.")] = None,
     assignee: Annotated[str | None, typer.Option(help="Only assigned to this person.")] = None,
     search: Annotated[str | None, typer.Option(help="Only with this text.")] = None,
+    tool: Annotated[str | None, typer.Option(help="Only about a call of this tool.")] = None,
+    agent_: Annotated[str | None, typer.Option("--agent", help="Only of this agent.")] = None,
+    tier: Annotated[Tier | None, typer.Option(help="Only with this at stake.")] = None,
+    group: Annotated[str | None, typer.Option(help="Only for the members of this group.")] = None,
+    order: Annotated[
+        Literal["newest", "urgent"], typer.Option(help="`urgent`: what is overdue or due soon, then by priority.")
+    ] = "newest",
     not_executed: Annotated[
         bool, typer.Option("--not-executed", help="Only approved calls that are not known to have begun.")
     ] = False,
@@ -84,13 +93,14 @@ def list_(
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """List requests, newest first."""
+    """List requests, newest first or most urgent first."""
     statuses = () if status == "all" or not_executed else (status,)
     filters: dict[str, Any] = {"kind": kind, "assignee": assignee, "text": search, "unexecuted": not_executed}
+    filters |= {"tool": tool, "agent": agent_, "tier": tier, "group": group, "order": order, "now": utc_now()}
     query = Query(statuses=statuses, **filters, before=cursor, limit=limit + 1)
     with progress(text_of("reading")):
         found = run(with_inbox(url, tenant, lambda inbox: inbox.find(query)))
-    requests, next = found[:limit], cursor_of(found[limit - 1]) if len(found) > limit else None
+    requests, next = found[:limit], place_of(query, found[limit - 1]) if len(found) > limit else None
     if json_:
         return say({"items": [public(request) for request in requests], "next": next}, "", json_)
     now = utc_now()

@@ -4,6 +4,7 @@ ALTER TABLE requests ADD COLUMN tool text COLLATE "C", ADD COLUMN agent text COL
 -- Only pending requests have them here: what ends leaves both indexes, and nothing else in them ever changes.
 ALTER TABLE shown ADD COLUMN rank smallint, ADD COLUMN deadline bigint, ADD COLUMN agent text COLLATE "C";
 CREATE INDEX shown_by_rank ON shown (tenant, audience, rank, created_at, id) WHERE rank IS NOT NULL;
+CREATE INDEX shown_by_agent ON shown (tenant, agent, rank, created_at, id) WHERE audience = '*' AND agent IS NOT NULL;
 CREATE INDEX shown_by_deadline ON shown (tenant, audience, deadline, created_at, id) WHERE deadline IS NOT NULL;
 
 -- The names under which a request is listed: its audiences, and its tool.

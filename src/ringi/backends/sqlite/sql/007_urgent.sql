@@ -10,7 +10,7 @@ CREATE TABLE urgent (
   deadline INTEGER, agent TEXT, place INTEGER NOT NULL,
   PRIMARY KEY (audience, tenant, rank, created_at, id)
 ) WITHOUT ROWID;
-CREATE INDEX urgent_due ON urgent (audience, tenant, deadline, created_at, id, place) WHERE deadline IS NOT NULL;
+CREATE INDEX urgent_due ON urgent (audience, tenant, deadline, created_at, id, place, agent) WHERE deadline IS NOT NULL;
 
 -- What a row of an older version must have, from its record. A time is a date, 'T', a time of day, perhaps a point and six
 -- digits, and a zone.
