@@ -12,14 +12,17 @@ async def test_what_changes_further_down_than_the_list_was_read_is_no_news() -> 
         listing = RequestList(inbox, "ann")
         await listing.reload()
 
-        listing.take(await inbox.claim(asked[0].id, "ann"))
+        listing.take(await inbox.claim(asked[-1].id, "ann"))
         assert listing.news == {}
-        new = await inbox.ask("New?")
+        plain = await inbox.ask("New?")
+        listing.take(plain)
+        assert listing.news == {}
+        new = await inbox.ask("New and urgent?", priority="urgent")
         listing.take(new)
         assert list(listing.news) == [new.id]
 
         await listing.more()
-        assert listing.listed[asked[0].id].claimed_by == "ann"
-        listing.take(await inbox.release(asked[0].id, "ann"))
-        assert listing.listed[asked[0].id].claimed_by is None
+        assert listing.listed[asked[-1].id].claimed_by == "ann"
+        listing.take(await inbox.release(asked[-1].id, "ann"))
+        assert listing.listed[asked[-1].id].claimed_by is None
         assert list(listing.news) == [new.id]

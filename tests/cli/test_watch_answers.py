@@ -346,8 +346,8 @@ def test_an_edit_outside_the_schema_is_told_at_the_argument(desk: Desk) -> None:
 
 
 def test_what_is_typed_survives_a_look_at_another_request(desk: Desk) -> None:
-    desk.ask("The older one")
-    asked = desk.ask("The newer one", form=Form([Text("who", label="Name")]))
+    asked = desk.ask("The older one", form=Form([Text("who", label="Name")]))
+    desk.ask("The newer one")
     with desk.opened(asked) as screen:
         into(screen, "Name")
         screen.type("half a na")
@@ -355,7 +355,7 @@ def test_what_is_typed_survives_a_look_at_another_request(desk: Desk) -> None:
         screen.press("esc")
         screen.until("half a na", gone=("█",))
         screen.press("j")
-        screen.until("The older one", OFFERED)
+        screen.until("The newer one", OFFERED)
         screen.press("k")
         screen.until("half a na", OFFERED)
         screen.press("esc")
@@ -367,8 +367,8 @@ def test_what_is_typed_survives_a_look_at_another_request(desk: Desk) -> None:
 
 
 def test_the_next_request_opens_and_a_key_held_down_does_not_decide_it(desk: Desk) -> None:
-    second = desk.ask("Second?", action=REFUND)
     first = desk.ask("First?", action=REFUND)
+    second = desk.ask("Second?", action=REFUND)
     with desk.opened(first) as screen:
         screen.type("aaaaaaaaaa")
         screen.until("Second?", "approved: First?", OFFERED)

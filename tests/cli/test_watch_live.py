@@ -95,8 +95,8 @@ def test_a_withdrawn_request_says_who_withdrew_it_and_why(desk: Desk) -> None:
 
 
 def test_news_gather_without_moving_what_is_under_the_cursor(desk: Desk) -> None:
-    first = desk.ask("The first")
     second = desk.ask("The second")
+    first = desk.ask("The first")
     with desk.watch() as screen:
         screen.until("The first", "The second", CURSOR)
         screen.press("j")
@@ -178,11 +178,11 @@ def test_a_long_list_goes_on_below_its_end(desk: Desk) -> None:
 
     desk.work(many)
     with desk.watch() as screen:
-        screen.until("230 open", "Question 229?", CURSOR)
+        screen.until("230 open", "Question 000?", CURSOR)
         screen.press("end")
-        screen.until("Question 030?")
+        screen.until("Question 199?")
         screen.press("down", "end")
-        screen.until("Question 000?")
+        screen.until("Question 229?")
 
 
 def test_a_store_that_cannot_answer_is_told_and_nothing_is_lost(desk: Desk) -> None:

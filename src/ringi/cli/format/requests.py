@@ -119,6 +119,17 @@ def age(since: datetime, now: datetime) -> str:
     return next((f"{seconds // size} {name}" for size, name in units if seconds >= size), f"{seconds} s")
 
 
+def about_line(request: Request, now: datetime) -> str:
+    """Return the agent, the tool, the declared amount or target, the age and what is at stake, in one line."""
+    card = request.card
+    amount = f"{visible_value(card['amount'])} {visible(card.get('unit') or '')}".strip() if "amount" in card else ""
+    target = visible_value(card["target"]) if "target" in card and not amount else ""
+    tool = visible(request.action.name) if request.action else ""
+    stake = text_or(f"tier.{request.tier}", "") if request.tier else ""
+    parts = (visible(request.agent or agent(request)), tool, amount or target, age(request.created_at, now), stake)
+    return " · ".join(part for part in parts if part)
+
+
 def agent(request: Request) -> str:
     """Return the agent that waits for the answer, else the client that asked."""
     return request.continuation.target if request.continuation else (request.asked_by or "").removeprefix(AGENT)

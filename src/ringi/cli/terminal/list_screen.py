@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 
 from rich.cells import cell_len, set_cell_size
 from textual import on
@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from ringi.cli.format.requests import claimed, deadline, held, outcome, title_of
+from ringi.cli.format.requests import about_line, claimed, deadline, held, outcome, title_of
 from ringi.cli.format.visible import visible
 from ringi.cli.keys import keys_of
 from ringi.cli.terminal.inbox_screen import InboxScreen
@@ -47,7 +47,7 @@ class RequestTable(OptionList):
 
 
 class ListScreen(InboxScreen):
-    """All open requests, newest first; new ones are only counted until the person asks for them."""
+    """All open requests, most urgent first; new ones are only counted until the person asks for them."""
 
     BINDINGS = [
         Binding(keys_of("list", "search"), "search", "key.search"),
@@ -95,8 +95,10 @@ class ListScreen(InboxScreen):
         """Redraw the list with the cursor on the same request, or on the request `at`."""
         chosen, place = at or (self.chosen.id if self.chosen else None), self.table.highlighted or 0
         listed = self.requests.listed
-        self.table.set_options(Option(self._row(request), id=request.id) for request in listed.values())
-        self.table.highlighted = list(listed).index(chosen) if chosen in listed else place
+        self.table.set_options(self._options())
+        self.table.highlighted = self.table.get_option_index(chosen) if chosen in listed else place
+        if self.table.highlighted_option and self.table.highlighted_option.disabled:
+            self.table.action_cursor_down()
         self._draw_heading()
 
     @on(RequestTable.Resized)
@@ -106,7 +108,7 @@ class ListScreen(InboxScreen):
     @on(OptionList.OptionHighlighted)
     async def _moved(self, moved: OptionList.OptionHighlighted) -> None:
         self._tick()
-        if self.requests.has_more and moved.option_index >= len(self.requests.listed) - 1:
+        if self.requests.has_more and moved.option_index >= self.table.option_count - 1:
             await self._read(self.requests.more())
 
     async def action_news(self) -> None:
@@ -140,6 +142,15 @@ class ListScreen(InboxScreen):
             if request and (row := self._row(request)) != option.prompt:
                 self.table.replace_option_prompt(request.id, row)
 
+    def _options(self) -> Iterator[Option]:
+        """Yield the rows, with a heading for each section unless all requests are in the last one."""
+        section = "rest"
+        for request in self.requests.listed.values():
+            if (its := self.requests.section(request)) != section:
+                section = its
+                yield Option(Content.styled(text_of(f"section.{section}"), "bold"), disabled=True)
+            yield Option(self._row(request), id=request.id)
+
     def _row(self, request: Request) -> Content:
         title, now = title_of(request), self.requests.inbox.clock()
         if request.priority in ("high", "urgent"):
@@ -153,7 +164,9 @@ class ListScreen(InboxScreen):
         cells = ((title, rest), (text_of(f"kind.{request.kind}"), KIND), (" · ".join(filter(None, states)), STATE))
         row = "  ".join(_fitted(text, width) for text, width in cells)
         mark = MARK if request is self.chosen else " "
-        return Content.styled(_fitted(f"{mark}{row}".rstrip(), width), "dim" if request.is_final else "")
+        about = Content.styled(_fitted(f"{mark}  {about_line(request, now)}", width).rstrip(), "dim")
+        first = Content.styled(_fitted(f"{mark}{row}".rstrip(), width), "dim" if request.is_final else "")
+        return Content("\n").join((first, about))
 
     def _draw_heading(self) -> None:
         requests, search = self.requests, visible(self.requests.search)

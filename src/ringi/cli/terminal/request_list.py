@@ -7,8 +7,9 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 
 from ringi.cli.errors import error_text
-from ringi.domain.record import Event, Key, Query, cursor_of, searchable
+from ringi.domain.record import Event, Key, Query, searchable
 from ringi.domain.request import Request
+from ringi.domain.urgency import Section, own_query, urgent_query
 from ringi.errors import RingiError
 from ringi.inbox.inbox import Inbox
 
@@ -29,6 +30,7 @@ class RequestList:
         self.listed: dict[str, Request] = {}
         self.news: dict[str, Request] = {}
         self.waiting = 0
+        self.urgent = urgent_query(own_query(self._query(PAGE), inbox.tenant, inbox.clock()))
         self.has_more = False
         self._changed_ids: set[str] = set()
         self._changed = asyncio.Event()
@@ -45,7 +47,9 @@ class RequestList:
 
     async def reload(self) -> None:
         """Read the list again: add new requests and remove ended ones."""
-        found = await self.inbox.find(self._query(PAGE + 1))
+        query = self._query(PAGE + 1)
+        self.urgent = urgent_query(own_query(query, self.inbox.tenant, self.inbox.clock()))
+        found = await self.inbox.find(query.model_copy(update={"now": self.urgent.now}))
         self.has_more = len(found) > PAGE
         self.listed = {request.id: request for request in found[:PAGE]}
         self.news = {}
@@ -56,7 +60,8 @@ class RequestList:
         if not (self.has_more and self.listed):
             return
         last = list(self.listed.values())[-1]
-        found = await self.inbox.find(self._query(PAGE + 1).model_copy(update={"before": cursor_of(last)}))
+        before = {"before": self.urgent.cursor_of(last)}
+        found = await self.inbox.find(self._query(PAGE + 1).model_copy(update=before))
         self.has_more = len(found) > PAGE
         self.listed |= {request.id: request for request in found[:PAGE] if request.id not in self.listed}
 
@@ -75,6 +80,10 @@ class RequestList:
                     asyncio.get_running_loop().call_later(AGAIN, self._changed.set)
                 else:
                     yield ids
+
+    def section(self, request: Request) -> Section:
+        """Return the section of a listed request, as of the last reading."""
+        return self.urgent.section_of(request)
 
     @property
     def held_by_person(self) -> Request | None:
@@ -102,10 +111,10 @@ class RequestList:
         if not (self.has_more and self.listed):
             return False
         last = next(reversed(self.listed.values()))
-        return (request.created_at, request.id) < (last.created_at, last.id)
+        return self.urgent.place_of(request) > self.urgent.place_of(last)
 
     def _query(self, limit: int) -> Query:
-        return Query(statuses=("pending",), text=self.search or None, limit=limit)
+        return Query(order="urgent", statuses=("pending",), text=self.search or None, limit=limit)
 
     async def _count(self) -> None:
         self.waiting = await self.inbox.count(self._query(COUNTED))
