@@ -31,9 +31,9 @@ class PeopleRoutes:
 
     def add_to(self, api: FastAPI) -> None:
         """Add the route."""
-        api.add_api_route("/v1/people", self.find, methods=["GET"], tags=["requests"], **route_docs("People"))
+        api.add_api_route("/v1/people", self.find_people, methods=["GET"], tags=["requests"], **route_docs("People"))
 
-    async def find(
+    async def find_people(
         self, http: HttpRequest, q: Annotated[str, Query(max_length=200, description=PART)] = ""
     ) -> HttpResponse:
         """List people and groups on the 300 newest requests that the caller may read, the most frequent first."""
