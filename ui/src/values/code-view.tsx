@@ -14,8 +14,8 @@ import { MoreButton, useExpansion } from "./expansion";
 
 for (const syntax of [bash, json, markup, python, sql, typescript, yaml]) refractor.register(syntax);
 
-/** Longer code is shown without colors: a text that somebody chose may take long to read. */
-const maxHighlighted = 10_000;
+/** Longer code is shown without colors: of 10,000 characters that somebody chose, the patterns of a language took six seconds. */
+const maxHighlighted = 2_500;
 
 type Node = ReturnType<typeof refractor.highlight>["children"][number];
 

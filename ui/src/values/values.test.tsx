@@ -91,6 +91,16 @@ test("code is in colors, and every character of it is text", async () => {
   expect(code.querySelector("pre")?.textContent).toBe("SELECT '<img src=x>' FROM t -- \\u{200b}");
 });
 
+test("code that is too long for the patterns of a language is shown without colors, and whole", async () => {
+  const sql = `SELECT 1 FROM t -- ${"'\u0060".repeat(1_500)}`;
+  const user = open({ sql });
+  const code = await figure("sql");
+  await within(code).findByTestId("show-more");
+  await user.keyboard("o");
+  expect(code.querySelectorAll(".token")).toHaveLength(0);
+  expect(code.querySelector("pre")?.textContent).toBe(sql);
+});
+
 const large: [string, Json][] = [
   ["one line", "x".repeat(1_000_000)], ["lines", "a\n".repeat(500_000)], ["list", Array.from({ length: 50_000 }, (_, n) => [n])],
   ["rows", Array.from({ length: 20_000 }, (_, n) => ({ n, text: "x" }))], ["patch", `@@ -1 +1 @@\n${"+x\n".repeat(300_000)}`],
