@@ -11,7 +11,9 @@ import { Problem } from "../widgets/problem";
 import { Link, requestPath } from "../widgets/router";
 import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
+import { Checks } from "./checks";
 import "./grants.css";
+import { Suggestions } from "./suggestions";
 
 function GrantRow({ view }: { view: GrantView }) {
   const { granting, language } = useRequestStrings();
@@ -25,6 +27,8 @@ function GrantRow({ view }: { view: GrantView }) {
         <span className="quiet">{granting.uses(view.uses, view.grant.max_uses)} · {granting.ends(clock(view.grant.until, language))}</span>
       </div>
       <GrantScope scope={view.grant} />
+      {view.grant.one_in !== undefined && view.grant.one_in > 0 && <div className="quiet">{granting.stillAsks(view.grant.one_in)}</div>}
+      {view.refuted_by && <div><Link to={requestPath(view.refuted_by)}>{granting.refuted}</Link></div>}
       <div className="quiet">
         <Link to={requestPath(view.id)}>{visible(view.title)}</Link> · {granting.by(visible(view.granted_by), clock(view.granted_at, language))}
       </div>
@@ -49,6 +53,7 @@ export default function GrantsPage() {
   return (
     <div className="page-column">
       <h1>{strings.grantsPage}</h1>
+      <Suggestions />
       <p className="quiet">{granting.pageHint}</p>
       {error && !data && <Problem error={error} retry={() => void refetch()} />}
       {!data && !error && <Loading paragraph={{ rows: 4 }} />}
@@ -58,6 +63,7 @@ export default function GrantsPage() {
       {data && data.items.length > 0 && (
         <ul ref={list} className="grants" aria-label={strings.grantsPage}>{data.items.map((view) => <GrantRow key={view.id} view={view} />)}</ul>
       )}
+      <Checks />
     </div>
   );
 }

@@ -126,6 +126,7 @@ export function DecisionRecord({ request }: { request: Request }) {
       <Tag variant="outlined" color={response ? colours[response.decision] : "default"}>{ending?.title}</Tag>
       {response?.override && <Tag color="warning" data-testid="overridden">{strings.voting.overridden(visible(response.override))}</Tag>}
       {response && <GrantLines response={response} />}
+      {response?.ended_rules && response.ended_rules.length > 0 && <Link to="/grants">{strings.granting.endedRules}</Link>}
       {ending && ending.lines.length > 0 && <div className="quiet text-lines"><OutcomeLines lines={ending.lines} /></div>}
       {rows.length > 0 && <Descriptions bordered size="small" column={1} items={rows} className="facts" />}
     </section>

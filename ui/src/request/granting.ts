@@ -79,6 +79,12 @@ export function grantOf(request: Request, choice: GrantChoice, now: number): New
 /** Return the limits of a grant for one argument, as a person reads them. */
 export function limitText(condition: Json): string {
   if (!isObject(condition)) return JSON.stringify(condition);
-  const signs: { readonly [name: string]: string } = { equals: "=", at_most: "≤", at_least: "≥", above: ">", below: "<" };
+  const signs: { readonly [name: string]: string } = { equals: "=", at_most: "≤", at_least: "≥", above: ">", below: "<", one_of: "∈" };
   return Object.entries(condition).map(([name, value]) => `${signs[name] ?? name} ${JSON.stringify(value)}`).join(", ");
 }
+
+/** The pattern of a suggested rule for a text that names something: no path, no address and no prose. */
+const identifier = "[A-Za-z0-9._:#-]{1,64}";
+
+/** Return whether a condition admits any identifier. */
+export const isIdentifier = (condition: Json): boolean => isObject(condition) && condition.matches === identifier;

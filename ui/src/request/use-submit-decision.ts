@@ -6,6 +6,7 @@ import { renderedFields } from "../form/schema-field";
 import { fieldText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useBeat } from "./beat";
+import { useCheckMessage } from "./use-check-message";
 import { answerFor, findLocalProblems, type Draft } from "./draft";
 
 /** Translate the server's field errors and map `data.NAME` to the rendered field NAME. */
@@ -35,6 +36,7 @@ export function useSubmitDecision(request: Request, draft: Draft, onDecided: (co
   const strings = useRequestStrings();
   const respond = useRespond(request);
   const beat = useBeat();
+  const announceCheck = useCheckMessage();
   const [problems, setProblems] = useState<FieldProblem[]>([]);
   const [refusals, setRefusals] = useState(0);
   const [failedVersion, setFailedVersion] = useState(0);
@@ -64,6 +66,7 @@ export function useSubmitDecision(request: Request, draft: Draft, onDecided: (co
       },
       onSuccess: (completed) => {
         beat.record(request, answer.decision);
+        announceCheck(completed);
         onDecided(completed);
       },
       onError: (error) => {
