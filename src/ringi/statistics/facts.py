@@ -104,6 +104,8 @@ def agent_in(fields: Mapping[str, Any]) -> str:
     """Return the name of the agent that asked; empty if a person did."""
     if target := (fields.get("continuation") or {}).get("target"):
         return str(target)
+    if (agent := fields.get("agent")) and agent != fields.get("asked_by"):
+        return str(agent)  # A planted check has no run, and is counted like a real request.
     client = (fields.get("context") or {}).get("client")
     name = client.get("name") if isinstance(client, dict) else client
     if name and isinstance(name, str):
