@@ -52,6 +52,14 @@ test("above thirty an hour the routine requests of a tool are one row, and what 
   expect(sizes(mergeRows(state, [...routine, ...grave, call("r50", 50)], () => undefined).rows)[5]).toBe("r0+31");
 });
 
+test("a flood that comes with the next page is bundled too", () => {
+  const page = many(20, (n) => call(`r${n}`, n));
+  const state = resetRows(page, horizon, grouping);
+  expect(state.rows).toHaveLength(20);
+  const merged = mergeRows(state, [...page, ...many(15, (n) => call(`r${n + 20}`, n + 20))], () => undefined, grouping);
+  expect(sizes(merged.rows).slice(20)).toEqual(["r20+14"]);
+});
+
 test("a bundle opens in place, and stays open", () => {
   const routine = many(31, (n) => call(`r${n}`, n));
   const state = resetRows(routine, horizon, grouping);

@@ -69,11 +69,11 @@ export function equalRows(requests: readonly Request[], horizon: Horizon | null)
   return joined(rows, ({ request, section }) => equalKey(request) && `${section} ${equalKey(request)}`, "equal");
 }
 
-/** Bundle the routine requests of each tool if there are more in the last hour than a person can look at. */
-export function withoutFlood(rows: InboxRow[], grouping: Grouping | null): InboxRow[] {
+/** Bundle the routine requests of each tool if there are, with the rows above, more in the last hour than a person can look at. */
+export function withoutFlood(rows: InboxRow[], grouping: Grouping | null, above: readonly InboxRow[] = []): InboxRow[] {
   if (!grouping) return rows;
   const isRecent = ({ created_at: createdAt }: Request) => Date.parse(createdAt) > grouping.now - hour;
-  const recent = rows.flatMap((row) => (isRecent(row.request) ? membersOf(row) : []));
+  const recent = [...above, ...rows].flatMap((row) => (isRecent(row.request) ? membersOf(row) : []));
   if (recent.length <= mostAnHour) return rows;
   const keyOf = (row: InboxRow) => {
     const key = (row.section === null || row.section === "rest") && isRecent(row.request) ? toolKey(row.request) : "";

@@ -53,15 +53,17 @@ function joinRows(rows: readonly InboxRow[], added: readonly Request[]): { rows:
  *
  * Requests of the next pages are appended; new ones wait in `newRequests`.
  */
-export function mergeRows({ rows, horizon, placedAt }: RowState, listed: readonly Request[], latest: Latest): RowState {
+export function mergeRows(
+  { rows, horizon, placedAt }: RowState, listed: readonly Request[], latest: Latest, grouping: Grouping | null = null,
+): RowState {
   const last = rows.at(-1)?.request;
-  if (!last) return resetRows(listed, horizon, null, placedAt);
+  if (!last) return resetRows(listed, horizon, grouping, placedAt);
   const now = new Map(listed.map((request) => [request.id, request]));
   const known = new Set(rows.flatMap((row) => membersOf(row).map(({ id }) => id)));
   const { rows: updated, rest } = joinRows(rows.map((row) => updateRow(row, now, latest)), listed.filter(({ id }) => !known.has(id)));
   const comesBefore = horizon ? moreUrgentThan(horizon) : isBefore;
   const isBelow = (request: Request) => comesBefore(last, request) && Date.parse(request.created_at) <= placedAt;
-  const below = resetRows(rest.filter(isBelow), horizon).rows;
+  const below = withoutFlood([...resetRows(rest.filter(isBelow), horizon).rows], grouping, updated);
   return { rows: [...updated, ...below], newRequests: rest.filter((request) => !isBelow(request)), horizon, placedAt };
 }
 

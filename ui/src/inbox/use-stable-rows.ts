@@ -65,7 +65,7 @@ function nextState(state: State, list: ListSource, listed: readonly Request[], c
   const reset = () => resetRows(listed, present, groupingOf(list, opened), serverNow());
   const latest = (id: string) => client.getQueryData<Request>(["request", id]);
   const isShown = state.listKey === listKey && state.rows.length > 0;
-  const merged = isShown ? mergeRows(state, listed, latest) : reset();
+  const merged = isShown ? mergeRows(state, listed, latest, groupingOf(list, opened)) : reset();
   const view = isInactive && waitingIn(merged, present) > state.waiting ? reset() : merged;
   const withoutOutcome = asOf === state.asOf ? none : newlyOutdated(state, view);
   return { ...view, listKey, listed, asOf, present, waiting: waitingIn(view, present), opened, withoutOutcome };
