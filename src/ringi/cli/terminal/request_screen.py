@@ -45,7 +45,7 @@ from ringi.forms.form import Form
 
 Mode = Literal["decide", "edit", "reject", "respond", "confirm"]
 KEYS: dict[Decision, str] = {name: keys_of("request", name).split(",")[0] for name in get_args(Decision)}
-HELD_KEY = 0.4
+HELD_KEY = 0.5
 """Seconds without a key before the next request can be decided, so that a held key decides only one."""
 WHOLE = "data"
 """The path of an answer that is typed as one JSON value."""
