@@ -27,7 +27,7 @@ export function DecisionsSection({ title, column, nameless, named, testId }: Dec
   const content = useMemo(() => {
     const colors: Record<(typeof kinds)[number], string> = {
       approved: token.colorSuccess, edited: token.colorWarning, rejected: token.colorError, answered: token.colorPrimary,
-      declined: token.colorErrorBorder, expired: token.colorTextTertiary, cancelled: token.colorTextSecondary,
+      declined: token.colorErrorBorder, expired: token.colorTextTertiary, cancelled: token.purple,
       policy_approved: token.colorSuccessBorder, policy_rejected: token.colorErrorHover, grant_approved: token.colorInfoBorder,
     };
     const bars = named.slice(0, most);

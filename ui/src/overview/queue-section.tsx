@@ -18,7 +18,7 @@ export function QueueSection({ figures: { queue, by } }: { figures: OverviewFigu
         labels,
         datasets: [
           { type: "line" as const, label: strings.waiting, data: queue.map(({ pending }) => pending), ...line },
-          { type: "bar" as const, label: strings.cameIn, data: queue.map(({ asked }) => asked), backgroundColor: token.colorWarningBorder },
+          { type: "bar" as const, label: strings.cameIn, data: queue.map(({ asked }) => asked), backgroundColor: token.colorWarning },
           { type: "bar" as const, label: strings.wentOut, data: queue.map(({ ended }) => ended), backgroundColor: token.colorSuccess },
         ],
       },

@@ -15,7 +15,7 @@ export function Summary({ figures: { pending, oldest, decisions, fast } }: { fig
       <Statistic title={strings.expired} value={decisions.expired} />
       {fast.map(({ measured_from, approvals, under_2s }) => (
         <Statistic
-          key={measured_from} title={`${strings.quick}, ${strings.quickFrom[measured_from]}`} value={strings.quickOf(under_2s, approvals)}
+          key={measured_from} title={`${strings.quick} · ${strings.quickFrom[measured_from]}`} value={strings.quickOf(under_2s, approvals)}
         />
       ))}
     </Flex>
