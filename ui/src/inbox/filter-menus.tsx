@@ -106,7 +106,7 @@ function ToolChips({ filters, requests }: FilterMenusProps) {
           key={tool} checked={filters.tool === tool} data-testid="tool-chip" data-tool={tool}
           onChange={(isChosen) => applyFilters({ ...filters, tool: isChosen ? tool : undefined })}
         >
-          {visible(tool)} <span className="inbox-count">{count}</span>
+          <span className="tool-name" title={visible(tool)}>{visible(tool)}</span> <span className="inbox-count">{count}</span>
         </Tag.CheckableTag>
       ))}
     </fieldset>
