@@ -151,7 +151,7 @@ async def test_what_cannot_be_seen_is_written_out(watch: Watch, family: str) -> 
     await watch.show(f"/r/{family}-approval", f"[data-testid=request-detail][data-id='{family}-approval']")
     for place in ("agent-words", "context", "facts", "signature", "decide-approve"):
         assert "\\u{" in await watch.page.get_by_test_id(place).first.inner_text(), place
-    assert "\\u{" in await watch.page.locator("h2").first.inner_text()
+    assert "\\u{" in await watch.page.locator("[data-testid=request-detail] h2").first.inner_text()
     await watch.show(f"/r/{family}-form", f"[data-testid=request-detail][data-id='{family}-form']")
     assert "\\u{" in await watch.page.get_by_test_id("field-select").first.inner_text()
     assert await watch.page.get_by_test_id("hidden-characters").count() >= 2
