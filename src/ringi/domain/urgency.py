@@ -142,7 +142,7 @@ def unordered(query: Query) -> Query:
 
 def _continued(query: Query, cursor: str) -> UrgentQuery:
     parts = CURSOR.fullmatch(cursor)
-    if not parts:
+    if not parts or (parts[2] == "rank" and int(parts[3]) not in RANKS):
         why = f"{cursor!r} is not a cursor of the order urgent: take it from `next` of a page in this order"
         raise InvalidError.of("cursor", why)
     now, part, key, created_at, id = parts.groups()

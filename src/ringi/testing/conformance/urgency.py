@@ -176,6 +176,7 @@ class UrgencyConformance:
                 "urgent:1:due:2:3:",
             ),
             *("urgent:999999999999999999:due:2:3:r", "5:a:b", f"urgent:1:due:{'9' * 19}:3:r"),
+            *("urgent:1:rank:32:3:r", "urgent:1:rank:-1:3:r", f"urgent:1:rank:{'9' * 18}:3:r"),
         ],
     )
     async def test_a_cursor_of_another_order_is_invalid(self, store: Store, cursor: str) -> None:
