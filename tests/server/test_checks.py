@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -119,6 +120,17 @@ async def test_ids_and_deadlines_of_checks_have_the_shape_of_real_ones(world: Wo
     assert run.expires_at
     assert check.expires_at - check.created_at == run.expires_at - run.created_at
     assert check.continuation is None
+
+
+@pytest.mark.parametrize("shape", ["made by Ringi", "with hyphens", "no digits"])
+async def test_the_version_in_an_id_betrays_no_check(world: World, shape: str) -> None:
+    own = {"made by Ringi": None, "with hyphens": str(uuid.uuid4()), "no digits": "tea"}[shape]
+    real = await world.asked(**REAL, **({"id": own} if own else {}))
+    is_long = "-" in real.id
+    for id in await world.inbox.plant_checks([RECIPE] * 40, by="root"):
+        assert uuid.UUID(id).version == 4
+        assert uuid.UUID(id).variant == uuid.RFC_4122
+        assert ("-" in id, id == id.lower()) == (is_long, True)
 
 
 async def test_the_answer_reveals_the_check_and_the_history_says_so(world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -24,7 +25,10 @@ NEWEST = 20
 FEWEST = 5
 """The number of answered checks below which there is no alarm: one answer says nothing."""
 LEAST_SHARE = 0.8
-HEX = re.compile(r"[0-9a-f]{16,}")
+UUID_DIGITS, RANDOM = 32, 4
+"""The number of digits of a UUID, and the version of random ones."""
+EXAMPLE = uuid.UUID(int=0, version=RANDOM).hex
+HEX = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}")
 
 
 class Check(StrictModel):
@@ -215,15 +219,24 @@ def _share(name: str, answers: Sequence[bool]) -> CheckShare:
 
 
 def id_like(id: str, digits: str) -> str:
-    """Return a new id of the shape of a real one: runs of hexadecimal digits are replaced, else it is only digits.
+    """Return a new id of the shape of a real one: UUIDs and runs of hexadecimal digits are replaced, else it is a UUID.
 
     Args:
         id: The id of a real request.
         digits: Random hexadecimal digits, at least 64.
     """
     if not HEX.search(id):
-        return digits[:32]
-    return HEX.sub(lambda found: (digits * (len(found.group()) // len(digits) + 1))[: len(found.group())], id)
+        return _digits_like(EXAMPLE, digits)
+    return HEX.sub(lambda found: _digits_like(found.group(), digits), id)
+
+
+def _digits_like(real: str, digits: str) -> str:
+    """Return other digits; a random UUID, which almost all ids are, stays one: its version would betray the check."""
+    plain = real.replace("-", "")
+    if len(plain) == UUID_DIGITS and (uuid.UUID(plain).version == RANDOM or plain != real):
+        made = uuid.UUID(digits[:UUID_DIGITS], version=RANDOM)
+        return made.hex if plain == real else str(made)
+    return (digits * (len(real) // len(digits) + 1))[: len(real)]
 
 
 def with_wrong_value(content: Any, real: object, wrong: object) -> Any:
