@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -15,7 +16,9 @@ from ringi.audit.verify import verify
 from ringi.backends.memory.notifier import MemoryNotifier
 from ringi.backends.memory.store import MemoryStore
 from ringi.domain.ask import Action, Ask
+from ringi.domain.grant_journal import JOURNAL
 from ringi.domain.grants import GrantableCall
+from ringi.domain.journal import Journal
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.suggestions import Decided, NewRule, Suggested, decided, suggested, suggested_from
@@ -164,12 +167,41 @@ async def test_a_refusal_of_a_call_that_it_covers_ends_the_rule_at_once(
     assert (await verify(inbox.store))[1] == []
 
 
-async def pending_one(inbox: Inbox) -> Request:
+async def pending_one(inbox: Inbox, **more: Any) -> Request:
     for number in itertools.count(1_000):
-        request = await asked(inbox, call(number))
+        request = await asked(inbox, call(number), **more)
         if request.status == "pending":
             return request
     raise AssertionError
+
+
+@pytest.mark.parametrize("how", ["withdrawal", "expiry"])
+async def test_no_agent_avoids_a_sample_by_a_withdrawal_or_an_early_end(inbox: Inbox, clock: Clock, how: str) -> None:
+    await decide_all(inbox, clock)
+    (suggestion,) = await inbox.suggestions()
+    rule = await inbox.accept_suggestion(suggestion.id, by="ann", one_in=2)
+    sample = await pending_one(inbox, expires_in=1)
+    if how == "withdrawal":
+        await inbox.cancel(sample.id, "agent:bot")
+    else:
+        clock.advance(2)
+        assert await inbox.expire_due() == 1
+    (view,) = await inbox.grants()
+    assert (view.id, view.status, view.refuted_by) == (rule.id, "revoked", sample.id)
+    assert [(await asked(inbox, call(number))).status for number in range(500, 520)] == ["pending"] * 20
+    assert (await verify(inbox.store))[1] == []
+
+
+async def test_a_server_of_an_older_version_finds_no_rule_to_apply(inbox: Inbox, clock: Clock) -> None:
+    # It would approve every call, because it knows no samples, and a refusal there would not end the rule.
+    await decide_all(inbox, clock)
+    (suggestion,) = await inbox.suggestions()
+    rule = await inbox.accept_suggestion(suggestion.id, by="ann", one_in=2)
+    state = (await inbox.store.get(Journal, "default", JOURNAL)).state
+    assert (state["grants"], list(state["rules"])) == ({}, [rule.id])
+    await asyncio.gather(*(asked(inbox, call(number)) for number in range(300, 320)))
+    state = (await inbox.store.get(Journal, "default", JOURNAL)).state
+    assert (state["grants"], state["rules"][rule.id]["uses"] > 0) == ({}, True)
 
 
 async def test_the_approval_of_a_sample_leaves_the_rule_on(inbox: Inbox, clock: Clock) -> None:
@@ -261,6 +293,14 @@ def test_no_rule_lets_through_what_people_did_not_approve(
     approved = [each.call.args["amount"] for each in replay if each.is_approved]
     beyond = {**let_through[0].call.args, "amount": max(approved) + 1}
     assert not grant.covers(let_through[0].call._replace(args=beyond))
+
+
+async def test_no_flood_of_harmless_calls_hides_what_people_refused_before(inbox: Inbox, clock: Clock) -> None:
+    clock.advance(1)
+    refused = await asked(inbox, call(7, order="o-evil"))
+    await answered(inbox, refused, "reject")
+    await decide_all(inbox, clock, 510)
+    assert await inbox.suggestions() == []
 
 
 def test_prose_and_addresses_suggest_nothing() -> None:

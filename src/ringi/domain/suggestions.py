@@ -197,7 +197,10 @@ def suggested(requests: Sequence[Request]) -> list[Suggested]:
     Args:
         requests: The newest requests about the tool, newest first.
     """
-    return suggested_from(list(decided(requests))[:REPLAYED])
+    known = list(decided(requests))
+    found, refused = suggested_from(known[:REPLAYED]), [each for each in known[REPLAYED:] if not each.is_approved]
+    # Otherwise many harmless calls would push out of the replay what people refused before.
+    return [each for each in found if not _covered(each.suggestion.where, each.call, refused)]
 
 
 def suggested_from(replay: Sequence[Decided]) -> list[Suggested]:
@@ -226,7 +229,7 @@ def _of_group(group: Sequence[Decided], replay: Sequence[Decided]) -> Suggested 
         return None
     in_newer = [each for each in newer if before.holds(rows[each.request])]
     rule = box.where
-    covered = _covered(rule, next(each for each in group if box.holds(rows[each.request])), replay)
+    covered = _covered(rule, next(each for each in group if box.holds(rows[each.request])).call, replay)
     if any(not each.is_approved for each in (*in_newer, *covered)):
         return None
     expected = sum(each.is_approved for each in newer)
@@ -256,9 +259,9 @@ def _holds_elsewhere(group: Sequence[Decided], rows: Mapping[str, Row]) -> bool:
     return True
 
 
-def _covered(where: Where, example: Decided, replay: Sequence[Decided]) -> list[Decided]:
+def _covered(where: Where, example: GrantableCall, replay: Sequence[Decided]) -> list[Decided]:
     """Return the calls of a replay that a grant with these conditions would let through."""
-    grant = grant_of(where, example.call, until=NEVER, max_uses=MAX_USES)
+    grant = grant_of(where, example, until=NEVER, max_uses=MAX_USES)
     return [each for each in replay if grant.covers(each.call)]
 
 

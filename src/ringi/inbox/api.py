@@ -510,7 +510,7 @@ class InboxAPI(ABC):
         """Switch on a suggested rule: it is a grant, and the request returned is its record; see `grants`.
 
         One in `one_in` of its calls still asks, at random. The first call that it covers and that people do not approve
-        ends the rule.
+        ends the rule; so does one that is withdrawn or expires.
 
         Args:
             id: The id of the suggestion as the person saw it.

@@ -33,6 +33,7 @@ from ringi.inbox.api import InboxAPI
 from ringi.inbox.feed import Feed
 from ringi.inbox.journal_watch import JournalWatch
 from ringi.inbox.journals import change_journal
+from ringi.inbox.receipts import Step
 
 log = logging.getLogger(__name__)
 
@@ -182,6 +183,19 @@ class Grants:
             raise NotFoundError("grant", key.id) from None
         self.refresh(key.tenant)
 
+    async def refute_unanswered(self, before: Request, after: Request, by: str) -> None:
+        """End the rules in force that approve calls like one that ends without an answer.
+
+        Otherwise an agent could withdraw each call about which a rule asks, and make it again.
+
+        Args:
+            before: The request.
+            after: The request, as a change would leave it.
+            by: Who ends it.
+        """
+        if after.is_final and not before.is_final and after.response is None:
+            await self.refute(after, by)
+
     async def _use(self, key: Key, entry: GrantEntry, by: str) -> GrantUse | None:
         step = partial(with_use, id=key.id, digest=entry.digest, by=by, now=self._clock())
         try:
@@ -245,6 +259,16 @@ class GrantOperations(InboxAPI):
         await self.get(id)
         await self._grants.revoke(Key(self.tenant, id), by)
         await self._publish(EVENTS)
+
+    async def _end_unanswered(self, id: str, step: Step, by: str, read: Request | None = None) -> Request:
+        """Do a change that may end a request without an answer; the rules for calls like it end first."""
+        before = read or await self.get(id)
+        await self._grants.refute_unanswered(before, step(before)[0], by)
+        return await self._change(id, step, before)
+
+    @abstractmethod
+    async def _change(self, id: str, step: Step, read: Request | None = None) -> Request:
+        """Save the next version of a request, and notify everybody."""
 
     @abstractmethod
     async def _publish(self, *topics: str) -> None:

@@ -352,7 +352,7 @@ class Inbox(
         return await self._change(id, lambda request: request.reassigned(by, self.clock(), assignee, groups))
 
     async def cancel(self, id: str, by: str, reason: str | None = None) -> Request:
-        return await self._change(id, lambda request: request.cancelled(by, self.clock(), reason))
+        return await self._end_unanswered(id, lambda request: request.cancelled(by, self.clock(), reason), by)
 
     async def erase(self, id: str, by: str) -> Request:
         erased, key = Erased(at=self.clock(), by=by, rule="request"), Key(self.tenant, id)
@@ -497,7 +497,7 @@ class Inbox(
         return sum([await self.for_tenant(request.tenant)._expire(request) for request in overdue])
 
     async def _expire(self, due: Request) -> bool:
-        return (await self._change(due.id, lambda request: request.timed(self.clock()), due)).is_final
+        return (await self._end_unanswered(due.id, lambda each: each.timed(self.clock()), SYSTEM, due)).is_final
 
     async def _stored_request(self, asked_request: Request) -> Request:
         stored = await self.get(asked_request.id)
