@@ -189,6 +189,14 @@ async def test_the_agent_whose_calls_it_copies_never_finds_it(world: World) -> N
     assert again.status_code == 409
 
 
+async def test_a_person_withdraws_a_check_of_their_own_request_like_a_real_one(world: World) -> None:
+    real = await world.asked(**REAL, by="ann")
+    check = await planted(world)
+    replies = [await person(world).post(f"/v1/requests/{each.id}/cancel", json={}) for each in (real, check)]
+    assert [(reply.status_code, reply.json()["status"]) for reply in replies] == [(200, "cancelled")] * 2
+    assert replies[1].json()["check_result"]["caught"] is None
+
+
 async def test_only_admins_plant_and_only_they_and_auditors_read(world: World) -> None:
     await world.asked(**REAL)
     body = {"checks": [RECIPE]}

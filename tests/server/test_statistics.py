@@ -74,7 +74,7 @@ async def test_agents_read_no_figures_and_people_no_report(world: World) -> None
     assert (await world.client("person", "ann", groups=("finance",)).get("/v1/report")).status_code == 403
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\n=1"])
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\n=1", "\uff1d1", "\uff20SUM(A1)"])
 async def test_no_cell_of_the_table_is_a_formula(world: World, name: str) -> None:
     await world.backend.store.put(
         *Request.approved(

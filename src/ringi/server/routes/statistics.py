@@ -31,8 +31,8 @@ from ringi.statistics.oldest import oldest_pending
 from ringi.statistics.report import OversightReport, report_of
 from ringi.statistics.report_html import report_html
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""The beginnings of cells that a spreadsheet would run as a formula."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""The beginnings of cells that a spreadsheet would run as a formula; the last are the full-width ones of Excel."""
 SINCE = "The first day, as a time in it; by default seven days up to `until`"
 UNTIL = "The last day, as a time in it; by default today"
 Moment = Annotated[Time | None, BeforeValidator(blank_to_none)]
