@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ringi
+from benchmarks import attention_page
 from benchmarks.measure import Row, folder
 from ringi.base.clock import utc_now
 from ringi.domain.grants import GrantableCall
@@ -179,7 +180,7 @@ async def rules() -> list[Row]:
     ]
 
 
-GOALS: tuple[Callable[[], Awaitable[list[Row]]], ...] = (reach, rules)
+GOALS: tuple[Callable[[], Awaitable[list[Row]]], ...] = (reach, rules, *attention_page.GOALS)
 """The goals, in order; each is measured by itself."""
 
 

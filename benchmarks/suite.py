@@ -86,6 +86,7 @@ LONGER = {
     "expiry": 1_800.0,
     "storage": 900.0,
     "verify": 7_200.0,
+    "attention": 900.0,
     "models": 14_400.0,
     "recorded": 1_800.0,
 }
