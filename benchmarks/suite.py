@@ -73,7 +73,6 @@ BENCHES: dict[str, Bench] = {
 LIMIT_SECONDS = 100.0
 LONGER = {
     "gate": 300.0,
-    "attention": 300.0,
     "mcp-gate": 300.0,
     "page": 1_800.0,
     "postgres": 300.0,

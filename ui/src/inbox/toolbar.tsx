@@ -25,7 +25,7 @@ function Tabs({ filters }: { filters: Filters }) {
   const counts = useCounts();
   const label = (tab: Tab) => {
     const count = tab === "done" ? undefined : counts?.[tab];
-    return <span data-testid={`tab-${tab}`}>{strings.tabs[tab]}{count && count !== "0" && <span className="inbox-count"> {count}</span>}</span>;
+    return <span data-testid={`tab-${tab}`}>{strings.tabs[tab]}{count && count !== "0" && <span className="inbox-count inbox-tab-count"> {count}</span>}</span>;
   };
   return (
     <Segmented<Tab>

@@ -71,6 +71,12 @@ function withoutAssistantKeys(context: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(context).filter(([key, value]) => !(assistantKeys.has(key) && isName(value))));
 }
 
+/** Remove the id of the model's tool call, which links the request to its message. */
+function withoutCallId(context: JsonObject): JsonObject {
+  const { tool_call_id: id, ...rest } = context;
+  return isName(id) ? rest : context;
+}
+
 /** A declared card is shown with the facts; another one is the agent's own text. */
 function withoutCard(request: Request, context: JsonObject): JsonObject {
   const { card: _inEffectLine, ...rest } = context;
@@ -82,7 +88,7 @@ const DisplayBlocks = lazyWithRetry(() => import("./display-blocks"));
 /** Return the agent's own text and context. The task of a finish request is shown as a fact elsewhere. */
 function agentTextOf(request: Request, strings: Strings): { summary?: string; rest: JsonObject } {
   const { kind } = request;
-  const context = withoutCard(request, withoutClient(request));
+  const context = withoutCallId(withoutCard(request, withoutClient(request)));
   if (learningProposalOf(request)) {
     const { learning: _shownAsFacts, ...rest } = context;
     return { rest };

@@ -29,7 +29,7 @@ function PageLinks({ page, session }: { page: PageName; session: Session }) {
   return (
     <nav aria-label={strings.pages}>
       <Link to="/" className="brand">Ringi</Link>
-      <Link to="/" current={page === "inbox"}>{strings.inbox} <span data-testid="pending-count">{count}</span></Link>
+      <Link to="/" current={page === "inbox"}>{strings.inbox} <span className="nav-count" data-testid="pending-count">{count}</span></Link>
       <Link to="/threads" current={page === "threads"}>{strings.threads}</Link>
       {session.role !== "auditor" && (
         <>

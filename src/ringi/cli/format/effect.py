@@ -17,8 +17,9 @@ def effect_line(request: Request) -> str:
     if "amount" in card:
         parts.append(f"{_value(card['amount'])} {unit}".strip())
     if "target" in card:
-        name = (card.get("arguments") or {}).get("target", "")
-        parts.append(text_of("effect.target", name=visible(name), value=_value(card["target"])))
+        name = visible((card.get("arguments") or {}).get("target", ""))
+        target = text_of("effect.target", name="" if name == "to" else name, value=_value(card["target"]))
+        parts.append(" ".join(target.split()))
     if isinstance(reversible, str):
         parts.append(text_of("effect.undo_how", how=visible(reversible)))
     elif reversible is not None:
