@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -19,7 +19,7 @@ from ringi.domain.ask import Action, Ask
 from ringi.domain.grant_journal import JOURNAL
 from ringi.domain.grants import GrantableCall
 from ringi.domain.journal import Journal
-from ringi.domain.record import Query
+from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
 from ringi.domain.suggestions import Decided, NewRule, Suggested, decided, suggested, suggested_from
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
@@ -165,6 +165,31 @@ async def test_a_refusal_of_a_call_that_it_covers_ends_the_rule_at_once(
     entries = [event.changed["entry"] for event in await inbox.events(limit=10_000) if event.record == "journal"]
     assert entries[-1] == {"do": "refute", "rules": [rule.id], "request": sample.id}
     assert (await verify(inbox.store))[1] == []
+
+
+class SlowStore(MemoryStore):
+    """A store in which something happens right before a rule is stored."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def put(self, record: Record, event: Event | None) -> None:
+        if self.meanwhile and isinstance(record, Request) and record.seed:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            await meanwhile()
+        await super().put(record, event)
+
+
+async def test_a_refusal_while_a_rule_is_switched_on_ends_it(clock: Clock) -> None:
+    store = SlowStore()
+    inbox = Inbox(store, MemoryNotifier(0.1), clock=clock)
+    async with inbox.feed:
+        await decide_all(inbox, clock)
+        waiting = await asked(inbox, call(300))
+        (suggestion,) = await inbox.suggestions()
+        store.meanwhile = lambda: answered(inbox, waiting, "reject")
+        await inbox.accept_suggestion(suggestion.id, by="bob", one_in=2)
+        (view,) = await inbox.grants()
+        assert (view.status, view.refuted_by) == ("revoked", waiting.id)
 
 
 async def pending_one(inbox: Inbox, **more: Any) -> Request:

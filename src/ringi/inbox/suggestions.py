@@ -18,9 +18,10 @@ from ringi.base.texts import Sentence, sentences_text
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action, Ask, Wording, parse_body
 from ringi.domain.decisions import MCP, authority_of, refuse_sign_in
-from ringi.domain.record import POLICY, Query
+from ringi.domain.grants import Grant
+from ringi.domain.record import POLICY, SYSTEM, Query
 from ringi.domain.request import Request
-from ringi.domain.suggestions import NewRule, Suggested, Suggestion, suggested
+from ringi.domain.suggestions import NewRule, Suggested, Suggestion, decided, suggested
 from ringi.domain.voting import Decider, decider_of
 from ringi.errors import ForbiddenError, NotFoundError
 from ringi.inbox.api import InboxAPI
@@ -82,13 +83,20 @@ class SuggestionOperations(InboxAPI):
         await self.store.put(rule, event)
         await self._notify(rule)
         self._grants.refresh(self.tenant)
+        await self._end_if_refused(grant)
         return rule
+
+    async def _end_if_refused(self, grant: Grant) -> None:
+        """End a rule if people refused a call that it covers while it was switched on: they found no rule to end."""
+        requests = await self._ended(grant.tool)
+        wrong = {each.request for each in decided(requests) if not each.is_approved and grant.covers(each.call)}
+        if refused := next((each for each in requests if each.id in wrong), None):
+            await self._grants.refute(refused, refused.response.responder if refused.response else SYSTEM)
 
     async def _suggested(self) -> AsyncIterator[tuple[Suggested, Request]]:
         """Yield the rules of requests that the caller may decide, except those in force."""
         for tool in await self._tools():
-            query = Query(tenant=self.tenant, tool=tool, statuses=ENDED, limit=LOOKED_AT)
-            requests = await self.store.find(Request, query)
+            requests = await self._ended(tool)
             by_id = {request.id: request for request in requests}
             # Beside the event loop: it tries each rule on hundreds of requests.
             for found in await asyncio.to_thread(suggested, requests):
@@ -97,6 +105,11 @@ class SuggestionOperations(InboxAPI):
                     self._check(template)
                     if not await self._grants.rules_covering(template):
                         yield found, template
+
+    async def _ended(self, tool: str) -> list[Request]:
+        """Return the newest ended requests about a tool, newest first."""
+        query = Query(tenant=self.tenant, tool=tool, statuses=ENDED, limit=LOOKED_AT)
+        return await self.store.find(Request, query)
 
     async def _tools(self) -> list[str]:
         """Return the tools about which people were asked lately."""
