@@ -6,6 +6,7 @@ COPY ui/package.json ui/package-lock.json ui/.npmrc ./
 RUN npm ci
 COPY ui ./
 COPY src/ringi/base/texts /build/src/ringi/base/texts
+COPY src/ringi/base/keys.json /build/src/ringi/base/keys.json
 RUN npm run build
 
 FROM python:3.13-slim-trixie AS build

@@ -14,9 +14,26 @@ from ringi.cli.keys import key_table, keys_of
 from ringi.cli.terminal import app, fields, inbox_screen, list_screen, request_screen
 
 UI = Path(__file__).parents[2] / "ui/src"
-BOUND = re.compile(r'\bkey: "([^"]+)", label[^}]*\brun\b|\b\w+Key = "(.)";|decideKeys: [^=]+= \{([^}]+)\}')
-FOLDERS = ("inbox", "request", "values", "shell")
-"""The folders of the page with keys that the terminal can have too, and those of everywhere."""
+BOUND = re.compile(
+    r'\bkey: "([^"]+)", label[^}]*\brun\b|\b\w+Key = "(.)";'
+    r'|aria-keyshortcuts="(Alt[^"]+)"|decideKeys: [^=]+= \{([^}]+)\}'
+)
+BY_NUMBER = "key: String(index + 1)"
+"""Choices by number are bound one by one; the table has the first of them."""
+ROWS = "useListKeys(list, "
+"""Binds the two keys that move between the rows of a page."""
+FOLDERS_OF_AREAS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("everywhere",): ("shell",),
+    ("list", "request"): ("inbox", "sessions", "request", "values"),
+    ("field",): ("form",),
+    ("threads", "thread"): ("thread",),
+    ("chat",): ("chat", "assistant"),
+    ("learning",): ("learning",),
+    ("memory",): ("memory",),
+    ("grants",): ("grants",),
+    ("operations",): ("operations",),
+}
+"""The areas of the table, and the folders of the page that bind their keys."""
 
 
 def bound_by_terminal() -> set[tuple[str, str]]:
@@ -32,14 +49,21 @@ def bound_by_terminal() -> set[tuple[str, str]]:
     return {(each.description.removeprefix("key."), key) for each in bindings for key in each.key.split(",")}
 
 
-def bound_by_page() -> set[str]:
-    """Return the keys that the page binds by name in these folders; choices by number are not among them."""
-    found: set[str] = set()
-    for folder in FOLDERS:
-        for path in (UI / folder).rglob("*.ts*"):
-            if ".test." not in path.name:
-                for key, constant, decisions in BOUND.findall(path.read_text("utf-8")):
-                    found |= {key, constant, *re.findall(r'"([^"]+)"', decisions)} - {""}
+def bound_in(text: str) -> set[str]:
+    """Return the keys that a file of the page binds."""
+    found = {"j", "k"} if ROWS in text else set()
+    found |= {"1"} if BY_NUMBER in text else set()
+    for *keys, decisions in BOUND.findall(text):
+        found |= {*keys, *re.findall(r'"([^"]+)"', decisions)} - {""}
+    return found
+
+
+def bound_by_page() -> dict[str, set[str]]:
+    """Return the keys that the page binds, by the folder that binds them."""
+    found: dict[str, set[str]] = {}
+    for path in UI.rglob("*.ts*"):
+        if ".test." not in path.name and (keys := bound_in(path.read_text("utf-8"))):
+            found.setdefault(path.relative_to(UI).parts[0], set()).update(keys)
     return found
 
 
@@ -51,10 +75,24 @@ def test_the_terminal_binds_exactly_the_keys_of_the_table() -> None:
     assert bound_by_terminal() == expected
 
 
-def test_the_page_binds_exactly_the_keys_of_the_table() -> None:
-    expected = {key for rows in key_table().values() for row in rows for key in row["page"]}
+@pytest.mark.parametrize("areas", FOLDERS_OF_AREAS)
+def test_a_page_binds_exactly_the_keys_of_its_areas(areas: tuple[str, ...]) -> None:
+    expected = {key for area in areas for row in key_table()[area] for key in row["page"]}
+    bound = bound_by_page()
 
-    assert bound_by_page() == expected
+    assert set().union(*(bound.get(folder, set()) for folder in FOLDERS_OF_AREAS[areas])) == expected
+
+
+def test_no_key_is_bound_outside_the_areas_of_the_table() -> None:
+    assert bound_by_page().keys() <= {folder for folders in FOLDERS_OF_AREAS.values() for folder in folders}
+    assert {area for areas in FOLDERS_OF_AREAS for area in areas} == key_table().keys()
+
+
+def test_each_binding_of_the_page_is_seen_by_these_tests() -> None:
+    for path in UI.rglob("*.ts*"):
+        text = path.read_text("utf-8")
+        if ".test." not in path.name and "useKeys(" in text and path.name != "keys.tsx":
+            assert bound_in(text) or "useRowKeys(" in text, path
 
 
 @pytest.mark.parametrize("area", key_table())

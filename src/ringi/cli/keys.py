@@ -21,7 +21,7 @@ class KeyRow(TypedDict):
 
 @cache
 def key_table() -> dict[str, list[KeyRow]]:
-    """Return the rows of each area: everywhere, the list, a request, a field."""
+    """Return the rows of each area: everywhere, the list, a request, a field, and the other pages."""
     table: dict[str, list[KeyRow]] = json.loads((files("ringi.base") / "keys.json").read_text("utf-8"))
     return table
 
@@ -32,5 +32,6 @@ def keys_of(area: str, id: str) -> str:
 
 
 def key_labels(language: str) -> dict[str, str]:
-    """Return the labels of all keys in a language, as texts of the terminal."""
-    return {f"key.{row['id']}": row["label"][language] for rows in key_table().values() for row in rows}
+    """Return the labels of the terminal's keys in a language, as its texts."""
+    rows = (row for rows in key_table().values() for row in rows if row["terminal"])
+    return {f"key.{row['id']}": row["label"][language] for row in rows}

@@ -69,12 +69,15 @@ interface EntryProps {
   playbook: string;
   /** Show only the changes of this bullet. */
   of?: string;
+  /** True if a later version took this one back. */
+  isUndone?: boolean;
 }
 
 /** One entry of a playbook's history: change, author, time, reason, and a button to undo it. */
-export function EntryView({ entry, playbook, of }: EntryProps) {
+export function EntryView({ entry, playbook, of, isUndone = false }: EntryProps) {
   const strings = useLearningStrings();
   const { version, at, op, changes, tags, reason, undoes, requestId, threadId, evidence, text } = entry;
+  const canUndo = changes.length > 0 && of === undefined && undoes === null && !isUndone;
   const visibleChanges = changes.filter(({ bullet }) => of === undefined || bullet === of);
   return (
     <li data-testid="entry" data-version={version} data-op={op}>
@@ -82,6 +85,7 @@ export function EntryView({ entry, playbook, of }: EntryProps) {
         <Tag color={colours[op] ?? "default"} variant="outlined">{strings.operations[op]}</Tag>
         <span className="quiet">{strings.versionOf(version)} · <Timestamp at={at} /> · <span data-testid="entry-by"><EntryAuthor entry={entry} /></span></span>
         {undoes !== null && <span className="quiet">{strings.undoesVersion(undoes)}</span>}
+        {isUndone && <span className="quiet" data-testid="taken-back">{strings.takenBack}</span>}
         <TagCounts tags={of === undefined ? tags : tags.filter(({ bullet }) => bullet === of)} />
       </div>
       {visibleChanges.length > 0 && <ul className="entry-changes">{visibleChanges.map((change) => <BulletChange key={change.bullet} change={change} />)}</ul>}
@@ -92,11 +96,11 @@ export function EntryView({ entry, playbook, of }: EntryProps) {
           {evidence.map(({ where, ref, quote }) => <li key={`${where} ${ref} ${quote}`}><q>{visible(quote)}</q> <EvidenceRef where={where} reference={ref} /></li>)}
         </ul>
       )}
-      {(requestId || threadId || changes.length > 0) && (
+      {(requestId || threadId || canUndo) && (
         <div className="entry-ways">
           {requestId && <Link to={requestPath(requestId)}>{strings.requestLink}</Link>}
           {threadId && op !== "tag" && <Link to={learningRunPath(threadId)}>{strings.runLink}</Link>}
-          {changes.length > 0 && of === undefined && <Undo entry={entry} playbook={playbook} />}
+          {canUndo && <Undo entry={entry} playbook={playbook} />}
         </div>
       )}
     </li>

@@ -3,6 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { serve, show, type Reply } from "../testing/fake-server";
 import { known, type Known } from "../testing/known";
+import { Entries } from "./entries";
 import { PlaybookView } from "./playbook";
 import type { Bullet, Entry, Playbook } from "./types";
 
@@ -117,6 +118,16 @@ test("the history says who let what be learned, and a step is taken back by its 
   await user.click(within(added as HTMLElement).getByTestId("undo"));
   await user.click(screen.getByTestId("confirm-undo"));
   await waitFor(() => expect(sent[0]?.body).toEqual({ op: "undo", version: 2 }));
+});
+
+test("a version that takes one back, or was taken back, offers no undo", async () => {
+  const versions = [anEntry({ version: 7, op: "undo", undoes: 6 }), anEntry({ version: 6, op: "undo", undoes: 3 }), anEntry({ version: 5, op: "undo", undoes: 2 }), anEntry({ version: 3 }), anEntry({ version: 2 })];
+  serve((path) => (path.includes("/history") ? [200, { items: versions, next: null }] : [200, playbook]));
+  show(<Entries id="engrammer" head={7} />);
+  const rows = await screen.findAllByTestId("entry");
+  const versionsWith = (part: string) => rows.filter((row) => within(row).queryByTestId(part) !== null).map(({ dataset }) => dataset.version);
+  expect(versionsWith("undo")).toEqual(["3"]);
+  expect(versionsWith("taken-back")).toEqual(["6", "2"]);
 });
 
 test("a line's own history and the difference of two versions are at hand", async () => {

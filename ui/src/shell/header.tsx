@@ -107,7 +107,7 @@ export function Header({ page, session }: { page: PageName; session: Session }) 
         </Button>
       </div>
       <Suspense fallback={null}>
-        {open === "help" && <Help onClose={close} />}
+        {open === "help" && <Help page={page} onClose={close} />}
         {open === "palette" && <Palette onClose={close} onMenu={() => setOpen("menu")} />}
         {open === "menu" && <Menu session={session} onClose={close} onHelp={() => setOpen("help")} />}
       </Suspense>

@@ -1,43 +1,49 @@
 import { Modal } from "antd";
-import { Fragment } from "react";
+import { Fragment, useId } from "react";
+import keys from "../../../src/ringi/base/keys.json";
 import { useStrings } from "../strings";
+import type { Language } from "../strings/language";
+import { shortcutGroups } from "../widgets/keys";
 import { KeyCaps } from "./key-caps";
-import { shortcutGroups, type ShortcutGroup } from "../widgets/keys";
+import type { PageName } from "./header";
 
-function Keys({ keys }: { keys: string[] }) {
-  return (
-    <>
-      {keys.map((key) => <KeyCaps key={key} shortcut={key} />)}
-    </>
-  );
+type Area = keyof typeof keys;
+
+/** The areas of the table of keys that each page has. */
+const areasOfPage: Record<PageName, Area[]> = {
+  inbox: ["list", "request", "field"],
+  threads: ["threads", "thread", "request", "field"],
+  chat: ["chat", "request", "field"],
+  learning: ["learning", "request"],
+  memory: ["memory"],
+  grants: ["grants"],
+  overview: [],
+  operations: ["operations"],
+  none: [],
+};
+
+/** Return the rows of an area that the page binds; those of everywhere only if this person has the page that they open. */
+function rowsOf(area: Area) {
+  const bound = new Set(shortcutGroups().flatMap(({ shortcuts }) => shortcuts.map(({ key }) => key)));
+  const isForAll = area !== "everywhere";
+  return keys[area].filter(({ page }) => page.some((key) => isForAll || bound.has(key)));
 }
 
-type Lines = Map<string, string[]>;
-
-/** Group the shortcuts by title; several parts of a page may share a title. */
-function linesByTitle(last: string): [string, Lines][] {
-  const titles = new Map<string, Lines>();
-  const isLast = ({ title }: ShortcutGroup) => Number(title === last);
-  for (const { title, shortcuts } of shortcutGroups().toSorted((one, other) => isLast(one) - isLast(other))) {
-    const lines: Lines = titles.get(title) ?? new Map();
-    for (const { key, label } of shortcuts) lines.set(label, [...new Set([...(lines.get(label) ?? []), key])]);
-    if (lines.size > 0) titles.set(title, lines);
-  }
-  return [...titles];
-}
-
-/** The keyboard help: the current page's shortcuts first, the global ones last. */
-export default function Help({ onClose }: { onClose: () => void }) {
+/** The keyboard help from the table that page and terminal share: this page first, the keys of everywhere last. */
+export default function Help({ page, onClose }: { page: PageName; onClose: () => void }) {
   const strings = useStrings();
+  const id = useId();
   return (
     <Modal open title={strings.keyboard} onCancel={onClose} footer={null} width={720} data-testid="help">
       <div className="help">
-        {linesByTitle(strings.everywhere).map(([title, lines]) => (
-          <section key={title} aria-label={title}>
-            <h3>{title}</h3>
+        {[...areasOfPage[page], "everywhere" as const].map((area) => (
+          <section key={area} aria-labelledby={`${id}-${area}`} data-area={area}>
+            <h3 id={`${id}-${area}`}>{area === "everywhere" ? strings.everywhere : strings.keyAreas[area]}</h3>
             <dl>
-              {Array.from(lines, ([label, keys]) => (
-                <Fragment key={label}><dt><Keys keys={keys} /></dt><dd>{label}</dd></Fragment>
+              {rowsOf(area).map(({ id: row, page: names, label }) => (
+                <Fragment key={row}>
+                  <dt>{names.map((name) => <KeyCaps key={name} shortcut={name} />)}</dt><dd>{label[strings.language as Language]}</dd>
+                </Fragment>
               ))}
             </dl>
           </section>

@@ -13,7 +13,7 @@ export interface Shortcut {
   isUrgent?: boolean;
 }
 
-export interface ShortcutGroup {
+interface ShortcutGroup {
   title: string;
   shortcuts: Shortcut[];
 }

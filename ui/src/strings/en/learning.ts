@@ -148,6 +148,7 @@ export const learning = {
   byActor: (who: string) => `by ${who}`,
   byAgentCounts: "by the agent (counts only)",
   approvedBy: (who: string) => `approved by ${who}`,
+  takenBack: "taken back",
   undoesVersion: (version: number) => `takes back version ${version}`,
   undo: "Undo",
   undoTitle: (version: number) => `Take back version ${version}?`,

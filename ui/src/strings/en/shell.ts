@@ -33,6 +33,9 @@ export const shell = {
     menu: "Menu: notifications, absence, sign out",
   },
   everywhere: "Everywhere",
+  keyAreas: {
+    list: "List of requests", request: "Open request", field: "Form fields", threads: "List of threads", thread: "Open thread", chat: "Chat", learning: "Learning", memory: "Memories", grants: "Grants", operations: "Operations",
+  },
   help: "This help",
   signOut: "Sign out",
   signOutEverywhere: "Sign out everywhere",

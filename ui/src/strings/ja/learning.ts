@@ -143,6 +143,7 @@ export const learning: Learning = {
   byActor: (who: string) => `${who}`,
   byAgentCounts: "エージェントによる集計のみ",
   approvedBy: (who: string) => `承認：${who}`,
+  takenBack: "取り消し済み",
   undoesVersion: (version: number) => `第 ${version} 版を取り消し`,
   undo: "取り消す",
   undoTitle: (version: number) => `第 ${version} 版を取り消しますか？`,

@@ -35,6 +35,9 @@ export const shell: typeof en = {
     menu: "メニュー：通知、不在、サインアウト",
   },
   everywhere: "すべての画面",
+  keyAreas: {
+    list: "リクエストの一覧", request: "開いているリクエスト", field: "フォームの入力欄", threads: "スレッドの一覧", thread: "開いているスレッド", chat: "チャット", learning: "学習", memory: "記憶", grants: "事前承認", operations: "運用",
+  },
   help: "このヘルプ",
   signOut: "サインアウト",
   signOutEverywhere: "すべての端末でサインアウト",

@@ -143,6 +143,7 @@ export const learning: Learning = {
   byActor: (who: string) => `${who}`,
   byAgentCounts: "仅为智能体的计数",
   approvedBy: (who: string) => `${who} 批准`,
+  takenBack: "已撤销",
   undoesVersion: (version: number) => `撤销第 ${version} 版`,
   undo: "撤销",
   undoTitle: (version: number) => `撤销第 ${version} 版？`,

@@ -35,6 +35,9 @@ export const shell: typeof en = {
     menu: "菜单：通知、离开、退出登录",
   },
   everywhere: "所有页面",
+  keyAreas: {
+    list: "请求列表", request: "打开的请求", field: "表单字段", threads: "会话列表", thread: "打开的会话", chat: "聊天", learning: "学习", memory: "记忆", grants: "授权", operations: "运维",
+  },
   help: "本帮助",
   signOut: "退出登录",
   signOutEverywhere: "在所有设备上退出",
