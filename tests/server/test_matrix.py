@@ -195,7 +195,7 @@ ASSISTANTS = {
 }  # fmt: skip
 ADDRESSES = (
     *("/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/learning", "/learning/{id}", "/memory"),
-    *("/operations", "/grants", "/sessions/{id}", "/assets", "/look.js"),
+    *("/operations", "/overview", "/grants", "/sessions/{id}", "/assets", "/look.js"),
 )
 PICTURES = ("/stamp.svg", "/stamp-dot.svg")
 SIGN_IN = ("/v1/session/ways", "/v1/session/oidc", "/v1/session/oidc/callback")

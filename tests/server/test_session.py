@@ -157,7 +157,7 @@ def static(tmp_path: Path) -> Path:
 
 async def test_the_page_is_one_file_at_all_its_addresses(store_url: str, static: Path) -> None:
     async with open_world(store_url, static=static) as world:
-        for path in ("/", "/r/some-id", "/threads", "/t/some-id"):
+        for path in ("/", "/r/some-id", "/threads", "/t/some-id", "/operations", "/overview", "/grants"):
             reply = await world.stranger().get(path)
             assert (reply.status_code, reply.text) == (200, "<!doctype html>")
             assert reply.headers["cache-control"] == "no-cache"

@@ -68,8 +68,8 @@ function BundleSwitch() {
   const [bundles, saveBundles] = usePreference("bundles");
   return (
     <>
-      <Switch id={id} size="small" checked={bundles !== "off"} onChange={(isOn) => saveBundles(isOn ? "on" : "off")} data-testid="bundle-floods" />
       <label htmlFor={id}>{strings.bundleFloods}</label>
+      <Switch id={id} size="small" checked={bundles !== "off"} onChange={(isOn) => saveBundles(isOn ? "on" : "off")} data-testid="bundle-floods" />
     </>
   );
 }

@@ -43,6 +43,14 @@ export function DecisionsSection({ title, column, nameless, named, testId }: Dec
       },
     };
   }, [named, used, nameless, strings, token]);
+  if (used.length === 0) {
+    return (
+      <section aria-label={title} data-testid={testId}>
+        <h2>{title}</h2>
+        <p className="quiet">{strings.noDecisions}</p>
+      </section>
+    );
+  }
   const columns = [{ name: "name", title: column }, ...used.map((kind) => ({ name: kind, title: strings.decisions[kind] }))];
   const rows = named.map(({ name, decisions }) => ({ key: name, ...decisions, name: visible(name) || nameless }));
   const height = 90 + 28 * Math.max(1, Math.min(named.length, most));

@@ -26,6 +26,13 @@ test("an edit changes amount, target and limit in the line", () => {
   ]);
 });
 
+test("an argument named like the preposition is not repeated", () => {
+  const mail = { effect: "sends a mail", target: "a@example.com", arguments: { target: "to" } };
+  const request = aRequest({ action: { name: "send_mail", args: { to: "a@example.com" } }, context: { card: mail }, policy: { ...source, card: true } });
+  render(<EffectLine request={request} edited={undefined} />);
+  expect(screen.getByTestId("effect").textContent).toBe("sends a mail · to a@example.com");
+});
+
 test.each([
   ["no policy asked", aRequest({ action, context: { card } })],
   ["the policy has no card of the tool", aRequest({ action, context: { card }, policy: source })],

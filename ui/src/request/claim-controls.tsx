@@ -90,6 +90,8 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
   const [person, setPerson] = useState("");
   const [groups, setGroups] = useState<string[]>([]);
   const [isOpen, setOpen] = useState(false);
+  // An open list without an active option leaves Enter to the typed name.
+  const [active, setActive] = useState<unknown>(null);
   const known = usePeople(person.trim()).data;
   const isEmpty = !person.trim() && groups.length === 0;
   const assignment = useAssignment(form.request, (request, isSeen) => {
@@ -111,9 +113,11 @@ export function ReassignForm({ form, onReassigned }: ReassignFormProps) {
           <Form.Item label={strings.person} htmlFor={id}>
             <AutoComplete
               id={id} value={person} options={known?.people ?? []} defaultActiveFirstOption={false} data-testid="reassign-person"
-              onChange={setPerson} onOpenChange={setOpen}
+              onOpenChange={setOpen} onActive={setActive}
+              onChange={(typed) => { setPerson(typed); setActive(null); }}
               onInputKeyDown={(event) => {
-                if (event.key === "Enter" && !isOpen && !event.nativeEvent.isComposing) reassign();
+                const isPicking = isOpen && active !== null;
+                if (event.key === "Enter" && !isPicking && !event.nativeEvent.isComposing) reassign();
               }}
             />
           </Form.Item>

@@ -1,6 +1,7 @@
 import { Empty } from "antd";
 import { Suspense, useEffect, useRef, type MouseEvent } from "react";
 import { useAway } from "../api/absences";
+import { useCounts } from "../api/counts";
 import type { Session } from "../api/types";
 import { Inbox } from "../inbox/inbox";
 import { useStrings } from "../strings";
@@ -56,14 +57,17 @@ function Route({ path }: { path: string }) {
 
 /** Move the focus to the main content when the page changes. */
 function useFocusOnPage(page: PageName) {
+  const isCounted = useCounts() !== undefined;
   const main = useRef<HTMLElement>(null);
   const before = useRef(page);
   useEffect(() => {
     if (before.current !== page) main.current?.focus();
     before.current = page;
-    // On a phone the links of the header scroll.
-    document.querySelector(".page-header [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [page]);
+  useEffect(() => {
+    // On a phone the links of the header scroll, and the first count moves them.
+    if (isCounted && page !== "none") document.querySelector(".page-header [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [page, isCounted]);
   return main;
 }
 

@@ -21,7 +21,7 @@ from ringi.server.settings import ServerSettings
 
 ADDRESSES = (
     "/", "/r/{id}", "/threads", "/t/{id}", "/chat", "/chat/{id}", "/learning", "/learning/{id}", "/memory",
-    "/operations", "/grants", "/sessions/{id}",
+    "/operations", "/overview", "/grants", "/sessions/{id}",
 )  # fmt: skip
 UNVERSIONED_FILES = frozenset({"look.js", "stamp.svg", "stamp-dot.svg", "third-party-licenses.md"})
 """Files with fixed names, which must be revalidated on each use."""

@@ -24,7 +24,7 @@ export const inbox = {
       text: (onPhone: boolean) => `Nothing happens until somebody answers. ${onPhone ? "Touch" : "Open"} a request: the real call stands first, and the agent's own words in a box below it.`,
     },
     answer: {
-      title: "Decide with one key.",
+      title: "Decide in one step.",
       text: (onPhone: boolean): string => onPhone ? "The buttons stand at your thumb. You can change values before you approve." : "a approves, e edits, r rejects, j and k move. Press ? for all keys.",
     },
     threads: {

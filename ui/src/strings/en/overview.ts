@@ -10,6 +10,7 @@ export const overview = {
   downloadReport: "Download to print",
   table: "Table",
   nothing: "Nothing was asked or decided in this period.",
+  noDecisions: "Nothing was decided in this period.",
   pendingNow: "Waiting now",
   oldestWaiting: "Oldest waiting",
   none: "none",

@@ -12,6 +12,7 @@ export const overview: Overview = {
   downloadReport: "印刷用にダウンロード",
   table: "表",
   nothing: "この期間には、依頼も決定もありません。",
+  noDecisions: "この期間には決定がありません。",
   pendingNow: "現在の待ち",
   oldestWaiting: "最も古い待ち",
   none: "なし",

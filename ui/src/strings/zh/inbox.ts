@@ -14,7 +14,7 @@ export const inbox: typeof en = {
       text: (onPhone) => `在有人回答之前，什么都不会执行。${onPhone ? "轻触" : "打开"}一个请求：实际的调用在最前面，智能体自己的话在下方的框里。`,
     },
     answer: {
-      title: "一个键即可决定。",
+      title: "一步即可决定。",
       text: (onPhone) => onPhone ? "按钮就在拇指边。批准之前可以修改各个值。" : "a 批准，e 编辑，r 拒绝，j 和 k 移动。按 ? 查看所有按键。",
     },
     threads: {

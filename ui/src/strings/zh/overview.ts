@@ -12,6 +12,7 @@ export const overview: Overview = {
   downloadReport: "下载以便打印",
   table: "表格",
   nothing: "此时段内没有请求，也没有决定。",
+  noDecisions: "此时段内没有决定。",
   pendingNow: "当前等待",
   oldestWaiting: "等待最久",
   none: "无",
