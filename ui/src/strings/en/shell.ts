@@ -36,7 +36,7 @@ export const shell = {
   keyAreas: {
     list: "List of requests", request: "Open request", field: "Form fields", threads: "List of threads", thread: "Open thread", chat: "Chat", learning: "Learning", memory: "Memories", grants: "Grants", operations: "Operations",
   },
-  help: "This help",
+  help: "Keyboard shortcuts",
   signOut: "Sign out",
   signOutEverywhere: "Sign out everywhere",
   signOutEverywhereWarning: "All your sessions and tokens end now, on every device, including this one. Programs that use your tokens stop until they get new ones.",

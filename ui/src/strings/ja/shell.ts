@@ -38,7 +38,7 @@ export const shell: typeof en = {
   keyAreas: {
     list: "リクエストの一覧", request: "開いているリクエスト", field: "フォームの入力欄", threads: "スレッドの一覧", thread: "開いているスレッド", chat: "チャット", learning: "学習", memory: "記憶", grants: "事前承認", operations: "運用",
   },
-  help: "このヘルプ",
+  help: "キーボード操作",
   signOut: "サインアウト",
   signOutEverywhere: "すべての端末でサインアウト",
   signOutEverywhereWarning: "これまでのすべてのセッションとトークンが、この端末を含むすべての端末で無効になります。あなたのトークンを使うものは、新しいトークンを渡すまで止まります。",

@@ -38,7 +38,7 @@ export const shell: typeof en = {
   keyAreas: {
     list: "请求列表", request: "打开的请求", field: "表单字段", threads: "会话列表", thread: "打开的会话", chat: "聊天", learning: "学习", memory: "记忆", grants: "授权", operations: "运维",
   },
-  help: "本帮助",
+  help: "键盘快捷键",
   signOut: "退出登录",
   signOutEverywhere: "在所有设备上退出",
   signOutEverywhereWarning: "您目前的所有会话和令牌将在所有设备上失效，包括本设备。使用您令牌的程序会停止，直到换上新令牌。",
