@@ -37,6 +37,7 @@ ASKED: dict[str, dict[str, Any]] = {
         "actions": {"reject": {"label": "Yes, go on without it"}, "approve": {"label": "Confirm"}},
         "due_at": (datetime.now(UTC) + timedelta(hours=3)).isoformat(),
     },
+    "grave": {"title": "Refund ¥4,000 to order 1183", "action": REFUND, "tier": "irreversible"},
     "form": {"title": "Tell us about the parcel", "form": {"fields": FIELDS}, "expires_in": 86_400},
     "question": {"title": "Which city shall I write about?", "description": "One word is enough."},
     "finish": {
@@ -81,6 +82,8 @@ VIEWS = {
     "chat-failed": ("/chat/failing", "[data-testid=error]"),
     "chat-stopped": ("/chat/stopped", "[data-testid=stopped]"),
     **dict.fromkeys(STEPS, ("/r/approval", "[data-testid=request-detail][data-id=approval] [data-testid=decide]")),
+    "naming": ("/r/grave", "[data-testid=request-detail][data-id=grave] [data-testid=decide]"),
+    "overview": ("/overview", "[data-testid=summary]"),
     "help": ("/threads", "[data-testid=thread-row]"),
     "menu": ("/threads", "[data-testid=thread-row]"),
 }

@@ -2,6 +2,7 @@ import type { UIMessageChunk } from "ai";
 import { vi } from "vitest";
 import type { Json, Request } from "../api/types";
 import type { ChatMessage } from "../chat/message-parts";
+import { noPrecedent } from "./fake-server";
 
 type Reader = ReadableStreamDefaultController<Uint8Array>;
 
@@ -114,6 +115,7 @@ export class FakeChat {
     if (route === "GET /v1/threads") return page([]);
     if (route === "GET /v1/away") return [200, { absence: null, deputy_for: [] }];
     if (route.startsWith("GET /v1/assistants/")) return [404, {}];
+    if (route.endsWith("/precedent")) return [200, noPrecedent];
     if (route === "GET /v1/requests") return page([...this.requests.values()].filter(({ status: one }) => one === "pending"));
     if (route.startsWith("GET /v1/threads/")) return this.run === 0 ? [404, {}] : [200, this.thread()];
     if (route.endsWith("/cancel")) {

@@ -16,10 +16,13 @@ export interface RecordedWrite {
 
 export type Reply = [status: number, body: unknown] | Promise<[status: number, body: unknown]>;
 
+/** A tool that nobody has decided about yet. */
+export const noPrecedent = { since: "2026-01-01T00:00:00Z", counts: {}, amounts: [], last: null, is_partial: false };
+
 /** What the page reads by itself: there are no deliveries, pauses, absences and precedents. */
 const readsByItself: [prefix: string, body: unknown][] = [
   ["/v1/deliveries", { items: [], next: null }], ["/v1/pauses", { items: [], next: null }], ["/v1/away", { absence: null, deputy_for: [] }],
-  ["/precedent", { since: "2026-01-01T00:00:00Z", counts: {}, amounts: [], last: null, is_partial: false }],
+  ["/precedent", noPrecedent],
 ];
 
 /** Answer the page's requests; return the list of its writes. */
