@@ -21,7 +21,15 @@ from ringi.domain.grants import GrantableCall
 from ringi.domain.journal import Journal
 from ringi.domain.record import Event, Query, Record
 from ringi.domain.request import Request
-from ringi.domain.suggestions import Decided, NewRule, Suggested, decided, suggested, suggested_from
+from ringi.domain.suggestions import (
+    Decided,
+    NewRule,
+    Suggested,
+    decided,
+    pattern_of,
+    suggested,
+    suggested_from,
+)
 from ringi.errors import ForbiddenError, InvalidError, NotFoundError
 from ringi.inbox.inbox import Inbox
 from ringi.testing import Clock
@@ -71,7 +79,7 @@ async def test_a_rule_is_suggested_from_what_people_approved(inbox: Inbox, clock
     assert {name: each.model_dump(mode="json") for name, each in rule.where.items()} == {
         "amount": {"at_least": 1, "at_most": 200},
         "country": {"one_of": ["CN", "DE", "JP"]},
-        "order": {"matches": "[A-Za-z0-9._:#-]{1,64}"},
+        "order": {"matches": "o-[0-9]{1,4}"},
     }
 
 
@@ -322,14 +330,23 @@ def test_no_rule_lets_through_what_people_did_not_approve(
 
 async def test_no_flood_of_harmless_calls_hides_what_people_refused_before(inbox: Inbox, clock: Clock) -> None:
     clock.advance(1)
-    refused = await asked(inbox, call(7, order="o-evil"))
+    refused = await asked(inbox, call(7, order="o-9999"))
     await answered(inbox, refused, "reject")
     await decide_all(inbox, clock, 510)
     assert await inbox.suggestions() == []
 
 
-def test_prose_and_addresses_suggest_nothing() -> None:
-    for text in ("ls -l {}", "/etc/{}", "ann{}@evil.example"):
+def test_only_short_numbers_in_a_name_may_be_any() -> None:
+    assert pattern_of(["o-1", "o-17.3", "o-9"]) is None
+    assert pattern_of(["a.1#22", "a.205#3"]) == "a[.][0-9]{1,4}#[0-9]{1,3}"
+    assert pattern_of(["shutdown", "status"]) is None
+    assert pattern_of(["host1.example", "host22.example"]) == "host[0-9]{1,3}[.]example"
+    assert pattern_of([f"DE{n:020}" for n in range(60)]) is None
+    assert pattern_of(["o-1", 7]) is None
+
+
+def test_names_prose_and_addresses_suggest_nothing() -> None:
+    for text in ("ls -l {}", "/etc/{}", "ann{}@evil.example", "DE89370400440532{:06}"):
         replay = [
             Decided(
                 str(n),

@@ -1,7 +1,8 @@
 """Rules that the decisions of people suggest: conditions under which people have approved every call. Pure.
 
 A rule is never wider than what people approved: every argument has a condition. A number stays within the range of the
-approved ones, an argument with few values has one of the approved values, and only an identifier may be any.
+approved ones, an argument with few values has one of the approved values, and of an identifier only short numbers in it
+may be any: `order-1182`, where all approved ones begin with `order-`.
 """
 
 from __future__ import annotations
@@ -40,9 +41,11 @@ FOLDS = 10
 """The number of parts of the decisions, each of which a rule made from the others must not let pass wrongly."""
 LARGEST = 2.0**53
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)
-IDENTIFIER = "[A-Za-z0-9._:#-]{1,64}"
-"""A text that names something: no path, no address and no prose."""
-IDENTIFIERS = re.compile(IDENTIFIER)
+IDENTIFIERS = re.compile(r"[A-Za-z0-9._:#-]{1,64}", re.ASCII)
+"""Texts that name something: no paths, no addresses and no prose."""
+DIGITS = re.compile(r"[0-9]+")
+MAX_DIGITS = 9
+"""The number of digits of an identifier: more may be the number of an account or a card."""
 
 
 class Decided(NamedTuple):
@@ -138,7 +141,8 @@ class Box(NamedTuple):
 
     ranges: Mapping[str, tuple[float, float]]
     values: Mapping[str, Mapping[bytes, Any]]
-    identifiers: tuple[str, ...]
+    identifiers: Mapping[str, str]
+    """The pattern of each identifier."""
 
     def holds(self, row: Row) -> bool:
         """Return whether a call with these arguments is within the conditions."""
@@ -152,14 +156,14 @@ class Box(NamedTuple):
             return row.keys[name] in self.values[name]
         if name in self.ranges:
             return is_number(value) and self.ranges[name][0] <= value <= self.ranges[name][1]
-        return is_identifier(value)
+        return isinstance(value, str) and re.fullmatch(self.identifiers[name], value) is not None
 
     @property
     def where(self) -> Where:
         """The conditions as in a policy."""
         ranges = {name: Condition(at_least=low, at_most=high) for name, (low, high) in self.ranges.items()}
         values = {name: Condition(one_of=tuple(known.values())) for name, known in self.values.items()}
-        identifiers = {name: Condition(matches=IDENTIFIER) for name in self.identifiers}
+        identifiers = {name: Condition(matches=pattern) for name, pattern in self.identifiers.items()}
         return dict(sorted((ranges | values | identifiers).items()))
 
 
@@ -283,7 +287,7 @@ def _box_of(group: Sequence[Decided], rows: Mapping[str, Row]) -> Box | None:
 
 def _around(names: Sequence[str], approved: Sequence[Row]) -> Box | None:
     """Return the conditions that all these calls meet; None if an argument has no simple one."""
-    ranges, values, identifiers = dict[str, tuple[float, float]](), dict[str, dict[bytes, Any]](), list[str]()
+    ranges, values, identifiers = dict[str, tuple[float, float]](), dict[str, dict[bytes, Any]](), dict[str, str]()
     for name in names:
         known = {row.keys[name]: row.args[name] for row in approved}
         found = list(known.values())
@@ -294,11 +298,11 @@ def _around(names: Sequence[str], approved: Sequence[Row]) -> Box | None:
             values[name] = {key: known[key] for key in sorted(known)}
         elif are_numbers:
             ranges[name] = min(found), max(found)
-        elif all(map(is_identifier, found)):
-            identifiers.append(name)
+        elif pattern := pattern_of(found):
+            identifiers[name] = pattern
         else:
             return None
-    return Box(ranges, values, tuple(identifiers)) if ranges or values else None
+    return Box(ranges, values, identifiers) if ranges or values else None
 
 
 def _best_cut(box: Box, approved: Sequence[Row], wrong: Sequence[Row]) -> Box | None:
@@ -334,6 +338,21 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
-def is_identifier(value: object) -> bool:
-    """Return whether a value is a text that names something: no path, no address and no prose."""
-    return isinstance(value, str) and IDENTIFIERS.fullmatch(value) is not None
+def pattern_of(found: Sequence[object]) -> str | None:
+    """Return the pattern of identifiers that differ only in their numbers; None if there is none.
+
+    Args:
+        found: The approved values.
+    """
+    texts = [value for value in found if isinstance(value, str) and IDENTIFIERS.fullmatch(value)]
+    (shape, *others) = {DIGITS.sub("0", text) for text in texts} or {""}
+    runs = [DIGITS.findall(text) for text in texts]
+    if others or len(texts) < len(found) or "0" not in shape:
+        return None
+    if max(sum(map(len, each)) for each in runs) > MAX_DIGITS:
+        return None
+    lengths = [(min(map(len, run)), max(map(len, run))) for run in zip(*runs, strict=True)]
+    literals = [part.replace(".", "[.]") for part in shape.split("0")]
+    # Numbers grow: one digit more is no other name.
+    numbers = [f"[0-9]{{{least},{min(most + 1, MAX_DIGITS)}}}" for least, most in lengths]
+    return "".join(part for pair in zip(literals, [*numbers, ""], strict=True) for part in pair)

@@ -3,7 +3,7 @@ import { useRequestStrings } from "../strings/use-request-strings";
 import { Link, sessionPath } from "../widgets/router";
 import { visible } from "../widgets/visible";
 import { clientInSession, clientName } from "./client";
-import { isIdentifier, limitText } from "./granting";
+import { identifierShape, limitText } from "./granting";
 import "./grant-scope.css";
 
 type Grant = GrantView["grant"];
@@ -27,7 +27,10 @@ export function GrantScope({ scope, isThisSession = false }: { scope: Scope; isT
     <ul className="grant-scope">
       {!scope.where && <li>{granting.sameArguments}</li>}
       {scope.where && conditions.length === 0 && <li>{granting.anyArguments}</li>}
-      {conditions.map(([name, condition]) => <li key={name}><code>{isIdentifier(condition) ? granting.anyIdentifier(visible(name)) : visible(`${name} ${limitText(condition)}`)}</code></li>)}
+      {conditions.map(([name, condition]) => {
+        const shape = identifierShape(condition);
+        return <li key={name}><code>{shape ? granting.anyIdentifier(visible(name), shape) : visible(`${name} ${limitText(condition)}`)}</code></li>;
+      })}
       {free.map((name) => <li key={name}><code>{granting.anyValue(visible(name))}</code></li>)}
       {scope.thread_id !== null && (isThisSession ? <li>{granting.inSession}</li> : <InThread thread={scope.thread_id} />)}
       {scope.folder !== null && <li>{granting.inFolder(visible(scope.folder))}</li>}

@@ -83,8 +83,9 @@ export function limitText(condition: Json): string {
   return Object.entries(condition).map(([name, value]) => `${signs[name] ?? name} ${JSON.stringify(value)}`).join(", ");
 }
 
-/** The pattern of a suggested rule for a text that names something: no path, no address and no prose. */
-const identifier = "[A-Za-z0-9._:#-]{1,64}";
-
-/** Return whether a condition admits any identifier. */
-export const isIdentifier = (condition: Json): boolean => isObject(condition) && condition.matches === identifier;
+/** Return the texts that the pattern of a suggested rule admits, with … for each number; undefined for another condition. */
+export function identifierShape(condition: Json): string | undefined {
+  if (!isObject(condition) || typeof condition.matches !== "string") return undefined;
+  const shape = condition.matches.replaceAll(/\[0-9\]\{\d,\d\}/gu, "…").replaceAll("[.]", ".");
+  return /^[\w.:#…-]+$/u.test(shape) ? shape : undefined;
+}

@@ -15,7 +15,7 @@ export const granting = {
   sessionTitle: (tool: string, client: string) => `Approve this, and for the rest of this ${client} session calls of ${tool} with:`,
   words: (time: string, uses: number) => `For ${time}, at most ${uses} later calls are approved without asking:`,
   anyValue: (name: string) => `${name}: any`,
-  anyIdentifier: (name: string) => `${name}: any identifier`,
+  anyIdentifier: (name: string, shape: string) => `${name}: ${shape}, with any number`,
   inSession: "only in this session",
   hint: "Nobody is asked about these calls. Everything else is still asked, and you can revoke this at any time.",
   freedoms, hours,

@@ -7,7 +7,7 @@ export const granting: Granting = {
   sessionTitle: (tool, client) => `今回と、この ${client} セッションの今後の ${tool} の呼び出しを次の条件で承認：`,
   words: (time, uses) => `${time}、最大 ${uses} 回まで、次の呼び出しを確認なしで承認します：`,
   anyValue: (name) => `${name}：任意`,
-  anyIdentifier: (name) => `${name}：任意の識別子`,
+  anyIdentifier: (name, shape) => `${name}：${shape}（番号は任意）`,
   inSession: "このセッションのみ",
   hint: "これらの呼び出しでは確認しません。それ以外は引き続き確認します。いつでも取り消せます。",
   freedoms: { same: "同じ値", "at-most": "以下", any: "任意" },

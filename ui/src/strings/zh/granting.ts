@@ -7,7 +7,7 @@ export const granting: Granting = {
   sessionTitle: (tool, client) => `批准本次，以及此 ${client} 会话中以后满足下列条件的 ${tool} 调用：`,
   words: (time, uses) => `${time}内，最多 ${uses} 次以后的调用无需询问即获批准：`,
   anyValue: (name) => `${name}：任意`,
-  anyIdentifier: (name) => `${name}：任意标识符`,
+  anyIdentifier: (name, shape) => `${name}：${shape}（编号任意）`,
   inSession: "仅限此会话",
   hint: "这些调用不再询问。其他调用仍会询问。您可以随时撤销。",
   freedoms: { same: "相同", "at-most": "不超过", any: "任意" },
