@@ -61,12 +61,12 @@ function resultOf(part: ToolUIPart | DynamicToolUIPart): string | null {
   return part.state === "output-error" && !hasNoResult(part) ? part.errorText : null;
 }
 
-function toolItem(part: ToolUIPart | DynamicToolUIPart, key: number): ItemOf<"tool"> {
+function toolItem(part: ToolUIPart | DynamicToolUIPart, key: number, later: Part[]): ItemOf<"tool"> {
   const name = part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length);
   const until = hasNoResult(part) ? 0 : null;
   return {
     key, at: null, kind: "tool", id: part.toolCallId, name, args: toText(part.input), result: resultOf(part),
-    open: part.state === "input-streaming", until,
+    open: part.state === "input-streaming", until, waits: later.map(requestOf).filter((id) => id !== undefined),
   };
 }
 
@@ -75,7 +75,7 @@ function itemOf(part: Part, key: number, { parts, role }: ChatMessage): ChatItem
   if (request !== undefined) return { key, at: null, kind: "pause", requests: [request] };
   const run = workflowOf(part);
   if (run) return { key, kind: "workflow", run };
-  if (isTool(part)) return toolItem(part, key);
+  if (isTool(part)) return toolItem(part, key, parts.slice(key + 1));
   if (part.type === "reasoning") return { key, kind: "thought", text: part.text, open: part.state === "streaming" };
   if (part.type !== "text" || part.text === "" || isSuperseded(part, parts)) return undefined;
   return { key, at: null, kind: "message", id: String(key), role, text: part.text, open: part.state === "streaming" };

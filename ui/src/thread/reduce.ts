@@ -1,6 +1,6 @@
 import type { Json } from "../api/types";
 import { withImages } from "./sent-images";
-import type { StartReason, Item, ItemOf, Kind, NumberedEvent, Phase, StreamEvent, StreamState } from "./stream";
+import { setWaits, type StartReason, type Item, type ItemOf, type Kind, type NumberedEvent, type Phase, type StreamEvent, type StreamState } from "./stream";
 
 const superseded = "ringi.superseded";
 
@@ -48,7 +48,7 @@ function closeOpenItems(items: Item[], at: number | null): void {
   for (let index = Math.max(0, from); index < items.length; index++) {
     const item = items[index];
     if (item?.kind === "step" && item.open) items[index] = { ...item, open: false };
-    if (item?.kind === "tool" && item.result === null) items[index] = { ...item, open: false, until: item.until ?? at };
+    if (item?.kind === "tool" && item.result === null) items[index] = { ...item, open: false, until: item.until ?? at, waits: [] };
   }
 }
 
@@ -63,16 +63,21 @@ function runStart(items: Item[]): number | null {
 }
 
 /** Return the requests that are new. A run that pauses again repeats those that are still open. */
-function newRequests(items: Item[], interrupts: Json | undefined): string[] {
+function newRequests(items: Item[], ids: string[]): string[] {
   const knownRequests = new Set(items.flatMap((item) => (item.kind === "pause" ? item.requests : [])));
-  const ids = Array.isArray(interrupts) ? interrupts.map((one) => text(object(one).id)) : [];
   return ids.filter((id) => !knownRequests.has(id));
+}
+
+function pauseItem(items: Item[], key: number, at: number | null, interrupts: Json | undefined): Item {
+  const ids = Array.isArray(interrupts) ? interrupts.map((one) => text(object(one).id)) : [];
+  setWaits(items, ids);
+  return { key, at, kind: "pause", requests: newRequests(items, ids) };
 }
 
 function finishItem(items: Item[], key: number, event: StreamEvent): Item {
   const outcome = object(event.outcome);
   const at = timestampOf(event);
-  if (outcome.type === "interrupt") return { key, at, kind: "pause", requests: newRequests(items, outcome.interrupts) };
+  if (outcome.type === "interrupt") return pauseItem(items, key, at, outcome.interrupts);
   closeOpenItems(items, at);
   return { key, at, kind: "end", cancelled: outcome.type === "cancelled", since: runStart(items) };
 }
@@ -91,7 +96,10 @@ function applyCustomEvent(items: Item[], event: StreamEvent, key: number, at: nu
 type EventHandler = (items: Item[], event: StreamEvent, key: number, at: number | null) => void;
 
 const handlers = new Map<string, EventHandler>(Object.entries({
-  RUN_STARTED: (items, event, key, at) => items.push({ key, at, kind: "run", reason: startReason(items) }, ...withImages(event, key)),
+  RUN_STARTED: (items, event, key, at) => {
+    setWaits(items, []);
+    items.push({ key, at, kind: "run", reason: startReason(items) }, ...withImages(event, key));
+  },
   RUN_FINISHED: (items, event, key) => items.push(finishItem(items, key, event)),
   RUN_ERROR: (items, event, key, at) => {
     closeOpenItems(items, at);

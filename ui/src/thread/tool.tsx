@@ -1,10 +1,13 @@
+import { Tag } from "antd";
 import { useStrings } from "../strings";
+import { Link, requestPath } from "../widgets/router";
 import { visible, visibleJson } from "../widgets/visible";
 import { CopyButton } from "./copy-button";
 import { Disclosure } from "./disclosure";
 import { TruncatedText } from "./truncated-text";
 import type { ItemOf } from "./stream";
 import { useDuration } from "./time-format";
+import { useWaiting } from "./use-waiting";
 
 /** Return JSON in readable form; any other text is returned unchanged. */
 function readable(text: string): string {
@@ -18,9 +21,10 @@ function readable(text: string): string {
 
 const inOneLine = (text: string) => visible(text).replace(/\s+/g, " ").slice(0, 200);
 
-function State({ item }: { item: ItemOf<"tool"> }) {
+function State({ item, isWaiting }: { item: ItemOf<"tool">; isWaiting: boolean }) {
   const strings = useStrings();
   const duration = useDuration();
+  if (isWaiting) return <Tag color="warning" variant="outlined" data-testid="tool-waits">{strings.toolWaits}</Tag>;
   if (item.result === null && item.until !== null) return <span className="quiet">{strings.toolNoResult}</span>;
   if (item.result === null) return <span className="quiet">{item.open ? strings.toolStarting : strings.toolRunning}</span>;
   const elapsed = item.at !== null && item.until !== null ? duration(item.until - item.at) : strings.toolCompleted;
@@ -39,19 +43,23 @@ function Part({ label, text }: { label: string; text: string }) {
 /** A tool call in one line; its arguments and its result can be opened. */
 export function ToolCall({ item }: { item: ItemOf<"tool"> }) {
   const strings = useStrings();
+  const { isWaiting, request } = useWaiting(item);
   const summary = (
     <>
       <span className="disclosure-summary">
         <span className="quiet">{strings.tool}</span> <code>{visible(item.name)}({inOneLine(item.args)})</code>
       </span>
-      <State item={item} />
+      <State item={item} isWaiting={isWaiting} />
     </>
   );
   return (
-    <Disclosure id={`tool-${item.key}`} summary={summary} testId="tool-call">
-      <Part label={strings.toolArguments} text={item.args} />
-      {item.result !== null && <Part label={strings.toolResult} text={item.result} />}
-    </Disclosure>
+    <>
+      <Disclosure id={`tool-${item.key}`} summary={summary} testId="tool-call">
+        <Part label={strings.toolArguments} text={item.args} />
+        {item.result !== null && <Part label={strings.toolResult} text={item.result} />}
+      </Disclosure>
+      {isWaiting && request !== undefined && <Link to={requestPath(request)} testId="tool-request">{strings.toolRequest}</Link>}
+    </>
   );
 }
 

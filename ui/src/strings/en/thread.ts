@@ -62,6 +62,8 @@ export const thread = {
   tool: "Tool",
   toolStarting: "is being called…",
   toolRunning: "runs…",
+  toolWaits: "waits for a person",
+  toolRequest: "Open the request",
   toolNoResult: "no result",
   toolCompleted: "done",
   toolArguments: "Arguments",

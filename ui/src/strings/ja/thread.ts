@@ -63,6 +63,8 @@ export const thread: typeof en = {
   tool: "ツール",
   toolStarting: "呼び出し中…",
   toolRunning: "実行中…",
+  toolWaits: "人の判断を待っています",
+  toolRequest: "リクエストを開く",
   toolNoResult: "結果なし",
   toolCompleted: "完了",
   toolArguments: "引数",

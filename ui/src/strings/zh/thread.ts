@@ -63,6 +63,8 @@ export const thread: typeof en = {
   tool: "工具",
   toolStarting: "正在调用…",
   toolRunning: "运行中…",
+  toolWaits: "等待人工处理",
+  toolRequest: "打开请求",
   toolNoResult: "没有结果",
   toolCompleted: "完成",
   toolArguments: "参数",
