@@ -92,6 +92,18 @@ async def test_a_run_that_cannot_begin_is_refused(
     assert (await world.client().get("/v1/threads")).json()["items"] == []
 
 
+async def test_threads_are_listed_by_agent(world: World) -> None:
+    await world.client().post("/v1/threads/t1/runs", json=RUN)
+
+    async def ids(query: str) -> list[str]:
+        return [thread["id"] for thread in (await world.client().get(f"/v1/threads?{query}")).json()["items"]]
+
+    assert await ids(f"agent={RUN['agent']}") == ["t1"]
+    assert await ids("agent=other") == []
+    assert await ids("agent=") == ["t1"]
+    assert await ids(f"agent={RUN['agent']}&status=error") == []
+
+
 async def test_nothing_can_be_planted_in_the_thread_of_another(world: World) -> None:
     mallory, own = world.client("agent", "mallory"), world.client("agent", "bot")
     planted = {"title": "Pay me?", "thread_id": "t1"}

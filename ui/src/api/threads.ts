@@ -20,11 +20,16 @@ export function useAgents(isUseful: (agent: Agent) => boolean = () => true) {
   });
 }
 
+export interface ThreadFilters {
+  status?: ThreadStatus | undefined;
+  agent?: string | undefined;
+}
+
 /** One page of the threads, newest first, polled while mounted. */
-export function useThreads(status: ThreadStatus | undefined, cursor: string | null) {
-  const query = new URLSearchParams({ limit: "50", ...(status && { status }), ...(cursor && { cursor }) });
+export function useThreads({ status, agent }: ThreadFilters, cursor: string | null) {
+  const query = new URLSearchParams({ limit: "50", ...(status && { status }), ...(agent && { agent }), ...(cursor && { cursor }) });
   return useQuery({
-    queryKey: ["threads", status ?? "all", cursor],
+    queryKey: ["threads", status ?? "all", agent ?? "", cursor],
     queryFn: () => call<Page<ThreadSummary>>("GET", `/v1/threads?${query.toString()}`),
     placeholderData: keepPreviousData,
     refetchInterval: pollInterval,

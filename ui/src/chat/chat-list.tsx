@@ -50,7 +50,7 @@ const isChildThread = ({ id }: ThreadSummary) => /~q\d+$/.test(id);
 /** The newest threads of agents that accept messages. */
 export function ChatList({ agents, current, to = chatPath }: ChatListProps) {
   const strings = useChatStrings();
-  const { data, error, refetch } = useThreads(undefined, null);
+  const { data, error, refetch } = useThreads({}, null);
   const names = new Set(agents.map(({ name }) => name));
   const chats = (data?.items ?? []).filter((thread) => names.has(thread.agent) && !isChildThread(thread));
   return (

@@ -1,38 +1,20 @@
-import { Button, Empty, Segmented, Select } from "antd";
+import { Button, Empty } from "antd";
 import { useEffect, useRef, useState } from "react";
 import { useSession } from "../api/session";
-import { useRequestsByThread, useThreads } from "../api/threads";
-import type { ThreadStatus } from "../api/types";
+import { useRequestsByThread, useThreads, type ThreadFilters } from "../api/threads";
 import { useHintOnce } from "../inbox/hints";
 import { useStrings } from "../strings";
 import { useKeys } from "../widgets/keys";
 import { useMedia } from "../widgets/media";
 import { Problem } from "../widgets/problem";
-import { go, useSearch } from "../widgets/router";
 import { Loading } from "../widgets/loading";
 import { StartAgent } from "./start-agent";
+import { AgentFilter, StatusFilter, useFilters } from "./thread-filters";
 import { ThreadRow } from "./thread-row";
 import { useFrozenRows } from "./use-frozen-rows";
 import { NewRowsButton } from "./new-rows-button";
 import { useListKeys } from "./list-keys";
 import "./thread.css";
-
-type Filter = ThreadStatus | "all";
-const filters: Filter[] = ["all", "running", "interrupted", "error", "done", "idle"];
-
-function useFilter(): [Filter, (filter: Filter) => void] {
-  const status = new URLSearchParams(useSearch()).get("status");
-  const filter = filters.find((one) => one === status) ?? "all";
-  return [filter, (next) => go(next === "all" ? "/threads" : `/threads?status=${next}`, { replace: true })];
-}
-
-function StatusFilter({ value, onChange }: { value: Filter; onChange: (filter: Filter) => void }) {
-  const strings = useStrings();
-  const narrow = useMedia("(max-width: 700px)");
-  const options = filters.map((one) => ({ value: one, label: one === "all" ? strings.anyStatus : strings.threadStatuses[one] }));
-  const common = { value, onChange, options, "aria-label": strings.statusFilter, "data-testid": "status-filter" };
-  return narrow ? <Select {...common} className="wide" /> : <Segmented<Filter> {...common} />;
-}
 
 /** Visual column headings; each row has its own labels for screen readers. */
 function ColumnHeadings() {
@@ -45,15 +27,15 @@ function ColumnHeadings() {
 type PageCursors = (string | null)[];
 
 interface PageProps {
-  filter: Filter;
+  filters: ThreadFilters;
   cursors: PageCursors;
   onCursors: (place: PageCursors) => void;
   onStart: () => void;
 }
 
-function ThreadList({ filter, cursors, onCursors, onStart }: PageProps) {
+function ThreadList({ filters, cursors, onCursors, onStart }: PageProps) {
   const strings = useStrings();
-  const { data, error, refetch } = useThreads(filter === "all" ? undefined : filter, cursors.at(-1) ?? null);
+  const { data, error, refetch } = useThreads(filters, cursors.at(-1) ?? null);
   const openRequests = useRequestsByThread(data?.items ?? []).data;
   const list = useRef<HTMLUListElement>(null);
   const { rows, newCount, showNew, handlers } = useFrozenRows(data?.items ?? []);
@@ -66,7 +48,7 @@ function ThreadList({ filter, cursors, onCursors, onStart }: PageProps) {
   return (
     <>
       {rows.length === 0 && (
-        <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} data-testid="no-threads" description={filter === "all" ? strings.emptyThreads : strings.emptyFilter} />
+        <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} data-testid="no-threads" description={filters.status || filters.agent ? strings.emptyFilter(next !== null) : strings.emptyThreads} />
       )}
       {rows.length > 0 && <ColumnHeadings />}
       <div className="rows-container" {...handlers}>
@@ -107,24 +89,23 @@ function useStartForm() {
 export default function ThreadsPage() {
   useHintOnce("threads", true);
   const strings = useStrings();
-  const [filter, setFilter] = useFilter();
+  const [filters, setFilters] = useFilters();
   const [place, setPlace] = useState<PageCursors>([null]);
   const { form, place: start, open, toggle } = useStartForm();
+  const change = (next: ThreadFilters) => {
+    setFilters(next);
+    setPlace([null]);
+  };
   return (
     <div className="threads">
       <section className="threads-list">
         <div className="threads-head">
           <h1>{strings.threads}</h1>
           {toggle && <Button type="primary" aria-expanded={form} onClick={toggle} data-testid="open-start">{strings.startAgent}</Button>}
-          <StatusFilter
-            value={filter}
-            onChange={(status) => {
-              setFilter(status);
-              setPlace([null]);
-            }}
-          />
+          <StatusFilter filters={filters} onChange={change} />
+          <AgentFilter filters={filters} onChange={change} />
         </div>
-        <ThreadList key={`${filter} ${place.length}`} filter={filter} cursors={place} onCursors={setPlace} onStart={open} />
+        <ThreadList key={`${filters.status} ${filters.agent} ${place.length}`} filters={filters} cursors={place} onCursors={setPlace} onStart={open} />
       </section>
       {form && <div ref={start} className="threads-start"><StartAgent /></div>}
     </div>

@@ -102,13 +102,18 @@ class ThreadRoutes:
         self,
         http: HttpRequest,
         status: Annotated[list[ThreadStatus] | None, Query(), BeforeValidator(blank_to_none)] = None,
+        agent: Annotated[str | None, Query()] = None,
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
     ) -> HttpResponse:
-        """List the threads that the caller may read, newest first."""
+        """List the threads that the caller may read, newest first; a page may be shorter than its limit."""
         caller = self._auth.caller(http.scope)
         size = min(limit, self._settings.max_list)
-        found, next = await self._find_page(caller, size, cursor or None, tuple(status or ()))
+
+        def is_wanted(thread: Thread) -> bool:
+            return (not agent or thread.agent == agent) and may_read_thread(caller, thread)
+
+        found, next = await self._find_page(caller, size, cursor or None, tuple(status or ()), is_wanted)
         return reply(schemas.ThreadPage(items=list(map(thread_summary, found)), next=next))
 
     async def get(self, http: HttpRequest, id: str) -> HttpResponse:
@@ -138,13 +143,18 @@ class ThreadRoutes:
         return runner, caller, require_readable_thread(caller, await runner.get(caller.tenant, id))
 
     async def _find_page(
-        self, caller: Principal, size: int, before: str | None, statuses: tuple[ThreadStatus, ...]
+        self,
+        caller: Principal,
+        size: int,
+        before: str | None,
+        statuses: tuple[ThreadStatus, ...],
+        is_wanted: Callable[[Thread], bool],
     ) -> tuple[list[Thread], str | None]:
         found: list[Thread] = []
         runner, scanned = self._components.runner, 0
         while runner and scanned < SCANNED:
             page = await runner.find(caller.tenant, size + 1, before, statuses)
-            found += [thread for thread in page if may_read_thread(caller, thread)]
+            found += [thread for thread in page if is_wanted(thread)]
             if len(found) > size:
                 return found[:size], cursor_of(found[size - 1])
             if len(page) <= size:

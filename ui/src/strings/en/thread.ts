@@ -29,7 +29,7 @@ export const thread = {
   threadColumn: "Thread",
   statusFilter: "Status",
   emptyThreads: "No threads yet. Start an agent, and its thread appears here.",
-  emptyFilter: "No thread has this status.",
+  emptyFilter: (hasOlder: boolean): string => (hasOlder ? "None of the newest threads matches these filters. Look at the older ones." : "No thread matches these filters."),
   newThreads: (count: number) => (count === 1 ? "1 new thread" : `${count} new threads`),
   newerThreads: "Newer",
   olderThreads: "Older",

@@ -30,7 +30,7 @@ export const thread: typeof en = {
   threadColumn: "スレッド",
   statusFilter: "状態",
   emptyThreads: "スレッドはまだありません。エージェントを開始すると、ここに表示されます。",
-  emptyFilter: "この状態のスレッドは今ありません。",
+  emptyFilter: (hasOlder: boolean) => (hasOlder ? "新しいスレッドにはこの条件に合うものがありません。古いスレッドを見てください。" : "この条件に合うスレッドはありません。"),
   newThreads: (count: number) => `新しいスレッド ${count} 件`,
   newerThreads: "新しい方へ",
   olderThreads: "古い方へ",

@@ -30,7 +30,7 @@ export const thread: typeof en = {
   threadColumn: "会话",
   statusFilter: "状态",
   emptyThreads: "还没有会话。启动智能体后，会显示在这里。",
-  emptyFilter: "目前没有处于该状态的会话。",
+  emptyFilter: (hasOlder: boolean) => (hasOlder ? "较新的会话中没有符合这些条件的。请查看更早的会话。" : "没有符合这些条件的会话。"),
   newThreads: (count: number) => `${count} 个新会话`,
   newerThreads: "较新",
   olderThreads: "较早",
