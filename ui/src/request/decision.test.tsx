@@ -199,3 +199,17 @@ test("the history of a changed task says what its button said", async () => {
   await userEvent.setup().click(within(await screen.findByTestId("history")).getByText("History"));
   expect((await screen.findByTestId("history-event")).textContent).toContain("ann · task changed");
 });
+
+test("the history shortens a digest, and the whole one can be copied and read", async () => {
+  const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+  const event = { id: "e1", type: "request.created", actor: "ann", at: "2026-01-02T10:04:00Z", changed: { digest } };
+  serve((path) => [200, path.startsWith("/v1/audit") ? { items: [event], next: null } : aRequest({})]);
+  show(<RequestDetail id="r1" />);
+  const user = userEvent.setup();
+  await user.click(within(await screen.findByTestId("history")).getByText("History"));
+  const line = await screen.findByTestId("digest");
+  expect(line.textContent).toBe("digest shown: 01234567 ");
+  expect(within(line).getByTitle(digest).textContent).toBe("01234567");
+  await user.click(within(line).getByRole("button", { name: "Copy" }));
+  expect(await navigator.clipboard.readText()).toBe(digest);
+});

@@ -4,6 +4,7 @@ import { useDeliveries, useHistory, useRedeliver, type Delivery, type DeliveryAt
 import { useSession } from "../api/session";
 import type { Request } from "../api/types";
 import { useRequestStrings } from "../strings/use-request-strings";
+import { CopyButton } from "../thread/copy-button";
 import { Loading } from "../widgets/loading";
 import { explain } from "../widgets/problem";
 import { Timestamp } from "../widgets/time";
@@ -16,9 +17,14 @@ const eventColours: Record<string, "green" | "red" | "blue"> = {
   "request.completed": "green", "request.cancelled": "red", "request.expired": "red", "request.created": "blue",
 };
 
+const shortLength = 8;
+
+/** Return the first digits of a digest, without the name of its algorithm. */
+const shortDigest = (digest: string) => digest.slice(digest.indexOf(":") + 1).slice(0, shortLength);
+
 function Digest({ label, value }: { label: string; value: string | null | undefined }) {
   if (!value) return null;
-  return <div className="quiet">{label}: <code>{visible(value)}</code></div>;
+  return <div className="quiet" data-testid="digest">{label}: <code title={visible(value)}>{visible(shortDigest(value))}</code> <CopyButton text={value} /></div>;
 }
 
 function HistoryEntry({ event, request }: { event: HistoryEvent; request: Request }) {
