@@ -257,11 +257,12 @@ class Viewer(StrictModel):
 
 
 class Query(StrictModel):
-    """Selects records of a kind: every field that is set must match; newest first, unless `order` is `urgent`."""
+    """Selects records of a kind: every field that is set must match; newest first, unless `order` says otherwise."""
 
-    order: Literal["newest", "urgent"] = "newest"
+    order: Literal["newest", "urgent", "ended"] = "newest"
     """`urgent`: pending requests of one tenant: the overdue, those due within an hour, both by the nearer of due_at and
-    expires_at; then the rest by priority, tier, first of its kind, and the oldest first."""
+    expires_at; then the rest by priority, tier, first of its kind, and the oldest first. `ended`: ended requests of one
+    tenant, the latest end first."""
     now: datetime | None = None
     """The present time of the order `urgent`; a cursor has its own."""
     tenant: str | None = None

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from ringi.base.clock import EPOCH
+from ringi.domain import endings
 from ringi.domain.ask import Priority
 from ringi.domain.record import MICROSECOND, Query, cursor_of, microseconds
 from ringi.domain.request import Request
@@ -117,6 +118,8 @@ def urgent_query(query: Query) -> UrgentQuery:
 
 def place_of(query: Query, request: Request) -> str:
     """Return the cursor of the page after this request, in the order of the query."""
+    if endings.is_by_end(query):
+        return endings.cursor_of(request)
     if not is_urgent(query):
         return cursor_of(request)
     return urgent_query(query.model_copy(update={"tenant": request.tenant})).cursor_of(request)
@@ -134,7 +137,9 @@ def is_urgent(query: Query) -> bool:
 
 
 def unordered(query: Query) -> Query:
-    """Return the query whose matches count: in the order `urgent`, all pending requests, from the first page on."""
+    """Return the query whose matches count: in another order, all its requests, from the first page on."""
+    if endings.is_by_end(query):
+        return endings.ended_query(query).query
     if not is_urgent(query):
         return query
     return urgent_query(query).query.model_copy(update={"order": "newest", "now": None})

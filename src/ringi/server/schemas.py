@@ -141,7 +141,7 @@ Request = _public_request()
 
 
 class RequestPage(BaseModel):
-    """A page of requests, newest first or in the order `urgent`."""
+    """A page of requests, newest first or in the order `urgent` or `ended`."""
 
     items: list[Request]  # type: ignore[valid-type]
     next: str | None

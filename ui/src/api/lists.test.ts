@@ -46,6 +46,14 @@ test("times are compared as times, whether they have a fraction or not", () => {
   expect([isBefore(later, whole), isBefore(whole, later), isBefore(twin, whole)]).toEqual([true, false, true]);
 });
 
+test("of two that have ended the later end comes first, and else the newer one", () => {
+  const ended = (number: number, fraction: string) => at(number, { status: "completed", ended_at: `2026-01-03T10:00:00${fraction}Z` });
+  expect(isBefore(ended(1, ".000001"), ended(5, ""))).toBe(true);
+  expect(isBefore(ended(5, ""), ended(1, ".000001"))).toBe(false);
+  expect([isBefore(ended(5, ""), ended(1, "")), isBefore(ended(1, ""), ended(5, ""))]).toEqual([true, false]);
+  expect(isBefore(ended(1, ""), at(5))).toBe(false);
+});
+
 test.each<[string, Filters, Partial<Request>, boolean | "perhaps"]>([
   ["pending holds what is open", { tab: "pending" }, {}, true],
   ["pending lets go what ended", { tab: "pending" }, { status: "expired" }, false],
@@ -65,14 +73,17 @@ test.each<[string, Filters, Partial<Request>, boolean | "perhaps"]>([
 test("the address of a list says all its filters", () => {
   const query = new URLSearchParams(listPath({ tab: "done", kind: "form", priority: "low", q: "返金" }, "c").split("?")[1]);
   expect(query.getAll("status")).toEqual(["completed", "cancelled", "expired"]);
-  expect(Object.fromEntries(query)).toMatchObject({ kind: "form", priority: "low", q: "返金", cursor: "c" });
+  expect(Object.fromEntries(query)).toMatchObject({ kind: "form", priority: "low", q: "返金", cursor: "c", order: "ended" });
+  expect(listPath({ tab: "pending" }, null)).not.toContain("order");
+  expect(listPath({ tab: "mine", order: "urgent" }, null)).toContain("order=urgent");
 });
 
-test("one piece of news moves a request between all lists", () => {
-  const client = clientWith([[{ tab: "pending" }, pages(page([5, 3]))], [{ tab: "done" }, pages(page([4]))]]);
+test("one piece of news moves a request between all lists, to the top of what is done", () => {
+  const done = { ...page([]), items: [at(4, { status: "expired", ended_at: "2026-01-02T11:00:00Z" })], next: "more" };
+  const client = clientWith([[{ tab: "pending" }, pages(page([5, 3]))], [{ tab: "done" }, pages(done)]]);
   cacheRequest(client, completedRequest(at(3)));
   expect(listIn(client, { tab: "pending" })).toEqual([["r5"]]);
-  expect(listIn(client, { tab: "done" })).toEqual([["r4", "r3"]]);
+  expect(listIn(client, { tab: "done" })).toEqual([["r3", "r4"]]);
 });
 
 test("a request that may not be seen any more is in no list", () => {

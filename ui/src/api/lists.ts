@@ -40,7 +40,8 @@ function queryOf({ tab, kind, priority, tier, agent, tool, group, q, thread }: F
 export function listPath(filters: Filters, cursor: string | null): string {
   const query = queryOf(filters);
   for (const status of statuses[filters.tab]) query.append("status", status);
-  if (isUrgentFirst(filters)) query.set("order", "urgent");
+  if (filters.tab === "done") query.set("order", "ended");
+  else if (isUrgentFirst(filters)) query.set("order", "urgent");
   query.set("limit", "100");
   if (cursor) query.set("cursor", cursor);
   return `/v1/requests?${query.toString()}`;
@@ -61,8 +62,9 @@ export function matchesFilters(request: Request, filters: Filters, me: string | 
   return q ? "perhaps" : true;
 }
 
-/** Return whether one request comes before the other: newest first. */
+/** Return whether one request comes before the other: the latest end first, or the newest first while one is pending. */
 export function isBefore(one: Request, other: Request): boolean {
+  if (one.ended_at && other.ended_at && one.ended_at !== other.ended_at) return sortableTime(one.ended_at) > sortableTime(other.ended_at);
   const [a, b] = [sortableTime(one.created_at), sortableTime(other.created_at)];
   return a === b ? one.id > other.id : a > b;
 }
@@ -71,7 +73,7 @@ type IsBefore = typeof isBefore;
 
 export const moreUrgentThan = (horizon: Horizon): IsBefore => (one, other) => compareUrgency(one, other, horizon) < 0;
 
-/** Return the horizon by which the server sorted a list; null for a list that is newest first. */
+/** Return the horizon by which the server sorted a list; null for a list in another order. */
 export function horizonOf(filters: Filters, pages: Pages): Horizon | null {
   const first = pages.pages[0];
   if (!first || !isUrgentFirst(filters)) return null;

@@ -2075,7 +2075,7 @@ export interface Reassign {
   candidate_groups?: string[];
 }
 /**
- * A page of requests, newest first or in the order `urgent`.
+ * A page of requests, newest first or in the order `urgent` or `ended`.
  */
 export interface RequestPage {
   items: Request[];

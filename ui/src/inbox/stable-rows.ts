@@ -7,7 +7,7 @@ export interface RowState {
   rows: readonly InboxRow[];
   /** New requests that wait until the person shows them. */
   newRequests: readonly Request[];
-  /** The times by which the rows are sorted; null for a list that is newest first. */
+  /** The times by which the rows are sorted; null for a list in another order. */
   horizon: Horizon | null;
   /** The time at which the rows were placed, in milliseconds: requests from later are new, wherever they belong. */
   placedAt: number;

@@ -59,9 +59,10 @@ export function aRequest(changes: Known<Request>): Request {
 }
 
 export function completedRequest(request: Request, responder = "ann"): Request {
+  const at = new Date().toISOString();
   return known<Request>({
-    ...request, version: request.version + 1, status: "completed",
-    response: { decision: "approve", responder, channel: "page", at: new Date().toISOString() },
+    ...request, version: request.version + 1, status: "completed", ended_at: at,
+    response: { decision: "approve", responder, channel: "page", at },
   });
 }
 

@@ -10,6 +10,8 @@ from typing import Any
 from ringi.backends.audiences import audiences_of
 from ringi.base.clock import EPOCH
 from ringi.contracts.store import R, Store
+from ringi.domain.endings import ended_query, is_by_end
+from ringi.domain.endings import place_of as ended_place_of
 from ringi.domain.journal import Journal
 from ringi.domain.memories import person_in
 from ringi.domain.record import (
@@ -67,6 +69,8 @@ class MemoryStore(Store):
     async def find(self, kind: type[R], query: Query) -> list[R]:
         if is_urgent(query) and kind.record == Request.record:
             return self._urgent(kind, query)
+        if is_by_end(query) and kind.record == Request.record:
+            return self._by_end(kind, query)
         matching = self._matching(kind, query)
         return shared(matching, query) if query.expired_at else matching[: query.limit]
 
@@ -78,6 +82,13 @@ class MemoryStore(Store):
         matching = [record for record in self._matching(kind, unordered(query)) if isinstance(record, Request)]
         found = [(urgent.place_of(record), record) for record in matching]
         later = sorted((each for each in found if urgent.is_later(each[0])), key=itemgetter(0))
+        return [record for _, record in later[: query.limit]]
+
+    def _by_end(self, kind: type[R], query: Query) -> list[R]:
+        ended = ended_query(query)
+        matching = [record for record in self._matching(kind, ended.query) if isinstance(record, Request)]
+        found = [(ended_place_of(record), record) for record in matching]
+        later = sorted((each for each in found if ended.is_later(each[0])), key=itemgetter(0), reverse=True)
         return [record for _, record in later[: query.limit]]
 
     def _matching(self, kind: type[R], query: Query) -> list[R]:

@@ -293,6 +293,16 @@ def conditions(query: Query) -> Where:
     return where
 
 
+def add_listed_text(where: Where, query: Query) -> None:
+    """Add the condition that the text of a listed request contains each piece."""
+    if pieces := query_terms(query.text or ""):
+        texts = Where()
+        texts.values = where.values
+        add_text_conditions(texts, pieces)
+        its = f"{SAME.format('texts')} AND texts.created_at = shown.created_at"
+        where.parts.append(f"(SELECT {texts} FROM texts WHERE {its})")
+
+
 def add_text_conditions(where: Where, pieces: Sequence[str]) -> None:
     """Add the condition that a request's text contains each piece."""
     for piece in pieces:

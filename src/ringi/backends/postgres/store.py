@@ -17,6 +17,7 @@ from ringi.backends.claimed_jobs import row_of
 from ringi.backends.postgres import lists
 from ringi.backends.postgres.changes import TYPES, change_all, fence_all
 from ringi.backends.postgres.database import Database
+from ringi.backends.postgres.ended import find_ended
 from ringi.backends.postgres.jobs import JOB_COLUMNS, SUBMIT
 from ringi.backends.postgres.search import is_search, search
 from ringi.backends.postgres.stream import ADDED, values_of
@@ -24,6 +25,7 @@ from ringi.backends.postgres.urgent import find_urgent
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import R, Store
+from ringi.domain.endings import is_by_end
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
 from ringi.domain.urgency import is_urgent, unordered
@@ -127,6 +129,8 @@ class PostgresStore(Store):
     async def _bodies(self, record: str, query: Query) -> list[str]:
         if record == Request.record and is_urgent(query):
             return await find_urgent(self._database, query)
+        if record == Request.record and is_by_end(query):
+            return await find_ended(self._database, query)
         if record == Request.record and is_search(query):
             return await search(self._database, query)
         sql, values = lists.find(TABLES[record], query)

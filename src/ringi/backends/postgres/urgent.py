@@ -16,7 +16,7 @@ from ringi.backends.postgres.lists import (
     SAME,
     Statement,
     Where,
-    add_text_conditions,
+    add_listed_text,
     add_unlisted_conditions,
     number_of,
     searched,
@@ -34,9 +34,14 @@ async def find_urgent(database: Database, query: Query) -> list[str]:
     if has_index(urgent.query):
         return await gather(database, urgent)
     ways: list[Coroutine[Any, Any, list[str]]] = [scan(database, urgent, names) for names in ways_of(urgent.query)]
-    if terms := lookup_terms(query_terms(query.text or "")):
-        ways.append(gather(database, urgent, [number_of(str(query.tenant), term) for term in terms]))
+    if terms := terms_in(query):
+        ways.append(gather(database, urgent, terms))
     return await ways[0] if len(ways) == 1 else await database.first_result(*ways)
+
+
+def terms_in(query: Query) -> list[int]:
+    """Return the numbers of the terms of a query's text."""
+    return [number_of(str(query.tenant), term) for term in lookup_terms(query_terms(query.text or ""))]
 
 
 def ways_of(query: Query) -> list[list[str]]:
@@ -97,12 +102,7 @@ def part_of(urgent: UrgentQuery, names: list[str], key: str, limit: int) -> Stat
         where.add("shown.shelf = ANY(?::text[])", list_partitions(query))
     # The ranks have the tier, and the lists have the agent.
     add_unlisted_conditions(where, query.model_copy(update={"tier": None, "agent": None}), names)
-    if pieces := query_terms(query.text or ""):
-        texts = Where()
-        texts.values = where.values
-        add_text_conditions(texts, pieces)
-        its = f"{SAME.format('texts')} AND texts.created_at = shown.created_at"
-        where.parts.append(f"(SELECT {texts} FROM texts WHERE {its})")
+    add_listed_text(where, query)
     order = ", ".join(f"{{0}}.{name}" for name in (key, "created_at", "id"))
     each = f"SELECT shown.tenant, {order.format('shown')} FROM shown WHERE {where}"
     each += f" ORDER BY {order.format('shown')} LIMIT {limit:d}"

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 from ringi.backends import decode
 from ringi.backends.audiences import has_index
 from ringi.backends.batcher import Rows, StatementBatcher
+from ringi.backends.redis.ended import EndedPages
 from ringi.backends.redis.inspection import inspected
 from ringi.backends.redis.lists import (
     DIGITS,
@@ -28,6 +29,8 @@ from ringi.backends.redis.lists import (
 from ringi.backends.redis.server import Server, named, new_token
 from ringi.backends.redis.urgent import UrgentPages
 from ringi.contracts.store import Finding, R, Store
+from ringi.domain.endings import EndedQuery, ended_query, is_by_end
+from ringi.domain.endings import place_of as ended_place_of
 from ringi.domain.journal import Journal
 from ringi.domain.record import START, Event, Key, Position, Query, Record, parsed_number
 from ringi.domain.request import Request
@@ -54,6 +57,7 @@ class RedisStore(Store):
         self._listed_events, self._turns = server.script("events"), server.script("turns")
         self._events = server.key("events")
         self._urgent = UrgentPages(server, self._keys(Request.record), self._pick_requests)
+        self._ended = EndedPages(server, self._keys(Request.record)[3], self._pick_requests)
         self._by_place = [server.key("event-lists"), server.key("events-emptied")]
         self._cursors = server.key("cursors")
         self._changes = {kind: StatementBatcher(partial(self._put_all, kind)) for kind in KINDS}
@@ -118,6 +122,8 @@ class RedisStore(Store):
     async def _bodies(self, kind: type[Record], query: Query) -> list[bytes]:
         if is_urgent(query) and issubclass(kind, Request):
             return await self._urgent_bodies(urgent_query(query))
+        if is_by_end(query) and issubclass(kind, Request):
+            return await self._ended_bodies(ended_query(query))
         plan, found = plan_of(kind, query), list[bytes]()
         async for places in self._places(kind, query, plan):
             found += await self._pick(*self._choice(kind, plan, query.limit - len(found), places))
@@ -135,6 +141,14 @@ class RedisStore(Store):
         every = urgent.query.model_copy(update={"order": "newest", "limit": MOST})
         rows = [(urgent.place_of(each), each.model_dump_json().encode()) for each in await self.find(Request, every)]
         return [body for place, body in sorted(rows) if urgent.is_later(place)][: urgent.query.limit]
+
+    async def _ended_bodies(self, ended: EndedQuery) -> list[bytes]:
+        if not has_index(ended.query):
+            return [body_of(row) if row else b"" for row in await self._ended.read(ended)]
+        found = await self.find(Request, ended.query.model_copy(update={"limit": MOST}))
+        rows = [(ended_place_of(each), each.model_dump_json().encode()) for each in found]
+        later = sorted((row for row in rows if ended.is_later(row[0])), reverse=True)
+        return [body for _, body in later[: ended.query.limit]]
 
     async def count(self, kind: type[R], query: Query) -> int:
         query = unordered(query)

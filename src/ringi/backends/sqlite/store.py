@@ -12,6 +12,7 @@ from ringi.backends import decode
 from ringi.backends.audiences import audiences_of
 from ringi.backends.rows import EVENT_COLUMNS, TABLES, Columns, event_of, event_row, record_columns
 from ringi.backends.sqlite.database import Database
+from ringi.backends.sqlite.ended import find_ended
 from ringi.backends.sqlite.jobs import SUBMIT, job_rows
 from ringi.backends.sqlite.lists import count, find, free_place, terms_in, terms_of
 from ringi.backends.sqlite.scrubber import MARK_PENDING
@@ -20,6 +21,7 @@ from ringi.backends.sqlite.urgent import find_urgent
 from ringi.base.failpoints import failpoint
 from ringi.contracts.backend import Moment, OtherConflictError
 from ringi.contracts.store import R, Store
+from ringi.domain.endings import is_by_end
 from ringi.domain.record import START, Event, Key, Position, Query, Record, microseconds, parsed_number
 from ringi.domain.request import Request
 from ringi.domain.urgency import is_urgent, unordered
@@ -89,6 +91,8 @@ class SqliteStore(Store):
         table = TABLES[kind.record]
         if is_urgent(query) and kind.record == Request.record:
             return await decode.page(kind, query, lambda part: self._database.read(lambda c: find_urgent(c, part)))
+        if is_by_end(query) and kind.record == Request.record:
+            return await decode.page(kind, query, lambda part: self._database.read(lambda c: find_ended(c, part)))
         return await decode.page(kind, query, lambda part: self._database.read(lambda c: find(c, table, part)))
 
     async def count(self, kind: type[R], query: Query) -> int:

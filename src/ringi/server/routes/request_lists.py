@@ -14,10 +14,10 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.domain import record
 from ringi.domain.ask import Kind, Priority
-from ringi.domain.record import MAX_SEARCH, cursor_of
+from ringi.domain.record import MAX_SEARCH
 from ringi.domain.request import Request
 from ringi.domain.request_data import Status
-from ringi.domain.urgency import TIERS, urgent_query
+from ringi.domain.urgency import TIERS, place_of, urgent_query
 from ringi.domain.voting import Tier
 from ringi.errors import InvalidError
 from ringi.server.auth.authenticator import Authenticator, Principal
@@ -37,10 +37,11 @@ TOOL = "Only requests about a call of this tool or action"
 AGENT = "Only requests of this agent, as `agent` of the request names it"
 TIER = "Only requests with this tier; a request without a tier counts as `low`"
 GROUP = "Only requests that the members of this group may decide"
-Order = Literal["newest", "urgent"]
+Order = Literal["newest", "urgent", "ended"]
 ORDER = (
     "`newest` first, or `urgent`: pending requests; the overdue, those due within an hour (both by the nearer of due_at"
-    " and expires_at), then the rest by priority, tier, first of its kind, and the oldest first"
+    " and expires_at), then the rest by priority, tier, first of its kind, and the oldest first; or `ended`: ended"
+    " requests, the latest end first"
 )
 Cursor = Annotated[str | None, Query(description="`next` of the previous page")]
 """The cursor of a list's next page, as a query parameter; None for the first page."""
@@ -94,7 +95,7 @@ class RequestLists:
         limit: Annotated[int, Query(ge=1)] = 50,
         cursor: Cursor = None,
     ) -> HttpResponse:
-        """List the requests that the caller may read, newest first or the most urgent first."""
+        """List the requests that the caller may read, newest first, the most urgent first, or the latest end first."""
         caller = self._auth.caller(http.scope)
         inbox, size = self._components.inbox.for_tenant(caller.tenant), min(limit, self._components.settings.max_list)
         page = {"order": order or "newest", "before": cursor or None, "limit": size + 1}
@@ -104,7 +105,7 @@ class RequestLists:
         found = await inbox.find(query)
         items, has_more = found[:size], len(found) > size
         if order != "urgent":
-            return json_response(page_json(map(request_json, items), cursor_of(items[-1]) if has_more else None))
+            return json_response(page_json(map(request_json, items), place_of(query, items[-1]) if has_more else None))
         urgent = urgent_query(query)
         next = urgent.cursor_of(items[-1]) if has_more else None
         return json_response(urgent_page_json(map(request_json, items), next, urgent))

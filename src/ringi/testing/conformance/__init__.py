@@ -19,6 +19,7 @@ pytest.register_assert_rewrite(
             "journals",
             "lists",
             "searches",
+            "endings",
             "urgency",
             "events",
             "erasures",

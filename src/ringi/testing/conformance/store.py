@@ -13,6 +13,7 @@ from ringi.domain.request import Request
 from ringi.domain.thread import Thread
 from ringi.errors import ConflictError, NotFoundError
 from ringi.testing.clock import NOON
+from ringi.testing.conformance.endings import EndingsConformance
 from ringi.testing.conformance.erasures import ErasuresConformance
 from ringi.testing.conformance.events import EventsConformance
 from ringi.testing.conformance.journals import JournalsConformance
@@ -164,6 +165,7 @@ class StoreConformance(
     JournalsConformance,
     ListsConformance,
     SearchesConformance,
+    EndingsConformance,
     UrgencyConformance,
     EventsConformance,
     ErasuresConformance,
