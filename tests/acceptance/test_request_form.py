@@ -126,3 +126,17 @@ async def test_a_prefilled_form_shows_what_changes_and_takes_it_back(person: Pag
     await press(person, "e")
     response = decided(house, request)
     assert (response["decision"], response["data"]) == ("edit", {"select": "b", "number": 3, "boolean": False})
+
+
+async def test_the_counter_of_a_text_stands_clear_of_its_reset(person: Page, house: DemoServer) -> None:
+    fields = [{**WRITTEN[1], "default": "Dear Ann", "max_length": 200}]
+    detail = await opened(person, house, ask(house, "Counted", form={"fields": fields}))
+    await detail.get_by_role("textbox", name="Many lines").press("End")
+    await person.keyboard.type(" and Ben")
+    reset = detail.get_by_test_id("change-textarea").get_by_role("button")
+    counter = detail.locator(".ant-input-data-count")
+    await expect(counter).to_contain_text("16 / 200")
+    one, other = await counter.bounding_box(), await reset.bounding_box()
+    assert one is not None
+    assert other is not None
+    assert one["y"] + one["height"] <= other["y"] or one["x"] + one["width"] <= other["x"]
