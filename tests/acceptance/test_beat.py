@@ -29,7 +29,7 @@ async def test_after_five_equal_answers_another_kind_asks_for_a_second_key(perso
     # It is the oldest and the least urgent, so that it comes last.
     other = ask(house, "Drop it?", action={"name": "drop", "args": {"table": "orders"}}, priority="low")
     alike = [ask(house, f"Pay {n}?", action={"name": "pay", "args": {"n": n}}) for n in range(5)]
-    await opened(person, house, alike[-1])
+    await opened(person, house, alike[0])
     detail = person.get_by_test_id("request-detail")
     await person.evaluate(AT_ONCE, other["id"])
     for _ in alike:

@@ -23,5 +23,5 @@ def agents(model: BaseChatModel | None = None) -> list[Agent]:
 
     at_the_desk, model = desk.agent(model), model or scripted_model()
     talking = [chat.agent(model), finisher.agent(model)]
-    asking = [at_the_desk, refund.agent(model), preferences.agent(model), two_questions.agent()]
+    asking = [refund.agent(model), preferences.agent(model), two_questions.agent(), at_the_desk]
     return [*asking, *frameworks.agents(), *talking, *assistant.agents(model), *engrammer.agents(model)]

@@ -47,9 +47,9 @@ export function LastCall({ request, edited }: { request: Request; edited: Values
   const { found, changes } = useChanges(request, edited);
   if (!request.action || request.first_of_kind) return null;
   // The lines have their height before they are known.
-  if (!found) return <p className="precedent-last quiet" />;
+  if (!found) return <p className="precedent-last" />;
   const { last } = found;
-  if (!last) return <p className="precedent-last quiet" data-testid="precedent-last">{precedent.noLast}</p>;
+  if (!last) return <p className="precedent-last" data-testid="precedent-last"><span className="quiet">{precedent.noLast}</span></p>;
   const by = precedent.by(last.outcome, last.responder && actorName(last.responder, strings));
   return (
     <p className="precedent-last" data-testid="precedent-last">
