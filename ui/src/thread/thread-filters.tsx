@@ -45,7 +45,7 @@ export function AgentFilter({ filters, onChange }: FilterProps) {
   const names = [...new Set([...agents.map(({ name }) => name), filters.agent ?? "", typed])].filter((name) => name !== "").sort();
   return (
     <Select<string>
-      allowClear className="agent-filter" aria-label={strings.agent} placeholder={strings.agent} popupMatchSelectWidth={false} data-testid="agent-filter"
+      allowClear className="agent-filter" aria-label={`${strings.show}: ${strings.agent}`} placeholder={strings.agent} popupMatchSelectWidth={false} data-testid="agent-filter"
       showSearch={{ onSearch: (text) => setTyped(text.trim()) }} value={filters.agent} options={names.map((name) => ({ value: name, label: visible(name) }))}
       onChange={(agent: string | undefined) => onChange({ ...filters, agent })}
     />
