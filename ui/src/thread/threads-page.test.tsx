@@ -17,7 +17,7 @@ test("the agent of the filter is in the address and in the query, beside the sta
   window.history.replaceState(null, "", "/threads?status=done");
   show(<ThreadsPage />);
   expect((await screen.findByTestId("no-threads")).textContent).toContain("No thread matches these filters.");
-  await user.click(screen.getByRole("combobox", { name: "Agent" }));
+  await user.click(screen.getByRole("combobox", { name: "Show: Agent" }));
   await user.click(await screen.findByText("haiku", { selector: ".ant-select-item-option-content" }));
   expect(window.location.search).toBe("?status=done&agent=haiku");
   await waitFor(() => expect(read).toContain("/v1/threads?limit=50&status=done&agent=haiku"));
