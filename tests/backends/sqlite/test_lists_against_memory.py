@@ -4,10 +4,11 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.backends import listing
 from tests.tiers import examples
@@ -27,6 +28,13 @@ async def fresh() -> AsyncIterator[SqliteStore]:
             yield SqliteStore(database)
 
 
+# Before 1970, a time counts down: such a request, due a moment after the last that is due soon, was on both parts.
+LATER = listing.NOON + timedelta(hours=1, microseconds=1)
+OLD = {"tenant": "ours", "at": datetime(1960, 1, 5, tzinfo=UTC), "title": "?", "expires_at": LATER}
+NEW = {"tenant": "ours", "at": listing.NOON, "title": "?"}
+
+
+@example(case=listing.Case([(NEW, []), (NEW, []), (OLD, [])], 0, [{"tenant": "ours"}]), chunk=1)
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(case=listing.CASES, chunk=st.sampled_from([1, 2, 64]))
 def test_sqlite_lists_as_memory_does(case: listing.Case, chunk: int) -> None:

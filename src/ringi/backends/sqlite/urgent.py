@@ -23,7 +23,8 @@ Place = tuple[int, int, str, int]
 Row = tuple[UrgentPlace, str]
 """The place of a request, and its body."""
 CHUNK, MAX_CHUNK = 64, 4096
-FIRST = (-(2**63), 0, "")
+LEAST = -(2**63)
+FIRST = (LEAST, LEAST, "")
 
 
 class Walk(NamedTuple):
