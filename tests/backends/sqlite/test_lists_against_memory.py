@@ -16,6 +16,7 @@ from tests.tiers import examples
 from ringi.backends.sqlite import lists
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.store import SqliteStore
+from ringi.testing.clock import NOON
 
 assert listing.CROWD > lists.SLOTS
 
@@ -29,9 +30,9 @@ async def fresh() -> AsyncIterator[SqliteStore]:
 
 
 # Before 1970, a time counts down: such a request, due a moment after the last that is due soon, was on both parts.
-LATER = listing.NOON + timedelta(hours=1, microseconds=1)
+LATER = NOON + timedelta(hours=1, microseconds=1)
 OLD = {"tenant": "ours", "at": datetime(1960, 1, 5, tzinfo=UTC), "title": "?", "expires_at": LATER}
-NEW = {"tenant": "ours", "at": listing.NOON, "title": "?"}
+NEW = {"tenant": "ours", "at": NOON, "title": "?"}
 
 
 @example(case=listing.Case([(NEW, []), (NEW, []), (OLD, [])], 0, [{"tenant": "ours"}]), chunk=1)
