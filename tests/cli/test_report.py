@@ -21,7 +21,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def test_the_report_counts_the_answer(desk: Desk) -> None:
-    report = json.loads(output_of(desk, "report", "--format", "json"))
+    report = json.loads(output_of(desk, "report", "--json"))
     assert report["complete"]
     assert (report["total"]["asked"], report["total"]["decided_by_people"]) == (1, 1)
     assert report["head"].startswith("sha256:")

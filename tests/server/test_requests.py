@@ -34,7 +34,7 @@ async def test_a_request_has_the_names_of_the_surface(world: World) -> None:
     named = (
         "id tenant version kind title description action form schema allowed actions context thread_id run_id status "
         "response assignee candidate_groups claimed_by priority created_at due_at expires_at fallback reason attention "
-        "acknowledged_at digest claimed_until asked_by ended_at erased display answer_schema"
+        "acknowledged_at digest claimed_until asked_by agent ended_at erased display answer_schema"
     )
     assert set(reply) == set(named.split())
     assert (reply["asked_by"], reply["due_at"]) == ("agent:bot", "2030-01-01T00:00:00Z")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from ringi.cli.format.output import progress
-from ringi.cli.options import Tenant, Url
+from ringi.cli.options import Json, Tenant, Url
 from ringi.cli.session import run, with_inbox
 from ringi.cli.texts import language, text_of
 from ringi.domain.record import DEFAULT_TENANT
@@ -29,11 +29,9 @@ def report(
         datetime | None, typer.Option(help="The first day, in UTC; by default six days before the last.", formats=DAY)
     ] = None,
     until: Annotated[datetime | None, typer.Option(help="The last day, in UTC; by default today.", formats=DAY)] = None,
-    format_: Annotated[
-        Literal["html", "json"], typer.Option("--format", help="A page of HTML to keep and to print, or JSON.")
-    ] = "html",
     tenant: Tenant = DEFAULT_TENANT,
     url: Url = None,
+    json_: Json = False,
 ) -> None:
     """Print a report for auditors: how people decided, by rule, tool and group.
 
@@ -51,7 +49,7 @@ def report(
         return report_of(counts, tenant, *days, now)
 
     found = run(with_inbox(url, tenant, work))
-    if format_ == "json":
+    if json_:
         sys.stdout.write(f"{found.model_dump_json(indent=2)}\n")
     else:
         sys.stdout.write(report_html(found, language()))

@@ -135,7 +135,7 @@ def refuse_all_but_auditors(caller: Principal) -> None:
 def refuse_all_but_readers_of_everything(caller: Principal) -> None:
     """Raise `ForbiddenError` unless the caller reads every request: an auditor or an admin."""
     if caller.role not in READS_ALL:
-        raise ForbiddenError("only an auditor or an admin may read the report: contact an admin")
+        raise ForbiddenError("only an auditor or an admin may read this: contact an admin")
 
 
 def refuse_all_but_admins(caller: Principal) -> None:
