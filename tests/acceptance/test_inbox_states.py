@@ -76,7 +76,7 @@ async def test_each_state_of_the_list_can_be_read_and_reached(
     found += await problems(page)
     await page.get_by_test_id("bulk-close").click()
     await page.get_by_test_id("tab-done").click()
-    await until_rows(page, office.listed(status="completed"))
+    await until_rows(page, office.listed(order="ended"))
     found += await problems(page)
     await page.get_by_test_id("tab-mine").click()
     await expect(page.get_by_test_id("empty")).to_be_visible(timeout=WAIT)
