@@ -18,7 +18,9 @@ from playwright.async_api import Browser, BrowserContext, Page, Response, async_
 from tests import browser as chromiums
 from tests.acceptance.demo_server import DemoServer
 
+import ringi
 from benchmarks.measure import Row, folder, table
+from ringi.domain.ask import Ask
 from ringi.server.auth.authenticator import Keys
 
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
@@ -157,7 +159,10 @@ async def flood() -> list[Row]:
     """G5: a thousand equal asks are one item in the list."""
     same = {"title": "Restart the printer?", "action": {"name": "restart", "args": {"printer": "p-1"}}}
     async with opened() as (house, browser):
-        ask(house, [{"id": f"flood-{n}", **same} for n in range(EQUAL)])
+        # Not over HTTP, where an agent may ask 600 times a minute.
+        async with ringi.open(f"sqlite:///{house.folder / 'ringi.db'}") as inbox:
+            for n in range(EQUAL):
+                await inbox.submit(Ask.parse({"id": f"flood-{n}", **same}))
         ask(house, [call("alone-1", "rename")])
         context = await person(browser, house)
         page = await context.new_page()
