@@ -7,6 +7,14 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+TASK = {
+    "type": "object",
+    "properties": {"task": {"type": "string", "minLength": 1}},
+    "required": ["task"],
+    "additionalProperties": False,
+}
+"""The schema of the input of an agent that does a task."""
+
 
 @cache
 def toml_of(package: str, name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from ringi.demo.data import toml_of
+from ringi.demo.data import TASK, toml_of
 from ringi.integrations.langchain import Approval
 from ringi.runs import Agent, State
 from ringi.testing import ScriptedModel, tool_call
@@ -49,12 +49,7 @@ def agent(model: BaseChatModel | None) -> Agent:
         create_agent(own, tools, system_prompt=PROMPT, middleware=[gate]),
         title="Shop desk",
         description="Writes to customers, pays money back, deletes customers and orders goods, once you approve it.",
-        input_schema={
-            "type": "object",
-            "properties": {"task": {"type": "string", "minLength": 1}},
-            "required": ["task"],
-            "additionalProperties": False,
-        },
+        input_schema=TASK,
         input=lambda input: {"messages": [HumanMessage(input["task"])]},
         output=visible_state,
     )

@@ -8,6 +8,7 @@ from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 
+from ringi.demo.data import TASK
 from ringi.integrations.langchain import FinishGate
 from ringi.runs import Agent, State
 
@@ -21,12 +22,7 @@ def agent(model: BaseChatModel) -> Agent:
         create_agent(model, system_prompt=PROMPT, middleware=[FinishGate()]),
         title="Finisher",
         description="Does a task, and asks whether it is finished.",
-        input_schema={
-            "type": "object",
-            "properties": {"task": {"type": "string", "minLength": 1}},
-            "required": ["task"],
-            "additionalProperties": False,
-        },
+        input_schema=TASK,
         input=lambda input: {"messages": [HumanMessage(input["task"])]},
         output=visible_state,
     )

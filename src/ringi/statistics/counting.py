@@ -77,6 +77,20 @@ class Counts(NamedTuple):
     days: dict[date, DayCounts]
     is_complete: bool
 
+    def share_at(self, now: datetime) -> float:
+        """The share of the tenant's time whose events are counted, from 0 to 1.
+
+        Args:
+            now: The current time.
+        """
+        first, covered = self.head.first, self.head.covered
+        if self.is_complete:
+            return 1.0
+        if not first or not covered:
+            return 0.0
+        whole = (now - first).total_seconds()
+        return round(min(1.0, (covered.at - first).total_seconds() / whole), 3) if whole > 0 else 1.0
+
     def pending_before(self, day: date) -> Counter[Audience]:
         """Return how many requests of each audience were pending at the beginning of a day; all earlier days of the
         month are needed."""
@@ -306,12 +320,10 @@ def with_months(months: dict[str, list[list[Any]]], days: dict[str, DayCounts]) 
     return {month: [[audience, *sums] for audience, sums in each.items()] for month, each in sorted(found.items())}
 
 
-def share_of(head: Head, now: datetime) -> float:
-    """Return the share of the tenant's time whose events are counted."""
-    if not head.first or not head.covered:
-        return 0.0
-    whole = (now - head.first).total_seconds()
-    return round(min(1.0, (head.covered.at - head.first).total_seconds() / whole), 3) if whole > 0 else 1.0
+def moments_of(since: date, until: date) -> tuple[datetime, datetime]:
+    """Return the begin of the first day and the end of the last one, in UTC."""
+    begin, end = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (since, until + timedelta(days=1)))
+    return begin, end
 
 
 def day_of(at: datetime) -> date:

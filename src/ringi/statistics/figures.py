@@ -10,7 +10,7 @@ from typing import Literal
 from ringi.base.model import StrictModel
 from ringi.errors import InvalidError
 from ringi.statistics import facts
-from ringi.statistics.counting import Counts, change_of, day_of, share_of
+from ringi.statistics.counting import Counts, change_of, day_of, moments_of
 from ringi.statistics.counts import ERROR, OTHER, Audience, Subject, audience_of, quantile
 
 Interval = Literal["hour", "day"]
@@ -258,7 +258,7 @@ def figures_of(
     total = sums(rows, lambda _: [None]).get(None, Counter())
     groups = most_common(sums(rows, groups_in), by_people)
     queue = queue_of(counts, since, until, by, visible, now)
-    begin, end = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (since, until + timedelta(days=1)))
+    begin, end = moments_of(since, until)
     covered = counts.head.covered
     return OverviewFigures(
         since=begin,
@@ -266,7 +266,7 @@ def figures_of(
         by=by,
         as_of=now if counts.is_complete else covered.at if covered else begin,
         complete=counts.is_complete,
-        share=1.0 if counts.is_complete else share_of(counts.head, now),
+        share=counts.share_at(now),
         error=round(ERROR, 4),
         queue=queue,
         pending=pending_now(counts, visible),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from importlib.metadata import version
 
 from ringi.base.model import StrictModel
 from ringi.statistics import facts
-from ringi.statistics.counting import Counts, share_of
+from ringi.statistics.counting import Counts, moments_of
 from ringi.statistics.counts import ERROR, quantile
 from ringi.statistics.figures import (
     FastApprovals,
@@ -90,7 +90,7 @@ def report_of(counts: Counts, tenant: str, since: date, until: date, now: dateti
         now: The current time.
     """
     rows = rows_of(counts, since, until, lambda _: True)
-    begin, end = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (since, until + timedelta(days=1)))
+    begin, end = moments_of(since, until)
     covered = counts.head.covered
     return OversightReport(
         tenant=tenant,
@@ -99,7 +99,7 @@ def report_of(counts: Counts, tenant: str, since: date, until: date, now: dateti
         made_at=now,
         version=version("ringi"),
         complete=counts.is_complete,
-        share=1.0 if counts.is_complete else share_of(counts.head, now),
+        share=counts.share_at(now),
         position=covered.position if covered else "",
         head=covered.hash if covered else "",
         error=round(ERROR, 4),

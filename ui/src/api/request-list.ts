@@ -8,6 +8,10 @@ import type { Page, Request } from "./types";
 interface Reload {
   enabled: boolean;
   refetchInterval: number;
+  /** How long its data need not be loaded, in milliseconds. */
+  staleTime: number;
+  /** What is loaded already; undefined if nothing is. */
+  initialData: () => Pages | undefined;
 }
 
 export function useRequests(filters: Filters, reload?: Reload) {

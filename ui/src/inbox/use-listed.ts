@@ -36,7 +36,9 @@ function usePresent(filters: Filters, pages: Pages | undefined, listed: readonly
 export function useListed(filters: Filters) {
   const list = useRequests(filters);
   const isLong = list.hasNextPage && isUrgentFirst(filters);
-  const head = useRequests({ ...filters, head: true }, { enabled: isLong, refetchInterval: reloadEvery });
+  // The list has just loaded what is most urgent.
+  const initialData = () => list.data && { pages: list.data.pages.slice(0, 1), pageParams: list.data.pageParams.slice(0, 1) };
+  const head = useRequests({ ...filters, head: true }, { enabled: isLong, refetchInterval: reloadEvery, staleTime: reloadEvery, initialData });
   const headPages = isLong ? head.data : undefined;
   const listed = useMemo(() => itemsOf(list.data, headPages), [list.data, headPages]);
   return { list, listed, present: usePresent(filters, list.data, listed) };

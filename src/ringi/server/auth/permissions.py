@@ -127,13 +127,7 @@ def refuse_agents(caller: Principal) -> None:
 
 
 def refuse_all_but_auditors(caller: Principal) -> None:
-    """Raise `ForbiddenError` unless the caller may read who read what: an auditor or an admin."""
-    if caller.role not in READS_ALL:
-        raise ForbiddenError("only an auditor or an admin may read this: contact an admin")
-
-
-def refuse_all_but_readers_of_everything(caller: Principal) -> None:
-    """Raise `ForbiddenError` unless the caller reads every request: an auditor or an admin."""
+    """Raise `ForbiddenError` unless the caller reads everything of the tenant: an auditor or an admin."""
     if caller.role not in READS_ALL:
         raise ForbiddenError("only an auditor or an admin may read this: contact an admin")
 

@@ -16,7 +16,7 @@ from starlette.responses import Response as HttpResponse
 
 from ringi.base.times import Time
 from ringi.server.auth.authenticator import Authenticator, Principal
-from ringi.server.auth.permissions import READS_ALL, refuse_agents, refuse_all_but_readers_of_everything, visible_query
+from ringi.server.auth.permissions import READS_ALL, refuse_agents, refuse_all_but_auditors, visible_query
 from ringi.server.components import ServerComponents
 from ringi.server.language import language_for
 from ringi.server.openapi import route_docs
@@ -82,7 +82,7 @@ class StatisticsRoutes:
     ) -> HttpResponse:
         """Report how people decided, by rule, tool and group. Auditors and admins only."""
         caller = self._auth.caller(http.scope)
-        refuse_all_but_readers_of_everything(caller)
+        refuse_all_but_auditors(caller)
         now = self._components.inbox.clock()
         first, last = period_of(since, until, now, MAX_DAYS["day"])
         counts = await self._count(caller.tenant, first, last)
