@@ -14,11 +14,15 @@ export default defineConfig({
     license: { fileName: "third-party-licenses.md" },
     // A style sheet of a part that failed to load once is never asked for again: the part would come without its looks.
     cssCodeSplit: false,
-    // What the first view needs in two files; a file for each module that pages share would be 45 requests.
     rolldownOptions: {
+      // These packages do not say so themselves: without it, the first view would get whole forms with their checks for one context.
+      treeshake: { moduleSideEffects: [{ test: /node_modules\/(@ant-design|@rc-component|@tanstack)\//, sideEffects: false }] },
       output: {
         codeSplitting: {
+          // What the first view needs in two files; a file for each module that pages share would be 45 requests.
           groups: [
+            // Reached from the first view, but used by none of its parts.
+            { name: "later", test: /@rc-component\/(form\/es\/(?!FormContext)|async-validator|collapse)|antd\/es\/collapse/, priority: 3, includeDependenciesRecursively: false },
             { name: "libraries", tags: ["$initial"], test: /node_modules/, priority: 2 },
             { name: "start", tags: ["$initial"], priority: 1 },
           ],
