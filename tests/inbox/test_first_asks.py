@@ -87,6 +87,23 @@ async def test_of_requests_at_the_same_time_one_is_the_first(inbox: Inbox) -> No
     assert sum(request.first_of_kind for request in found) == 1
 
 
+async def test_a_request_that_came_later_and_was_stored_sooner_is_not_the_first(
+    inbox: Inbox, store: CountingStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later: list[Request] = []
+
+    async def find_after_another(kind: type[R], query: Query) -> list[R]:
+        monkeypatch.undo()
+        clock.advance(seconds=1)
+        later.append(await asked(inbox))
+        return await store.find(kind, query)
+
+    monkeypatch.setattr(store, "find", find_after_another)
+
+    assert (await asked(inbox)).first_of_kind
+    assert [request.first_of_kind for request in later] == [False]
+
+
 async def test_a_call_that_a_rule_allows_asks_nobody(inbox: Inbox) -> None:
     call = Ask(title="?", action=Action("pay"))
     allowed = await inbox.submit_approved(call, rule="small", by="agent:bot")

@@ -63,7 +63,8 @@ class FirstAsks:
 
     async def _has_asked(self, tenant: str, tool: str, now: datetime) -> bool:
         newest = await self._store.find(Request, Query(tenant=tenant, tool=tool, limit=NEWEST))
-        return any(request.created_at > now - RECENT and is_asked(request) for request in newest)
+        # An ask that came later may be stored before this one has read.
+        return any(now - RECENT < request.created_at <= now and is_asked(request) for request in newest)
 
 
 def is_asked(request: Request) -> bool:
