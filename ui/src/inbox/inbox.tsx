@@ -105,8 +105,8 @@ export function Inbox({ openId }: InboxProps) {
   }, [isIdle]);
   return (
     <div className="inbox">
-      {narrow && openId === undefined && <Hints />}
       {!(narrow && openId !== undefined) && <RequestList inbox={inbox} actions={actions} search={search} isIdle={isIdle} />}
+      {narrow && openId === undefined && <Hints />}
       {!(narrow && openId === undefined) && (
         <div className="inbox-detail detail-side">
           {narrow && (

@@ -93,7 +93,7 @@ export function Header({ page, session }: { page: PageName; session: Session }) 
         <StatusTags />
         {!isNarrow && (
           <Button type="text" size="small" className="open-palette" title={strings.palette.open} aria-haspopup="dialog" onClick={() => setOpen("palette")} data-testid="open-palette">
-            <span className="visually-hidden">{strings.palette.open} </span><KeyCaps shortcut="mod+k" />
+            <span className="palette-word">{strings.palette.title} </span><KeyCaps shortcut="mod+k" />
           </Button>
         )}
         {!isNarrow && <><LanguageSelect /><ThemeSelect /></>}
