@@ -190,8 +190,8 @@ async def visit(page: Page, name: str) -> None:
     )
     opener, opened = OPENED.get(name, ("", ""))
     if opener:
-        if name == "naming":
-            await page.evaluate(QUIET)  # The request is of another kind than the one before.
+        if path.startswith("/r/"):
+            await page.evaluate(QUIET)  # The request may be of another kind than the one before.
         await (page.keyboard.press(opener) if len(opener) == 1 else page.locator(opener).first.click())
         if await page.locator("[data-testid=more-actions]").count() and name == "passing":
             await page.locator("[role=menu] [data-testid=reassign]").click()
