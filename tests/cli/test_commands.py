@@ -178,8 +178,23 @@ def test_a_list_is_narrowed_down_and_goes_on_at_its_cursor(desk: Desk) -> None:
     assert titles("--order", "urgent", "--cursor", urgent["next"]) == ["Which?", "Third?"]
     assert "cursor" in refused(desk, 2, "list", "--cursor", urgent["next"])
     assert "pending" in refused(desk, 2, "list", "--order", "urgent", "--status", "expired")
+    assert titles("--order", "ended") == []
+    assert "pending" in refused(desk, 2, "list", "--order", "ended", "--status", "pending")
     assert titles("--tier", "high") == titles("--tool", "pay") == titles("--group", "legal") == []
     assert output_of(desk, "list", "--status", "expired") == "no requests\n"
+
+
+def test_ended_requests_are_listed_with_the_latest_end_first(desk: Desk) -> None:
+    first, second = (desk.ask(title, action=Action("refund", {"amount": 40})) for title in ("First?", "Second?"))
+    desk.ask("Still open?")
+    desk.respond(second, "approve", by="bob")
+    desk.respond(first, "approve", by="bob")
+
+    listed = printed(desk, "list", "--order", "ended", "--limit", "1")
+
+    assert [item["id"] for item in listed["items"]] == [first.id]
+    rest = printed(desk, "list", "--order", "ended", "--status", "completed", "--cursor", listed["next"])
+    assert [item["id"] for item in rest["items"]] == [second.id]
 
 
 def test_a_request_is_shown_with_the_facts_before_the_prose_and_its_history(desk: Desk) -> None:

@@ -72,8 +72,9 @@ def ask(
 
 def list_(
     status: Annotated[
-        Literal["pending", "completed", "cancelled", "expired", "all"], typer.Option(help="Only with this status.")
-    ] = "pending",
+        Literal["pending", "completed", "cancelled", "expired", "all"] | None,
+        typer.Option(help="Only with this status. By default pending, and with the order `ended` all that have ended."),
+    ] = None,
     kind: Annotated[Kind | None, typer.Option(help="Only of this kind.")] = None,
     assignee: Annotated[str | None, typer.Option(help="Only assigned to this person.")] = None,
     search: Annotated[str | None, typer.Option(help="Only with this text.")] = None,
@@ -82,7 +83,10 @@ def list_(
     tier: Annotated[Tier | None, typer.Option(help="Only with this at stake.")] = None,
     group: Annotated[str | None, typer.Option(help="Only for the members of this group.")] = None,
     order: Annotated[
-        Literal["newest", "urgent"], typer.Option(help="`urgent`: what is overdue or due soon, then by priority.")
+        Literal["newest", "urgent", "ended"],
+        typer.Option(
+            help="`urgent`: overdue or due soon, then by priority; `ended`: what has ended, the latest end first."
+        ),
     ] = "newest",
     not_executed: Annotated[
         bool, typer.Option("--not-executed", help="Only approved calls that are not known to have begun.")
@@ -93,8 +97,10 @@ def list_(
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """List requests, newest first or most urgent first."""
-    statuses = () if status == "all" or not_executed else (status,)
+    """List requests, newest first, most urgent first, or by their end."""
+    is_by_end = not_executed or order == "ended"
+    chosen = status or ("all" if is_by_end else "pending")
+    statuses = () if chosen == "all" or not_executed else (chosen,)
     filters: dict[str, Any] = {"kind": kind, "assignee": assignee, "text": search, "unexecuted": not_executed}
     filters |= {"tool": tool, "agent": agent_, "tier": tier, "group": group, "order": order, "now": utc_now()}
     query = Query(statuses=statuses, **filters, before=cursor, limit=limit + 1)
@@ -109,7 +115,7 @@ def list_(
             each.id,
             text_of(f"kind.{each.kind}"),
             outcome(each),
-            age(each.ended_at if not_executed and each.ended_at else each.created_at, now),
+            age(each.ended_at if is_by_end and each.ended_at else each.created_at, now),
             agent(each),
             text_of(f"short_priority.{each.priority or 'normal'}"),
             title_of(each),
