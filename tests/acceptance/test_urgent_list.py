@@ -232,6 +232,9 @@ async def test_all_of_a_filter_are_decided_with_totals_and_what_is_left_out_says
     await expect(summary).to_contain_text("¥10 – ¥1,300")
     await expect(summary).to_contain_text("low stakes 130")
     await expect(summary).to_contain_text("3: High stakes: decide it individually.")
+    await desk.set_viewport_size({"width": 640, "height": 400})  # Twice as large.
+    await expect(desk.get_by_test_id("bulk-confirm")).to_be_in_viewport(ratio=1)
+    await desk.set_viewport_size({"width": 1280, "height": 800})
     office.decide("d7", "reject")
     await desk.get_by_test_id("bulk-confirm").click()
     await expect(desk.get_by_test_id("bulk-outcome")).to_contain_text("1 request skipped", timeout=60_000)

@@ -100,7 +100,7 @@ export default function BulkDialog(props: BulkDialogProps) {
   const now = isApproval ? bulkStrings.approveNow(ready) : bulkStrings.rejectNow(ready);
   return (
     <Modal
-      open width={640} onCancel={close} closable={!isSending} mask={{ closable: false }} keyboard={!isSending}
+      open width={640} className="bulk-dialog" onCancel={close} closable={!isSending} mask={{ closable: false }} keyboard={!isSending}
       focusable={{ focusTriggerAfterClose: false }} title={step === "asking" ? question : bulkStrings.done(decided)} data-testid="bulk-dialog"
       footer={[
         <Button key="close" disabled={isSending} onClick={close} data-testid="bulk-close">{step === "done" ? bulkStrings.close : bulkStrings.cancel}</Button>,
