@@ -46,7 +46,7 @@ async def asked(
 async def test_a_call_that_cannot_be_undone_is_confirmed_by_a_fact(person: Page, house: DemoServer) -> None:
     request = await asked(house)
     detail = await opened(person, house, request)
-    effect = "pays money back · ¥4,000 · to customer c-77 · cannot be undone · above the usual limit of ¥3,000"
+    effect = "pays money back · ¥4,000 · customer c-77 · cannot be undone · above the usual limit of ¥3,000"
     await expect(detail.get_by_test_id("effect")).to_have_text(effect)
     await press(person, "a")
     question = detail.get_by_test_id("fact-question")

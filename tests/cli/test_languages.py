@@ -16,14 +16,20 @@ from tests.cli.test_commands import output_of, ringi
 from tests.cli.test_watch_answers import TEN, fill_ten
 
 from ringi import Action, Form, errors
+from ringi.base.clock import utc_now
 from ringi.base.texts import LANGUAGES, Sentence, reason_of, sentences_text
 from ringi.cli import texts as texts_package
 from ringi.cli.app import app
 from ringi.cli.errors import error_text
+from ringi.cli.format.effect import effect_line
+from ringi.cli.format.requests import actor
 from ringi.cli.texts import VARIABLES, catalogue, language, translations
 from ringi.domain.ask import Decision, Kind, Priority, Wording
+from ringi.domain.request import Request
 from ringi.errors import FieldError, RingiError
 from ringi.forms.fields import Number, Text
+from ringi.policy import Policy
+from ringi.policy.question import question_of
 
 REFUND = Action("refund", {"order": 1182, "note": "遅れ"})
 LOCALES = {"ja": "ja_JP.UTF-8", "zh": "zh_CN.UTF-8"}
@@ -96,6 +102,37 @@ def test_the_language_is_that_of_the_environment(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert language() == expected
+
+
+@pytest.mark.parametrize(
+    ("locale", "names"),
+    [
+        ("C.UTF-8", ["rule small", "rule 2 of the policy", "the default of the policy"]),
+        ("ja_JP.UTF-8", ["ルール small", "ポリシーのルール 2", "ポリシーの既定"]),
+        ("zh_CN.UTF-8", ["规则 small", "策略的第 2 条规则", "策略的默认规则"]),
+    ],
+)
+def test_a_rule_without_a_name_is_known_by_its_position(
+    locale: str, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", locale)
+    assert [actor(f"policy:{rule}") for rule in ("small", "rules[1]", "otherwise")] == names
+
+
+@pytest.mark.parametrize(
+    ("locale", "line"),
+    [
+        ("C.UTF-8", "deletes the customer · customer c-1"),
+        ("ja_JP.UTF-8", "deletes the customer · 対象 customer c-1"),
+        ("zh_CN.UTF-8", "deletes the customer · 对象 customer c-1"),
+    ],
+)
+def test_the_target_of_an_effect_needs_no_preposition(locale: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", locale)
+    card = {"effect": "deletes the customer", "target": "customer"}
+    policy = Policy.parse({"rules": [{"tools": ["wipe"]}], "cards": {"wipe": card}})
+    ask = question_of(policy, policy.rules[0], "wipe", {"customer": "c-1"}, facts={})
+    assert effect_line(Request.asked(ask, id="r1", now=utc_now(), by=None)[0]) == line
 
 
 def assert_translated(screen: Terminal, *allowed: str) -> None:

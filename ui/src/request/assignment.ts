@@ -16,13 +16,20 @@ const agentPrefix = "agent:";
 const policyPrefix = "policy:";
 const grantPrefix = "policy:grant:";
 
+/** Return the name of a policy's rule; one without a name is known by its position. */
+function ruleName(rule: string, strings: Strings): string {
+  const position = /^rules\[(\d+)\]$/.exec(rule)?.[1];
+  if (position !== undefined) return strings.ruleNumbered(Number(position) + 1);
+  return rule === "otherwise" ? strings.ruleDefault : strings.ruleNamed(visible(rule));
+}
+
 /** Return the display name of an actor: `agent:NAME`, `policy:NAME`, `system` or a person. */
 export function actorName(actor: string, strings: Strings): string {
   if (actor === "system") return strings.system;
   if (actor === erasedPerson) return strings.erasedPerson;
   if (actor.startsWith(agentPrefix)) return strings.agentNamed(visible(actor.slice(agentPrefix.length)));
   if (actor.startsWith(grantPrefix)) return strings.earlierApproval;
-  return actor.startsWith(policyPrefix) ? strings.ruleNamed(visible(actor.slice(policyPrefix.length))) : visible(actor);
+  return actor.startsWith(policyPrefix) ? ruleName(actor.slice(policyPrefix.length), strings) : visible(actor);
 }
 
 /** Return whether the actor is the token of an agent, and no person. */

@@ -1,5 +1,8 @@
 import { render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
+import { stakes as en } from "../strings/en/stakes";
+import { stakes as ja } from "../strings/ja/stakes";
+import { stakes as zh } from "../strings/zh/stakes";
 import { aRequest } from "../testing/fake-server";
 import { cardWith, declaredCard, quantity } from "./card";
 import { EffectLine } from "./effect-line";
@@ -14,19 +17,19 @@ const declared = aRequest({ action, context: { card }, policy: { ...source, card
 
 test("the line says what the author declares", () => {
   render(<EffectLine request={declared} edited={undefined} />);
-  expect(screen.getByTestId("effect").textContent).toBe("pays money back · ¥4,000 · to customer c-77 · cannot be undone · above the usual limit of ¥3,000");
+  expect(screen.getByTestId("effect").textContent).toBe("pays money back · ¥4,000 · customer c-77 · cannot be undone · above the usual limit of ¥3,000");
 });
 
 test("an edit changes amount, target and limit in the line", () => {
   render(<EffectLine request={declared} edited={{ customer: { id: "c-78" }, amount: 2000 }} />);
   const line = screen.getByTestId("effect");
-  expect(line.textContent).toBe("pays money back · ¥4,000 → ¥2,000 · to customer c-77 → to customer c-78 · cannot be undone · above the usual limit of ¥3,000");
+  expect(line.textContent).toBe("pays money back · ¥4,000 → ¥2,000 · customer c-77 → customer c-78 · cannot be undone · above the usual limit of ¥3,000");
   expect([...line.querySelectorAll("del, ins")].map((part) => `${part.tagName} ${part.textContent}`)).toEqual([
-    "DEL ¥4,000", "INS ¥2,000", "DEL to customer c-77", "INS to customer c-78", "DEL above the usual limit of ¥3,000",
+    "DEL ¥4,000", "INS ¥2,000", "DEL customer c-77", "INS customer c-78", "DEL above the usual limit of ¥3,000",
   ]);
 });
 
-test("an argument named like the preposition is not repeated", () => {
+test("the argument names what its value is", () => {
   const mail = { effect: "sends a mail", target: "a@example.com", arguments: { target: "to" } };
   const request = aRequest({ action: { name: "send_mail", args: { to: "a@example.com" } }, context: { card: mail }, policy: { ...source, card: true } });
   render(<EffectLine request={request} edited={undefined} />);
@@ -43,6 +46,13 @@ test.each([
   render(<EffectLine request={request} edited={undefined} />);
   expect(screen.queryByText(/pays/)).toBeNull();
   if (request.action) expect(screen.getByTestId("effect").textContent).toBe("Effect not declared");
+});
+
+test("the target needs no preposition that fits the verb", () => {
+  const wipe = { effect: "deletes the customer", target: "c-1", arguments: { target: "customer" } };
+  render(<EffectLine request={aRequest({ ...declared, context: { card: wipe } })} edited={undefined} />);
+  expect(screen.getByTestId("effect").textContent).toBe("deletes the customer · customer c-1");
+  expect([en, ja, zh].map(({ target }) => target("customer"))).toEqual(["customer", "対象 customer", "对象 customer"]);
 });
 
 test("a hostile value stays a value", () => {

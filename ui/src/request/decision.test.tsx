@@ -183,11 +183,15 @@ test("an agent's label never takes the place of the decision's own word", async 
   expect(reject.className).not.toContain("ant-btn-primary");
 });
 
-test("who answered by a rule is called a rule", async () => {
-  const done = completedRequest(refund, "policy:small refunds");
+test.each([
+  ["policy:small refunds", "approved by rule small refunds"],
+  ["policy:rules[0]", "approved by rule 1 of the policy"],
+  ["policy:otherwise", "approved by the default of the policy"],
+])("who answered by a rule is called a rule: %s", async (actor, text) => {
+  const done = completedRequest(refund, actor);
   serve(() => [200, done]);
   show(<RequestDetail id={done.id} />);
-  expect((await screen.findByTestId("record")).textContent).toContain("approved by rule small refunds");
+  expect((await screen.findByTestId("record")).textContent).toContain(text);
 });
 
 test("the history of a changed task says what its button said", async () => {

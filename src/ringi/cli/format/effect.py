@@ -18,7 +18,7 @@ def effect_line(request: Request) -> str:
         parts.append(f"{_value(card['amount'])} {unit}".strip())
     if "target" in card:
         name = visible((card.get("arguments") or {}).get("target", ""))
-        target = text_of("effect.target", name="" if name == "to" else name, value=_value(card["target"]))
+        target = text_of("effect.target", name=name, value=_value(card["target"]))
         parts.append(" ".join(target.split()))
     if isinstance(reversible, str):
         parts.append(text_of("effect.undo_how", how=visible(reversible)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from difflib import unified_diff
@@ -19,6 +20,7 @@ from ringi.domain.request import Request
 from ringi.domain.request_data import CARD
 from ringi.domain.response import Response
 from ringi.domain.voting import Vote
+from ringi.policy.rules import OTHERWISE
 
 MAX_DIFF_LINES = 2_000
 """Maximum lines of both texts of a diff together."""
@@ -102,8 +104,16 @@ def actor(name: str) -> str:
     if name.startswith(f"{POLICY}{GRANT}"):
         return text_of("earlier_approval", id=visible(name.removeprefix(f"{POLICY}{GRANT}")))
     if name.startswith(POLICY):
-        return text_of("rule", name=visible(name.removeprefix(POLICY)))
+        return _rule(name.removeprefix(POLICY))
     return text_or(f"actor.{name}", visible(name))
+
+
+def _rule(name: str) -> str:
+    if name == OTHERWISE:
+        return text_of("rule.default")
+    # A rule without a name is known by its position.
+    position = re.fullmatch(r"rules\[(\d+)\]", name)
+    return text_of("rule.number", number=int(position[1]) + 1) if position else text_of("rule", name=visible(name))
 
 
 def clock(at: datetime) -> str:

@@ -23,6 +23,8 @@ export const request = {
   thread: "thread",
   agentNamed: (name: string) => `agent ${name}`,
   ruleNamed: (name: string) => `rule ${name}`,
+  ruleNumbered: (number: number) => `rule ${number} of the policy`,
+  ruleDefault: "the default of the policy",
   earlierApproval: "an earlier approval",
   system: "Ringi",
   erasedPerson: "an erased person",

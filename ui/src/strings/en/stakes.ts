@@ -15,7 +15,7 @@ export const stakes = {
     `${agent} asks${person ? ` for ${person}` : ""}${token ? ` (token ${token})` : ""}`,
   anotherKind: (key: string) => `This is another kind of request. Read it, then press ${key} again.`,
   notDeclared: "Effect not declared",
-  target: (name: string) => (name && name !== "to" ? `to ${name}` : "to"),
+  target: (name: string) => name || "target",
   reversible: (how: boolean | string) => (typeof how === "string" ? `can be undone: ${how}` : how ? "can be undone" : "cannot be undone"),
   aboveLimit: (limit: string) => `above the usual limit of ${limit}`,
   keysOfQuestion: "Question before the decision",

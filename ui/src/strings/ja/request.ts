@@ -19,6 +19,8 @@ export const request: typeof en = {
   kinds: { approval: "承認", form: "フォーム", choice: "選択", question: "質問", finish: "完了しますか？", learning: "学び" },
   agentNamed: (name: string) => `エージェント ${name}`,
   ruleNamed: (name: string) => `ルール ${name}`,
+  ruleNumbered: (number: number) => `ポリシーのルール ${number}`,
+  ruleDefault: "ポリシーの既定",
   earlierApproval: "事前承認",
   system: "Ringi",
   erasedPerson: "消去された人",

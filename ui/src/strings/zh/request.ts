@@ -20,6 +20,8 @@ export const request: typeof en = {
   thread: "会话",
   agentNamed: (name: string) => `智能体 ${name}`,
   ruleNamed: (name: string) => `规则 ${name}`,
+  ruleNumbered: (number: number) => `策略的第 ${number} 条规则`,
+  ruleDefault: "策略的默认规则",
   earlierApproval: "预先批准",
   system: "Ringi",
   erasedPerson: "已清除的人员",
