@@ -54,7 +54,7 @@ test("a lost race kills the buttons in place, names the winner, and keeps the ty
   await user.click(await button("decide-approve"));
   expect((await screen.findByTestId("ended")).textContent).toContain("answered by bob");
   const buttons = screen.getAllByTestId<HTMLButtonElement>(/^decide-/);
-  expect(buttons.map(({ disabled }) => disabled)).toEqual([true, true, true]);
+  expect(buttons.map(({ disabled }) => disabled)).toEqual([true, true]);
   expect(screen.getByLabelText("Note")).toHaveProperty("value", "mine");
 });
 
@@ -110,6 +110,17 @@ test("an edit sends all arguments with their types and shows before and after", 
     decision: "edit", digest: "sha256:abc",
     args: { order: 1182, amount: 3500, note: "sorry", now: true, lines: [{ sku: "A" }] },
   });
+});
+
+test("the name of the call stands above its arguments, with what a person changes", async () => {
+  const { user } = open(refund);
+  const line = await screen.findByTestId("signature");
+  expect(line.textContent).toBe("refund");
+  await user.click(await button("decide-edit"));
+  await user.type(screen.getByLabelText("amount"), "{Backspace}5");
+  expect(line.textContent).toBe("refund(amount=4000 → 4005, …)");
+  await user.type(await screen.findByLabelText("sku"), "B");
+  expect(line.textContent).toBe("refund(amount=4000 → 4005, lines, …)");
 });
 
 test("a nested argument that is no JSON is explained and not sent; reset brings it back", async () => {

@@ -73,7 +73,7 @@ function ActionFacts({ request, editing }: FactsProps) {
         title={request.status === "pending" ? strings.pendingActionTitle : strings.requestedActionTitle}
         extra={isEdited && <Tag color="processing" data-testid="edited">{strings.edited}</Tag>}
       >
-        {isInBlocks ? <code className="signature" data-testid="signature">{visible(name)}</code> : <Signature name={name} args={args} edited={edited} />}
+        <Signature name={name} args={args} edited={edited} />
         {isInBlocks && <Suspense fallback={<Loading />}><CallBlocks blocks={ofCall} folder={folderOf(request)} /></Suspense>}
         {Object.keys(args).length === 0 && <p className="quiet">{strings.noArguments}</p>}
         {editing

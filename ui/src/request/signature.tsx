@@ -1,4 +1,3 @@
-import type { ReactNode } from "react";
 import type { Action, Json, JsonObject } from "../api/types";
 import { isEqual, type Values } from "../form/values";
 import { visible, visibleJson } from "../widgets/visible";
@@ -15,43 +14,31 @@ function brief(value: Json | undefined): string {
 interface Part {
   name: string;
   text: string;
-  change: ReactNode;
 }
 
-function partOf(name: string, args: JsonObject, edited: Values): Part {
-  const [before, after] = [brief(args[name]), brief(edited[name])];
-  if (isEqual(args[name], edited[name])) return { name, text: `${visible(name)}=${before}`, change: null };
-  const text = `${visible(name)}=${before} → ${after}`;
-  return { name, text, change: <>{visible(name)}=<del>{before}</del> → <ins>{after}</ins></> };
+/** Return the parts that fit into one line, and whether these are all. */
+function fittingParts(args: JsonObject): [fitting: Part[], isWhole: boolean] {
+  const parts = Object.keys(args).map((name): Part => ({ name, text: `${visible(name)}=${brief(args[name])}` }));
+  const end = parts.findIndex((_part, at) => parts.slice(0, at + 1).reduce((length, { text }) => length + text.length, 0) > maxLength);
+  return end < 0 ? [parts, true] : [parts.slice(0, end), false];
 }
 
-/** Return the parts that fit into one line, changed ones first, in the order of the call. */
-function fittingParts(parts: Part[]): Part[] {
-  let remaining = maxLength;
-  const fitting = new Set<Part>();
-  for (const part of parts.toSorted((one, other) => Number(Boolean(other.change)) - Number(Boolean(one.change)))) {
-    remaining -= part.text.length;
-    if (remaining < 0 && !part.change) break;
-    fitting.add(part);
-  }
-  return parts.filter((part) => fitting.has(part));
-}
-
-function partsOf(args: JsonObject, edited: Values): [fitting: Part[], isWhole: boolean] {
-  const parts = Object.keys({ ...args, ...edited }).map((name) => partOf(name, args, edited));
-  const fitting = fittingParts(parts);
-  return [fitting, fitting.length === parts.length];
-}
-
+/** Return the call in one line, for lists and where its arguments are folded. */
 export function signature(name: string, args: JsonObject): string {
-  const [fitting, isWhole] = partsOf(args, args);
+  const [fitting, isWhole] = fittingParts(args);
   return `${visible(name)}(${[...fitting.map(({ text }) => text), ...(isWhole ? [] : ["…"])].join(", ")})`;
 }
 
 /** Return whether the line leaves out an argument or a part of one. */
 export function isShortened({ args }: Action): boolean {
-  const [fitting, isWhole] = partsOf(args, args);
+  const [fitting, isWhole] = fittingParts(args);
   return !isWhole || fitting.some(({ name }) => brief(args[name]) === "…");
+}
+
+/** An argument before and after a person's change; of a long one the name alone. */
+function Change({ name, before, after }: { name: string; before: string; after: string }) {
+  if (before === "…" || after === "…") return <ins>{visible(name)}</ins>;
+  return <>{visible(name)}=<del>{before}</del> → <ins>{after}</ins></>;
 }
 
 interface SignatureProps {
@@ -61,14 +48,18 @@ interface SignatureProps {
   edited?: Values | undefined;
 }
 
-/** The call in one line with a person's changes; longer values are in the rows below. */
+/** The tool of the call and what a person changed in it; all arguments stand below. */
 export function Signature({ name, args, edited = args }: SignatureProps) {
-  const [fitting, isWhole] = partsOf(args, edited);
+  const names = Object.keys({ ...args, ...edited });
+  const changed = names.filter((each) => !isEqual(args[each], edited[each]));
   return (
     <code className="signature" data-testid="signature">
-      {visible(name)}(
-      {fitting.map((part, index) => <span key={part.name}>{index > 0 && ", "}{part.change ?? part.text}</span>)}
-      {!isWhole && (fitting.length > 0 ? ", …" : "…")})
+      {visible(name)}
+      {changed.length > 0 && "("}
+      {changed.map((each, index) => (
+        <span key={each}>{index > 0 && ", "}<Change name={each} before={brief(args[each])} after={brief(edited[each])} /></span>
+      ))}
+      {changed.length > 0 && (changed.length < names.length ? ", …)" : ")")}
     </code>
   );
 }
