@@ -95,6 +95,8 @@ async def test_a_first_call_and_one_without_a_card_say_so(person: Page, house: D
         "30 days: people decided no call of this tool.", timeout=WAIT
     )
     await expect(detail.get_by_test_id("precedent-last")).to_contain_text("No earlier call")
-    await expect(detail.get_by_test_id("precedent-table")).to_be_disabled()
+    await expect(detail.get_by_test_id("precedent-table")).to_have_count(0)
     await expect(detail.get_by_test_id("precedent").locator("figure")).to_have_count(0)
     await picture(person, "precedent-none")
+    await press(person, "t")
+    await expect(detail.get_by_test_id("precedent-amounts")).to_have_count(0)

@@ -4,7 +4,7 @@ import { stakes as en } from "../strings/en/stakes";
 import { stakes as ja } from "../strings/ja/stakes";
 import { stakes as zh } from "../strings/zh/stakes";
 import { aRequest } from "../testing/fake-server";
-import { cardWith, declaredCard, quantity } from "./card";
+import { axisOf, cardWith, declaredCard, quantity } from "./card";
 import { EffectLine } from "./effect-line";
 
 const card = {
@@ -72,4 +72,12 @@ test("an amount that is no number may be above the limit", () => {
 test("quantities are exact", () => {
   expect([quantity(4000, "JPY", "en"), quantity(0.125, "EUR", "en"), quantity(12, "GB of data", "en"), quantity(7, undefined, "en")])
     .toEqual(["¥4,000", "€0.125", "12 GB of data", "7"]);
+});
+
+test("the axis of amounts shows nothing below zero that no amount is", () => {
+  expect(axisOf([10, 12, 900])).toEqual({ min: 0, max: 944.5 });
+  expect(axisOf([100_000, 101_000])).toEqual({ min: 99_950, max: 101_050 });
+  expect(axisOf([400, 2000])).toEqual({ min: 0, max: 2080 });
+  expect(axisOf([4000])).toEqual({ min: 3800, max: 4200 });
+  expect(axisOf([-10, 10])).toEqual({ min: -11, max: 11 });
 });

@@ -37,9 +37,20 @@ export function cardWith(card: DeclaredCard, args: Values): DeclaredCard {
   return { ...others, ...(target !== undefined && { target }), ...(amount !== undefined && { amount }), ...(isAbove && { above_limit: true }) };
 }
 
-/** Return a number with its unit; a code of three letters is a currency. */
+/** Return whether a unit is a currency: a code of three letters. */
+export const isCurrency = (unit: string | undefined): unit is string => unit !== undefined && /^[A-Z]{3}$/.test(unit);
+
+/** Return a number with its unit. */
 export function quantity(value: number, unit: string | undefined, language: string): string {
   const exact = { maximumFractionDigits: 20, trailingZeroDisplay: "stripIfInteger" } as const;
-  if (unit !== undefined && /^[A-Z]{3}$/.test(unit)) return value.toLocaleString(language, { ...exact, style: "currency", currency: unit });
+  if (isCurrency(unit)) return value.toLocaleString(language, { ...exact, style: "currency", currency: unit });
   return [value.toLocaleString(language, exact), unit].filter(Boolean).join(" ");
+}
+
+/** Return the ends of the axis: all amounts with some air, from zero if it is not far, and nothing below zero that no amount is. */
+export function axisOf(amounts: readonly number[]): { min: number; max: number } {
+  const [least, most] = [Math.min(...amounts), Math.max(...amounts)];
+  const air = (most - least || Math.abs(most) || 1) * 0.05;
+  const min = least >= 0 && least <= (most - least) / 2 ? 0 : least - air;
+  return { min: least < 0 ? min : Math.max(0, min), max: most > 0 ? most + air : Math.min(0, most + air) };
 }

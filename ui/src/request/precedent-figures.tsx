@@ -4,8 +4,9 @@ import type { Precedent } from "../api/schema";
 import Chart from "../charts/chart";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { JsonValue } from "../widgets/agent-text";
+import { clock } from "../widgets/time";
 import { visible } from "../widgets/visible";
-import { quantity } from "./card";
+import { axisOf, isCurrency, quantity } from "./card";
 import type { Change } from "./precedent";
 
 const outcomes = ["approved", "edited", "rejected", "expired"] as const;
@@ -27,7 +28,7 @@ function DotPlot({ found, amount, unit, label }: Omit<FiguresProps, "changes" | 
     const colors = { approved: token.colorSuccess, edited: token.colorWarning, rejected: token.colorError, expired: token.colorTextTertiary };
     const rows = outcomes.filter((outcome) => found.amounts.some((each) => each.outcome === outcome));
     const dots = rows.map((outcome, row) => ({
-      label: precedent.outcomes[outcome], pointStyle: shapes[outcome], pointRadius: 4, pointBorderWidth: 2, borderColor: colors[outcome], backgroundColor: `${colors[outcome]}66`,
+      label: precedent.outcomes[outcome], pointStyle: shapes[outcome], clip: false as const, pointRadius: 4, pointBorderWidth: 2, borderColor: colors[outcome], backgroundColor: `${colors[outcome]}66`,
       data: found.amounts.filter((each) => each.outcome === outcome).map((each) => ({ x: each.amount, y: row })),
     }));
     const line = { label: precedent.thisOne, showLine: true, pointRadius: 0, borderWidth: 2, borderColor: token.colorText, data: amount === null ? [] : [{ x: amount, y: -0.6 }, { x: amount, y: rows.length - 0.4 }] };
@@ -39,7 +40,11 @@ function DotPlot({ found, amount, unit, label }: Omit<FiguresProps, "changes" | 
         layout: { padding: { right: 12 } },
         plugins: { legend: { align: "end" as const, onClick: () => {}, labels: { boxHeight: 0, boxWidth: 16, filter: ({ text }: { text: string }) => text === precedent.thisOne } }, tooltip: { enabled: false } },
         scales: {
-          x: { grace: "5%", ticks: { maxTicksLimit: 5, callback: (value: number | string) => quantity(Number(value), unit, language) } },
+          x: {
+            ...axisOf([...found.amounts.map((each) => each.amount), ...(amount === null ? [] : [amount])]),
+            title: { display: !isCurrency(unit) && unit !== undefined, text: visible(unit ?? "") },
+            ticks: { includeBounds: false, maxTicksLimit: 6, maxRotation: 0, callback: (value: number | string) => quantity(Number(value), isCurrency(unit) ? unit : undefined, language) },
+          },
           y: { min: -0.6, max: rows.length - 0.4, reverse: true, grid: { display: false }, ticks: { stepSize: 1, autoSkip: false, callback: (value: number | string) => (Number.isInteger(Number(value)) ? ofRow(value) : "") } },
         },
       },
@@ -70,7 +75,7 @@ function Tables({ found, unit, changes }: Pick<FiguresProps, "found" | "unit" | 
           columns={[
             { title: precedent.amount, dataIndex: "amount", render: (each: number) => visible(quantity(each, unit, language)), sorter: (one, other) => one.amount - other.amount },
             { title: precedent.outcome, dataIndex: "outcome", render: (each: keyof typeof shapes) => precedent.outcomes[each] },
-            { title: precedent.when, dataIndex: "at", render: (at: string) => new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" }) },
+            { title: precedent.when, dataIndex: "at", render: (at: string) => clock(at, language) },
           ]}
         />
       )}

@@ -79,22 +79,24 @@ export function Precedent({ request, edited, isActive }: PrecedentProps) {
   const { error } = usePrecedent(request);
   const { found: data, changes } = useChanges(request, edited);
   const [isTable, setTable] = useState(false);
-  useKeys(strings.keysOfRequest, data && isActive ? [{ key: tableKey, label: precedent.table, run: () => setTable(!isTable), once: true }] : []);
+  const hasTable = data !== undefined && (data.amounts.length > 0 || changes.length > 0);
+  useKeys(strings.keysOfRequest, hasTable && isActive ? [{ key: tableKey, label: precedent.table, run: () => setTable(!isTable), once: true }] : []);
   if (!request.action) return null;
   if (request.first_of_kind) return <p className="precedent quiet" data-testid="precedent">{precedent.first}</p>;
   const args = edited ?? request.action.args;
   const card = declaredCard(request);
   const path = card?.arguments?.amount;
   const amount = path === undefined ? undefined : valueAt(args, path);
-  const hasTable = data !== undefined && (data.amounts.length > 0 || changes.length > 0);
   const figures = data && <PrecedentFigures found={data} amount={typeof amount === "number" ? amount : null} unit={card?.unit} changes={changes} isTable={isTable} />;
   return (
     <section className="precedent" data-testid="precedent" aria-label={precedent.title} aria-busy={!data && !error}>
       <div className="precedent-head">
         <p className="precedent-counts" data-testid="precedent-counts">{data ? precedent.counts(data.counts, data.is_partial) : error ? precedent.failed : ""}</p>
-        <Button type="text" size="small" disabled={!hasTable} onClick={() => setTable(!isTable)} aria-pressed={isTable} data-testid="precedent-table">
-          <KeyLabel label={precedent.table} keyName={tableKey} />
-        </Button>
+        {hasTable && (
+          <Button type="text" size="small" onClick={() => setTable(!isTable)} aria-pressed={isTable} data-testid="precedent-table">
+            <KeyLabel label={precedent.table} keyName={tableKey} />
+          </Button>
+        )}
       </div>
       {(path !== undefined || isTable) && <div className={isTable ? undefined : "precedent-plot"}><Suspense>{figures}</Suspense></div>}
     </section>

@@ -16,7 +16,7 @@ export const precedent = {
   differs: (last: string) => `Differs from the last one, ${last},`,
   same: (last: string) => `Same arguments as the last one, ${last},`,
   first: "First call of this tool in 30 days",
-  noLast: "No earlier call of this agent with these stakes.",
+  noLast: "No earlier call of this tool by this agent with the same stakes.",
   noAmounts: "No earlier amounts.",
   failed: "The earlier calls could not be loaded.",
   thisOne: "this one",
