@@ -161,6 +161,8 @@ async def test_a_nested_schema_is_a_form_by_keyboard_and_its_answer_is_typed(
     # What is still missing is named at its own field, and nothing was sent.
     paid = detail.get_by_test_id("field-data.pay.paid")
     await expect(detail.get_by_test_id("problems")).to_be_visible(timeout=WAIT)
+    await expect(detail.get_by_test_id("field-error").locator("visible=true")).to_have_count(1)
+    await expect(detail.get_by_text("Cash", exact=True)).to_have_count(1)
     await paid.get_by_text("Yes").click()
     await press(person, "Control+Enter")
     assert decided(house, request)["data"] == {
@@ -172,7 +174,7 @@ async def test_a_nested_schema_is_a_form_by_keyboard_and_its_answer_is_typed(
 
 
 async def test_a_list_of_an_argument_is_edited_as_a_list(person: Page, house: DemoServer) -> None:
-    args = {"to": ["ann", "bob"], "lines": [{"sku": "A", "n": 1}], "env": {"A": "1"}, "x": None}
+    args = {"to": ["ann", "bob"], "lines": [{"sku": "A", "n": 1}], "env": {"A": "1"}, "x": None, "sql": "DELETE FROM t"}
     request = ask(house, "Send?", action=action(args))
     detail = await opened(person, house, request)
     await press(person, "e")
@@ -183,11 +185,21 @@ async def test_a_list_of_an_argument_is_edited_as_a_list(person: Page, house: De
     await press(person, "Enter")
     await person.keyboard.type("eve")
     await detail.get_by_test_id("field-args.lines[0].n").get_by_role("spinbutton").fill("3")
+    font = (
+        await detail.get_by_test_id("arg-sql").locator("textarea").evaluate("area => getComputedStyle(area).fontFamily")
+    )
+    assert "monospace" in font
     await detail.get_by_test_id("field-args.env.A").get_by_role("textbox").fill("2")
     await picture(person, "list-argument")
     await expect(detail.get_by_test_id("change-lines")).to_contain_text("[0].n 1→3")
     await detail.get_by_test_id("confirm-edit").click()
-    changed = {"to": ["bob", "eve"], "lines": [{"sku": "A", "n": 3}], "env": {"A": "2"}, "x": None}
+    changed = {
+        "to": ["bob", "eve"],
+        "lines": [{"sku": "A", "n": 3}],
+        "env": {"A": "2"},
+        "x": None,
+        "sql": "DELETE FROM t",
+    }
     assert decided(house, request)["args"] == changed
 
 

@@ -51,7 +51,7 @@ function JsonAnswer({ form }: { form: DecisionFormState }) {
   const id = useId();
   const error = messageWithin(decision.problems, "data");
   return (
-    <div data-testid="field-data" data-invalid={decision.problems.some(({ field }) => field === "data")}>
+    <div className="json-answer" data-testid="field-data" data-invalid={decision.problems.some(({ field }) => field === "data")}>
       <Suspense fallback={<Loading paragraph={{ rows: 4 }} />}>
         <SchemaEditor
           id={id} label={strings.answerJson} schema={request.schema ?? {}} path="data" value={draft.json} broken={draft.broken.data} problems={decision.problems} disabled={isLocked}

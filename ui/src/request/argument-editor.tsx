@@ -1,8 +1,9 @@
 import type { FieldProblem } from "../api/call";
 import type { Json, Request } from "../api/types";
-import { editSchemaOf, fieldOfArgument } from "../form/schema-field";
+import { editSchemaOf, fieldOfArgument, schemaOfArgument } from "../form/schema-field";
 import { ValueEditor } from "../form/value-editor";
 import { messageAt } from "../form/values";
+import { shapeOf } from "../values/shape";
 import { editKey, type Draft } from "./draft";
 
 export interface EditingState {
@@ -25,8 +26,9 @@ export function ArgumentEditor({ request, name, before, editing }: ArgumentEdito
   const { draft, onChange, onEnter, problems, disabled } = editing;
   const key = editKey(request, name);
   const root = request.action?.schema ?? {};
+  const { kind } = shapeOf(name, before, schemaOfArgument(root, name));
   return (
-    <ValueEditor
+    <div className={kind === "code" || kind === "diff" ? "code-editor" : undefined}><ValueEditor
       name={name}
       field={fieldOfArgument(root, name, before)}
       schema={editSchemaOf(root, name, before)}
@@ -44,6 +46,6 @@ export function ArgumentEditor({ request, name, before, editing }: ArgumentEdito
       onEnter={onEnter}
       disabled={disabled}
       error={messageAt(problems, key)}
-    />
+    /></div>
   );
 }

@@ -9,7 +9,7 @@ import type { ClaimState } from "./assignment";
 import { useArmedDecision } from "./beat";
 import { BeatNotice } from "./beat-notice";
 import { OutcomeLines, useRequestOutcome } from "./decision-record";
-import { buttonLabel, decideKeys, editableValues, isFollowUpAllowed } from "./decisions";
+import { buttonLabel, decideKeys, editableValues, hasButton, isFollowUpAllowed } from "./decisions";
 import { draftText, isChanged, isEdited, keysOf } from "./draft";
 import { RefusalAlert } from "./notices";
 import { SessionGrantButton } from "./session-grant";
@@ -77,7 +77,7 @@ export function DecideBar({ form, children }: { form: DecisionFormState; childre
   const { request } = form;
   const waitsForChange = !editableValues(request) && !isChanged(request, form.draft);
   if (form.isExcluded) return <div className="button-bar"><OverrideButton form={form} /></div>;
-  const buttons = form.offered.map((decision) => (
+  const buttons = form.offered.filter((decision) => hasButton(request, decision)).map((decision) => (
     <DecideButton
       key={decision}
       form={form}

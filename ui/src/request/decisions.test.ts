@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { aRequest } from "../testing/fake-server";
 import { detail as en } from "../strings/en/detail";
 import { en as shared } from "../strings/en";
-import { buttonLabel } from "./decisions";
+import type { JsonObject } from "../api/types";
+import { buttonLabel, hasButton } from "./decisions";
 import { decisionLabel } from "./outcome";
 
 const strings = { ...shared, ...en };
@@ -14,4 +15,18 @@ test("a form is answered or declined, and a form that lets something run is appr
   expect(labels(aRequest({ kind: "form", action: { name: "pay", args: {} } }))).toEqual(["Approve", "Reject"]);
   expect(labels(aRequest({ kind: "form", actions: { approve: { label: "Book it" } } }))).toEqual(["Send answer “Book it”", "Decline"]);
   expect([decisionLabel(form, "approve", strings), decisionLabel(form, "reject", strings)]).toEqual(["answered", "declined"]);
+});
+
+test("only a form with prefilled values can be sent with changes", () => {
+  const field = { name: "note", type: "text" as const, label: "Note" };
+  const schema = (properties: JsonObject) => aRequest({ kind: "form", schema: { type: "object", properties } });
+  const lines = { type: "array", items: { type: "object", properties: { n: { type: "integer" } } } };
+  expect([
+    aRequest({ kind: "form", form: { fields: [field] } }),
+    aRequest({ kind: "form", form: { fields: [{ ...field, default: "a" }] } }),
+    schema({ n: { type: "integer" } }), schema({ n: { type: "integer", default: 3 } }),
+    schema({ lines }), schema({ lines, city: { type: "string", default: "Nara" } }),
+    aRequest({ kind: "approval", action: { name: "pay", args: {} } }),
+  ].map((request) => hasButton(request, "edit"))).toEqual([false, true, false, true, false, true, true]);
+  expect(hasButton(schema({}), "approve")).toBe(true);
 });

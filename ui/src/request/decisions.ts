@@ -1,5 +1,5 @@
 import type { Decision, Json, JsonObject, Request } from "../api/types";
-import { renderedFields } from "../form/schema-field";
+import { initialAnswer, renderedFields } from "../form/schema-field";
 import type { RequestStrings } from "../strings/use-request-strings";
 import { visible } from "../widgets/visible";
 import { isForm } from "./outcome";
@@ -31,6 +31,14 @@ export const takesMessageAsAnswer = (request: Request) => offeredDecisions(reque
 /** Return whether there is anything to fill in. */
 export const hasAnswer = (request: Request) =>
   renderedFields(request).length > 0 || answersJson(request) || takesMessageAsAnswer(request);
+
+const isPrefilled = (value: Json | undefined): boolean =>
+  typeof value === "object" && value !== null ? Object.values(value).some(isPrefilled) : value !== undefined && value !== null;
+
+/** Return whether a decision has a button and a key: in a form without prefilled values there is nothing to change. */
+export const hasButton = (request: Request, decision: Decision) =>
+  decision !== "edit" || !isForm(request) || renderedFields(request).some((field) => isPrefilled(field.default))
+  || (answersJson(request) && isPrefilled(initialAnswer(request.schema)));
 
 /** Return the values that "edit" opens: arguments or task; null for a plain form, which is edited in place. */
 export function editableValues(request: Request): JsonObject | null {

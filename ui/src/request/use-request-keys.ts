@@ -4,7 +4,7 @@ import { useRequestStrings, type RequestStrings } from "../strings/use-request-s
 import { useKeys, type Shortcut } from "../widgets/keys";
 import type { ClaimState } from "./assignment";
 import { useBeatOf, type Beat } from "./beat";
-import { buttonLabel, decideKeys, editableValues, isFreeAnswer, takesMessageAsAnswer } from "./decisions";
+import { buttonLabel, decideKeys, editableValues, hasButton, isFreeAnswer, takesMessageAsAnswer } from "./decisions";
 import { isChanged, lacksMessage } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
 import { needsVotes } from "./voting";
@@ -32,7 +32,7 @@ function decisionKeys(form: DecisionFormState, beat: Beat, strings: RequestStrin
   };
   const main = primaryDecision(form);
   return [
-    ...form.offered.map((decision) => ({
+    ...form.offered.filter((decision) => hasButton(request, decision)).map((decision) => ({
       key: decideKeys[decision], label: buttonLabel(request, decision, strings), run: decide(decision), once: true,
     })),
     ...(form.canGrantForSession ? [{ key: sessionKey, label: strings.granting.openForSession, run: () => beat.isSettled(request) && form.startGrant(true), once: true }] : []),

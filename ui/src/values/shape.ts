@@ -30,7 +30,7 @@ function fileOf(value: string): Shape | null {
 /** Return whether a text is an address that may become a link. */
 export const isWebAddress = (text: string) => /^https?:\/\/\S+$/i.test(text) && URL.canParse(text);
 
-const sqlStart = /^\s*(?:select\b[^;]{0,2000}\bfrom\b|insert\s+into\b|update\s+\S+\s+set\b|delete\s+from\b|(?:create|alter|drop)\s+(?:table|index|view|database|schema|user|role)\b|truncate\s+\S|with\s+\w+\s+as\s*\()/i;
+const sqlStart = /^\s*(?:select\b[^;]{0,2000}\bfrom\b|insert\s+into\b|update\s+\S+(?:(?:\s+as)?\s+\w+)?\s+set\s+[\w."`[\]]+\s*=|delete\s+from\b|(?:create|alter|drop)\s+(?:table|index|view|database|schema|user|role)\b|truncate\s+\S|with\s+\w+\s+as\s*\()/i;
 const isPatch = (text: string) => /^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/m.test(text) && /^[+-]/m.test(text);
 
 const languages: Record<string, string> = {
@@ -54,7 +54,7 @@ function declaredShape(schema: JsonObject | null): Shape | null {
 }
 
 /** The names of arguments that hold code, each with its language. */
-const codeNames: Record<string, string> = { command: "bash", cmd: "bash", script: "code", code: "code", source_code: "code" };
+const codeNames: Record<string, string> = { sql: "sql", command: "bash", cmd: "bash", script: "code", code: "code", source_code: "code" };
 
 function textShape(name: string, value: string, schema: JsonObject | null): Shape {
   const declared = declaredShape(schema) ?? fileOf(value);

@@ -11,7 +11,7 @@ const decisions: Record<Decision, string> = {
   approve: "Approve", edit: "Edit", reject: "Reject", respond: "Send answer",
 };
 const formDecisions: Record<Decision, string> = {
-  approve: "Send answer", edit: "Edit", reject: "Decline", respond: "Send answer",
+  approve: "Send answer", edit: "Send with changes", reject: "Decline", respond: "Send answer",
 };
 const finishDecisions: Record<Decision, string> = {
   approve: "Complete", edit: "Change the task", reject: "Not finished", respond: "Answer in words",
@@ -39,7 +39,7 @@ export const detail = {
   task: "Task",
   summary: "The agent's summary (not checked)",
   requestedBy: (name: string) => `asked by ${name}`,
-  priority: { low: "low", normal: "normal", high: "high priority", urgent: "urgent" },
+  priority: { low: "low priority", normal: "normal", high: "high priority", urgent: "urgent" },
   attention: "This request needs attention",
 
   yes: "Yes",

@@ -12,7 +12,7 @@ const decisions: Record<Decision, string> = {
   approve: "承認", edit: "修正", reject: "却下", respond: "回答を送信",
 };
 const formDecisions: Record<Decision, string> = {
-  approve: "回答を送信", edit: "修正", reject: "辞退", respond: "回答を送信",
+  approve: "回答を送信", edit: "修正して送信", reject: "辞退", respond: "回答を送信",
 };
 const finishDecisions: Record<Decision, string> = {
   approve: "完了する", edit: "タスクを変更", reject: "まだ終わっていない", respond: "言葉で答える",
@@ -39,7 +39,7 @@ export const detail: Detail = {
   task: "タスク",
   summary: "エージェントによる要約（未確認）",
   requestedBy: (name: string) => `${name} からの依頼`,
-  priority: { low: "低", normal: "通常", high: "優先度 高", urgent: "緊急" },
+  priority: { low: "優先度 低", normal: "通常", high: "優先度 高", urgent: "緊急" },
   attention: "この依頼は確認が必要です",
 
   yes: "はい",

@@ -12,7 +12,7 @@ const decisions: Record<Decision, string> = {
   approve: "批准", edit: "修改", reject: "拒绝", respond: "发送回答",
 };
 const formDecisions: Record<Decision, string> = {
-  approve: "发送回答", edit: "修改", reject: "谢绝", respond: "发送回答",
+  approve: "发送回答", edit: "修改后发送", reject: "谢绝", respond: "发送回答",
 };
 const finishDecisions: Record<Decision, string> = {
   approve: "确认完成", edit: "更改任务", reject: "尚未完成", respond: "用文字回答",
@@ -39,7 +39,7 @@ export const detail: Detail = {
   task: "任务",
   summary: "智能体的摘要（未核实）",
   requestedBy: (name: string) => `${name} 提出`,
-  priority: { low: "低", normal: "普通", high: "高优先级", urgent: "紧急" },
+  priority: { low: "低优先级", normal: "普通", high: "高优先级", urgent: "紧急" },
   attention: "此请求需要关注",
 
   yes: "是",
