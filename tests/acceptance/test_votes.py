@@ -65,9 +65,11 @@ async def test_a_vote_is_seen_and_the_last_one_completes_with_all_names(browser:
     request = ask(house, "Pay ¥900,000?", action=REFUND, quorum=STAGES, tier="irreversible", escalation=[
         {"after": 3600, "to": ["boss", "group:board"]}
     ])  # fmt: skip
-    vote(house, request, "bob", "finance")
+    vote(house, request, "bob", "finance", message="I called them.")
     ann = await somebody(browser, house, "ann", groups=("finance",))
     detail = await opened(ann, house, request)
+    lines = (await detail.get_by_test_id("vote").inner_text()).splitlines()
+    assert lines[1:] == ["I called them."]
     await expect(detail.get_by_test_id("tier")).to_have_text("Cannot be undone")
     await expect(detail.get_by_test_id("escalation")).to_contain_text("goes to boss and group board at")
     await expect(detail.get_by_test_id("vote")).to_contain_text("bob · agreed")

@@ -68,7 +68,7 @@ export function Votes({ request, agree }: VotesProps) {
             <li key={vote.subject} data-testid="vote" data-name={vote.responder}>
               <strong>{voterName(vote, strings)}</strong> · {voting.agreed[vote.decision]} · <Timestamp at={vote.at} />
               <Changes request={request} vote={vote} />
-              {vote.message && <AgentText text={vote.message} />}
+              {vote.message && <div><AgentText text={vote.message} /></div>}
               {agree?.vote === vote && (
                 <Button size="small" onClick={agree.run} loading={agree.isSending} aria-keyshortcuts={agreeKey} data-testid="agree-edit">
                   <KeyLabel label={voting.agreeWithEdit} keyName={agreeKey} />

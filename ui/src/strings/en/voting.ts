@@ -23,7 +23,7 @@ export const voting = {
   missing: (count: number) => (count === 1 ? "1 more vote is missing." : `${count} more votes are missing.`),
   agreeWithEdit: "Agree with this edit",
   changeVote: "Change my vote",
-  takesEffectIn: (seconds: number) => `Takes effect in ${seconds} s`,
+  takesEffectIn: (seconds: number) => `Takes effect in ${seconds}\u00A0s`,
   takesEffect: "Taking effect…",
   announcement: (seconds: number) => `Takes effect in ${seconds} seconds. Press u to undo.`,
   undo: "Undo",
