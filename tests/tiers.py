@@ -45,6 +45,7 @@ PLACES = {
     "tests/acceptance/test_overview.py": "stores",
     "tests/acceptance/test_replace_session.py": "stores",
     "tests/acceptance/test_request_people.py": "stores",
+    "tests/acceptance/test_rules_and_checks.py": "stores",
     "tests/acceptance/test_streaming_workflows.py": "stores",
     "tests/acceptance/test_superseded.py": "stores",
     "tests/acceptance/test_values.py": "stores",

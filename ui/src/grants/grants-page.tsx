@@ -2,6 +2,7 @@ import { Button, Empty, Tag } from "antd";
 import { useRef } from "react";
 import { useGrants, useRevokeGrant, type GrantView } from "../api/grants";
 import { useSession } from "../api/session";
+import { useSuggestions } from "../api/suggestions";
 import { GrantScope } from "../request/grant-scope";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { focusedRow, useListKeys } from "../thread/list-keys";
@@ -44,6 +45,7 @@ function GrantRow({ view }: { view: GrantView }) {
 export default function GrantsPage() {
   const { granting, ...strings } = useRequestStrings();
   const { data, error, refetch } = useGrants();
+  const hasSuggestions = (useSuggestions().data?.items.length ?? 0) > 0;
   const list = useRef<HTMLUListElement>(null);
   const revoke = () => focusedRow(list)?.querySelector<HTMLElement>("[data-testid=revoke-grant]")?.click();
   useKeys(strings.grantsPage, [
@@ -53,8 +55,9 @@ export default function GrantsPage() {
   return (
     <div className="page-column">
       <h1>{strings.grantsPage}</h1>
-      <Suggestions />
       <p className="quiet">{granting.pageHint}</p>
+      <Suggestions />
+      {hasSuggestions && <h2>{granting.grants}</h2>}
       {error && !data && <Problem error={error} retry={() => void refetch()} />}
       {!data && !error && <Loading paragraph={{ rows: 4 }} />}
       {data?.items.length === 0 && (

@@ -19,10 +19,12 @@ function SuggestionRow({ rule, mayAccept }: { rule: Suggestion; mayAccept: boole
       </div>
       <GrantScope scope={scope} />
       <div className="suggestion-figures">
-        <Progress percent={(rule.covered / rule.replayed) * 100} showInfo={false} size="small" aria-label={strings.covered(rule.covered, rule.replayed)} />
-        <span>{strings.covered(rule.covered, rule.replayed)} {strings.newer(rule.newer_covered, rule.newer)}</span>
+        <Progress percent={(rule.covered / rule.replayed) * 100} showInfo={false} size="small" status="normal" aria-label={strings.covered(rule.covered, rule.replayed)} />
+        <span>{strings.covered(rule.covered, rule.replayed)}</span>
+        <span>{strings.newer(rule.newer_covered, rule.newer)}</span>
       </div>
-      <div className="quiet">{strings.terms} <Link to={requestPath(rule.template)}>{strings.example}</Link></div>
+      <div className="quiet">{strings.terms}</div>
+      <Link to={requestPath(rule.template)}>{strings.example}</Link>
       <Problem error={error} />
       {mayAccept && (
         <Popconfirm title={strings.confirm(visible(rule.tool))} description={strings.terms} okText={strings.accept} cancelText={strings.cancel} onConfirm={() => mutate()}>
