@@ -223,6 +223,27 @@ async def test_on_a_phone_the_menu_has_what_the_header_has_no_room_for(person: P
     await expect(person.get_by_role("dialog", name="キーボード操作")).to_be_visible()
 
 
+WHOLE = """name => {
+  const nav = document.querySelector(".page-header nav");
+  const link = [...nav.querySelectorAll("a")].find(({ textContent }) => textContent.trim() === name);
+  return link && link.getBoundingClientRect().right <= nav.getBoundingClientRect().right - 12;
+}"""
+"""Whether a link ends before the edge of the header's links, where what continues fades."""
+
+
+async def test_on_a_phone_no_link_of_a_person_is_cut_and_the_current_one_is_whole(
+    person: Page, house: DemoServer
+) -> None:
+    await person.set_viewport_size({"width": 390, "height": 844})
+    waiting = [ask(house, f"Is it {hour} o'clock?") for hour in range(10)]
+    for path, name in (("/threads", "Memory"), ("/overview", "Overview")):
+        await person.goto(house.url + path)
+        await expect(person.get_by_test_id("pending-count")).to_have_text(re.compile(r"\d\d"), timeout=WAIT)
+        await person.wait_for_function(WHOLE, arg=name, timeout=WAIT)
+    for request in waiting:
+        answer(house, request)
+
+
 async def test_the_header_leads_to_operations_once_a_run_needs_somebody(person: Page, house: DemoServer) -> None:
     link = person.get_by_role("link", name="Operations")
     await expect(link).to_have_count(0)
