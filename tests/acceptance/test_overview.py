@@ -15,6 +15,7 @@ from tests.acceptance.thread_steps import WAIT, assert_fits, open_thread, respon
 pytestmark = pytest.mark.timeout(180)
 AXE = Path(__file__).parents[2] / "ui/node_modules/axe-core/axe.min.js"
 HOSTILE = "<img src=x onerror=\"document.title='stolen'\">"
+SEGMENTS = ("[data-testid=period]", "[data-testid=period] .ant-segmented-item-selected")
 PARTS = ("queue-chart", "tools-chart", "agents-chart", "times-chart")
 
 
@@ -73,12 +74,28 @@ async def test_the_report_says_what_it_covers(page: Page, server: DemoServer) ->
     await expect(page.get_by_test_id("report-tools").get_by_role("row", name="refund")).to_be_visible(timeout=WAIT)
     await expect(page.get_by_text("sha256:")).to_be_visible()
     assert await axe(page) == []
+    # On a desk every column is in sight, beside a long name too; on a phone the name leaves room for figures.
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    hidden = "tables => tables.map(table => table.scrollWidth - table.clientWidth)"
+    assert await page.locator(".figures-table").evaluate_all(hidden) == [0, 0, 0]
+    await page.set_viewport_size({"width": 390, "height": 844})
+    names = await page.locator("tbody .figure-name").evaluate_all("cells => cells.map(cell => cell.offsetWidth)")
+    assert max(names) <= 160, names
 
 
 async def test_a_person_sees_no_report_and_reads_why_figures_are_fewer(page: Page, server: DemoServer) -> None:
     await open_overview(page, server, "person")
     await expect(page.get_by_role("tab")).to_have_count(0)
     await expect(page.get_by_text("You see the figures of your groups")).to_be_visible()
+
+
+async def test_the_choice_of_the_period_stands_out_from_the_page(page: Page, server: DemoServer) -> None:
+    await open_overview(page, server)
+    for theme in ("light", "dark"):
+        await page.emulate_media(color_scheme=theme)
+        color = "element => getComputedStyle(element).backgroundColor"
+        colors = {await page.locator(each).evaluate(color) for each in (".app", *SEGMENTS)}
+        assert len(colors) == 3, (theme, colors)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -106,6 +123,7 @@ async def test_a_period_without_anything_is_empty_and_an_error_can_be_retried(pa
     await page.route("**/v1/statistics?*", respond_empty)
     await page.reload()
     await expect(page.get_by_test_id("no-figures")).to_be_visible(timeout=WAIT)
+    await expect(page.get_by_test_id("download-csv")).to_have_count(0)
     await page.unroute("**/v1/statistics?*")
     await page.route("**/v1/statistics?*", lambda route: route.fulfill(status=403, json={"code": "forbidden"}))
     await page.reload()

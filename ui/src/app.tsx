@@ -64,7 +64,7 @@ function ThemeProvider({ children }: { children: ReactNode }) {
   const algorithm = dark ? theme.darkAlgorithm : theme.defaultAlgorithm;
   const token = { ...(dark ? darkColours : lightColours), motion: !isMotionReduced, fontFamily };
   // On the red of the dark theme white words miss the contrast of 4.5:1.
-  const components = { Form: { itemMarginBottom: 14 }, ...(dark && { Button: { dangerColor: "#1f0a0a" } }) };
+  const components = { Form: { itemMarginBottom: 14 }, Segmented: dark ? { trackBg: "#1f1f1f", itemSelectedBg: "#424242" } : { trackBg: "#ebebeb" }, ...(dark && { Button: { dangerColor: "#1f0a0a" } }) };
   return (
     <ConfigProvider theme={{ algorithm, token, components, cssVar }}>
       <div className={`app ${cssVar.key}`}><MessagesProvider>{children}</MessagesProvider></div>

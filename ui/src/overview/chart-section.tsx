@@ -41,7 +41,7 @@ export function ChartSection({ title, hint, content, height = 240, columns, rows
       <Suspense fallback={<div style={{ height }}><Skeleton active /></div>}>
         <Chart content={content} label={title} height={height} />
       </Suspense>
-      <Collapse ghost size="small" items={[{ key: "table", label: `${strings.table}: ${title}`, children: <FiguresTable columns={columns} rows={rows} label={`${strings.table}: ${title}`} /> }]} />
+      <Collapse ghost size="small" styles={{ header: { paddingInline: 0 }, body: { paddingInline: 0 } }} items={[{ key: "table", label: `${strings.table}: ${title}`, children: <FiguresTable columns={columns} rows={rows} label={`${strings.table}: ${title}`} /> }]} />
     </section>
   );
 }

@@ -33,9 +33,9 @@ export function Figures({ period }: { period: Period }) {
           <DecisionsSection title={strings.byTool} column={strings.tool} nameless={strings.noTool} named={data.tools} testId="tools-chart" />
           <DecisionsSection title={strings.byAgent} column={strings.agent} nameless={strings.noAgent} named={data.agents} testId="agents-chart" />
           {data.times.length > 0 && <TimesSection figures={data} />}
+          <div><Button href={basePath + figuresPath(period, "csv")} data-testid="download-csv">{strings.downloadTable}</Button></div>
         </>
       )}
-      <div><Button href={basePath + figuresPath(period, "csv")} data-testid="download-csv">{strings.downloadTable}</Button></div>
     </>
   );
 }

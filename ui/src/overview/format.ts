@@ -3,13 +3,13 @@ const units = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]] 
 /** Return the length in seconds of the largest unit that fits into a time. */
 export const unitOf = (seconds: number) => (units.find(([, each]) => seconds >= each) ?? units[3])[1];
 
-/** Return a time in its largest unit, such as "4 min"; below ten of it with one decimal. */
+/** Return a time in its largest unit, such as "4 min"; below ten of it with one decimal, below one with two digits. */
 export function formatDuration(seconds: number | null, language: string): string {
   if (seconds === null) return "–";
   const [unit, size] = units.find(([, each]) => seconds >= each) ?? units[3];
   const value = seconds / size;
-  const maximumFractionDigits = value < 10 ? 1 : 0;
-  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits }).format(value);
+  const digits = value < 1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: value < 10 ? 1 : 0 };
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short", ...digits }).format(value);
 }
 
 /** Return a point of the queue as a day or an hour, in UTC. */

@@ -20,7 +20,7 @@ export function TimesSection({ figures: { times, error } }: { figures: OverviewF
         labels: times.map(({ group }) => nameOf(group, strings)),
         datasets: [
           { label: strings.median, data: times.map(({ median }) => scaled(median)), backgroundColor: token.colorPrimary },
-          { label: strings.p90, data: times.map(({ p90 }) => scaled(p90)), backgroundColor: token.colorPrimaryBorder },
+          { label: strings.p90, data: times.map(({ p90 }) => scaled(p90)), backgroundColor: token.colorTextTertiary },
         ],
       },
       options: {

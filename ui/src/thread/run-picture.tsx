@@ -44,7 +44,7 @@ export default function RunPicture({ events, isLive }: { events: NumberedEvent[]
       content: {
         type: "bar" as const, data: { labels, datasets: datasets as never },
         options: {
-          indexAxis: "y" as const, plugins: { tooltip: { callbacks: { title: () => "", label } } },
+          indexAxis: "y" as const, plugins: { legend: { display: datasets.length > 1 }, tooltip: { callbacks: { title: () => "", label } } },
           scales: { x: { min: 0, ticks: { display: !shortened, callback: (value: string | number) => formatDuration(Number(value), strings.language) } } },
         },
       },

@@ -65,7 +65,7 @@ function RunPictureSection({ stream }: { stream: StreamState }) {
       <RunPicture events={stream.events} isLive={stream.phase === "running" || stream.phase === "interrupted"} />
     </Suspense>
   );
-  return <Collapse ghost size="small" destroyOnHidden items={[{ key: "picture", label: strings.runPicture, children: picture }]} data-testid="open-picture" />;
+  return <Collapse ghost size="small" destroyOnHidden styles={{ header: { paddingInline: 0 }, body: { paddingInline: 0 } }} items={[{ key: "picture", label: strings.runPicture, children: picture }]} data-testid="open-picture" />;
 }
 
 /** One thread, live: the agent's output, its questions in place, and the outcome. */
