@@ -30,11 +30,11 @@ interface FilterProps {
 export function StatusFilter({ filters, onChange }: FilterProps) {
   const strings = useStrings();
   const narrow = useMedia("(max-width: 700px)");
-  const options = statuses.map((one) => ({ value: one, label: one === "all" ? strings.anyStatus : strings.threadStatuses[one] }));
+  const options = statuses.map((one) => ({ value: one, label: one === "all" ? (narrow ? strings.anyStatusNarrow : strings.anyStatus) : strings.threadStatuses[one] }));
   const choose = (next: Status) => onChange({ ...filters, status: next === "all" ? undefined : next });
   const value: Status = filters.status ?? "all";
   const common = { value, onChange: choose, options, "aria-label": strings.statusFilter, "data-testid": "status-filter" };
-  return narrow ? <Select {...common} className="wide" /> : <Segmented<Status> {...common} />;
+  return narrow ? <Select {...common} className="status-filter" /> : <Segmented<Status> {...common} />;
 }
 
 /** Choose one of the agents that can be started, or type another. */
@@ -43,11 +43,12 @@ export function AgentFilter({ filters, onChange }: FilterProps) {
   const agents = useAgents().data?.items ?? [];
   const [typed, setTyped] = useState("");
   const names = [...new Set([...agents.map(({ name }) => name), filters.agent ?? "", typed])].filter((name) => name !== "").sort();
+  const options = [{ value: "", label: strings.anyAgent }, ...names.map((name) => ({ value: name, label: visible(name) }))];
   return (
     <Select<string>
-      allowClear className="agent-filter" aria-label={`${strings.show}: ${strings.agent}`} placeholder={strings.agent} popupMatchSelectWidth={false} data-testid="agent-filter"
-      showSearch={{ onSearch: (text) => setTyped(text.trim()) }} value={filters.agent} options={names.map((name) => ({ value: name, label: visible(name) }))}
-      onChange={(agent: string | undefined) => onChange({ ...filters, agent })}
+      className="agent-filter" aria-label={`${strings.show}: ${strings.agent}`} popupMatchSelectWidth={false} data-testid="agent-filter"
+      showSearch={{ onSearch: (text) => setTyped(text.trim()) }} value={filters.agent ?? ""} options={options}
+      onChange={(agent) => onChange({ ...filters, agent: agent || undefined })}
     />
   );
 }

@@ -22,4 +22,7 @@ test("the agent of the filter is in the address and in the query, beside the sta
   expect(window.location.search).toBe("?status=done&agent=haiku");
   await waitFor(() => expect(read).toContain("/v1/threads?limit=50&status=done&agent=haiku"));
   await waitFor(() => expect(screen.getByTestId("no-threads").textContent).toContain("Look at the older ones"));
+  await user.click(screen.getByRole("combobox", { name: "Show: Agent" }));
+  await user.click(await screen.findByText("Any agent", { selector: ".ant-select-item-option-content" }));
+  expect(window.location.search).toBe("?status=done");
 });

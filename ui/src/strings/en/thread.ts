@@ -26,6 +26,8 @@ export const thread = {
   inputTooLong: (count: number) => `Please enter at most ${count} characters.`,
 
   anyStatus: "All",
+  anyStatusNarrow: "Any status",
+  anyAgent: "Any agent",
   threadColumn: "Thread",
   statusFilter: "Status",
   emptyThreads: "No threads yet. Start an agent, and its thread appears here.",

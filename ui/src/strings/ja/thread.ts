@@ -27,6 +27,8 @@ export const thread: typeof en = {
   inputTooLong: (count: number) => `${count} 文字以内で入力してください。`,
 
   anyStatus: "すべて",
+  anyStatusNarrow: "すべての状態",
+  anyAgent: "すべてのエージェント",
   threadColumn: "スレッド",
   statusFilter: "状態",
   emptyThreads: "スレッドはまだありません。エージェントを開始すると、ここに表示されます。",

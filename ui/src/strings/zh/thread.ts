@@ -27,6 +27,8 @@ export const thread: typeof en = {
   inputTooLong: (count: number) => `请最多输入 ${count} 个字符。`,
 
   anyStatus: "全部",
+  anyStatusNarrow: "任何状态",
+  anyAgent: "任何智能体",
   threadColumn: "会话",
   statusFilter: "状态",
   emptyThreads: "还没有会话。启动智能体后，会显示在这里。",
