@@ -26,7 +26,7 @@ POLITE = {"en": "Ask me about joints", "ja": "質問してください"}
 OWN = {"en": "Glued today, planed tomorrow.", "ja": "今日接着したら、削るのは明日。"}
 LEARNED = {"en": "Learned earlier", "ja": "以前学んだこと"}
 REASON = {"en": "Source not trusted", "ja": "出典が信頼できない"}
-ALONE = {"en": "only the agent's own opinion", "ja": "エージェント自身の意見のみ"}
+ALONE = {"en": "judged only by the agent itself", "ja": "評価したのはエージェント自身のみ"}
 
 
 @pytest.fixture(scope="module")

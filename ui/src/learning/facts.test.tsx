@@ -34,7 +34,7 @@ test("what nobody but the agent has judged says so", async () => {
   open(aLearning());
   const judged = await screen.findByTestId("judged");
   expect(judged.dataset.source).toBe("self");
-  expect(judged.textContent).toContain("only the agent's own opinion");
+  expect(judged.textContent).toContain("judged only by the agent itself");
   expect(screen.getByTestId("no-evidence")).toBeTruthy();
 });
 

@@ -24,7 +24,7 @@ export const learning = {
   closeNote: "Close",
 
   feedbackSources: {
-    ground_truth: "checked against the known answer", environment: "checked by a test", user: "a person's word", self: "only the agent's own opinion",
+    ground_truth: "checked against the known answer", environment: "checked by a test", user: "a person's word", self: "judged only by the agent itself",
   },
   verdicts: { right: "right", wrong: "wrong", unknown: "not known" },
   reflectionTitle: "What the agent thinks of its answer (not checked)",

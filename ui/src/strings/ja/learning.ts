@@ -25,7 +25,7 @@ export const learning: Learning = {
   noteSource: (source: string) => `出典：${source}`,
   closeNote: "閉じる",
 
-  feedbackSources: { ground_truth: "正解と照合", environment: "テストで確認", user: "人の言葉", self: "エージェント自身の意見のみ" },
+  feedbackSources: { ground_truth: "正解と照合", environment: "テストで確認", user: "人の言葉", self: "評価したのはエージェント自身のみ" },
   verdicts: { right: "正しい", wrong: "誤り", unknown: "不明" },
   reflectionTitle: "エージェントによる振り返り（未確認）",
   whatWentWrong: "誤りの内容",

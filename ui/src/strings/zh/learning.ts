@@ -25,7 +25,7 @@ export const learning: Learning = {
   noteSource: (source: string) => `来自${source}`,
   closeNote: "关闭",
 
-  feedbackSources: { ground_truth: "与已知答案核对", environment: "经测试检查", user: "人的意见", self: "仅为智能体自己的看法" },
+  feedbackSources: { ground_truth: "与已知答案核对", environment: "经测试检查", user: "人的意见", self: "仅由智能体自己评价" },
   verdicts: { right: "正确", wrong: "错误", unknown: "未知" },
   reflectionTitle: "智能体对回答的回顾（未核实）",
   whatWentWrong: "哪里错了",
