@@ -16,12 +16,15 @@ from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 from tests import browser as chromiums
 from tests.acceptance.demo_server import DemoServer
 
+from ringi.demo.samples import SAMPLES
 from ringi.server.auth.authenticator import Keys
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs/images"
 LARGEST = 150 * 1024
 WIDE = {"width": 1200, "height": 720}
 PHONE = {"width": 390, "height": 780}
+EARLIER, UNUSUAL = (800, 1_200, 1_500, 2_400, 2_600, 3_100, 9_000), 5_000
+REFUND = next(sample.input for sample in SAMPLES if sample.thread_id == "sample-refund")
 
 
 def main() -> int:
@@ -39,13 +42,26 @@ def main() -> int:
 
 
 def asked(demo: DemoServer) -> None:
-    """Fill the inbox with the requests of a usual day."""
-    run(demo, "refund-1180", "refund", {"order": 1180, "amount": 15})
-    answer(demo, "refund-1180")
-    demo.until("refund-1180", "done")
-    run(demo, "poster", "two_questions", {})
-    run(demo, "preferences", "preferences", {})
-    run(demo, "refund-1182", "refund", {"order": 1182, "amount": 40})
+    """Fill the inbox with the requests of a usual day, after some days with refunds."""
+    for number, amount in enumerate(EARLIER):
+        paid(demo, f"refund-11{number}", amount)
+    run(demo, "refund-1181", "desk", REFUND)
+    answer(demo, "refund-1181")
+    demo.until("refund-1181", "done")
+    for sample in SAMPLES[1:]:  # The first is at work for a minute.
+        run(demo, sample.thread_id, sample.agent, sample.input)
+
+
+def paid(demo: DemoServer, id: str, amount: int) -> None:
+    """Ask for a refund as the shop does, and approve it if it is usual."""
+    args = {"order": 1100, "amount": amount, "reason": "the parcel came late"}
+    token = Keys.load(demo.folder).mint(role="agent", name="shop")
+    with httpx.Client(base_url=demo.url, headers={"authorization": f"Bearer {token}"}) as client:
+        body = {"id": id, "title": "Pay this back?", "action": {"name": "pay_back", "args": args}}
+        request = client.post("/v1/requests", json=body).raise_for_status().json()
+    with demo.client() as client:
+        answered = {"decision": "approve" if amount < UNUSUAL else "reject", "digest": request["digest"]}
+        client.post(f"/v1/requests/{id}/respond", json=answered).raise_for_status()
 
 
 def run(demo: DemoServer, thread: str, agent: str, input: dict[str, Any]) -> None:
@@ -66,13 +82,13 @@ def answer(demo: DemoServer, thread: str) -> None:
 
 def take(browser: Browser, demo: DemoServer) -> None:
     """Take every picture."""
-    (request,) = demo.thread("refund-1182")["pending"]
-    (form,) = demo.thread("preferences")["pending"]
+    (request,) = demo.thread("sample-refund")["pending"]
+    (form,) = demo.thread("sample-form")["pending"]
     pictures = {
         "inbox": (WIDE, "light", f"/r/{request['id']}"),
         "dark": (WIDE, "dark", f"/r/{form['id']}"),
         "phone": (PHONE, "light", f"/r/{request['id']}"),
-        "thread": (WIDE, "light", "/t/refund-1180"),
+        "thread": (WIDE, "light", "/t/refund-1181"),
     }
     for name, (size, scheme, path) in pictures.items():
         context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce", locale="en")  # type: ignore[arg-type]
@@ -104,7 +120,7 @@ def opened(page: Page, demo: DemoServer, path: str) -> None:
     page.goto(demo.url + path)
     page.get_by_test_id("request-detail").or_(page.get_by_test_id("thread-status")).first.wait_for()
     page.evaluate("document.fonts.ready")
-    page.wait_for_timeout(500)
+    page.wait_for_timeout(2_000)  # The plot is a part of its own.
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ interface FilterSelectProps {
 }
 
 function FilterSelect({ name, label, filters, options, isOpenEnded = false }: FilterSelectProps) {
+  const strings = useStrings();
   const id = useId();
   const [typed, setTyped] = useState("");
   const isNew = typed !== "" && !options.some(({ value }) => value === typed);
@@ -28,7 +29,7 @@ function FilterSelect({ name, label, filters, options, isOpenEnded = false }: Fi
     <>
       <label htmlFor={id}>{label}</label>
       <Select<string>
-        id={id} size="small" allowClear data-testid={`filter-${name}`} popupMatchSelectWidth={false}
+        id={id} size="small" allowClear placeholder={strings.anyValue} data-testid={`filter-${name}`} popupMatchSelectWidth={false}
         {...(isOpenEnded && { showSearch: { onSearch: (text: string) => setTyped(text.trim()) } })}
         value={filters[name] as string | undefined} options={isNew ? [...options, { value: typed, label: visible(typed) }] : options}
         onChange={(value: string | undefined) => applyFilters({ ...filters, [name]: value })}

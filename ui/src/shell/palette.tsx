@@ -3,6 +3,9 @@ import { useRef, useState, type KeyboardEvent } from "react";
 import { useStrings } from "../strings";
 import { useCommands } from "./palette-commands";
 
+/** The height of the list, in pixels; in a low window it is less. */
+const mostHeight = 480;
+
 interface PaletteProps {
   onClose: () => void;
   onMenu: () => void;
@@ -35,7 +38,7 @@ export default function Palette({ onClose, onMenu }: PaletteProps) {
       }}
     >
       <AutoComplete
-        open={isOpen} autoFocus defaultActiveFirstOption value={text} listHeight={640} virtual={false} className="palette-input" data-testid="palette-input" aria-label={palette.placeholder}
+        open={isOpen} autoFocus defaultActiveFirstOption value={text} listHeight={Math.min(mostHeight, window.innerHeight * 0.6)} virtual={false} className="palette-input" data-testid="palette-input" aria-label={palette.placeholder}
         placeholder={palette.placeholder} notFoundContent={palette.none} getPopupContainer={(input) => input.parentElement ?? document.body}
         options={groups.map(({ title, commands }) => ({ label: title, options: commands.map(({ id, label }) => ({ value: id, label })) }))}
         showSearch={{ filterOption: false, onSearch: setText }} onSelect={choose} onInputKeyDown={onKeyDown}

@@ -39,6 +39,7 @@ export const inbox = {
   clearFilters: "Clear the filters",
 
   search: "Search",
+  anyValue: "Any",
   kindFilter: "Kind",
   priorityFilter: "Priority",
 

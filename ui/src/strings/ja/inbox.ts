@@ -31,6 +31,7 @@ export const inbox: typeof en = {
   clearFilters: "絞り込みを解除",
 
   search: "検索",
+  anyValue: "すべて",
   kindFilter: "種類",
   priorityFilter: "優先度",
 

@@ -29,6 +29,7 @@ export const inbox: typeof en = {
   clearFilters: "清除筛选",
 
   search: "搜索",
+  anyValue: "不限",
   kindFilter: "类型",
   priorityFilter: "优先级",
 
