@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.detail import REFUND, ask, choose, decided, opened, press, somebody, stored
+from tests.acceptance.detail import QUIET, REFUND, ask, choose, decided, opened, press, somebody, stored
 
 from ringi.server.auth.authenticator import Keys
 
@@ -193,6 +193,27 @@ async def test_in_the_inbox_the_next_opens_and_the_key_still_undoes_the_held_one
         await expect(notice).to_have_count(0, timeout=WAIT)
         assert "held" not in stored(house, request)
         await page.context.close()
+
+
+async def test_on_a_phone_an_answer_that_can_be_undone_covers_no_button(browser: Browser, house: DemoServer) -> None:
+    held = ask(house, "The held question", action=REFUND, hold=30)
+    other = ask(house, "Done?", kind="finish", context={"task": "write", "summary": "word " * 600})
+    ann = await somebody(browser, house, "ann", **PHONE)
+    await opened(ann, house, held)
+    await press(ann, "a")
+    await answered(house, held)
+    detail = await opened(ann, house, other)
+    notice = ann.locator(f"[data-testid=held-answer][data-id='{held['id']}']")
+    await expect(notice).to_be_visible(timeout=WAIT)
+    for key in ("", "r"):
+        if key:
+            await ann.evaluate(QUIET)
+            await press(ann, key)
+        one, bar = [await each.bounding_box() for each in (notice, detail.get_by_test_id("decide"))]
+        assert one
+        assert bar
+        assert one["y"] + one["height"] <= bar["y"]
+    await ann.context.close()
 
 
 async def test_who_asked_reads_why_another_person_must_decide(browser: Browser, house: DemoServer) -> None:
