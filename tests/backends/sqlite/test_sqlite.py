@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ringi.backends.sqlite import lists
+from ringi.backends.sqlite import lists, urgent
 from ringi.backends.sqlite.database import Database
 from ringi.backends.sqlite.jobs import SqliteJobs
 from ringi.backends.sqlite.notifier import SqliteNotifier
@@ -13,6 +13,7 @@ from ringi.backends.sqlite.stream import SqliteStream
 from ringi.testing.conformance import JobsConformance, NotifierConformance, StoreConformance, StreamConformance
 from ringi.testing.conformance.lists import ListsConformance
 from ringi.testing.conformance.searches import SearchesConformance
+from ringi.testing.conformance.urgency import UrgencyConformance
 
 POLL = 0.2
 
@@ -47,6 +48,20 @@ class TestSqliteListsInSmallSteps(ListsConformance, SearchesConformance):
     @pytest.fixture
     def store(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
         monkeypatch.setattr(lists, "CHUNK", 1)
+        return SqliteStore(database)
+
+    @pytest.fixture
+    def other(self, store: SqliteStore) -> SqliteStore:
+        return store
+
+
+class TestSqliteUrgentInSmallSteps(UrgencyConformance):
+    """The requests with a priority or a tier are too many to be sorted, and more than SQLite reads at once."""
+
+    @pytest.fixture
+    def store(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
+        for name, number in (("FEW", 2), ("LEAST_CHUNK", 1), ("MAX_CHUNK", 2)):
+            monkeypatch.setattr(urgent, name, number)
         return SqliteStore(database)
 
     @pytest.fixture

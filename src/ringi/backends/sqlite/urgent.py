@@ -10,11 +10,11 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from heapq import merge
-from itertools import groupby, islice
+from itertools import groupby, islice, product
 from typing import Any, NamedTuple
 
 from ringi.backends.audiences import has_index
-from ringi.backends.sqlite.lists import conditions, descending_scans, first_to_finish, snapshot, ways
+from ringi.backends.sqlite.lists import conditions, descending_scans, first_to_finish, number, snapshot, ways
 from ringi.domain.record import Query, microseconds
 from ringi.domain.urgency import UrgentPlace, UrgentQuery, rank_spans, urgent_query
 
@@ -22,9 +22,11 @@ Place = tuple[int, int, str, int]
 """Deadline or rank, created_at, id, and the position of the row: the least is first in its part."""
 Row = tuple[UrgentPlace, str]
 """The place of a request, and its body."""
-CHUNK, MAX_CHUNK = 64, 4096
+LEAST_CHUNK, MAX_CHUNK = 16, 4096
 LEAST = -(2**63)
 FIRST = (LEAST, LEAST, "")
+FEW = 200
+"""The most requests that are sorted for one page."""
 
 
 class Walk(NamedTuple):
@@ -36,6 +38,8 @@ class Walk(NamedTuple):
     last: int
     where: str
     values: list[Any]
+    chunk: int
+    """The number of places to read first."""
 
     def places(self, connection: sqlite3.Connection, after: tuple[int, int, str]) -> Iterator[Place]:
         """Yield the places in order, read in chunks, only as far as the caller iterates."""
@@ -43,7 +47,7 @@ class Walk(NamedTuple):
         # Both bounds name the same columns: by another one, SQLite would begin at its bound and skip up to this one.
         span = f"({order}) > (?, ?, ?) AND ({order}) < (?, ?, ?)"
         sql = f"SELECT {order}, place FROM urgent WHERE {self.where} AND {span} ORDER BY {order} LIMIT ?"
-        size, after = CHUNK, max(after, (self.first, *FIRST[1:]))
+        size, after = self.chunk, max(after, (self.first, *FIRST[1:]))
         while size:
             found = connection.execute(sql, (*self.values, *after, self.last + 1, *FIRST[1:], size)).fetchall()
             yield from found
@@ -57,6 +61,8 @@ def find_urgent(connection: sqlite3.Connection, query: Query) -> list[str]:
     with snapshot(connection):
         if has_index(urgent.query):
             scans = [gathered(connection, urgent, None)]
+        elif (few := sorted_few(connection, urgent)) is not None:
+            scans = [chosen(connection, urgent, iter(few))]
         else:
             scans = [chosen(connection, urgent, ordered(connection, urgent, names)) for names in ways(urgent.query)]
             if urgent.query.text or urgent.query.kind:
@@ -65,9 +71,29 @@ def find_urgent(connection: sqlite3.Connection, query: Query) -> list[str]:
         return [body for _, body in first_to_finish(scans)]
 
 
+def sorted_few(connection: sqlite3.Connection, urgent: UrgentQuery) -> list[int] | None:
+    """Return the positions of all later requests with the priority and the tier of a query in order, unless many.
+
+    The list by deadline does not have them together, and would be read to its end.
+    """
+    query = urgent.query
+    if query.priority is None and query.tier is None:
+        return None
+    lists = [(name, query.tenant, *span) for name, span in product(ways(query)[0], rank_spans(query))]
+    where, total = "urgent WHERE audience = ? AND tenant = ? AND rank BETWEEN ? AND ?", 0
+    for values in lists:
+        total += number(connection, f"SELECT 1 FROM {where} LIMIT ?", (*values, FEW + 1))
+        if total > FEW:
+            return None
+    sql = f"SELECT deadline, rank, created_at, id, place FROM {where}"
+    places = {(urgent.place(*order), place) for values in lists for *order, place in connection.execute(sql, values)}
+    return [place for at, place in sorted(places) if urgent.is_later(at)]
+
+
 def ordered(connection: sqlite3.Connection, urgent: UrgentQuery, names: list[str]) -> Iterator[int]:
     """Yield the positions of the requests on some lists in order, each once."""
     query, last, after = urgent.query, microseconds(urgent.due_soon_until), urgent.after
+    chunk = first_chunk(query)
     where, values = "audience = ? AND tenant = ?", [query.tenant]
     if query.agent is not None:
         where, values = f"{where} AND agent = ?", [*values, query.agent]
@@ -76,11 +102,13 @@ def ordered(connection: sqlite3.Connection, urgent: UrgentQuery, names: list[str
         ranks = " OR ".join(f"rank BETWEEN {first:d} AND {last:d}" for first, last in spans)
         # For the index, which has no others.
         due = f"{where} AND deadline IS NOT NULL AND ({ranks})"
-        yield from merged(connection, [Walk("deadline", FIRST[0], last, due, [name, *values]) for name in names], start)
+        walks = [Walk("deadline", FIRST[0], last, due, [name, *values], chunk) for name in names]
+        yield from merged(connection, walks, start)
         start = FIRST
     rest = f"{where} AND (deadline IS NULL OR deadline > ?)"
     for span in spans:
-        yield from merged(connection, [Walk("rank", *span, rest, [name, *values, last]) for name in names], start)
+        walks = [Walk("rank", *span, rest, [name, *values, last], chunk) for name in names]
+        yield from merged(connection, walks, start)
 
 
 def merged(connection: sqlite3.Connection, walks: list[Walk], after: tuple[int, int, str]) -> Iterator[int]:
@@ -91,12 +119,17 @@ def merged(connection: sqlite3.Connection, walks: list[Walk], after: tuple[int, 
 
 def chosen(connection: sqlite3.Connection, urgent: UrgentQuery, places: Iterator[int]) -> Iterator[list[Row]]:
     """Yield the matching rows at these positions in chunks, until the page is full."""
-    left, size = urgent.query.limit, CHUNK
+    left, size = urgent.query.limit, first_chunk(urgent.query)
     while left > 0 and (some := list(islice(places, size))):
         rows = dict(rows_at(connection, urgent, some))
         found = [rows[place] for place in some if place in rows][:left]
         left, size = left - len(found), min(2 * size, MAX_CHUNK)
         yield found
+
+
+def first_chunk(query: Query) -> int:
+    """Return how many to read first: the page if all match, because each row of a large file is read from the disk."""
+    return min(max(query.limit, LEAST_CHUNK), MAX_CHUNK)
 
 
 def gathered(connection: sqlite3.Connection, urgent: UrgentQuery, places: Iterator[int] | None) -> Iterator[list[Row]]:

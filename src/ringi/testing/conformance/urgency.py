@@ -124,6 +124,34 @@ class UrgencyConformance:
         assert await urgent_ids(store, tool="mail", kind="finish", viewer=Viewer(name="ann")) == ["r2"]
         assert await store.count(Request, Query(**URGENT, tool="pay")) == 2
 
+    @pytest.mark.parametrize(
+        "query",
+        [
+            {"tier": "high"},
+            {"priority": "urgent"},
+            {"agent": "agent:1"},
+            {"tier": "low", "priority": "low"},
+            {"tier": "high", "agent": "agent:0", "tool": "pay"},
+            {"tier": "medium", "viewer": Viewer(name="ann", groups=("finance", "legal"))},
+            {"agent": "agent:2", "viewer": Viewer(name="ann", groups=("finance", "legal"))},
+            {"tier": "irreversible", "kind": "finish"},
+            {"priority": "high", "text": "pay"},
+        ],
+    )
+    async def test_a_filter_pages_through_the_due_and_the_rest(self, store: Store, query: dict[str, Any]) -> None:
+        random = Random(3)
+        for n in range(90):
+            due_at = random.choice([None, NOON + random.randrange(-5000, 9000) * SECOND])
+            about: dict[str, Any] = {"priority": random.choice(PRIORITIES), "tier": random.choice(TIERS)}
+            about |= {"action": Action(random.choice(["pay", "mail"])), "kind": random.choice([None, "finish"])}
+            about |= {"candidate_groups": random.choice([[], ["legal"], ["legal", "finance"], ["other"]])}
+            about |= {"by": f"agent:{n % 3}", "at": NOON + random.randrange(9) * SECOND, "due_at": due_at}
+            await store_request(store, f"r{n:02}", **about)
+        order = urgent_query(Query(**URGENT)).place_of
+        matching = await store.find(Request, Query(tenant="tenant-1", statuses=("pending",), **query))
+
+        assert await urgent_pages(store, 2, **query) == [each.id for each in sorted(matching, key=order)]
+
     async def test_what_ends_leaves_and_what_moves_keeps_its_place(self, store: Store) -> None:
         asked = [
             await store_request(store, f"r{n}", assignee="ann", due_at=NOON, at=NOON + n * SECOND) for n in range(4)
