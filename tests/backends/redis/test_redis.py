@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from ringi.backends.redis import urgent
 from ringi.backends.redis.notifier import RedisNotifier
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
@@ -14,6 +15,7 @@ from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import Store
 from ringi.contracts.stream import Stream
 from ringi.testing.conformance import NotifierConformance, StoreConformance, StreamConformance
+from ringi.testing.conformance.urgency import UrgencyConformance
 
 
 class TestStore(StoreConformance):
@@ -24,6 +26,20 @@ class TestStore(StoreConformance):
     @pytest.fixture
     def other(self, second: Server) -> Store:
         return RedisStore(second)
+
+
+class TestManyUrgent(UrgencyConformance):
+    """The requests with a priority or a tier are too many to be sorted, and more than Redis reads at once."""
+
+    @pytest.fixture
+    def store(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> Store:
+        for name, number in (("FEW", 2), ("FIRST_CHUNK", 1), ("MAX_CHUNK", 2)):
+            monkeypatch.setattr(urgent, name, number)
+        return RedisStore(server)
+
+    @pytest.fixture
+    def other(self, store: Store) -> Store:
+        return store
 
 
 class TestStream(StreamConformance):

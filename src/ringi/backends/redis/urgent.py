@@ -6,6 +6,7 @@ part of a page.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -38,6 +39,8 @@ from ringi.errors import UnreadableError
 Pick = Callable[[QueryPlan, int, Sequence[bytes]], Awaitable[list[bytes]]]
 KEY_SIZES = {DEADLINE: DIGITS, RANK: RANK_DIGITS}
 """The number of digits before the position in a member of each list."""
+FEW = 200
+"""The most requests that are sorted for one page."""
 FIRST_CHUNK, MAX_CHUNK = 64, 500
 """Positions read from each list at first, and at once: a running script blocks all other clients."""
 
@@ -103,6 +106,8 @@ class UrgentPages:
         """Return the rows of at most `query.limit` matching requests, the most urgent first."""
         query, found = urgent.query, list[bytes]()
         plan, names = plan_of(Request, query), await self._shortest(query)
+        if (few := await self._sorted_few(urgent, names)) is not None:
+            return await self._pick(plan, query.limit, few)
         for span in spans_of(urgent):
             part = span_plan(plan, urgent, span)
             async for places in self._ascending([named(span.kind, str(query.tenant), name) for name in names], span):
@@ -110,6 +115,43 @@ class UrgentPages:
                 if len(found) >= query.limit:
                     return found
         return found
+
+    async def _sorted_few(self, urgent: UrgentQuery, names: Sequence[str]) -> list[bytes] | None:
+        """Return the positions of all later requests with the priority and the tier of a query in order, unless many.
+
+        The lists by deadline do not have them together, and would be read to their ends.
+        """
+        query, tenant = urgent.query, str(urgent.query.tenant)
+        if query.priority is None and query.tier is None:
+            return None
+        spans = [Span(RANK, f"{first:02d}", f"{last:02d}", None) for first, last in rank_spans(query)]
+        lists = [(named(RANK, tenant, name), span) for name in names for span in spans]
+        bounds = [bound for name, span in lists for bound in span.bounds(name, None)]
+        if sum(await self._count(self._keys[3:], bounds)) > FEW:
+            return None
+        found = await self._ascend(self._keys[3:], [FEW + 1, *bounds])
+        parts = zip(lists, found, strict=True)
+        members = list({member[len(name.encode()) + 1 :] for (name, _), some in parts for member in some})
+        if len(members) > FEW:
+            return None
+        after = urgent.after and (urgent.after.part == "rank", suffix_of(tenant, urgent.after))
+        places = sorted(zip(await self._keys_of(urgent, members), members, strict=True))
+        return [member[RANK_DIGITS:] for place, member in places if after is None or place > after]
+
+    async def _keys_of(self, urgent: UrgentQuery, members: Sequence[bytes]) -> list[tuple[bool, bytes]]:
+        """Return for members of lists by rank whether they are of the rest, and what orders them in their part."""
+        if not members:
+            return []
+        async with self._server.answering():
+            filed_now = await self._server.redis.hmget(
+                self._keys[1], [each[RANK_DIGITS + DIGITS :] for each in members]
+            )
+        deadlines = [deadline_in(each) for each in filed_now]
+        soon = digits(urgent.due_soon_until)
+        return [
+            (False, deadline.encode() + member[RANK_DIGITS:]) if deadline <= soon else (True, member)
+            for deadline, member in zip(deadlines, members, strict=True)
+        ]
 
     async def _ascending(self, lists: Sequence[str], span: Span) -> AsyncIterator[list[bytes]]:
         """Yield the positions in a span of some lists in order, each once, in chunks."""
@@ -132,7 +174,8 @@ class UrgentPages:
         tenant, ways = str(query.tenant), required_lists(query) or [[EVERYTHING]]
         pending = plan_of(Request, Query(tenant=tenant, statuses=("pending",))).lists
         ranked = [named(RANK, tenant, name) for names in [[EVERYTHING], *ways] for name in names]
-        counts = iter(await self._count(self._keys[3:], [*pending, *ranked]))
+        bounds = [bound for name in (*pending, *ranked) for bound in (f"({name}\0", f"({name}\0:")]
+        counts = iter(await self._count(self._keys[3:], bounds))
         number, listed = sum(islice(counts, len(pending))), next(counts)
         if listed < number:
             await self._add_older(pending)
@@ -152,6 +195,14 @@ class UrgentPages:
                 arguments = [part for field, row, was in changes if is_older(was) for part in refiling(field, row, was)]
                 if arguments:
                     await self._refile([self._keys[1], self._keys[3]], arguments)
+
+
+def deadline_in(filed: bytes | None) -> str:
+    """Return the deadline of a record as it is filed; the last one for a damaged record."""
+    try:
+        return str(json.loads(filed or b"")["marks"][named("deadline")])
+    except (ValueError, LookupError, TypeError):
+        return LAST
 
 
 def refiling(field: bytes, row: bytes | None, was: bytes | None) -> list[Any]:

@@ -1,7 +1,6 @@
--- Count what is on each of some lists, as of one moment. KEYS: lists. ARGV: list …
+-- Count what is in each of some parts of lists, as of one moment. KEYS: lists. ARGV: first, last …
 local numbers = {}
-for n = 1, #ARGV do
-  local head = '(' .. ARGV[n] .. '\0'
-  numbers[n] = redis.call('ZLEXCOUNT', KEYS[1], head, head .. ':')
+for n = 1, #ARGV, 2 do
+  numbers[#numbers + 1] = redis.call('ZLEXCOUNT', KEYS[1], ARGV[n], ARGV[n + 1])
 end
 return numbers
