@@ -10,6 +10,7 @@ from tests.acceptance.demo_server import DemoServer
 from ringi.server.auth.authenticator import Keys
 
 TOOL = "refund_order"
+LONG_RULE = "mcp__accounts_payable_of_the_company__pay_invoice_of_supplier"
 LONG_TOOL = "mcp__newsletter_and_marketing__send_message_to_subscribers"
 COUNTRIES = ("CN", "DE", "JP")
 DECISIONS, REFUSED = 210, (50, 150)

@@ -12,7 +12,17 @@ from playwright.async_api import Browser, Locator, Page, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import decided, opened, press, somebody
-from tests.acceptance.rules_and_checks import HASTY, LONG_TOOL, TOOL, answer_checks, ask_call, plant, refund, suggest
+from tests.acceptance.rules_and_checks import (
+    HASTY,
+    LONG_RULE,
+    LONG_TOOL,
+    TOOL,
+    answer_checks,
+    ask_call,
+    plant,
+    refund,
+    suggest,
+)
 from tests.acceptance.test_everyone import AXE, DESK, ENLARGED, HERE, LOCALES, PHONE, prefer
 from tests.acceptance.test_votes import seen
 from tests.acceptance.thread_steps import shop_server
@@ -28,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
         environment.setenv("RINGI_CHECKS", "1")
         with shop_server(tmp_path_factory.mktemp("rules")) as server:
             suggest(server)
-            suggest(server, "pay_supplier", "fay", ("finance",))
+            suggest(server, LONG_RULE, "fay", ("finance",))
             answer_checks(server)
             yield server
 
@@ -71,6 +81,12 @@ async def test_everybody_can_read_suggestions_and_checks(
         await page.set_viewport_size({"width": width, "height": height})
         for what in ("clipped", "sideways", "moving", "barriers"):
             found += [f"{width}: {line}" for line in await page.evaluate(f"measure.{what}()")]
+    # The confirmation lies within a phone, beside a long name too.
+    await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    await suggestion(page, LONG_RULE).get_by_test_id("accept-suggestion").click()
+    await expect(page.get_by_role("tooltip")).to_be_in_viewport(ratio=1)
+    for what in ("clipped", "sideways", "barriers"):
+        found += [f"confirmation: {line}" for line in await page.evaluate(f"measure.{what}()")]
     await page.context.close()
     assert not found, "\n".join(found)
 
@@ -84,14 +100,14 @@ async def test_a_suggestion_shows_what_it_would_have_done_only_to_who_decides_su
         await expect(rule).to_contain_text(text, timeout=WAIT)
     await expect(rule).to_contain_text(re.compile(r"it would have approved \d+ of the \d+ later approvals"))
     await expect(rule.get_by_role("progressbar")).to_have_attribute("aria-label", re.compile("Tried on the last 210"))
-    await expect(suggestion(ann, "pay_supplier")).to_have_count(0)
+    await expect(suggestion(ann, LONG_RULE)).to_have_count(0)
     await expect(ann.get_by_test_id("checks")).to_have_count(0)
     await rule.get_by_role("link").click()
     await expect(ann.get_by_test_id("request-detail")).to_contain_text(TOOL, timeout=WAIT)
     await ann.context.close()
 
     eve = await grants_page(browser, server, "eve", role="auditor")
-    await expect(suggestion(eve, "pay_supplier")).to_be_visible(timeout=WAIT)
+    await expect(suggestion(eve, LONG_RULE)).to_be_visible(timeout=WAIT)
     await expect(eve.get_by_test_id("accept-suggestion")).to_have_count(0)
     await eve.context.close()
 
@@ -104,13 +120,13 @@ async def test_a_refusal_of_the_server_stays_on_the_card(browser: Browser, serve
         await route.fulfill(status=403, json=problem)
 
     await fay.route("**/v1/suggestions/*/accept", refuse)
-    await switch_on(fay, "pay_supplier")
-    await expect(suggestion(fay, "pay_supplier").get_by_role("alert")).to_be_visible(timeout=WAIT)
-    await expect(grant(fay, "pay_supplier")).to_have_count(0)
+    await switch_on(fay, LONG_RULE)
+    await expect(suggestion(fay, LONG_RULE).get_by_role("alert")).to_be_visible(timeout=WAIT)
+    await expect(grant(fay, LONG_RULE)).to_have_count(0)
     # It can be tried again.
     await fay.unroute("**/v1/suggestions/*/accept")
-    await switch_on(fay, "pay_supplier")
-    await expect(grant(fay, "pay_supplier")).to_have_attribute("data-status", "active", timeout=WAIT)
+    await switch_on(fay, LONG_RULE)
+    await expect(grant(fay, LONG_RULE)).to_have_attribute("data-status", "active", timeout=WAIT)
     await fay.context.close()
 
 

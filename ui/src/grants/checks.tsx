@@ -13,7 +13,7 @@ function Shares({ title, shares }: { title: string; shares: CheckShare[] }) {
       size="small" pagination={false} rowKey="name" dataSource={shares} tableLayout="fixed"
       columns={[
         {
-          title, dataIndex: "name", width: "46%", rowScope: "row",
+          title, dataIndex: "name", width: "40%", rowScope: "row",
           render: (name: string, { alarm }) => <span className="check-name"><span>{visible(name)}</span>{alarm && <Tag color="error">{strings.low}</Tag>}</span>,
         },
         { title: strings.newest, align: "right", render: (_, row) => strings.share(row.newest_caught, row.newest) },

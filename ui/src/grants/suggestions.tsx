@@ -27,7 +27,10 @@ function SuggestionRow({ rule, mayAccept }: { rule: Suggestion; mayAccept: boole
       <Link to={requestPath(rule.template)}>{strings.example}</Link>
       <Problem error={error} />
       {mayAccept && (
-        <Popconfirm title={strings.confirm(visible(rule.tool))} description={strings.terms} okText={strings.accept} cancelText={strings.cancel} onConfirm={() => mutate()}>
+        <Popconfirm
+          title={strings.confirm(visible(rule.tool))} description={strings.terms} okText={strings.accept} cancelText={strings.cancel}
+          placement="topLeft" styles={{ root: { maxWidth: "min(440px, calc(100vw - 48px))", overflowWrap: "anywhere" } }} onConfirm={() => mutate()}
+        >
           <Button size="small" loading={isPending} data-testid="accept-suggestion">{strings.accept}</Button>
         </Popconfirm>
       )}
