@@ -79,6 +79,8 @@ async def test_the_report_says_what_it_covers(page: Page, server: DemoServer) ->
     hidden = "tables => tables.map(table => table.scrollWidth - table.clientWidth)"
     assert await page.locator(".figures-table").evaluate_all(hidden) == [0, 0, 0]
     await page.set_viewport_size({"width": 390, "height": 844})
+    heads = await page.locator("thead th").evaluate_all("cells => cells.map(cell => cell.offsetWidth)")
+    assert min(heads) >= 60, heads
     names = await page.locator("tbody .figure-name").evaluate_all("cells => cells.map(cell => cell.offsetWidth)")
     assert max(names) <= 160, names
 

@@ -28,7 +28,7 @@ export const thread: typeof en = {
 
   anyStatus: "すべて",
   anyStatusNarrow: "すべての状態",
-  anyAgent: "すべてのエージェント",
+  anyAgent: "全エージェント",
   threadColumn: "スレッド",
   statusFilter: "状態",
   emptyThreads: "スレッドはまだありません。エージェントを開始すると、ここに表示されます。",
