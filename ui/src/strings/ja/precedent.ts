@@ -10,8 +10,8 @@ export const precedent: PrecedentStrings = {
     return parts.length > 0 ? `30 日間${isPartial ? "（最新 500 件）" : ""}：${parts.join(" · ")}` : "30 日間：このツールの呼び出しは誰も判断していません。";
   },
   by: (outcome, who) => (who ? `${who} さんが${outcomes[outcome]}` : outcomes[outcome]),
-  differs: (last) => `前回（${last}）との違い：`,
-  same: (last) => `前回（${last}）と同じ引数：`,
+  differs: (last) => `前回と異なります（${last}）`,
+  same: (last) => `前回と同じ引数です（${last}）`,
   first: "30 日間で最初の、このツールの呼び出しです",
   noLast: "同じエージェント・同じ影響度の以前の呼び出しはありません。",
   noAmounts: "以前の金額や数量はありません。",

@@ -10,8 +10,8 @@ export const precedent: PrecedentStrings = {
     return parts.length > 0 ? `30 天${isPartial ? "（最新 500 个）" : ""}：${parts.join(" · ")}` : "30 天：没有人对此工具的调用做过决定。";
   },
   by: (outcome, who) => (who ? `${who} ${outcomes[outcome]}` : outcomes[outcome]),
-  differs: (last) => `与上一个（${last}）不同：`,
-  same: (last) => `与上一个（${last}）的参数相同：`,
+  differs: (last) => `与上一个不同（${last}）`,
+  same: (last) => `与上一个的参数相同（${last}）`,
   first: "30 天内此工具的首次调用",
   noLast: "此代理以前没有同等影响的调用。",
   noAmounts: "没有以前的数额。",
