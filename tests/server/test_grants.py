@@ -116,12 +116,18 @@ async def test_a_person_switches_on_only_what_they_may_decide(world: World) -> N
     assert (await ann.get("/v1/suggestions")).json()["items"] == []
     assert (await world.client("agent", "bot").get("/v1/suggestions")).status_code == 403
     path = f"/v1/suggestions/{item['id']}/accept"
-    for client, status in ((ann, 404), (world.client("agent", "bot"), 403), (world.client("auditor", "eve"), 403)):
+    left = world.client(name="fay", groups=("legal",))
+    assert (await left.get(f"/v1/requests/{request.id}")).status_code == 200
+    assert (await left.get("/v1/suggestions")).json()["items"] == []
+    bot, eve = world.client("agent", "bot"), world.client("auditor", "eve")
+    for client, status in ((ann, 404), (left, 404), (bot, 403), (eve, 403)):
         assert (await client.post(path, json={})).status_code == status
     assert (await fay.post(path, json={"one_in": 1})).status_code == 422
     made = await fay.post(path, json={"one_in": 10})
     assert (made.status_code, made.json()["response"]["grant"]["one_in"], "seed" in made.json()) == (201, 10, False)
     assert (await fay.post(path, json={})).status_code == 404
+    figures = (await eve.get("/v1/statistics")).json()
+    assert [each["name"] for each in figures["tools"]] == ["refund"]
     (view,) = (await fay.get("/v1/grants")).json()["items"]
     assert (await ann.post(f"/v1/grants/{view['id']}/revoke", json={})).status_code == 404
     assert (await fay.post(f"/v1/grants/{view['id']}/revoke", json={})).status_code == 204

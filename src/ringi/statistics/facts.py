@@ -52,6 +52,8 @@ def count_into(days: dict[str, DayCounts], facts: Facts) -> None:
     A planted check is in the queue like any request: leaving it out would tell people which one it is.
     """
     event, fields = facts.event, facts.fields
+    if _is_rule(facts):
+        return
     at = event.at.astimezone(UTC)
     day = days.setdefault(at.date().isoformat(), DayCounts())
     subject = subject_of(fields)
@@ -68,6 +70,14 @@ def count_into(days: dict[str, DayCounts], facts: Facts) -> None:
     if event.version > 1:
         day.count_hour(subject.audience, at.hour, OUT)
     day.count(subject, *_end(facts))
+
+
+def _is_rule(facts: Facts) -> bool:
+    """Return whether the event records a rule that a person has switched on, which nobody was asked about."""
+    response = facts.fields.get("response") or {}
+    return (facts.event.version, facts.event.type) == (1, "request.completed") and not (
+        response.get("responder", POLICY).startswith(POLICY)
+    )
 
 
 def _end(facts: Facts) -> list[str]:

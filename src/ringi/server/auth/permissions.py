@@ -67,6 +67,22 @@ def require_answerable(caller: Principal, request: Request) -> None:
         raise ForbiddenError(f"request {request.id!r} is assigned to other people")
 
 
+def require_in_audience(caller: Principal, request: Request) -> None:
+    """Check that the caller may decide about requests like this one, which takes more than to have answered it once.
+
+    Args:
+        caller: The caller.
+        request: The request.
+
+    Raises:
+        NotFoundError: The caller may not read the request.
+        ForbiddenError: The request is assigned to other people.
+    """
+    require_answerable(caller, request)
+    if caller.role != "admin" and not request.is_open_to(caller.viewer):
+        raise ForbiddenError(f"request {request.id!r} is assigned to other people")
+
+
 def require_routine(caller: Principal, request: Request) -> None:
     """Check that the caller may approve this request together with others.
 

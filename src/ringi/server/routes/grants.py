@@ -18,6 +18,7 @@ from ringi.server.auth.permissions import (
     inbox_for,
     refuse_agents,
     require_answerable,
+    require_in_audience,
     require_person,
     require_readable,
 )
@@ -51,7 +52,7 @@ class GrantRoutes:
         """List the rules that the decisions of people suggest, on requests that the caller may answer."""
         caller = self._auth.caller(http.scope)
         refuse_agents(caller)
-        check = require_readable if caller.role == "auditor" else require_answerable
+        check = require_readable if caller.role == "auditor" else require_in_audience
         found = await inbox_for(self._components.inbox, caller, check).suggestions()
         return reply(SuggestionPage(items=found))
 
@@ -60,7 +61,7 @@ class GrantRoutes:
         caller = self._auth.caller(http.scope)
         require_person(caller)
         new = parse_body(NewRule, without_nulls(await self._body(http), NewRule))
-        rule = await inbox_for(self._components.inbox, caller, require_answerable).accept_suggestion(
+        rule = await inbox_for(self._components.inbox, caller, require_in_audience).accept_suggestion(
             id,
             by=caller.decider,
             until=new.until,
