@@ -214,6 +214,7 @@ async def test_a_schema_that_is_no_form_is_json_and_says_so(person: Page, house:
     await box.fill('{"ann": "1"}')
     await box.press("Control+Enter")
     await expect(detail.get_by_test_id("field-data")).to_contain_text("ann", timeout=WAIT)
+    await expect(detail.locator(".json-answer > .error-text:not(:empty)")).to_be_visible()
     await box.fill('{"ann": 1}')
     await box.press("Control+Enter")
     assert decided(house, request)["data"] == {"ann": 1}

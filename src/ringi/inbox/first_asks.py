@@ -31,7 +31,8 @@ class FirstAsks:
     async def note(self, tenant: str, ask: Ask, now: datetime) -> bool:
         """Record that people are asked about a tool, and return whether nobody was for 30 days.
 
-        Only the first ask about a tool reads the store. Of asks at the same time, one in each process is the first.
+        Only the first ask about a tool reads the store. Of asks at the same time, by clocks that may differ, one in
+        each process is the first.
 
         Args:
             tenant: The tenant.

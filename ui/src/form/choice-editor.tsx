@@ -3,7 +3,6 @@ import { useId, useState } from "react";
 import { AgentText } from "../widgets/agent-text";
 import { visible } from "../widgets/visible";
 import { NodeEditor, type PartProps } from "./node-editor";
-import { nodeOf } from "./schema-node";
 import { resolveReference, type Schema } from "./schema-parts";
 import { initialValue, wayOf } from "./schema-value";
 
@@ -26,16 +25,14 @@ export function ChoiceEditor(props: PartProps<"choice">) {
     onChange((way && initialValue(scope.root, way.schema)) ?? undefined);
   };
   const way = node.ways[chosen];
-  // The name of the chosen alternative stands above a group of fields already.
-  const wayLabel = way && nodeOf(scope.root, way.schema).kind !== "object" ? way.title : "";
   const isShort = options.length <= fewWays && options.every((one) => one.label.length <= 16);
   const common = { disabled: scope.disabled, options, value: chosen };
   return (
-    <div className="schema-group" data-testid={`choice-${path}`}>
+    <div className="schema-group schema-choice" data-testid={`choice-${path}`}>
       <span id={id} className="schema-title">{visible(node.title ?? label)}</span>
       {isShort ? <Segmented {...common} aria-labelledby={id} onChange={select} /> : <Select {...common} className="wide" aria-labelledby={id} onChange={select} />}
       {node.help && <div className="quiet"><AgentText text={node.help} /></div>}
-      {way && <NodeEditor {...props} key={chosen} schema={untitled(resolveReference(scope.root, way.schema))} label={wayLabel} isRequired isRow />}
+      {way && <NodeEditor {...props} key={chosen} schema={untitled(resolveReference(scope.root, way.schema))} label={way.title} isRequired isRow />}
     </div>
   );
 }

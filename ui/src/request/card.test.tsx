@@ -79,5 +79,6 @@ test("the axis of amounts shows nothing below zero that no amount is", () => {
   expect(axisOf([100_000, 101_000])).toEqual({ min: 99_950, max: 101_050 });
   expect(axisOf([400, 2000])).toEqual({ min: 0, max: 2080 });
   expect(axisOf([4000])).toEqual({ min: 3800, max: 4200 });
+  expect(axisOf([0])).toEqual({ min: 0, max: 1 });
   expect(axisOf([-10, 10])).toEqual({ min: -11, max: 11 });
 });

@@ -50,6 +50,7 @@ export function quantity(value: number, unit: string | undefined, language: stri
 /** Return the ends of the axis: all amounts with some air, from zero if it is not far, and nothing below zero that no amount is. */
 export function axisOf(amounts: readonly number[]): { min: number; max: number } {
   const [least, most] = [Math.min(...amounts), Math.max(...amounts)];
+  if (least === 0 && most === 0) return { min: 0, max: 1 };
   const air = (most - least || Math.abs(most) || 1) * 0.05;
   const min = least >= 0 && least <= (most - least) / 2 ? 0 : least - air;
   return { min: least < 0 ? min : Math.max(0, min), max: most > 0 ? most + air : Math.min(0, most + air) };

@@ -29,4 +29,5 @@ test("only a form with prefilled values can be sent with changes", () => {
     aRequest({ kind: "approval", action: { name: "pay", args: {} } }),
   ].map((request) => hasButton(request, "edit"))).toEqual([false, true, false, true, false, true, true]);
   expect(hasButton(schema({}), "approve")).toBe(true);
+  expect(hasButton({ ...schema({}), allowed: ["edit", "reject"] }, "edit")).toBe(true);
 });

@@ -35,9 +35,9 @@ export const hasAnswer = (request: Request) =>
 const isPrefilled = (value: Json | undefined): boolean =>
   typeof value === "object" && value !== null ? Object.values(value).some(isPrefilled) : value !== undefined && value !== null;
 
-/** Return whether a decision has a button and a key: in a form without prefilled values there is nothing to change. */
+/** Return whether a decision has a button and a key: in a form without prefilled values there is nothing to change, and its answer approves. */
 export const hasButton = (request: Request, decision: Decision) =>
-  decision !== "edit" || !isForm(request) || renderedFields(request).some((field) => isPrefilled(field.default))
+  decision !== "edit" || !isForm(request) || !request.allowed.includes("approve") || renderedFields(request).some((field) => isPrefilled(field.default))
   || (answersJson(request) && isPrefilled(initialAnswer(request.schema)));
 
 /** Return the values that "edit" opens: arguments or task; null for a plain form, which is edited in place. */

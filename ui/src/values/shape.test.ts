@@ -16,6 +16,8 @@ const cases: [string, Json, JsonObject | null, string][] = [
   ["note", long, { contentMediaType: "text/markdown" }, "markdown"],
   ["q", "SELECT * FROM orders", null, "code sql"],
   ["q", "select the best option", null, "plain"],
+  ["q", "UPDATE orders SET (paid, sent) = (true, false)", null, "code sql"],
+  ["q", "UPDATE orders SET \"was paid\" = true", null, "code sql"],
   ["q", "UPDATE orders AS o\nSET o.paid = true", null, "code sql"],
   ["q", "update orders o set paid=true", null, "code sql"],
   ["q", "update the data set today", null, "plain"],

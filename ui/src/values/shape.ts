@@ -30,7 +30,7 @@ function fileOf(value: string): Shape | null {
 /** Return whether a text is an address that may become a link. */
 export const isWebAddress = (text: string) => /^https?:\/\/\S+$/i.test(text) && URL.canParse(text);
 
-const sqlStart = /^\s*(?:select\b[^;]{0,2000}\bfrom\b|insert\s+into\b|update\s+\S+(?:(?:\s+as)?\s+\w+)?\s+set\s+[\w."`[\]]+\s*=|delete\s+from\b|(?:create|alter|drop)\s+(?:table|index|view|database|schema|user|role)\b|truncate\s+\S|with\s+\w+\s+as\s*\()/i;
+const sqlStart = /^\s*(?:select\b[^;]{0,2000}\bfrom\b|insert\s+into\b|update\s+\S+(?:(?:\s+as)?\s+\w+)?\s+set\s+(?:\(|(?:"[^"]*"|[\w.`[\]])+\s*=)|delete\s+from\b|(?:create|alter|drop)\s+(?:table|index|view|database|schema|user|role)\b|truncate\s+\S|with\s+\w+\s+as\s*\()/i;
 const isPatch = (text: string) => /^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/m.test(text) && /^[+-]/m.test(text);
 
 const languages: Record<string, string> = {

@@ -112,7 +112,7 @@ def _rule(name: str) -> str:
     if name == OTHERWISE:
         return text_of("rule.default")
     # A rule without a name is known by its position.
-    position = re.fullmatch(r"rules\[(\d+)\]", name)
+    position = re.fullmatch(r"rules\[(\d{1,9})\]", name)
     return text_of("rule.number", number=int(position[1]) + 1) if position else text_of("rule", name=visible(name))
 
 

@@ -68,7 +68,7 @@ def require_answerable(caller: Principal, request: Request) -> None:
 
 
 def require_in_audience(caller: Principal, request: Request) -> None:
-    """Check that the caller may decide about requests like this one, which takes more than to have answered it once.
+    """Check that the caller is an admin, or in the present audience of this request; a past answer is not enough.
 
     Args:
         caller: The caller.
@@ -78,7 +78,7 @@ def require_in_audience(caller: Principal, request: Request) -> None:
         NotFoundError: The caller may not read the request.
         ForbiddenError: The request is assigned to other people.
     """
-    require_answerable(caller, request)
+    require_readable(caller, request)
     if caller.role != "admin" and not request.is_open_to(caller.viewer):
         raise ForbiddenError(f"request {request.id!r} is assigned to other people")
 
