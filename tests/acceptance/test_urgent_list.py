@@ -224,6 +224,9 @@ async def test_all_of_a_filter_are_decided_with_totals_and_what_is_left_out_says
     await link(desk, "d2").focus()
     await desk.keyboard.press("x")
     await expect(desk.get_by_test_id("select-all")).to_have_text("Select all 133 of this list", timeout=WAIT)
+    bar = await desk.get_by_test_id("bulk-bar").bounding_box()
+    assert bar
+    assert bar["height"] < 100
     await desk.get_by_test_id("select-all").click()
     await expect(desk.get_by_test_id("bulk-count")).to_have_text("130 selected", timeout=WAIT)
     await desk.get_by_test_id("bulk-approve").click()

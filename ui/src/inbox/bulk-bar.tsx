@@ -30,9 +30,11 @@ export function BulkBar({ inbox }: { inbox: InboxState }) {
     <div className="inbox-bulk" role="toolbar" aria-label={strings.selected(count)} data-testid="bulk-bar">
       <output data-testid="bulk-count">{strings.selected(count)}</output>
       <SelectAll inbox={inbox} />
-      <Button type="primary" size="small" onClick={() => setVerdict("approve")} data-testid="bulk-approve">{strings.bulk.approve}</Button>
-      <Button danger size="small" onClick={() => setVerdict("reject")} data-testid="bulk-reject">{strings.bulk.reject}</Button>
-      <Button type="text" size="small" onClick={() => selection.set([])} aria-label={strings.clearSelection}>✕</Button>
+      <span className="inbox-bulk-ways">
+        <Button type="primary" size="small" onClick={() => setVerdict("approve")} data-testid="bulk-approve">{strings.bulk.approve}</Button>
+        <Button danger size="small" onClick={() => setVerdict("reject")} data-testid="bulk-reject">{strings.bulk.reject}</Button>
+        <Button type="text" size="small" onClick={() => selection.set([])} aria-label={strings.clearSelection}>✕</Button>
+      </span>
       {verdict && (
         <Suspense fallback={null}>
           <BulkDialog inbox={inbox} verdict={verdict} onClose={() => setVerdict(undefined)} />

@@ -25,7 +25,7 @@ export const inbox = {
     },
     answer: {
       title: "Decide in one step.",
-      text: (onPhone: boolean): string => onPhone ? "The buttons stand at your thumb. You can change values before you approve." : "a approves, e edits, r rejects, j and k move. Press ? for all keys.",
+      text: (onPhone: boolean): string => onPhone ? "The buttons stand at your thumb. You can change values before you approve." : "j and k move, ⏎ opens; a approves, e edits, r rejects. Press ? for all keys.",
     },
     threads: {
       title: "The agent goes on by itself.",

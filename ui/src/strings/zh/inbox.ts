@@ -15,7 +15,7 @@ export const inbox: typeof en = {
     },
     answer: {
       title: "一步即可决定。",
-      text: (onPhone) => onPhone ? "按钮就在拇指边。批准之前可以修改各个值。" : "a 批准，e 编辑，r 拒绝，j 和 k 移动。按 ? 查看所有按键。",
+      text: (onPhone) => onPhone ? "按钮就在拇指边。批准之前可以修改各个值。" : "j 和 k 移动，⏎ 打开；a 批准，e 编辑，r 拒绝。按 ? 查看所有按键。",
     },
     threads: {
       title: "智能体会自行继续。",
