@@ -62,9 +62,7 @@ def require_answerable(caller: Principal, request: Request) -> None:
         NotFoundError: The caller may not read the request.
         ForbiddenError: The request is assigned to other people.
     """
-    require_readable(caller, request)
-    if caller.role != "admin" and not is_theirs_to_answer(caller, request):
-        raise ForbiddenError(f"request {request.id!r} is assigned to other people")
+    _require_theirs(caller, request, is_theirs_to_answer(caller, request))
 
 
 def require_in_audience(caller: Principal, request: Request) -> None:
@@ -78,8 +76,12 @@ def require_in_audience(caller: Principal, request: Request) -> None:
         NotFoundError: The caller may not read the request.
         ForbiddenError: The request is assigned to other people.
     """
+    _require_theirs(caller, request, request.is_open_to(caller.viewer))
+
+
+def _require_theirs(caller: Principal, request: Request, is_theirs: bool) -> None:
     require_readable(caller, request)
-    if caller.role != "admin" and not request.is_open_to(caller.viewer):
+    if caller.role != "admin" and not is_theirs:
         raise ForbiddenError(f"request {request.id!r} is assigned to other people")
 
 
