@@ -158,10 +158,14 @@ async def test_a_mail_that_nobody_needs_any_more_is_not_sent(store_url: str, pos
 
 
 async def test_an_expiry_and_a_request_that_was_passed_on_are_told(store_url: str, post: PostOffice) -> None:
-    async with office(store_url, mailing(post, ANN, BEN)) as here:
-        request = await here.asked(assignee="ann", expires_in=1.0)
+    ahead = timedelta()
+    async with office(store_url, mailing(post, ANN, BEN), lambda: utc_now() + ahead) as here:
+        request = await here.asked(assignee="ann", expires_in=3600)
         await until(lambda: len(post.mails) == 1)
         await here.inbox.reassign(request.id, "ann", assignee="ben")
+        await until(lambda: len(post.mails) == 2)
+        ahead = timedelta(hours=1)
+        await here.inbox.expire_due()
         await until(lambda: len(post.mails) == 3)
 
     assert post.to == ["ann@example.com", "ben@example.com", "ben@example.com"]
