@@ -11,6 +11,7 @@ import pytest
 from tests.server.world import World, open_world
 
 from ringi.base.clock import utc_now
+from ringi.domain.request import Request
 
 ACTION = {"name": "refund", "args": {"order": 7, "amount": 40}}
 TOMORROW = (utc_now() + timedelta(days=1)).isoformat()
@@ -104,12 +105,18 @@ async def test_bulk_answers_carry_a_grant_as_one_answer_does(world: World) -> No
     assert (await ask(agent))["status"] == "completed"
 
 
-async def test_a_person_switches_on_only_what_they_may_decide(world: World) -> None:
-    """A rule is suggested to those who may answer such calls, and to auditors to read."""
+async def decide_refunds(world: World, by: str = "agent:bot", **more: Any) -> Request:
+    """Approve as many calls for a group as a suggestion needs, and return the newest request."""
     for number in range(200):
         call = {"name": "refund", "args": {"amount": number * 7 % 100, "to": "desk"}}
-        request = await world.asked(title="Refund?", action=call, candidate_groups=["finance"])
+        request = await world.asked(by, title="Refund?", action=call, candidate_groups=["finance"], **more)
         await world.inbox.respond(request.id, "approve", digest=request.digest, responder="fay")
+    return request
+
+
+async def test_a_person_switches_on_only_what_they_may_decide(world: World) -> None:
+    """A rule is suggested to those who may answer such calls, and to auditors to read."""
+    request = await decide_refunds(world)
     fay, ann = world.client(name="fay", groups=("finance",)), world.client(name="ann")
     (item,) = (await fay.get("/v1/suggestions")).json()["items"]
     assert (item["decisions"], item["approved"], item["covered"], item["newer"]) == (200, 200, 200, 100)
@@ -131,3 +138,26 @@ async def test_a_person_switches_on_only_what_they_may_decide(world: World) -> N
     (view,) = (await fay.get("/v1/grants")).json()["items"]
     assert (await ann.post(f"/v1/grants/{view['id']}/revoke", json={})).status_code == 404
     assert (await fay.post(f"/v1/grants/{view['id']}/revoke", json={})).status_code == 204
+
+
+@pytest.mark.parametrize(("role", "is_offered"), [("person", False), ("admin", False), ("auditor", True)])
+async def test_a_deputy_is_not_offered_a_rule_that_they_cannot_switch_on(
+    world: World, role: str, is_offered: bool
+) -> None:
+    await decide_refunds(world)
+    path = "/v1/suggestions"
+    await world.client(name="fay", groups=("finance",)).put("/v1/away", json={"until": TOMORROW, "deputy": "dan"})
+    dan = world.client(role, "dan")
+    offered = (await dan.get(path)).json()["items"]
+    assert len(offered) == int(is_offered)
+    (item,) = (await world.client(name="gil", groups=("finance",)).get(path)).json()["items"]
+    assert (await dan.post(f"{path}/{item['id']}/accept", json={})).status_code == 403
+    assert len((await world.client(role, "dan", groups=("finance",)).get(path)).json()["items"]) == 1
+
+
+async def test_the_excluded_asker_is_not_offered_a_rule(world: World) -> None:
+    await decide_refunds(world, by="eve", exclude=["asker"])
+    path = "/v1/suggestions"
+    for role in ("person", "admin"):
+        assert (await world.client(role, "eve", groups=("finance",)).get(path)).json()["items"] == []
+    assert len((await world.client(name="fay", groups=("finance",)).get(path)).json()["items"]) == 1

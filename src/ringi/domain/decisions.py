@@ -132,6 +132,12 @@ def authority_of(request: RequestData, by: Decider, groups: Sequence[str] = ()) 
     return None if chosen.name == by.name else chosen
 
 
+def refuse_deputy(request: RequestData, by: Decider) -> None:
+    """Raise `ForbiddenError` unless the person may decide the request for themselves."""
+    if authority_of(request, by) is not None:
+        raise ForbiddenError("a deputy decides each request alone: ask another person to switch on the rule")
+
+
 def completed_by_vote(request: R, vote: Vote, now: datetime) -> tuple[R, Event]:
     """Return the completed request with the decision of a vote that suffices, or of a held answer."""
     decision = {name: getattr(vote, name) for name in IN_BOTH}

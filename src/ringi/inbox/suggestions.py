@@ -17,7 +17,7 @@ from ringi.base.failpoints import failpoint
 from ringi.base.texts import Sentence, sentences_text
 from ringi.contracts.store import Store
 from ringi.domain.ask import Action, Ask, Wording, parse_body
-from ringi.domain.decisions import MCP, authority_of, refuse_sign_in
+from ringi.domain.decisions import MCP, refuse_deputy, refuse_sign_in
 from ringi.domain.grants import Grant
 from ringi.domain.record import POLICY, SYSTEM, Query
 from ringi.domain.request import Request
@@ -71,8 +71,7 @@ class SuggestionOperations(InboxAPI):
     ) -> Request:
         # Whoever may not decide such a call alone may not approve it in advance.
         refuse_sign_in(template, person)
-        if authority_of(template, person) is not None:
-            raise ForbiddenError("a deputy decides each request alone: ask another person to switch on the rule")
+        refuse_deputy(template, person)
         now = self.clock()
         grant = found.grant(new, now)
         ask = rule_ask(found.suggestion, template, jsonable(grant)).checked(max_fields=0)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ringi.contracts.store import Store
+from ringi.domain.decisions import refuse_deputy
 from ringi.domain.record import Query
 from ringi.domain.request import Request
 from ringi.domain.thread import Thread
@@ -77,6 +78,21 @@ def require_in_audience(caller: Principal, request: Request) -> None:
         ForbiddenError: The request is assigned to other people.
     """
     _require_theirs(caller, request, request.is_open_to(caller.viewer))
+
+
+def require_rule_maker(caller: Principal, request: Request) -> None:
+    """Check that the caller may switch on a rule for requests like this one.
+
+    Args:
+        caller: The caller.
+        request: The request.
+
+    Raises:
+        NotFoundError: The caller may not read the request.
+        ForbiddenError: The caller may not decide it, or only as a deputy.
+    """
+    require_in_audience(caller, request)
+    refuse_deputy(request, caller.decider)
 
 
 def _require_theirs(caller: Principal, request: Request, is_theirs: bool) -> None:

@@ -21,6 +21,7 @@ from ringi.server.auth.permissions import (
     require_in_audience,
     require_person,
     require_readable,
+    require_rule_maker,
 )
 from ringi.server.body import json_body
 from ringi.server.components import ServerComponents
@@ -49,10 +50,10 @@ class GrantRoutes:
         return reply(GrantPage(items=await inbox_for(self._components.inbox, caller).grants(), next=None))
 
     async def suggest(self, http: HttpRequest) -> HttpResponse:
-        """List the rules that the decisions of people suggest, on requests that the caller may answer."""
+        """List the rules that the decisions of people suggest, which the caller may switch on or audit."""
         caller = self._auth.caller(http.scope)
         refuse_agents(caller)
-        check = require_readable if caller.role == "auditor" else require_in_audience
+        check = require_readable if caller.role == "auditor" else require_rule_maker
         found = await inbox_for(self._components.inbox, caller, check).suggestions()
         return reply(SuggestionPage(items=found))
 
