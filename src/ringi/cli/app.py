@@ -27,6 +27,7 @@ from ringi.cli.commands.policy import policy_test
 from ringi.cli.commands.report import report
 from ringi.cli.commands.runs import abandon, ask_again, retry, runs
 from ringi.cli.commands.serve import demo, serve, worker
+from ringi.cli.commands.suggestions import accept, suggestions
 from ringi.cli.commands.upkeep import link, migrate, secret_create, token_create, token_revoke, token_show, verify
 from ringi.cli.commands.watch import watch
 from ringi.cli.errors import error_text, usage_text
@@ -74,6 +75,10 @@ checks_app = typer.Typer()
 checks_app.callback(invoke_without_command=True)(checks)
 checks_app.command("plant")(plant)
 app.add_typer(checks_app, name="checks")
+suggestions_app = typer.Typer()
+suggestions_app.callback(invoke_without_command=True)(suggestions)
+suggestions_app.command("accept")(accept)
+app.add_typer(suggestions_app, name="suggestions")
 policy_app = typer.Typer(no_args_is_help=True, help="Policies for tool calls.")
 policy_app.command("test")(policy_test)
 app.add_typer(policy_app, name="policy")
