@@ -70,6 +70,15 @@ def test_next_to_nothing_on_a_page_is_left_unrun(page: Path) -> None:
     assert [part.line for part in parts if part.kind in ("json", "javascript") and not part.title] == []
 
 
+def test_no_command_for_cron_has_a_percent_sign() -> None:
+    lines = [line for page in PAGES for line in page.read_text("utf-8").splitlines()]
+    commands = [line for line in lines if re.match(r"(?:[\d*/,-]+ ){5}\S", line)]
+    assert commands
+    # cron would end the command there.
+    assert [line for line in commands if "%" in line] == []
+    assert [line for line in lines if re.search(r"\bcron run `[^`]*%", line)] == []
+
+
 def test_each_pitfall_of_langgraph_is_shown_by_tests_of_both_sides_where_the_page_says() -> None:
     page = (ROOT / "docs" / "explanation" / "langgraph-pitfalls.md").read_text("utf-8")
     rows = {int(number): file for number, file in re.findall(r"(?m)^\| (\d+) \|.*`(tests/\S+)` \|$", page)}
