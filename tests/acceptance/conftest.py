@@ -14,6 +14,8 @@ from tests.acceptance.demo_server import DemoServer
 WAIT = 20_000
 """Milliseconds after which the page is stuck."""
 
+expect.set_options(timeout=WAIT)
+
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:

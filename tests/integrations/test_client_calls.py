@@ -149,8 +149,9 @@ async def test_of_many_who_wait_for_one_approval_one_begins(inbox: Inbox) -> Non
     gates = [gate_in(inbox) for _ in range(5)]
     calls = [asyncio.create_task(gate.authorize("pay", {"amount": 40})) for gate in gates]
     await answer(inbox)
-    done, waiting = await asyncio.wait(calls, timeout=0.5)
+    done, waiting = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
     assert (len(done), len(waiting)) == (1, 4)
+    assert not (await asyncio.wait(waiting, timeout=0.5))[0]
     await answer(inbox, "reject")
     ended = await asyncio.gather(*waiting, return_exceptions=True)
     assert all(isinstance(each, NotAuthorizedError) for each in ended)
