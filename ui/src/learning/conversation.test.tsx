@@ -94,7 +94,8 @@ test("an answer is shown as it is written, without what was said before a note w
     tell("TEXT_MESSAGE_START", { messageId: "m2" });
     tell("TEXT_MESSAGE_CONTENT", { messageId: "m2", delta: "Glue **both** sides" });
   });
-  expect((await screen.findByTestId("answer")).textContent).toBe("Glue both sides");
+  const answer = await screen.findByTestId("answer");
+  await waitFor(() => expect(answer.textContent).toBe("Glue both sides"));
 });
 
 test("a note opens over the page, and one that is missing is named", async () => {

@@ -1,123 +1,60 @@
-import { maxDepth, parseInlines, type Inline } from "./inlines";
+import MarkdownIt, { type Token } from "markdown-it";
+import cjkFriendly from "markdown-it-cjk-friendly";
 
-export type Block =
-  | { kind: "paragraph"; children: Inline[] }
-  | { kind: "heading"; children: Inline[] }
-  | { kind: "quote"; children: Block[] }
-  | { kind: "list"; start: number | null; items: Block[][] }
-  | { kind: "code"; text: string }
-  | { kind: "table"; head: Inline[][]; rows: Inline[][][] }
-  | { kind: "rule" };
+/** A token of the parser with what stands in it. */
+export interface Node {
+  token: Token;
+  children: Node[];
+}
 
-const fence = /^ {0,3}(`{3,}|~{3,})/;
-const heading = /^ {0,3}#{1,6}\s+/;
-const rule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/;
-const quoted = /^ {0,3}> ?/;
-const bullet = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s+|$)/;
-const tableDivider = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
-const isBlank = (line: string) => line.trim() === "";
+/** Return the address as the browser would open it; null if it is not a web address. */
+export function addressOf(target: string): string | null {
+  if (!/^(https?:\/\/|mailto:)/i.test(target) || !URL.canParse(target)) return null;
+  return new URL(target).href;
+}
 
-/** A cursor over lines. */
-class Lines {
-  private at = 0;
+// HTML, images, named characters and definitions elsewhere stay the text that they are.
+const parser = new MarkdownIt({ html: false, linkify: true }).use(cjkFriendly).disable(["image", "entity", "reference"]);
+parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+parser.validateLink = (target) => addressOf(target) !== null;
+parser.normalizeLink = (target) => target;
+parser.normalizeLinkText = (target) => target;
 
-  constructor(private readonly lines: string[]) {}
-
-  get next(): string | undefined {
-    return this.lines[this.at];
+function tree(tokens: Token[]): Node[] {
+  const root: Node[] = [];
+  const open = [root];
+  for (const token of tokens) {
+    const node = { token, children: tree(token.children ?? []) };
+    if (token.nesting < 0) open.pop();
+    else open.at(-1)?.push(node);
+    if (token.nesting > 0) open.push(node.children);
   }
+  return root;
+}
 
-  take(): string {
-    return this.lines[this.at++] ?? "";
-  }
-
-  /** The line after the next. */
-  get second(): string | undefined {
-    return this.lines[this.at + 1];
-  }
-
-  takeWhile(matches: (line: string) => boolean): string[] {
-    const first = this.at;
-    while (this.next !== undefined && matches(this.next)) this.at++;
-    return this.lines.slice(first, this.at);
+/** Return what is read of a node itself, and what follows its children. */
+function wordsOf(token: Token): [string, string] {
+  const { info, content } = token;
+  switch (token.type) {
+    case "inline":
+      return ["", ""];
+    case "link_open":
+      // The address of a bare link is its text.
+      return ["", info === "auto" ? "" : `${token.attrGet("href") ?? ""}${token.attrGet("title") ?? ""}`];
+    case "fence":
+    case "list_item_open":
+      return [info + content, ""];
+    default:
+      return [content, ""];
   }
 }
 
-function codeBlock(lines: Lines): Block {
-  const mark = fence.exec(lines.take())?.[1] ?? "```";
-  const closing = new RegExp(`^ {0,3}${mark.charAt(0)}{${mark.length},}\\s*$`);
-  const inside = lines.takeWhile((line) => !closing.test(line));
-  lines.take();
-  return { kind: "code", text: inside.join("\n") };
-}
+const words = (nodes: Node[]): string => nodes.map(({ token, children }) => wordsOf(token).join(words(children))).join("");
 
-function listItem(lines: Lines, depth: number): Block[] {
-  const first = lines.take();
-  const width = bullet.exec(first)?.[0].length ?? 0;
-  const rest = lines.takeWhile((line) => /^\s{2,}\S/.test(line));
-  const indent = Math.min(width, ...rest.map((line) => line.search(/\S/)));
-  return parseBlocks([first.slice(width), ...rest.map((line) => line.slice(indent))].join("\n"), depth + 1);
-}
+const letters = (text: string) => text.replace(/[^\p{L}\p{M}\p{N}\p{Sc}\p{So}]/gu, "");
 
-const isNumbered = (line: string) => /^\s*\d/.test(line);
-
-function list(lines: Lines, depth: number): Block {
-  const first = lines.next ?? "";
-  const continuesList = (line: string | undefined) =>
-    line !== undefined && bullet.test(line) && !rule.test(line) && isNumbered(line) === isNumbered(first);
-  const items: Block[][] = [];
-  while (continuesList(lines.next)) {
-    items.push(listItem(lines, depth));
-    lines.takeWhile(isBlank);
-  }
-  return { kind: "list", start: isNumbered(first) ? Number.parseInt(first, 10) : null, items };
-}
-
-/** Return the cells of a table row; an escaped pipe does not separate cells. */
-function cells(line: string): Inline[][] {
-  return line.trim().replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\)\|/).map((cell) => parseInlines(cell.trim()));
-}
-
-const beginsTable = (line: string, second: string | undefined) => line.includes("|") && second?.includes("|") === true && tableDivider.test(second);
-
-function table(lines: Lines): Block {
-  const head = cells(lines.take());
-  lines.take();
-  const rows = lines.takeWhile((line) => line.includes("|")).map(cells);
-  return { kind: "table", head, rows: rows.map((row) => head.map((_, at) => row[at] ?? [])) };
-}
-
-// "1182. of these" in the middle of a paragraph is no list.
-const breaksParagraph = /^ {0,3}(?:[-*+]|1[.)])\s/;
-const starts = (line: string) => [fence, heading, rule, quoted, breaksParagraph].some((mark) => mark.test(line));
-
-function block(lines: Lines, depth: number): Block {
-  const line = lines.next ?? "";
-  if (fence.test(line)) return codeBlock(lines);
-  if (heading.test(line)) return { kind: "heading", children: parseInlines(lines.take().replace(heading, "").trimEnd().replace(/\s#+$/, "")) };
-  if (rule.test(line)) {
-    lines.take();
-    return { kind: "rule" };
-  }
-  if (quoted.test(line)) {
-    const inside = lines.takeWhile((one) => quoted.test(one)).map((one) => one.replace(quoted, ""));
-    return { kind: "quote", children: parseBlocks(inside.join("\n"), depth + 1) };
-  }
-  if (bullet.test(line)) return list(lines, depth);
-  if (beginsTable(line, lines.second)) return table(lines);
-  const first = lines.take();
-  const rest = lines.takeWhile((one) => !isBlank(one) && !starts(one));
-  return { kind: "paragraph", children: parseInlines([first, ...rest].join("\n")) };
-}
-
-/** Parse a small, safe subset of Markdown: no HTML, no images. */
-export function parseBlocks(text: string, depth = 0): Block[] {
-  if (depth > maxDepth) return [{ kind: "paragraph", children: [text] }];
-  const lines = new Lines(text.split(/\r?\n/));
-  const result: Block[] = [];
-  for (;;) {
-    lines.takeWhile(isBlank);
-    if (lines.next === undefined) return result;
-    result.push(block(lines, depth));
-  }
+/** Parse Markdown; null if a letter, digit or sign of the source would not be shown. */
+export function parse(text: string): Node[] | null {
+  const nodes = tree(parser.parse(text, {}));
+  return letters(words(nodes)) === letters(text) ? nodes : null;
 }
