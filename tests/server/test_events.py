@@ -322,7 +322,7 @@ async def test_streams_are_limited_for_the_process(store_url: str) -> None:
 
 async def test_a_stream_ends_with_its_token(store_url: str) -> None:
     async with open_world(store_url, serves=True, keep_alive_seconds=0.05) as world:
-        token = world.keys.mint(role="person", name="ann", expires_in=2)
+        token = world.keys.mint(role="person", name="ann", expires_in=5)
         async with listening(world.stranger(authorization=f"Bearer {token}"), "/v1/events") as listener:
             assert (await listener.next()).name == "closing"
 
