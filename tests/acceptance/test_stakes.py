@@ -63,6 +63,7 @@ async def test_a_call_that_cannot_be_undone_is_confirmed_by_a_fact(person: Page,
     assert stored(house, request)["status"] == "pending"
     await picture(person, "fact-wrong")
     await choose(person, request)
+    await expect(question.get_by_role("radio", checked=True)).to_be_focused()
     await press(person, "Enter")
     assert decided(house, request)["decision"] == "approve"
 

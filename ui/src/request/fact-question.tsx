@@ -1,5 +1,5 @@
 import { Alert, Radio } from "antd";
-import { useId, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { useKeys } from "../widgets/keys";
 import { choicesOf, factOf, seedOf, type Fact } from "./fact";
@@ -44,12 +44,17 @@ export function FactQuestion({ state, isLocked }: { state: FactState; isLocked: 
   const { stakes } = strings;
   const { fact, choices, chosen, choose, isWrong } = state;
   const id = useId();
+  const area = useRef<HTMLFieldSetElement>(null);
   const shown = (value: string) => (fact?.subject === "kind" ? strings.kinds[value as Request["kind"]] : value);
+  const chooseAt = (index: number, value: string) => {
+    choose(value);
+    area.current?.querySelectorAll("input")[index]?.focus();
+  };
   useKeys(stakes.keysOfQuestion, fact && !isLocked
-    ? choices.map((value, index) => ({ key: String(index + 1), label: shown(value), run: () => choose(value), once: true })) : []);
+    ? choices.map((value, index) => ({ key: String(index + 1), label: shown(value), run: () => chooseAt(index, value), once: true })) : []);
   if (!fact) return null;
   return (
-    <fieldset className="fact-question" data-testid="fact-question" aria-describedby={isWrong ? `${id}-wrong` : undefined}>
+    <fieldset ref={area} className="fact-question" data-testid="fact-question" aria-describedby={isWrong ? `${id}-wrong` : undefined}>
       <legend id={id}>{stakes.question[fact.subject](fact.name)}</legend>
       <Radio.Group
         aria-labelledby={id} vertical disabled={isLocked} value={chosen} onChange={({ target }) => choose(String(target.value))}
