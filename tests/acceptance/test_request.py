@@ -43,6 +43,39 @@ async def test_a_reason_chosen_by_number_reaches_the_agent_word_for_word(person:
     assert house.until("refused", "done")["values"]["outcome"] == f"rejected: {value}"
 
 
+async def test_words_typed_on_the_reasons_are_written_and_send_nothing(person: Page, house: DemoServer) -> None:
+    ask(house, "Refund another?", action=REFUND)
+    request = ask(house, "Refund?", action=REFUND)
+    detail = await opened(person, house, request)
+    box, first = detail.get_by_test_id("reject-reason"), detail.get_by_test_id("reason-1")
+    await person.keyboard.down("r")
+    await expect(first).to_be_focused()
+    await person.keyboard.down("r")
+    await person.keyboard.up("r")
+    await press(person, "Control+b", "Alt+m", "ArrowDown", "2")
+    await expect(first).to_be_focused()
+    await expect(box).to_have_value("Not needed")
+    await press(person, *"don't: just 2 left")
+    await expect(box).to_have_value("Not needed\ndon't: just 2 left")
+    assert stored(house, request)["status"] == "pending"
+    await press(person, "Control+Enter")
+    assert decided(house, request)["message"] == "Not needed\ndon't: just 2 left"
+
+
+async def test_a_word_of_an_input_method_on_the_reasons_is_composed_in_the_text(
+    person: Page, house: DemoServer
+) -> None:
+    detail = await opened(person, house, ask(house, "Refund?", action=REFUND))
+    await press(person, "r")
+    keyboard, box = await person.context.new_cdp_session(person), detail.get_by_test_id("reject-reason")
+    of_input_method = {"key": "Process", "windowsVirtualKeyCode": 229}
+    await keyboard.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **of_input_method})
+    for text in ("き", "きん", "きんが", "きんがく"):
+        await keyboard.send("Input.imeSetComposition", {"text": text, "selectionStart": 1, "selectionEnd": 1})
+    await keyboard.send("Input.insertText", {"text": "金額"})
+    await expect(box).to_have_value("金額")
+
+
 async def test_an_edit_shows_what_changes_and_the_agent_runs_just_that(person: Page, house: DemoServer) -> None:
     house.run("edited", "refund", {"order": 7, "amount": 4000})
     (request,) = house.until("edited", "interrupted")["pending"]

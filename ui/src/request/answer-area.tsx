@@ -7,6 +7,7 @@ import { renderedFields } from "../form/schema-field";
 import { messageAt, messageWithin } from "../form/values";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { HiddenCharacters } from "../widgets/agent-text";
+import { KeyLabel } from "../widgets/key-label";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
 import { visible } from "../widgets/visible";
@@ -19,20 +20,22 @@ interface MessageInputProps {
   form: DecisionFormState;
   part: "message" | "reason";
   label: string;
+  /** The key that leads into the text. */
+  keyName?: string;
   testId?: string;
 }
 
 /** A text for the agent, sent exactly as typed. */
-export function MessageInput({ form, part, label, testId }: MessageInputProps) {
+export function MessageInput({ form, part, label, keyName, testId }: MessageInputProps) {
   const { draft, change, decision, isLocked } = form;
   const id = useId();
   const error = messageAt(decision.problems, "message");
   return (
     <div data-testid="field-message" data-invalid={Boolean(error)} className="message-input">
-      <label htmlFor={id}>{label}</label>
+      <label htmlFor={id}>{keyName ? <KeyLabel label={label} keyName={keyName} /> : label}</label>
       <Input.TextArea
         id={id} value={draft[part]} readOnly={isLocked} variant={isLocked ? "filled" : "outlined"} data-testid={testId}
-        autoSize={{ minRows: 2, maxRows: 10 }}
+        aria-keyshortcuts={keyName} autoSize={{ minRows: 2, maxRows: 10 }}
         status={error ? "error" : ""} aria-invalid={Boolean(error)} aria-describedby={error ? `${id}-error` : undefined}
         onChange={(event) => {
           change({ [part]: event.target.value });

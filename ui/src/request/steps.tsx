@@ -1,4 +1,5 @@
 import { Button, Tag } from "antd";
+import type { KeyboardEvent } from "react";
 import type { Decision, Request } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useKeys } from "../widgets/keys";
@@ -91,6 +92,13 @@ function toggleLine(text: string, line: string): string {
   return [...(text.trim() ? [text.trimEnd()] : []), line].join("\n");
 }
 
+/** Return whether a key begins a text: a character, or one that an input method or a dead key makes. */
+function beginsText(event: KeyboardEvent): boolean {
+  const { key, ctrlKey, metaKey, altKey, repeat } = event;
+  const isCharacter = [...key].length === 1 ? !" ?".includes(key) : key === "Process" || key === "Dead";
+  return isCharacter && !repeat && (!(ctrlKey || metaKey || altKey) || event.getModifierState("AltGraph"));
+}
+
 /** The reason for a rejection; a chip adds its text to the box, and the box is sent. */
 export function RejectStep({ form, focusText }: { form: DecisionFormState; focusText: () => void }) {
   const strings = useRequestStrings();
@@ -100,6 +108,13 @@ export function RejectStep({ form, focusText }: { form: DecisionFormState; focus
   };
   const selectedReasons = new Set(linesOf(draft.reason));
   const reasons = form.request.kind === "learning" ? strings.learningReasons : strings.reasons;
+  const typed = (event: KeyboardEvent) => {
+    if (isLocked || !beginsText(event) || Number(event.key) <= reasons.length) return;
+    // The focus moves before the browser writes the character, so it is written in the text and decides nothing.
+    event.stopPropagation();
+    if (draft.reason && !draft.reason.endsWith("\n")) change({ reason: `${draft.reason}\n` });
+    focusText();
+  };
   useKeys(strings.keysOfReasons, [
     ...reasons.map((reason, index) => ({
       key: String(index + 1), label: reason, run: () => toggle(reason), once: true,
@@ -113,13 +128,13 @@ export function RejectStep({ form, focusText }: { form: DecisionFormState; focus
         {reasons.map((reason, index) => (
           <Tag.CheckableTag
             key={reason} checked={selectedReasons.has(reason)} onChange={() => toggle(reason)}
-            data-testid={`reason-${index + 1}`} aria-keyshortcuts={String(index + 1)}
+            data-testid={`reason-${index + 1}`} aria-keyshortcuts={String(index + 1)} onKeyDown={typed}
           >
             <kbd className="key-hint" aria-hidden>{index + 1}</kbd>{reason}
           </Tag.CheckableTag>
         ))}
       </fieldset>
-      <MessageInput form={form} part="reason" label={strings.rejectReason} testId="reject-reason" />
+      <MessageInput form={form} part="reason" label={strings.rejectReason} keyName="0" testId="reject-reason" />
       <ConfirmBar form={form} decision="reject" testId="confirm-reject" label={buttonLabel(form.request, "reject", strings)} />
     </>
   );
