@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,35 @@ async def test_one_key_agrees_with_the_edit_of_an_earlier_voter(browser: Browser
     detail = await seen(ann, house, request)
     assert (response["decision"], response["args"]["amount"]) == ("edit", 3500)
     await expect(detail.get_by_test_id("record")).to_contain_text("by bob and ann", timeout=WAIT)
+    await ann.context.close()
+
+
+@pytest.mark.parametrize(
+    ("locale", "labels"),
+    [
+        ("en-GB", ("Approve the original", "Approve the edit")),
+        ("ja-JP", ("元の内容を承認", "修正を承認")),
+        ("zh-CN", ("批准原内容", "批准修改")),
+    ],
+)
+async def test_beside_an_edit_each_approval_says_which_values_it_approves(
+    browser: Browser, house: DemoServer, locale: str, labels: tuple[str, str]
+) -> None:
+    args = {"order": 1182, "amount": 4000, "note": "late"}
+    request = ask(house, "Pay?", action={"name": "refund", "args": args}, quorum=[{"count": 2}])
+    vote(house, request, "bob", "finance", decision="edit", args={"order": 1182, "amount": 3500})
+    ann = await somebody(browser, house, "ann", locale=locale)
+    detail = await opened(ann, house, request)
+    approve, agree = detail.get_by_test_id("decide-approve"), detail.get_by_test_id("agree-edit")
+    await expect(agree).to_have_accessible_description(re.compile("bob.*amount=3500.*amount=4000, note=.late", re.S))
+    for button, label, is_primary in ((approve, labels[0], False), (agree, labels[1], True)):
+        await expect(button).to_contain_text(label)
+        assert ("ant-btn-primary" in str(await button.get_attribute("class"))) is is_primary
+    await expect(detail.get_by_test_id("vote")).to_contain_text("note: ")
+    await picture(ann, f"proposal-{locale}")
+    await press(ann, "a")
+    await answered(house, request, votes=2)
+    assert stored(house, request)["status"] == "pending"
     await ann.context.close()
 
 

@@ -9,7 +9,7 @@ import type { ClaimState } from "./assignment";
 import { useArmedDecision } from "./beat";
 import { BeatNotice } from "./beat-notice";
 import { OutcomeLines, useRequestOutcome } from "./decision-record";
-import { buttonLabel, decideKeys, editableValues, hasButton, isFollowUpAllowed } from "./decisions";
+import { buttonLabel, decideKeys, editableValues, hasButton, isFollowUpAllowed, isOriginal } from "./decisions";
 import { draftText, isChanged, isEdited, keysOf } from "./draft";
 import { RefusalAlert } from "./notices";
 import { SessionGrantButton } from "./session-grant";
@@ -41,7 +41,7 @@ export function DecideButton(props: DecideButtonProps) {
   const strings = useRequestStrings();
   const { sending } = form.decision;
   const [isSending, isArmed] = [sending === decision, useArmedDecision(form.request) === decision];
-  const isSecondary = decision === "respond" && isFollowUpAllowed(form.request) && !solid;
+  const isSecondary = !solid && (isOriginal(form.request, decision) || (decision === "respond" && isFollowUpAllowed(form.request)));
   const style = form.request.actions?.[decision]?.style ?? (isSecondary ? "default" : null);
   return (
     <Button

@@ -16,7 +16,7 @@ import { DeputyNote } from "./notices";
 import { ConfirmStep, EditStep, FollowUpStep, RejectStep } from "./steps";
 import { useDecisionForm, type DecisionFormState } from "./use-decision-form";
 import { useRequestKeys } from "./use-request-keys";
-import { OpenVotes } from "./votes";
+import { Proposal, Votes } from "./votes";
 
 type Area = RefObject<HTMLDivElement | null>;
 
@@ -86,7 +86,7 @@ function Step({ form, claim, area, onReassigned }: StepProps) {
     case "reassigning": return <ReassignForm form={form} onReassigned={onReassigned} />;
     case "overriding": return <OverrideStep form={form} />;
     case "granting": return <GrantStep form={form} />;
-    case "deciding": return <DecideBar form={form}><ClaimControls form={form} claim={claim} /></DecideBar>;
+    case "deciding": return <><Proposal form={form} /><DecideBar form={form}><ClaimControls form={form} claim={claim} /></DecideBar></>;
   }
 }
 
@@ -139,7 +139,7 @@ export function DecisionForm({ request, onDecided, onReassigned, isActive, focus
         <AgentContext request={request} />
       </CollapsibleFacts>
       <AnswerArea form={form} />
-      <OpenVotes form={form} />
+      <Votes request={request} />
       <footer className="decide" data-testid="decide">
         {form.standsIn && !form.isClosed && <DeputyNote absence={form.standsIn} />}
         <Step form={form} claim={claim} area={area} onReassigned={onReassigned} />

@@ -59,13 +59,18 @@ function valueSentBy(request: Request, decision: Decision): Json | undefined {
 
 export const decideKeys: Record<Decision, string> = { approve: "a", edit: "e", reject: "r", respond: "d" };
 
+/** Return whether "approve" approves other values than a vote before. */
+export const isOriginal = ({ action, votes = [] }: Request, decision: Decision) =>
+  decision === "approve" && action !== null && votes.some((vote) => vote.decision === "edit");
+
 function defaultLabel(request: Request, decision: Decision, strings: RequestStrings): string {
+  if (isOriginal(request, decision)) return strings.voting.approveOriginal;
   if (request.kind === "finish") return strings.finishDecisions[decision];
   if (isForm(request)) return strings.formDecisions[decision];
   return decision === "respond" && isFollowUpAllowed(request) ? strings.askAgent : strings.decisions[decision];
 }
 
-const shorten = (text: string) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
+export const shorten = (text: string) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
 
 /** Return the label of a decision: our own word first, so that an agent's label cannot hide its meaning. */
 export function buttonLabel(request: Request, decision: Decision, strings: RequestStrings): string {

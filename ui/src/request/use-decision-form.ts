@@ -14,7 +14,7 @@ import { useFact, type FactState } from "./fact-question";
 import { initialGrant, isGrantable, sessionGrant } from "./granting";
 import { heldNotice } from "./held-answer";
 import { useSubmitDecision, type DecisionState } from "./use-submit-decision";
-import { authorityOf, exclusionOf, needsVotes, stageNotice } from "./voting";
+import { authorityOf, exclusionOf, needsVotes, proposedEdit, stageNotice } from "./voting";
 
 /** The state of an open request's form, and all actions on it. */
 export interface DecisionFormState {
@@ -44,8 +44,10 @@ export interface DecisionFormState {
   canGrantForSession: boolean;
   /** Open the step that approves later calls too. */
   startGrant: (isForSession: boolean) => void;
-  /** Agree with an edit of an earlier voter. */
-  agree: (vote: Vote) => void;
+  /** The edit of an earlier voter that this person can approve too. */
+  proposal: Vote | undefined;
+  /** Agree with this edit. */
+  agree: () => void;
   /** Decide alone, as an administrator. */
   override: (decision: Decision) => void;
   /** The decision that is sent when its step is confirmed. */
@@ -86,7 +88,8 @@ function useVotingRules(request: Request) {
   const standsIn = (person && !isExcluded && authorityOf(request, person, request.missing?.[0])?.absence) || null;
   const offered = offeredDecisions(request).filter((decision) => !notice || (decision !== "approve" && decision !== "edit"));
   const isAdmin = person?.role === "admin" && request.status === "pending" && !request.held;
-  return { stageNotice: notice, isExcluded, standsIn, offered, canOverride: isAdmin && (isExcluded || needsVotes(request)) };
+  const proposal = person && offered.includes("edit") ? proposedEdit(request, person.name) : undefined;
+  return { stageNotice: notice, isExcluded, standsIn, offered, proposal, canOverride: isAdmin && (isExcluded || needsVotes(request)) };
 }
 
 /** Return the step that a decision opens before it is sent; null if it is sent at once. */
@@ -122,9 +125,7 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
     const isSame = draft.grant && Boolean(draft.grant.isForSession) === isForSession;
     change({ mode: "granting", ...(!isSame && { grant: isForSession ? sessionGrant(request) : initialGrant(request) }) });
   };
-  const back = () => {
-    if (decision.sending === null) change({ mode: "deciding" });
-  };
+  const back = () => decision.sending === null && change({ mode: "deciding" });
   const confirm = () => {
     if (draft.mode === "overriding") return override("approve");
     const sent = decisionOf[draft.mode] ?? pendingDecision;
@@ -132,9 +133,9 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
     // Only what lets a call run asks for more work.
     if ((sent !== "approve" && sent !== "edit") || question.check()) decision.submit(sent);
   };
-  const agree = (vote: Vote) => {
-    const { args: changed, data } = vote;
-    if (isLocked || blockedReason || !rules.offered.includes("edit")) return;
+  const agree = () => {
+    if (isLocked || blockedReason || !rules.proposal) return;
+    const { args: changed, data } = rules.proposal;
     // A costly edit is confirmed as one's own.
     if (isConfirmed(request)) return change({ mode: "editing", edited: changed ?? data ?? {} });
     decision.send({ decision: "edit", ...(changed && { args: changed }), ...(data && { data }) });
@@ -144,7 +145,6 @@ export function useDecisionForm(request: Request, onDecided: (completed: Request
   };
   return {
     ...rules, canGrant, canGrantForSession, startGrant, agree, override,
-    request, draft, change, decision, isClosed, isLocked, blockedReason, pendingDecision, question, isReady,
-    start, back, confirm,
+    request, draft, change, decision, isClosed, isLocked, blockedReason, pendingDecision, question, isReady, start, back, confirm,
   };
 }

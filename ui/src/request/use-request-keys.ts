@@ -1,4 +1,3 @@
-import { useSession } from "../api/session";
 import type { Decision } from "../api/types";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { useKeys, type Shortcut } from "../widgets/keys";
@@ -9,7 +8,7 @@ import { isChanged, lacksMessage } from "./draft";
 import type { DecisionFormState } from "./use-decision-form";
 import { needsVotes } from "./voting";
 import { sessionKey } from "./session-grant";
-import { agreeKey, proposedEdit } from "./votes";
+import { agreeKey } from "./votes";
 
 /** Return the decision that Ctrl+Enter submits from inside a form. */
 function primaryDecision(form: DecisionFormState): Decision | undefined {
@@ -54,9 +53,8 @@ function stepKeys({ confirm: send, back, draft, request }: DecisionFormState, be
   ];
 }
 
-function agreeKeys({ request, offered, agree }: DecisionFormState, beat: Beat, name: string | undefined, { voting }: RequestStrings): Shortcut[] {
-  const edit = offered.includes("edit") ? proposedEdit(request, name) : undefined;
-  return edit ? [{ key: agreeKey, label: voting.agreeWithEdit, run: () => beat.isSettled(request) && agree(edit), once: true }] : [];
+function agreeKeys({ request, proposal, agree }: DecisionFormState, beat: Beat, { voting }: RequestStrings): Shortcut[] {
+  return proposal ? [{ key: agreeKey, label: voting.agreeWithEdit, run: () => beat.isSettled(request) && agree(), once: true }] : [];
 }
 
 function claimKeys({ request }: DecisionFormState, { claimant, claim, release }: ClaimState, strings: RequestStrings): Shortcut[] {
@@ -78,14 +76,13 @@ interface KeysOptions {
 /** Bind the keyboard shortcuts of an open request. */
 export function useRequestKeys(form: DecisionFormState, claim: ClaimState, { isActive, focusFirst, leaveText }: KeysOptions): void {
   const strings = useRequestStrings();
-  const me = useSession().data?.name;
   const beat = useBeatOf(form.request, isActive);
   const shortcuts = () => {
     if (!isActive) return [];
     if (form.draft.mode !== "deciding") return stepKeys(form, beat, strings);
     const leave = { key: "Escape", label: strings.leaveText, run: leaveText, whileTyping: "only" } as const;
     if (form.isClosed || form.blockedReason !== null) return [leave];
-    return [...decisionKeys(form, beat, strings, focusFirst), ...agreeKeys(form, beat, me, strings), ...claimKeys(form, claim, strings), leave];
+    return [...decisionKeys(form, beat, strings, focusFirst), ...agreeKeys(form, beat, strings), ...claimKeys(form, claim, strings), leave];
   };
   useKeys(strings.keysOfRequest, shortcuts());
 }

@@ -1,5 +1,5 @@
 import { Button, Card } from "antd";
-import { useSession } from "../api/session";
+import { useId } from "react";
 import type { JsonObject, Request, Vote } from "../api/types";
 import { ValueDiff } from "../form/value-diff";
 import { isEqual } from "../form/values";
@@ -8,7 +8,7 @@ import { AgentText } from "../widgets/agent-text";
 import { Timestamp } from "../widgets/time";
 import { visible } from "../widgets/visible";
 import { KeyLabel } from "../widgets/key-label";
-import { editableValues } from "./decisions";
+import { editableValues, shorten } from "./decisions";
 import type { DecisionFormState } from "./use-decision-form";
 import { needsVotes, voterName } from "./voting";
 
@@ -18,15 +18,10 @@ export const agreeKey = "v";
 /** Return the values that a vote changes, by name. */
 function changesOf(request: Request, { args, data }: Pick<Vote, "args" | "data">) {
   const before: JsonObject = editableValues(request) ?? {};
-  return Object.entries(args ?? (request.action ? {} : data) ?? {})
-    .filter(([name, value]) => !isEqual(before[name], value))
-    .map(([name, value]) => ({ name, before: before[name], after: value }));
-}
-
-/** Return the latest edit of somebody else with which this person has not agreed yet. */
-export function proposedEdit({ votes = [] }: Request, name: string | undefined): Vote | undefined {
-  const own = votes.find(({ responder }) => responder === name)?.authorised_digest;
-  return votes.findLast((vote) => vote.decision === "edit" && vote.responder !== name && vote.authorised_digest !== own);
+  const after: JsonObject = args ?? (request.action ? {} : data) ?? {};
+  return Object.keys({ ...before, ...after })
+    .filter((name) => !isEqual(before[name], after[name]))
+    .map((name) => ({ name, before: before[name], after: after[name] }));
 }
 
 function Changes({ request, vote }: { request: Request; vote: Vote }) {
@@ -47,14 +42,8 @@ function neededVotes(request: Request, { voting, anyOf }: RequestStrings): strin
   return voting.needed(missing.map(({ count = 1, groups = [] }) => voting.votesOf(count, groups.length > 0 ? anyOf(groups.map(visible)) : null)));
 }
 
-interface VotesProps {
-  request: Request;
-  /** Agree with the proposed edit; left out if this person cannot. */
-  agree?: { vote: Vote; run: () => void; isSending: boolean } | undefined;
-}
-
 /** Who has voted for what, and whose votes are missing. */
-export function Votes({ request, agree }: VotesProps) {
+export function Votes({ request }: { request: Request }) {
   const strings = useRequestStrings();
   const { voting } = strings;
   const { votes = [] } = request;
@@ -69,11 +58,6 @@ export function Votes({ request, agree }: VotesProps) {
               <strong>{voterName(vote, strings)}</strong> · {voting.agreed[vote.decision]} · <Timestamp at={vote.at} />
               <Changes request={request} vote={vote} />
               {vote.message && <div><AgentText text={vote.message} /></div>}
-              {agree?.vote === vote && (
-                <Button size="small" onClick={agree.run} loading={agree.isSending} aria-keyshortcuts={agreeKey} data-testid="agree-edit">
-                  <KeyLabel label={voting.agreeWithEdit} keyName={agreeKey} />
-                </Button>
-              )}
             </li>
           ))}
         </ul>
@@ -83,11 +67,30 @@ export function Votes({ request, agree }: VotesProps) {
   );
 }
 
-/** The votes so far, with a button to agree with an edit. */
-export function OpenVotes({ form }: { form: DecisionFormState }) {
-  const me = useSession().data?.name;
-  const { request, agree, offered, blockedReason, isLocked, draft, decision } = form;
-  const isOpen = draft.mode === "deciding" && !blockedReason && (!isLocked || decision.sending === "edit") && offered.includes("edit");
-  const edit = isOpen ? proposedEdit(request, me) : undefined;
-  return <Votes request={request} agree={edit && { vote: edit, run: () => agree(edit), isSending: decision.sending === "edit" }} />;
+const mostNamed = 3;
+
+/** The edit of an earlier voter, and which values each of the two approvals approves. */
+export function Proposal({ form }: { form: DecisionFormState }) {
+  const strings = useRequestStrings();
+  const { voting } = strings;
+  const id = useId();
+  const { request, proposal, agree, decision } = form;
+  if (!proposal || form.isClosed || form.blockedReason !== null) return null;
+  const changes = changesOf(request, proposal);
+  const valuesOf = (side: "before" | "after") => [
+    ...changes.slice(0, mostNamed).map(({ name, [side]: value }) => (
+      value === undefined ? `${visible(name)}: ${strings.notSet}` : `${visible(name)}=${shorten(visible(JSON.stringify(value)))}`)),
+    ...(changes.length > mostNamed ? ["…"] : []),
+  ].join(", ");
+  return (
+    <div className="proposal">
+      <Button
+        type="primary" onClick={agree} loading={decision.sending === "edit"} disabled={form.isLocked} aria-keyshortcuts={agreeKey}
+        aria-describedby={id} data-testid="agree-edit"
+      >
+        <KeyLabel label={voting.agreeWithEdit} keyName={agreeKey} />
+      </Button>
+      {editableValues(request) && <p className="quiet" id={id}>{voting.proposal(voterName(proposal, strings), valuesOf("after"), valuesOf("before"))}</p>}
+    </div>
+  );
 }

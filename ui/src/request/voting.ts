@@ -75,6 +75,12 @@ export function authorityOf(request: Request, person: Person, { groups = [] }: S
   return voting.find(({ name, absence }) => !absence || !exclusionOf(request, name)) ?? null;
 }
 
+/** Return the latest edit of somebody else with which this person has not agreed yet. */
+export function proposedEdit({ votes = [] }: Request, name: string): Vote | undefined {
+  const own = votes.find(({ responder }) => responder === name)?.authorised_digest;
+  return votes.findLast((vote) => vote.decision === "edit" && vote.responder !== name && vote.authorised_digest !== own);
+}
+
 /** Return the vote of somebody else that counts for one of these people already. */
 function voteFor({ votes = [] }: Request, me: string, names: string[]): Vote | undefined {
   return votes.find(({ responder, for: person }) => responder !== me && (names.includes(responder) || (person && names.includes(person))));
