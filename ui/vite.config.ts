@@ -1,12 +1,38 @@
+import { readdirSync, readFileSync } from "node:fs";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
 const server = "http://127.0.0.1:8123";
 
+const pdfjs = "node_modules/pdfjs-dist";
+
+/** What pdf.js loads by its name when a file needs it: its workers, its decoders without WebAssembly, encodings of Chinese, Japanese and Korean, and symbols. */
+const pdfFiles: Record<string, RegExp> = {
+  "legacy/build": /^pdf\.(?:worker|renderer)\.min\.mjs$/,
+  wasm: /_nowasm_fallback\.js$|^LICENSE_(?:PDFJS_)?(?:JBIG2|OPENJPEG)$/,
+  // No common program writes the encodings that are left out.
+  cmaps: /^(?!.*UTF(?:8|32)-)/,
+  // For every other font, the one of the system is used.
+  standard_fonts: /^Foxit(?:Dingbats|Symbol)\.pfb$|^LICENSE_FOXIT$/,
+};
+
+const copyPdfFiles = {
+  name: "pdf-files",
+  apply: "build" as const,
+  generateBundle(this: { emitFile: (file: { type: "asset"; fileName: string; source: Uint8Array }) => unknown }) {
+    const { version } = JSON.parse(readFileSync(`${pdfjs}/package.json`, "utf8")) as { version: string };
+    for (const [folder, names] of Object.entries(pdfFiles)) {
+      for (const name of readdirSync(`${pdfjs}/${folder}`).filter((file) => names.test(file))) {
+        this.emitFile({ type: "asset", fileName: `assets/pdf-${version}/${folder.split("/").at(-1)}/${name}`, source: readFileSync(`${pdfjs}/${folder}/${name}`) });
+      }
+    }
+  },
+};
+
 export default defineConfig({
   // The server writes where the page stands in place of the dot.
   base: "./",
-  plugins: [react()],
+  plugins: [react(), copyPdfFiles],
   build: {
     outDir: "../src/ringi/server/static",
     emptyOutDir: true,

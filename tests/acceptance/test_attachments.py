@@ -10,6 +10,7 @@ from playwright.async_api import Locator, Page, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, decided, opened
+from tests.acceptance.pdfs import GOOD
 from tests.domain.test_display import png
 
 pytestmark = pytest.mark.timeout(120)
@@ -60,6 +61,22 @@ async def test_a_photo_is_chosen_by_keyboard_sent_and_shown(person: Page, house:
     async with person.expect_download() as download:
         await record.get_by_role("link", name="parcel.png").click()
     assert (await download.value).suggested_filename == "parcel.png"
+
+
+async def test_an_attached_pdf_is_drawn_before_and_after_the_answer(person: Page, house: DemoServer) -> None:
+    receipt = {**PHOTO, "media_types": ["application/pdf"]}
+    request = ask(house, "Send the receipt", form={"fields": [receipt]})
+    detail = await opened(person, house, request)
+    box = await attach(detail, "photo", "taxi.pdf", GOOD)
+    await expect(box.get_by_test_id("pdf-page-1")).to_have_attribute("data-state", "drawn", timeout=WAIT)
+    await detail.get_by_test_id("decide-approve").click()
+    record = person.get_by_test_id("record")
+    sheet = record.get_by_role("img", name="taxi.pdf: Page 1 of 2")
+    await expect(sheet).to_have_attribute("data-state", "drawn", timeout=WAIT)
+    await record.get_by_test_id("show-more").click()
+    await record.get_by_test_id("pdf-page-2").scroll_into_view_if_needed()
+    await expect(record.get_by_test_id("pdf-page-2")).to_have_attribute("data-state", "drawn", timeout=WAIT)
+    await expect(record.get_by_role("link", name="taxi.pdf")).to_be_visible()
 
 
 DROP = """(box) => {

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, decided, opened, press
 from tests.acceptance.hostile import FAMILIES
+from tests.acceptance.pdfs import ACTIVE, BROKEN, GOOD, INCOMPLETE, JAPANESE, LOCKED, encoded
 from tests.acceptance.test_votes import picture
 
 pytestmark = pytest.mark.timeout(120)
@@ -102,6 +105,129 @@ async def test_a_large_value_leaves_the_page_alive(person: Page, house: DemoServ
     assert longest < 2_000
     text = await detail.get_by_test_id("fact-note").locator("pre").text_content()
     assert text == lines
+
+
+INK = """(canvas, wanted) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  const isNear = (at) => wanted.every((value, band) => Math.abs(data[at + band] - value) < 40);
+  for (let at = 0; at < data.length; at += 4) if (isNear(at)) count += 1;
+  return count / (canvas.width * canvas.height);
+}"""
+RED, BLUE = [255, 0, 0], [0, 0, 255]
+
+
+def complaints(page: Page) -> list[str]:
+    """Return the list of errors of the page's console, among them violations of its policy, as it grows."""
+    found: list[str] = []
+    page.on("console", lambda message: found.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: found.append(str(error)))
+    return found
+
+
+async def drawn(detail: Locator, number: int, color: list[int]) -> float:
+    """Return which share of a page is of a color, once it is drawn."""
+    sheet = detail.get_by_test_id(f"pdf-page-{number}")
+    await expect(sheet).to_have_attribute("data-state", "drawn", timeout=WAIT)
+    share: float = await sheet.evaluate(INK, color)
+    return share
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_a_pdf_is_drawn_page_by_page(person: Page, house: DemoServer, width: int) -> None:
+    await person.set_viewport_size({"width": width, "height": 900})
+    errors, asked = complaints(person), list[str]()
+    person.on("request", lambda sent: asked.append(sent.url))
+    request = ask(house, "Pay", action=action({"bill": encoded(GOOD), "note": "a\n" * 40}))
+    is_free = asyncio.Event()
+
+    async def when_free(route: Route) -> None:
+        await is_free.wait()
+        await route.continue_()
+
+    await person.route("**/pdf.worker.min.mjs", when_free)
+    await person.goto(house.url)
+    await expect(person.get_by_test_id("request-row").first).to_be_visible(timeout=WAIT)
+    assert [url for url in asked if "pdf" in url] == []
+    detail = await opened(person, house, request)
+    paper = detail.get_by_test_id("pdf-paper")
+    await expect(detail.get_by_text("Loading the PDF")).to_be_visible(timeout=WAIT)
+    room = await paper.bounding_box()
+    is_free.set()
+    assert 0.1 > await drawn(detail, 1, RED) > 0.05
+    assert await paper.bounding_box() == room
+    await expect(detail.get_by_role("img", name="bill: Page 1 of 2")).to_be_visible()
+    await expect(detail.get_by_role("region", name="PDF, 2 pages")).to_contain_text("Invoice 1182")
+    more = detail.get_by_test_id("pdf-pages").get_by_test_id("show-more")
+    await expect(more).to_contain_text("1 more page")
+    await picture(person, f"pdf-{width}")
+    await press(person, "o")
+    await detail.get_by_test_id("pdf-page-2").scroll_into_view_if_needed()
+    assert await drawn(detail, 2, BLUE) > 0.05
+    await expect(more).to_have_count(0)
+    await expect(detail.get_by_test_id("pdf-incomplete")).to_have_count(0)
+    assert [url for url in asked if not url.startswith(house.url)] == []
+    assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"), [(BROKEN, "may be damaged"), (LOCKED, "password")], ids=["broken", "locked"]
+)
+async def test_a_pdf_that_cannot_be_drawn_says_why_and_is_saved(
+    person: Page, house: DemoServer, file: bytes, reason: str
+) -> None:
+    errors = complaints(person)
+    request = ask(house, "Pay", action=action({"bill": encoded(file)}))
+    detail = await opened(person, house, request)
+    await expect(detail.get_by_test_id("pdf-problem")).to_contain_text(reason, timeout=WAIT)
+    await expect(detail.locator("canvas")).to_have_count(0)
+    await picture(person, f"pdf-{reason.replace(' ', '-')}")
+    async with person.expect_download() as download:
+        await detail.get_by_test_id("save-pdf").click()
+    saved = await anyio.Path(await (await download.value).path()).read_bytes()
+    assert saved == file
+    assert errors == []
+
+
+@pytest.mark.parametrize("name", list(INCOMPLETE))
+async def test_a_pdf_that_is_not_drawn_completely_says_so(person: Page, house: DemoServer, name: str) -> None:
+    errors = complaints(person)
+    request = ask(house, "Pay", action=action({"bill": encoded(INCOMPLETE[name])}))
+    detail = await opened(person, house, request)
+    await expect(detail.get_by_test_id("pdf-incomplete")).to_contain_text("Save the file", timeout=WAIT)
+    share = await drawn(detail, 1, RED)
+    assert share > 0.05 or name == "unknown encoding"
+    assert errors == []
+
+
+async def test_a_pdf_in_an_encoding_of_japan_is_drawn(person: Page, house: DemoServer) -> None:
+    errors = complaints(person)
+    request = ask(house, "Pay", action=action({"bill": encoded(JAPANESE)}))
+    detail = await opened(person, house, request)
+    assert await drawn(detail, 1, RED) > 0.005
+    await expect(detail.get_by_test_id("pdf-incomplete")).to_have_count(0)
+    assert errors == []
+
+
+async def test_nothing_in_a_pdf_runs_or_can_be_pressed(person: Page, house: DemoServer) -> None:
+    errors, elsewhere = complaints(person), list[str]()
+    person.context.on(
+        "request", lambda sent: elsewhere.append(sent.url) if not sent.url.startswith(house.url) else None
+    )
+    person.context.on("page", lambda page: elsewhere.append(page.url))
+    person.on("dialog", lambda dialog: elsewhere.append(dialog.message))
+    request = ask(house, "Pay", action=action({"bill": encoded(ACTIVE)}))
+    detail = await opened(person, house, request)
+    assert await drawn(detail, 1, RED) > 0.05
+    await expect(detail.get_by_test_id("pdf-incomplete")).to_have_count(0)
+    box = await detail.get_by_test_id("pdf-page-1").bounding_box()
+    assert box is not None
+    # The middle of the link that lies over the square.
+    await person.mouse.click(box["x"] + box["width"] * 160 / 595, box["y"] + box["height"] * 242 / 842)
+    pressable = "a, button, input, iframe, object, embed, [tabindex], [href]"
+    await expect(detail.get_by_test_id("pdf-pages").locator(pressable)).to_have_count(0)
+    await expect(person).to_have_url(f"{house.url}/r/{request['id']}")
+    assert (errors, elsewhere) == ([], [])
 
 
 SCHEMA: dict[str, Any] = {

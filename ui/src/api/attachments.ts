@@ -7,6 +7,13 @@ const path = (id: string) => `${basePath}/v1/requests/${encodeURIComponent(id)}/
 /** Return the download address of a file. */
 export const fileAddress = (id: string, number: number) => `${path(id)}/${number}`;
 
+/** Return the bytes of a file. */
+export async function downloadAttachment(address: string): Promise<Uint8Array> {
+  const reply = await fetch(address);
+  if (!reply.ok) throw new ProblemError(reply.status, {});
+  return new Uint8Array(await reply.arrayBuffer());
+}
+
 function encoded(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();

@@ -1,15 +1,16 @@
 import { Button, Image, Progress } from "antd";
 import { useContext, useEffect, useRef, useState, type DragEvent } from "react";
-import { fileAddress, uploadAttachment } from "../api/attachments";
+import { downloadAttachment, fileAddress, uploadAttachment } from "../api/attachments";
 import { ProblemError } from "../api/call";
 import type { AttachedFile as Attached } from "../api/schema";
 import { fieldText, problemText, ruleText } from "../strings/catalogue";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
+import { PdfPages } from "../values/pdf-pages";
 import { visible } from "../widgets/visible";
 import { RequestIdContext, type ControlProps } from "./control-props";
 import { formatSize, isFile, isUploading, uploadInProgress } from "./values";
 
-/** A file that a person attached: its name is a download link, and an image is shown too. */
+/** A file that a person attached: its name is a download link, and an image or a PDF is shown too. */
 export function AttachedFile({ id, file }: { id: string; file: Attached }) {
   const strings = useRequestStrings();
   const name = visible(file.name);
@@ -21,6 +22,7 @@ export function AttachedFile({ id, file }: { id: string; file: Attached }) {
         <span className="quiet">{formatSize(file.size, strings)}</span>
       </figcaption>
       {file.media_type.startsWith("image/") && <Image src={address} alt={name} className="display-image" />}
+      {file.media_type === "application/pdf" && <PdfPages key={address} name={name} load={() => downloadAttachment(address)} />}
     </figure>
   );
 }

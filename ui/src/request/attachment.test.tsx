@@ -106,3 +106,12 @@ test("an attached image stands in the record, as an image of this server and not
   expect(await record.findAllByRole("link")).toHaveLength(2);
   expect(record.getAllByRole("img")).toHaveLength(1);
 });
+
+test("an attached PDF is shown beside its download", async () => {
+  const request = aRequest({ kind: "form", form: { fields: [receipt] } });
+  const done = completedRequest(request);
+  open({ ...done, response: done.response && { ...done.response, data: { receipt: { ...file, name: "taxi.pdf", media_type: "application/pdf" } } } });
+  const record = within(await screen.findByTestId("record"));
+  expect(await record.findByTestId("pdf-pages")).toBeTruthy();
+  expect(record.getByRole("link", { name: "taxi.pdf" })).toBeTruthy();
+});

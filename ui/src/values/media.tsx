@@ -1,6 +1,8 @@
 import { Button, Image } from "antd";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { formatBytes } from "../widgets/size";
+import { visible } from "../widgets/visible";
+import { PdfPages } from "./pdf-pages";
 
 interface MediaProps {
   media: string;
@@ -22,20 +24,24 @@ export function ImageView({ media, data, name }: MediaProps) {
   );
 }
 
+const bytesOf = (data: string) => Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+
 function save(data: string, media: string, name: string) {
-  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-  const url = URL.createObjectURL(new Blob([bytes], { type: media }));
+  const url = URL.createObjectURL(new Blob([bytesOf(data)], { type: media }));
   Object.assign(document.createElement("a"), { href: url, download: name }).click();
   URL.revokeObjectURL(url);
 }
 
-/** A PDF, which opens outside of this page: what it contains never runs here. */
+/** A PDF: pictures of its pages, and the file to save. */
 export function PdfView({ media, data, name }: MediaProps) {
   const strings = useRequestStrings();
   return (
-    <div className="attach-line" data-testid="pdf">
-      <span>PDF · {formatBytes(sizeOf(data), strings.language)}</span>
-      <Button size="small" onClick={() => save(data, media, `${name.replace(/[^\w-]+/g, "_") || "document"}.pdf`)} data-testid="save-pdf">{strings.values.savePdf}</Button>
-    </div>
+    <>
+      <div className="attach-line" data-testid="pdf">
+        <span>PDF · {formatBytes(sizeOf(data), strings.language)}</span>
+        <Button size="small" onClick={() => save(data, media, `${name.replace(/[^\w-]+/g, "_") || "document"}.pdf`)} data-testid="save-pdf">{strings.values.savePdf}</Button>
+      </div>
+      <PdfPages key={data} name={visible(name)} load={async () => bytesOf(data)} />
+    </>
   );
 }

@@ -74,12 +74,13 @@ test.each([
   expect(card.querySelector("a")?.rel).toBe("noopener noreferrer nofollow");
 });
 
-test("an image is drawn from its bytes, and a PDF is only saved", async () => {
+test("an image is drawn from its bytes, and a PDF as pictures beside the way to save it", async () => {
   const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   open({ logo: pixel, bill: `JVBERi0xLjQK${"A".repeat(80)}` });
   expect((await within(await figure("logo")).findByAltText("logo")).getAttribute("src")).toBe(`data:image/png;base64,${pixel}`);
   const bill = await figure("bill");
   expect(await within(bill).findByTestId("save-pdf")).toBeTruthy();
+  expect(within(bill).getByTestId("pdf-pages").textContent).toBe("Loading the PDF");
   expect(bill.querySelectorAll("iframe, embed, object, img")).toHaveLength(0);
 });
 
