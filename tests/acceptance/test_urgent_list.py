@@ -215,6 +215,20 @@ async def test_above_thirty_an_hour_the_routine_of_a_tool_is_one_row_that_opens_
     await expect(row(desk, first)).to_have_count(0)
 
 
+async def test_a_request_of_a_bundle_that_a_link_opened_is_followed_by_its_like(desk: Page, office: Office) -> None:
+    await office.put(*(call(f"r{number}", "read") for number in range(40)))
+    await office.put(call("costly", "wipe", tier="irreversible"))
+    await enter(desk, office, "/r/r20")
+    await opened(desk, "r20")
+    await expect(desk.locator("[data-bundle=tool]")).to_have_count(0, timeout=WAIT)
+    await expect(desk.get_by_test_id("decide-approve")).to_be_enabled(timeout=WAIT)
+    await desk.keyboard.press("a")
+    await expect(desk.get_by_test_id("request-detail")).not_to_have_attribute("data-id", "r20", timeout=WAIT)
+    following = await desk.get_by_test_id("request-detail").get_attribute("data-id")
+    assert following
+    assert following.startswith("r")
+
+
 async def test_all_of_a_filter_are_decided_with_totals_and_what_is_left_out_says_why(
     desk: Page, office: Office
 ) -> None:

@@ -12,6 +12,7 @@ import { useMessages } from "../widgets/messages";
 import { Loading } from "../widgets/loading";
 import { HeldNotices } from "./held-notices";
 import { Hints, useHintOnce, useHints } from "./hints";
+import type { InboxRow } from "./flood";
 import { closeRequest } from "./inbox-url";
 import { RequestList } from "./request-list";
 import { nextPending } from "./stable-rows";
@@ -36,7 +37,7 @@ function useAfterDecision({ view }: InboxState, actions: ListActions) {
     const outcome = completed.status === "pending" ? strings.ownVote : (outcomeOf(completed, null, strings) ?? "");
     // Reuse one message for many decisions in a row. A held answer has its own notice.
     if (!completed.held) void message.success({ content: strings.decisionSaved(outcome, titleOf(completed, strings)), key: "decided" });
-    const next = nextPending(view.rows, completed.id, (request) => waitsFor(request, session));
+    const next = nextPending(view.rows, completed, (request) => waitsFor(request, session));
     if (!next) view.showNew();
     // Remove it even if the list has not received its end yet.
     if (completed.status !== "pending") view.dropFinished(completed.id);
@@ -56,6 +57,15 @@ function useFocusOnReturn({ openId, cursor, view }: InboxState, narrow: boolean)
     if (before.current !== undefined && openId === undefined) returned(before.current);
     before.current = openId;
   }, [openId]);
+}
+
+/** Open the bundle of a request that a link opened, so that its like follow it. */
+function useOpenBundle({ openId, view }: InboxState): void {
+  const row = view.rows.find(({ bundle, others }) => bundle === "tool" && others.some(({ id }) => id === openId));
+  const found = useEffectEvent((bundle: InboxRow) => view.openBundle(bundle));
+  useEffect(() => {
+    if (row) found(row);
+  }, [row]);
 }
 
 function Detail({ inbox, actions }: { inbox: InboxState; actions: ListActions }) {
@@ -98,6 +108,7 @@ export function Inbox({ openId }: InboxProps) {
   const { isSuccess } = inbox.list;
   useListKeys(inbox, actions, () => search.current?.focus({ cursor: "all" }));
   useFocusOnReturn(inbox, narrow);
+  useOpenBundle(inbox);
   useHintOnce("open", openId !== undefined);
   const isIdle = useIdle(isSuccess);
   useEffect(() => {

@@ -57,10 +57,23 @@ test("after a decision the dead rows leave, what is new goes on waiting", () => 
 
 test("the next to open is the one below, past the dead, else the one above", () => {
   const { rows } = mergeRows(resetRows(all(4, 3, 2, 1)), all(4, 2, 1), nothingMore);
-  expect(nextPending(rows, "r4")?.id).toBe("r2");
-  expect(nextPending(rows, "r1")?.id).toBe("r2");
-  expect(nextPending(rows, "elsewhere")?.id).toBe("r4");
-  expect(nextPending(resetRows(all(1)).rows, "r1")).toBeUndefined();
+  expect(nextPending(rows, at(4))?.id).toBe("r2");
+  expect(nextPending(rows, at(1))?.id).toBe("r2");
+  expect(nextPending(resetRows(all(1)).rows, at(1))).toBeUndefined();
+});
+
+test("a request that the list does not have is followed by one of its agent and tool, else by the first", () => {
+  const call = (id: string, name: string, agent = "bot") => aRequest({ id, agent, digest: id, action: { name, args: {} } });
+  const { rows } = resetRows([call("r1", "pay"), call("r2", "read", "other"), call("r3", "read"), call("r4", "read")]);
+  expect(nextPending(rows, call("elsewhere", "read"))?.id).toBe("r3");
+  expect(nextPending(rows, call("elsewhere", "write"))?.id).toBe("r1");
+});
+
+test("equal requests in one row are followed by the next row, whichever of them was decided", () => {
+  const call = (id: string, digest: string) => aRequest({ id, digest, agent: "bot", action: { name: "read", args: {} } });
+  const { rows } = resetRows([call("r1", "a"), call("r2", "b"), call("r3", "b"), call("r4", "c")]);
+  expect(rows.map(({ others }) => others.length)).toEqual([0, 1, 0]);
+  expect(nextPending(rows, call("r3", "b"))?.id).toBe("r4");
 });
 
 const rowHeight = 64;

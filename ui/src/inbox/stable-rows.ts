@@ -91,8 +91,11 @@ export function dropFinished({ rows, ...rest }: RowState, decided: string): RowS
 }
 
 /** Return the request to open next: the next pending one that waits for this person, else the previous one. */
-export function nextPending(rows: readonly InboxRow[], id: string, isWaiting: (request: Request) => boolean = () => true): Request | undefined {
-  const at = rows.findIndex((row) => row.request.id === id);
-  const open = (row: InboxRow) => !row.isOutdated && row.request.id !== id && row.request.status === "pending" && isWaiting(row.request);
-  return (rows.slice(at + 1).find(open) ?? rows.slice(0, Math.max(at, 0)).findLast(open))?.request;
+export function nextPending(rows: readonly InboxRow[], decided: Request, isWaiting: (request: Request) => boolean = () => true): Request | undefined {
+  const at = rows.findIndex((row) => membersOf(row).some(({ id }) => id === decided.id));
+  const isOpen = (row: InboxRow) => !row.isOutdated && row.request.status === "pending" && isWaiting(row.request);
+  const isAlike = ({ request: { agent, action } }: InboxRow) => agent === decided.agent && action?.name === decided.action?.name;
+  // A request that is not in the list is followed by one of the same tool.
+  if (at < 0) return (rows.find((row) => isAlike(row) && isOpen(row)) ?? rows.find(isOpen))?.request;
+  return (rows.slice(at + 1).find(isOpen) ?? rows.slice(0, at).findLast(isOpen))?.request;
 }
