@@ -118,3 +118,26 @@ async def test_requests_of_an_older_version_are_listed_in_both_orders_and_verify
         await compare(newer.store, memory, ended_by_tool=not is_redis)
         await write(newer.store, memory, "after")
         await compare(newer.store, memory, ended_by_tool=not is_redis)
+
+
+async def test_requests_of_a_version_without_lists_of_agents_are_listed_by_their_agent_and_verify(
+    durable_redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, url, listed = MemoryStore(), f"{durable_redis_url}?prefix=t{uuid.uuid4().hex}", redis.of_request
+
+    def without_agents(request: Request) -> tuple[list[str], redis.Marks]:
+        lists, marks = listed(request)
+        return [name for name in lists if '"agent:' not in name or name.startswith('["shown"')], marks
+
+    async def write_as_older(prefix: str) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(redis, "of_request", without_agents)
+            await write(newer.store, memory, prefix)
+
+    async with open_backend(url) as newer:
+        await write_as_older("before")
+        assert (await verify(newer.store))[1] == []
+        await compare(newer.store, memory)
+        await write(newer.store, memory, "after")
+        await write_as_older("beside")
+        await compare(newer.store, memory)

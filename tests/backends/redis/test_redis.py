@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 
 import pytest
 
 from ringi.backends.redis import urgent
+from ringi.backends.redis.lists import QueryPlan
 from ringi.backends.redis.notifier import RedisNotifier
 from ringi.backends.redis.server import Server
 from ringi.backends.redis.store import RedisStore
@@ -14,8 +16,12 @@ from ringi.backends.redis.stream import RedisStream
 from ringi.contracts.notifier import Notifier
 from ringi.contracts.store import Store
 from ringi.contracts.stream import Stream
+from ringi.domain.record import Query
+from ringi.domain.request import Request
+from ringi.testing import NOON
 from ringi.testing.conformance import NotifierConformance, StoreConformance, StreamConformance
 from ringi.testing.conformance.urgency import UrgencyConformance
+from ringi.testing.factories import a_request
 
 
 class TestStore(StoreConformance):
@@ -40,6 +46,23 @@ class TestManyUrgent(UrgencyConformance):
     @pytest.fixture
     def other(self, store: Store) -> Store:
         return store
+
+
+async def test_a_page_of_a_rare_agent_reads_only_its_requests(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, read = RedisStore(server), list[bytes]()
+    for n in range(30):
+        name = "rare" if n in (5, 25) else "common"
+        await store.put(*a_request(f"r{n}", by=name, due_at=NOON + timedelta(minutes=n) if n % 2 else None))
+    pick = store._urgent._pick
+
+    async def counted(plan: QueryPlan, limit: int, places: Sequence[bytes]) -> list[bytes]:
+        read.extend(places)
+        return await pick(plan, limit, places)
+
+    monkeypatch.setattr(store._urgent, "_pick", counted)
+    found = await store.find(Request, Query(tenant="tenant-1", order="urgent", now=NOON, agent="rare"))
+    assert {request.id for request in found} == {"r5", "r25"}
+    assert len(set(read)) == 2
 
 
 class TestStream(StreamConformance):

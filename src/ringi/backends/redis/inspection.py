@@ -14,9 +14,8 @@ from ringi.backends.redis.lists import (
     DIGITS,
     RANK,
     RANK_DIGITS,
+    expected_on_lists,
     field_of,
-    is_older,
-    older_part,
     on_lists,
     place_of,
 )
@@ -97,8 +96,8 @@ class Inspection:
                 changed.append(field)
             else:
                 what = [*self._differences(field, body, filed, text)]
-                if self._kind is Request and is_older(filed) and (record := self._record(body)):
-                    members = [head.encode() + place_of(record) for head in older_part(*on_lists(record))[0]]
+                if isinstance(record := self._record(body), Request):
+                    members = [head.encode() + place_of(record) for head in expected_on_lists(record, filed)[0]]
                 what += ["it is missing in a list"] if not listed.issuperset(members) else []
                 findings += [Finding(self._kind.record, key_of(field), "", each) for each in what]
         return findings, changed
@@ -112,9 +111,7 @@ class Inspection:
         wrong = []
         if field_of(*record.key) != field or body.split(b" ", 1)[0] != str(record.version).encode():
             wrong.append("it stands under another key or version")
-        lists, marks = on_lists(record)
-        if isinstance(record, Request) and is_older(filed):
-            lists, marks = older_part(lists, marks)
+        lists, marks = expected_on_lists(record, filed) if isinstance(record, Request) else on_lists(record)
         if not is_filed(filed, lists, marks):
             wrong.append("its marks are not what it says")
         if isinstance(record, Request) and (text or b"").decode("utf-8", "replace") != record.search_text:

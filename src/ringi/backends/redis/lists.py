@@ -40,6 +40,8 @@ EXPIRING = named("expires", "")[:-2]
 """The prefix of the names of the tenants' lists by deadline."""
 DEADLINE, RANK, RANK_DIGITS = "due", "ranked", 2
 """The first parts of the names of the lists by deadline and by rank, and the digits of a rank."""
+AGENTS = "agent:"
+"""The prefix of the lists of agents."""
 MARK_OF_NEWER = b'"[\\"tier\\",'
 """The beginning of a mark of each request, as it is filed by versions that know the order `urgent`."""
 COMPACT = json.JSONEncoder(separators=(",", ":"), check_circular=False)
@@ -131,6 +133,7 @@ def of_request(request: Request) -> tuple[list[str], Marks]:
     audiences, priority = audiences_of(request), request.priority or "normal"
     partition = f"{request.status} {request.kind} {priority}"
     tools = [tool_list(request.action.name)] if request.action else []
+    ranked = [*audiences, *tools, agent_list(request.agent)]
     lists = [named("shown", request.tenant, name, partition) for name in audiences + tools] + [named("all", partition)]
     marks = [named(*pair) for pair in (("status", request.status), ("kind", request.kind), ("priority", priority))]
     marks += [named("tenant", request.tenant), *(named("audience", name) for name in audiences + tools)]
@@ -148,17 +151,49 @@ def of_request(request: Request) -> tuple[list[str], Marks]:
     heads = [f"{name}\0" for name in lists] + [f"{name}\0{at}" for name, _, at in times]
     deadline = digits(request.deadline) if request.deadline else None
     if not request.is_final:
-        heads += [
-            f"{named(RANK, request.tenant, name)}\0{rank_of(request):0{RANK_DIGITS}d}" for name in audiences + tools
-        ]
-        heads += [f"{named(DEADLINE, request.tenant, name)}\0{deadline}" for name in audiences + tools if deadline]
+        heads += [f"{named(RANK, request.tenant, name)}\0{rank_of(request):0{RANK_DIGITS}d}" for name in ranked]
+        heads += [f"{named(DEADLINE, request.tenant, name)}\0{deadline}" for name in ranked if deadline]
     timed = {mark: at for _, mark, at in times} | {named("deadline"): deadline or LAST}
     return heads, dict.fromkeys(marks, "") | timed
+
+
+def agent_list(agent: str | None) -> str:
+    """Return the name under which pending requests of an agent are listed, or those of none."""
+    return f"{AGENTS}{agent or ''}"
+
+
+def all_agents(tenant: str) -> tuple[str, str]:
+    """Return the beginnings of the first name among the lists by rank of a tenant's agents, and of what follows them.
+
+    Every pending request is on one of these lists, unless an older version has filed it.
+    """
+    first = named(RANK, tenant, AGENTS)[: -len('"]')]
+    return first, f"{first[:-1]};"
 
 
 def is_older(filed: bytes | None) -> bool:
     """Return whether a version that knew one order has filed a request: not by its tool, its rank or its deadline."""
     return MARK_OF_NEWER not in (filed or b"")
+
+
+def is_by_agent(filed: bytes | None, tenant: str) -> bool:
+    """Return whether a pending request is listed by its agent; not by versions that had no such lists."""
+    return COMPACT.encode(all_agents(tenant)[0])[: -len('"')].encode() in (filed or b"")
+
+
+def expected_on_lists(request: Request, filed: bytes | None) -> tuple[list[str], Marks]:
+    """Return the lists and marks of a request as the version that has filed it knew them."""
+    lists, marks = on_lists(request)
+    if is_older(filed):
+        return older_part(lists, marks)
+    if not is_by_agent(filed, request.tenant):
+        lists = [name for name in lists if not _is_of_agent(name)]
+    return lists, marks
+
+
+def _is_of_agent(name: str) -> bool:
+    first, *parts = json.loads(name.partition("\0")[0])
+    return first in (DEADLINE, RANK) and parts[-1].startswith(AGENTS)
 
 
 def older_part(lists: Sequence[str], marks: Marks) -> tuple[list[str], Marks]:

@@ -22,9 +22,12 @@ from ringi.backends.redis.lists import (
     RANK_DIGITS,
     QueryPlan,
     TimeRange,
+    agent_list,
+    all_agents,
     digits,
     field_of,
     filed,
+    is_by_agent,
     is_older,
     on_lists,
     place_of,
@@ -171,18 +174,20 @@ class UrgentPages:
 
     async def _shortest(self, query: Query) -> list[str]:
         """Return the lists that have all matches and the fewest others, after adding what older versions left out."""
-        tenant, ways = str(query.tenant), required_lists(query) or [[EVERYTHING]]
+        tenant, by_agent = str(query.tenant), [[agent_list(query.agent)]] if query.agent is not None else []
+        ways = [*required_lists(query), *by_agent] or [[EVERYTHING]]
         pending = plan_of(Request, Query(tenant=tenant, statuses=("pending",))).lists
-        ranked = [named(RANK, tenant, name) for names in [[EVERYTHING], *ways] for name in names]
+        ranked = [named(RANK, tenant, name) for names in ways for name in names]
         bounds = [bound for name in (*pending, *ranked) for bound in (f"({name}\0", f"({name}\0:")]
-        counts = iter(await self._count(self._keys[3:], bounds))
-        number, listed = sum(islice(counts, len(pending))), next(counts)
-        if listed < number:
-            await self._add_older(pending)
+        first, last = all_agents(tenant)
+        listed, *numbers = await self._count(self._keys[3:], [f"({first}", f"({last}", *bounds])
+        counts = iter(numbers)
+        if listed < sum(islice(counts, len(pending))):
+            await self._add_older(tenant, pending)
         sizes = [sum(islice(counts, len(names))) for names in ways]
         return min(zip(sizes, ways, strict=True))[1]
 
-    async def _add_older(self, pending: Sequence[str]) -> None:
+    async def _add_older(self, tenant: str, pending: Sequence[str]) -> None:
         """Add the pending requests of a tenant that an older version has written to the lists that it did not know."""
         for name in pending:
             after = f"({name}\0"
@@ -192,7 +197,8 @@ class UrgentPages:
                 async with self._server.answering():
                     rows, filed_now = [await self._server.redis.hmget(key, fields) for key in self._keys[:2]]
                 changes = zip(fields, rows, filed_now, strict=True)
-                arguments = [part for field, row, was in changes if is_older(was) for part in refiling(field, row, was)]
+                older = [each for each in changes if is_older(each[2]) or not is_by_agent(each[2], tenant)]
+                arguments = [part for each in older for part in refiling(*each)]
                 if arguments:
                     await self._refile([self._keys[1], self._keys[3]], arguments)
 
