@@ -65,6 +65,7 @@ def fill(connection: sqlite3.Connection, count: int) -> list[Request]:
             kind="finish" if n % every == 9 else None,
             priority="high" if n % every == 7 else None,
             due_at=NOON + timedelta(seconds=n) if n % 3 == 0 else None,
+            by="rare" if n % every == 11 else "common",
         )
         save(connection, change_of(request, event))
         if n % 4 == 0:
@@ -159,7 +160,7 @@ def test_what_ended_is_counted_in_no_more_steps_among_many(files: list[Filled], 
 
 
 @pytest.mark.parametrize("hours", [-2, 0], ids=["by rank", "by deadline"])
-@pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"viewer": EVE}, {"tool": "pay"}], ids=str)
+@pytest.mark.parametrize("filters", [{}, {"viewer": ADA}, {"viewer": EVE}, {"tool": "pay"}, {"agent": "rare"}], ids=str)
 def test_an_urgent_page_takes_no_more_steps_among_many(
     files: list[Filled], filters: dict[str, Any], hours: int
 ) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import groupby, islice, product
 from typing import Any, NamedTuple
 
-from ringi.backends.audiences import has_index
+from ringi.backends.audiences import EVERYTHING, has_index
 from ringi.backends.sqlite.lists import conditions, descending_scans, first_to_finish, number, snapshot, ways
 from ringi.domain.record import Query, microseconds
 from ringi.domain.urgency import UrgentPlace, UrgentQuery, rank_spans, urgent_query
@@ -25,6 +25,8 @@ Row = tuple[UrgentPlace, str]
 LEAST_CHUNK, MAX_CHUNK = 16, 4096
 LEAST = -(2**63)
 FIRST = (LEAST, LEAST, "")
+OF_RANKS = "urgent WHERE audience = ? AND tenant = ? AND rank BETWEEN ? AND ?"
+OF_AGENT = f"urgent INDEXED BY urgent_by_agent WHERE audience = '{EVERYTHING}' AND tenant = ? AND agent = ?"
 FEW = 200
 """The most requests that are sorted for one page."""
 
@@ -72,20 +74,29 @@ def find_urgent(connection: sqlite3.Connection, query: Query) -> list[str]:
 
 
 def sorted_few(connection: sqlite3.Connection, urgent: UrgentQuery) -> list[int] | None:
-    """Return the positions of all later requests with the priority and the tier of a query in order, unless many.
+    """Return the positions of all later requests with the agent, or the priority and the tier, in order, unless many.
 
     The list by deadline does not have them together, and would be read to its end.
     """
-    query = urgent.query
-    if query.priority is None and query.tier is None:
-        return None
-    lists = [(name, query.tenant, *span) for name, span in product(ways(query)[0], rank_spans(query))]
-    where, total = "urgent WHERE audience = ? AND tenant = ? AND rank BETWEEN ? AND ?", 0
+    query, found = urgent.query, None
+    if query.agent is not None:
+        found = few_in(connection, urgent, OF_AGENT, [(query.tenant, query.agent)])
+    if found is None and (query.priority is not None or query.tier is not None):
+        lists = [(name, query.tenant, *span) for name, span in product(ways(query)[0], rank_spans(query))]
+        found = few_in(connection, urgent, OF_RANKS, lists)
+    return found
+
+
+def few_in(
+    connection: sqlite3.Connection, urgent: UrgentQuery, rows: str, lists: Sequence[tuple[Any, ...]]
+) -> list[int] | None:
+    """Return the positions of all later requests in parts of the table, in order, unless many."""
+    total = 0
     for values in lists:
-        total += number(connection, f"SELECT 1 FROM {where} LIMIT ?", (*values, FEW + 1))
+        total += number(connection, f"SELECT 1 FROM {rows} LIMIT ?", (*values, FEW + 1))
         if total > FEW:
             return None
-    sql = f"SELECT deadline, rank, created_at, id, place FROM {where}"
+    sql = f"SELECT deadline, rank, created_at, id, place FROM {rows}"
     places = {(urgent.place(*order), place) for values in lists for *order, place in connection.execute(sql, values)}
     return [place for at, place in sorted(places) if urgent.is_later(at)]
 
