@@ -1,7 +1,7 @@
 import type { PDFDocumentProxy, PDFPageProxy } from "pdfjs-dist";
 import { PdfError, pdfProblemOf, PdfWorkers } from "./pdf-workers";
 
-const limits = { bytes: 20 * 1024 * 1024, imagePixels: 40_000_000, pagePixels: 4_000_000, pageWidth: 1_600, text: 20_000 };
+const limits = { bytes: 20 * 1024 * 1024, imagePixels: 40_000_000, pagePixels: 4_000_000, pageWidth: 1_600 };
 
 /** Return the ratio of the first page as far as a look at the bytes tells, so that its room has the right size early. */
 export function guessRatio(bytes: Uint8Array): number {
@@ -36,7 +36,7 @@ function ratioOf(page: PDFPageProxy) {
 
 async function textOf(page: PDFPageProxy) {
   const { items } = await page.getTextContent();
-  return items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : "")).join("").slice(0, limits.text);
+  return items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : "")).join("");
 }
 
 function viewportOf(page: PDFPageProxy) {

@@ -5,6 +5,9 @@ import { visible } from "../widgets/visible";
 import type { PdfFile } from "./pdf-file";
 import { pdfProblemOf, type PdfProblem } from "./pdf-workers";
 
+/** Characters of a page that a screen reader gets. */
+const maxText = 20_000;
+
 /** In the style sheet, these would be a part of the first view. */
 const styles: Record<string, CSSProperties> = {
   figure: { display: "grid", gap: 4, maxWidth: 800, minWidth: 0, margin: 0 },
@@ -95,7 +98,7 @@ export function PdfPageView({ file, number, name, onBroken }: PageProps) {
       <canvas ref={canvas} role="img" aria-label={`${name}: ${title}`} style={styles.canvas} data-state={state} data-testid={`pdf-page-${number}`} />
       {state === "drawing" && <Spin aria-label={texts.loading} />}
       {state !== "drawing" && state !== "drawn" && <Alert type="warning" showIcon title={texts.problems[state]} />}
-      {text && <div className="visually-hidden">{visible(text)}</div>}
+      {text && <div className="visually-hidden">{visible(text.slice(0, maxText))}{text.length > maxText && ` ${texts.incomplete}`}</div>}
     </PdfSheet>
   );
 }
