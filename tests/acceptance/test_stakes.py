@@ -43,6 +43,36 @@ async def asked(
         return public_request(await inbox.submit(ask)).model_dump(mode="json")
 
 
+WEIGHT = "part => [getComputedStyle(part).fontSize, getComputedStyle(part).fontWeight].map(parseFloat)"
+"""The size and the weight of a text."""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_the_call_weighs_more_than_the_title_that_its_agent_gave_it(
+    browser: Browser, house: DemoServer, width: int
+) -> None:
+    args = {"amount": 4000, "to": "c-77", "why": "long " * 20}
+    call = {"name": "payments.pay", "args": args, "schema": None}
+    request = ask(house, "Pay ¥900,000?", action=call)
+    ann = await somebody(browser, house, "ann", viewport={"width": width, "height": 844})
+    detail = await opened(ann, house, request)
+    title = detail.locator("h2")
+    await expect(title).to_have_text("The agent says: Pay ¥900,000?")
+    line = detail.get_by_test_id("effect-call")
+    await expect(line).to_have_text("payments.pay · amount 4000 · to c-77 · …")
+    assert (await title.evaluate(WEIGHT))[0] < (await line.evaluate(WEIGHT))[0]
+    assert (await title.evaluate(WEIGHT))[1] < (await line.locator("code").first.evaluate(WEIGHT))[1]
+    await press(ann, "e")
+    await detail.get_by_test_id("arg-amount").get_by_role("spinbutton").fill("2500")
+    await expect(line).to_contain_text("amount 4000 → 2500")
+    detail = await opened(ann, house, await asked(house))
+    # The rule gave this title.
+    await expect(detail.locator("h2")).to_have_text("Run refund?")
+    sizes = [(await detail.locator(each).evaluate(WEIGHT))[0] for each in ("h2", "[data-testid=effect]")]
+    assert sizes[0] < sizes[1]
+    await ann.context.close()
+
+
 async def test_a_call_that_cannot_be_undone_is_confirmed_by_a_fact(person: Page, house: DemoServer) -> None:
     request = await asked(house)
     detail = await opened(person, house, request)
@@ -102,6 +132,20 @@ async def test_a_rejection_never_asks_for_more(person: Page, house: DemoServer) 
     await opened(person, house, request)
     await press(person, "r", "Enter")
     assert decided(house, request)["decision"] == "reject"
+
+
+async def test_twice_as_large_the_buttons_of_a_decision_stay_in_sight(browser: Browser, house: DemoServer) -> None:
+    request = await asked(house, None)
+    ann = await somebody(browser, house, "ann", viewport={"width": 640, "height": 400})
+    detail = await opened(ann, house, request)
+    for part in ("effect", "decide-approve", "decide-edit", "decide-reject"):
+        await expect(detail.get_by_test_id(part)).to_be_in_viewport(ratio=1)
+    links = await ann.get_by_role("navigation").first.bounding_box()
+    end = await ann.locator(".page-header-end").bounding_box()
+    assert links
+    assert end
+    assert links["x"] + links["width"] <= end["x"]
+    await ann.context.close()
 
 
 async def test_what_an_agent_says_about_the_effect_is_not_declared(person: Page, house: DemoServer) -> None:

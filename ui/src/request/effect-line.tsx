@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode } from "react";
-import type { Json, Request } from "../api/types";
-import type { Values } from "../form/values";
+import type { Action, Json, Request } from "../api/types";
+import { isEqual, type Values } from "../form/values";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { visible, visibleJson } from "../widgets/visible";
 import { cardWith, declaredCard, quantity, type DeclaredCard } from "./card";
@@ -26,8 +26,8 @@ function partsOf(card: DeclaredCard, { stakes, language }: RequestStrings): Reco
     ...(effect !== undefined && { effect: <strong>{visible(effect)}</strong> }),
     ...(amount !== undefined && { amount: <Amount amount={amount} unit={unit} language={language} /> }),
     ...(target !== undefined && { target: <>{stakes.target(path)} <Value value={target} /></> }),
-    ...(reversible !== undefined && { reversible: stakes.reversible(typeof reversible === "string" ? visible(reversible) : reversible) }),
-    ...(card.above_limit && limit !== undefined && { limit: <span className="above-limit">{stakes.aboveLimit(visible(quantity(limit, unit, language)))}</span> }),
+    ...(reversible !== undefined && { reversible: <span className="effect-note">{stakes.reversible(typeof reversible === "string" ? visible(reversible) : reversible)}</span> }),
+    ...(card.above_limit && limit !== undefined && { limit: <span className="effect-note above-limit">{stakes.aboveLimit(visible(quantity(limit, unit, language)))}</span> }),
   };
 }
 
@@ -37,12 +37,48 @@ function isChanged(name: string, before: DeclaredCard, after: DeclaredCard): boo
   return key !== undefined && JSON.stringify(before[key]) !== JSON.stringify(after[key]);
 }
 
-/** What the call does, as the author of its tool declares it, and with a person's edit. */
+const maxArguments = 72;
+
+const isShort = (value: Json | undefined) => (typeof value === "string" ? value.length <= 32 && !value.includes("\n") : typeof value !== "object");
+
+/** Return the names of the short arguments that fit into a line, and whether these are all arguments. */
+function mainArguments(args: Values): [names: string[], isWhole: boolean] {
+  const names = Object.keys(args).filter((name) => isShort(args[name]));
+  const lengths = names.map((name) => name.length + String(args[name]).length);
+  const end = lengths.findIndex((_length, at) => lengths.slice(0, at + 1).reduce((sum, length) => sum + length, 0) > maxArguments);
+  const fitting = end < 0 ? names : names.slice(0, end);
+  return [fitting, fitting.length === Object.keys(args).length];
+}
+
+/** The call itself, where nobody declares its effect: its tool and its main arguments. */
+function CallLine({ action: { name: tool, args }, edited }: { action: Action; edited: Values | undefined }) {
+  const [names, isWhole] = mainArguments(args);
+  const change = (name: string) => {
+    const [before = null, after = null] = [args[name], edited?.[name]];
+    return edited && !isEqual(before, after) ? <><del><Value value={before} /></del> → <ins><Value value={after} /></ins></> : <Value value={before} />;
+  };
+  return (
+    <p className="effect-call" data-testid="effect-call">
+      <code>{visible(tool)}</code>
+      {names.map((name) => <Fragment key={name}> · <span className="quiet">{visible(name)}</span> {change(name)}</Fragment>)}
+      {!isWhole && " · …"}
+    </p>
+  );
+}
+
+/** What the call does, as the author of its tool declares it, and with a person's edit; without a declaration the call itself. */
 export function EffectLine({ request, edited }: { request: Request; edited: Values | undefined }) {
   const strings = useRequestStrings();
   const declared = declaredCard(request);
   if (!request.action) return null;
-  if (!declared) return <p className="effect quiet" data-testid="effect" data-declared={false}>{strings.stakes.notDeclared}</p>;
+  if (!declared) {
+    return (
+      <div>
+        <CallLine action={request.action} edited={edited} />
+        <p className="quiet" data-testid="effect" data-declared={false}>{strings.stakes.notDeclared}</p>
+      </div>
+    );
+  }
   const card = edited ? cardWith(declared, edited) : declared;
   const [before, after] = [partsOf(declared, strings), partsOf(card, strings)];
   const names = ["effect", "amount", "target", "reversible", "limit"].filter((name) => before[name] ?? after[name]);

@@ -70,10 +70,9 @@ function ActionFacts({ request, editing }: FactsProps) {
       {request.status === "pending" && <LastCall request={request} edited={editing?.draft.edited} />}
       <Card
         size="small" data-testid="facts"
-        title={request.status === "pending" ? strings.pendingActionTitle : strings.requestedActionTitle}
+        title={<span className="facts-title">{request.status === "pending" ? strings.pendingActionTitle : strings.requestedActionTitle} <Signature name={name} args={args} edited={edited} /></span>}
         extra={isEdited && <Tag color="processing" data-testid="edited">{strings.edited}</Tag>}
       >
-        <Signature name={name} args={args} edited={edited} />
         {isInBlocks && <Suspense fallback={<Loading />}><CallBlocks blocks={ofCall} folder={folderOf(request)} /></Suspense>}
         {Object.keys(args).length === 0 && <p className="quiet">{strings.noArguments}</p>}
         {editing

@@ -1,6 +1,7 @@
 import { Progress, Tag, theme } from "antd";
 import { useEffect, useRef } from "react";
 import type { Request } from "../api/types";
+import { learningProposalOf } from "../learning/proposal";
 import { translated } from "../strings/catalogue";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { AgentText } from "../widgets/agent-text";
@@ -72,6 +73,14 @@ function Asker({ request }: { request: Request }) {
   );
 }
 
+/** The title of a request; that of a call is marked unless a rule of the server gave it. */
+function Title({ request, isCall }: { request: Request; isCall: boolean }) {
+  const strings = useRequestStrings();
+  if (isFullyErased(request)) return strings.erasedTitle;
+  const { title, wording, policy } = request;
+  return <>{isCall && !policy && <span className="quiet">{strings.stakes.agentSays} </span>}<AgentText text={translated(title, wording, "title", strings)} /></>;
+}
+
 interface RequestHeaderProps {
   id: string;
   request: Request;
@@ -87,11 +96,12 @@ export function RequestHeader({ id, request, focus, threadLink }: RequestHeaderP
   useEffect(() => {
     if (focus) title.current?.focus();
   }, [focus]);
-  const { priority, tier } = request;
+  const { priority, tier, action } = request;
+  const isCall = action !== null && !isFullyErased(request) && !learningProposalOf(request);
   const names = namesOf(request, strings);
   return (
     <header className="heading">
-      <h2 ref={title} id={id} tabIndex={-1}><AgentText text={isFullyErased(request) ? strings.erasedTitle : translated(request.title, request.wording, "title", strings)} /></h2>
+      <h2 ref={title} id={id} tabIndex={-1} data-of-call={isCall}><Title request={request} isCall={isCall} /></h2>
       <Deadline request={request} />
       <ClientHeader request={request} isInSession={!threadLink} />
       <div className="meta">

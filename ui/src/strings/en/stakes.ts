@@ -14,6 +14,7 @@ export const stakes = {
   asks: (agent: string, person: string | null, token: string | null) =>
     `${agent} asks${person ? ` for ${person}` : ""}${token ? ` (token ${token})` : ""}`,
   anotherKind: (key: string) => `This is another kind of request. Read it, then press “${key}” again.`,
+  agentSays: "The agent says:",
   notDeclared: "Effect not declared",
   target: (name: string) => name || "target",
   reversible: (how: boolean | string) => (typeof how === "string" ? `can be undone: ${how}` : how ? "can be undone" : "cannot be undone"),

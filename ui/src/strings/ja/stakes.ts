@@ -12,6 +12,7 @@ export const stakes: typeof english = {
   question,
   asks: (agent, person, token) => `${agent} からの依頼${person ? `（${person} さんのため）` : ""}${token ? `（トークン ${token}）` : ""}`,
   anotherKind: (key) => `これは別の種類の依頼です。内容を読んでから、もう一度「${key}」を押してください。`,
+  agentSays: "エージェントの言葉：",
   notDeclared: "効果は宣言されていません",
   target: (name) => (name ? `対象 ${name}` : "対象"),
   reversible: (how) => (typeof how === "string" ? `取り消し可能：${how}` : how ? "取り消し可能" : "取り消し不可"),

@@ -12,6 +12,7 @@ export const stakes: typeof english = {
   question,
   asks: (agent, person, token) => `${agent} 提出${person ? `，为 ${person}` : ""}${token ? `（令牌 ${token}）` : ""}`,
   anotherKind: (key) => `这是另一种请求。请先阅读，然后再按一次“${key}”。`,
+  agentSays: "智能体说：",
   notDeclared: "未声明影响",
   target: (name) => (name ? `对象 ${name}` : "对象"),
   reversible: (how) => (typeof how === "string" ? `可以撤销：${how}` : how ? "可以撤销" : "无法撤销"),
