@@ -219,6 +219,11 @@ async def test_in_the_inbox_the_next_opens_and_the_key_still_undoes_the_held_one
         await expect(notice).to_contain_text("The held question", timeout=WAIT)
         await expect(detail).to_have_count(0)
         await picture(page, f"held-elsewhere-{name}")
+        if name == "desk":
+            boxes = [await each.bounding_box() for each in (page.locator(".inbox-scroll"), notice)]
+            assert boxes[0]
+            assert boxes[1]
+            assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]  # No row lies below it.
         await press(page, "u")
         await expect(notice).to_have_count(0, timeout=WAIT)
         assert "held" not in stored(house, request)

@@ -16,7 +16,7 @@ export function SectionHeading({ layout, section, hasMore }: SectionHeadingProps
   const isAlone = section === "rest" && layout.starts.length === 0;
   return (
     <h2 data-testid="section" data-section={section}>
-      {isAlone ? noneDue : sections[section]} <span className="inbox-count">{count}{isPartial && "+"}</span>
+      {isAlone ? noneDue(`${count}${isPartial ? "+" : ""}`) : <>{sections[section]} <span className="inbox-count">{count}{isPartial && "+"}</span></>}
     </h2>
   );
 }

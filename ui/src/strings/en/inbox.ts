@@ -43,7 +43,7 @@ export const inbox = {
   kindFilter: "Kind",
   priorityFilter: "Priority",
 
-  noneDue: "Nothing due within the hour",
+  noneDue: (count: string) => `${count} waiting, none due within the hour`,
   firstOfKind: "new kind",
   firstOfKindHint: "Nobody was asked about this tool in the last 30 days",
   bundleFloods: "Bundle floods by tool",

@@ -36,7 +36,7 @@ export const inbox: typeof en = {
   priorityFilter: "優先度",
 
   sections: { overdue: "期限超過", soon: "期限間近", rest: "その他" },
-  noneDue: "1時間以内に期限が来る依頼はありません",
+  noneDue: (count) => `${count} 件、1 時間以内の期限はありません`,
   firstOfKind: "初回",
   firstOfKindHint: "このツールについての依頼は過去30日間で初めてです",
   bundleFloods: "集中した依頼をツールごとにまとめる",
