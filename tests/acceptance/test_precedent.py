@@ -89,14 +89,35 @@ async def test_a_first_call_and_one_without_a_card_say_so(person: Page, house: D
     request = ask(house, "Drop it?", action={"name": "drop", "args": {"table": "orders"}})
     detail = await opened(person, house, request)
     await expect(detail.get_by_test_id("precedent")).to_have_text("First call of this tool in 30 days", timeout=WAIT)
+    row = person.locator(f"[data-testid=request-row][data-id='{request['id']}']")
+    color = "part => getComputedStyle(part).backgroundColor"
+    assert await row.evaluate(color) != await row.get_by_test_id("row-first").evaluate(color)
     again = ask(house, "Drop it again?", action={"name": "drop", "args": {"table": "orders"}})
     detail = await opened(person, house, again)
-    await expect(detail.get_by_test_id("precedent-counts")).to_have_text(
-        "30 days: people decided no call of this tool.", timeout=WAIT
-    )
-    await expect(detail.get_by_test_id("precedent-last")).to_contain_text("No earlier call")
-    await expect(detail.get_by_test_id("precedent-table")).to_have_count(0)
-    await expect(detail.get_by_test_id("precedent").locator("figure")).to_have_count(0)
+    none = "Nobody decided a call of this tool in the last 30 days."
+    await expect(detail.get_by_test_id("precedent-last")).to_have_text(none, timeout=WAIT)
+    await expect(detail.get_by_test_id("precedent")).to_have_count(0)
     await picture(person, "precedent-none")
     await press(person, "t")
     await expect(detail.get_by_test_id("precedent-amounts")).to_have_count(0)
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "ja-JP", "zh-CN"])
+async def test_on_a_phone_each_new_value_is_in_sight(browser: Browser, house: DemoServer, locale: str) -> None:
+    customer = "the customers of the shop in the old town since 2019, number {}"
+    respond(house, await asked(house, "medium", customer=customer.format(9), amount=1000), decision="approve")
+    request = await asked(house, "medium", customer=customer.format(77), amount=2000, reason="x" * 400, other="y" * 400)
+    ann = await somebody(browser, house, "root", role="admin", locale=locale, viewport={"width": 390, "height": 844})
+    detail = await opened(ann, house, request)
+    last = detail.get_by_test_id("precedent-last")
+    await expect(last.locator("ins").first).to_contain_text("number 77", timeout=WAIT)
+    await expect(last.locator("del").first).to_contain_text("number 9")
+    await expect(last).to_contain_text("2000")
+    box = await last.bounding_box()
+    assert box
+    for value in await last.locator("ins").all():
+        inner = await value.bounding_box()
+        assert inner
+        assert inner["y"] + inner["height"] <= box["y"] + box["height"] + 2
+    await picture(ann, f"precedent-long-{locale}")
+    await ann.context.close()

@@ -16,7 +16,11 @@ import { declaredCard, valueAt } from "./card";
 const PrecedentFigures = lazyWithRetry(() => import("./precedent-figures"));
 
 const tableKey = "t";
-const maxLength = 40;
+const maxLength = 24;
+/** How many letters stand before those in which two long values differ. */
+const maxEqual = 8;
+/** How wide the changes may be beside the sentence about them, in letters. */
+const maxWidth = 90;
 
 export interface Change {
   name: string;
@@ -30,17 +34,47 @@ function changesBetween(before: Values, after: Values): Change[] {
   return names.filter((name) => !isEqual(before[name], after[name])).map((name) => ({ name, before: before[name], after: after[name] }));
 }
 
-function brief(value: Json | undefined): string {
-  const text = value === undefined ? "–" : typeof value === "object" ? visibleJson(value).replaceAll(/\s+/g, " ") : visible(String(value));
-  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+function textOf(value: Json | undefined): string {
+  if (value === undefined) return "–";
+  return typeof value === "object" ? visibleJson(value).replaceAll(/\s+/g, " ") : visible(String(value));
 }
+
+/** Return the start of a text, or its part from a place on. */
+const brief = (text: string, from = 0) => `${from > 0 ? "…" : ""}${text.slice(from, from + maxLength)}${text.length > from + maxLength ? "…" : ""}`;
+
+function equalLength(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
+}
+
+/** Return two values, each cut to the part in which they differ. */
+function briefly({ before, after }: Change): { before: string | null; after: string } {
+  const [old, now] = [textOf(before), textOf(after)];
+  const isLong = before !== undefined && Math.max(old.length, now.length) > maxLength;
+  const from = isLong ? Math.max(0, equalLength(old, now) - maxEqual) : 0;
+  return { before: before === undefined ? null : brief(old, from), after: brief(now, from) };
+}
+
+/** Return the number of letters that a text is as wide as; a Chinese or Japanese one is as wide as two. */
+const widthOf = (text: string) => [...text].reduce((width, letter) => width + (letter > "\u2e7f" ? 2 : 1), 0);
+
+/** Return the first changes that fit, at least one, as short texts. */
+function fittingChanges(changes: readonly Change[]): { name: string; before: string | null; after: string }[] {
+  const texts = changes.map((change) => ({ name: brief(visible(change.name)), ...briefly(change) }));
+  const widths = texts.map(({ name, before, after }) => widthOf(`${name}${before ?? ""}${after}`) + 6);
+  return texts.filter((_text, at) => at === 0 || widths.slice(0, at + 1).reduce((sum, width) => sum + width, 0) <= maxWidth);
+}
+
+/** Return whether nobody decided a call like this one. */
+const isUndecided = ({ last, amounts, counts }: Found) => !last && amounts.length === 0 && Object.values(counts).every((count) => !count);
 
 function useChanges(request: Request, edited: Values | undefined): { found: Found | undefined; changes: Change[] } {
   const { data: found } = usePrecedent(request);
   return { found, changes: found?.last ? changesBetween(found.last.args, edited ?? request.action?.args ?? {}) : [] };
 }
 
-/** What differs from the last call of the same kind, in two lines; the table shows all of it. */
+/** What differs from the last call of the same kind, in few lines; the table shows all of it. */
 export function LastCall({ request, edited }: { request: Request; edited: Values | undefined }) {
   const strings = useRequestStrings();
   const { precedent } = strings;
@@ -49,14 +83,17 @@ export function LastCall({ request, edited }: { request: Request; edited: Values
   // The lines have their height before they are known.
   if (!found) return <p className="precedent-last" />;
   const { last } = found;
-  if (!last) return <p className="precedent-last" data-testid="precedent-last"><span className="quiet">{precedent.noLast}</span></p>;
+  if (!last) return <p className="precedent-last" data-testid="precedent-last"><span className="quiet">{isUndecided(found) ? precedent.undecided : precedent.noLast}</span></p>;
+  const shown = fittingChanges(changes);
   const by = precedent.by(last.outcome, last.responder && actorName(last.responder, strings));
   return (
     <p className="precedent-last" data-testid="precedent-last">
-      <span className="quiet">{changes.length > 0 ? precedent.differs(by) : precedent.same(by)} <RelativeTime at={last.at} /></span>
-      {changes.map(({ name, before, after }) => (
-        <span key={name}> · <code>{visible(name)}</code> {before !== undefined && <><del>{brief(before)}</del> → </>}<ins>{brief(after)}</ins></span>
+      <span className="quiet">{changes.length > 0 ? precedent.differs : precedent.same}</span>
+      {shown.map(({ name, before, after }, at) => (
+        <span key={name}>{at > 0 && " ·"} <code>{name}</code> {before !== null && <><del>{before}</del> → </>}<ins>{after}</ins></span>
       ))}
+      {shown.length < changes.length && <span className="quiet"> · {precedent.more(changes.length - shown.length)}</span>}
+      <span className="quiet"> · {by}, <RelativeTime at={last.at} /></span>
     </p>
   );
 }
@@ -83,6 +120,8 @@ export function Precedent({ request, edited, isActive }: PrecedentProps) {
   useKeys(strings.keysOfRequest, hasTable && isActive ? [{ key: tableKey, label: precedent.table, run: () => setTable(!isTable), once: true }] : []);
   if (!request.action) return null;
   if (request.first_of_kind) return <p className="precedent quiet" data-testid="precedent">{precedent.first}</p>;
+  // The line of the last call says so.
+  if (data && isUndecided(data)) return null;
   const args = edited ?? request.action.args;
   const card = declaredCard(request);
   const path = card?.arguments?.amount;

@@ -13,9 +13,11 @@ export const precedent = {
     return parts.length > 0 ? `30 days${isPartial ? ", the newest 500" : ""}: ${parts.join(" · ")}` : "30 days: people decided no call of this tool.";
   },
   by: (outcome: Outcome, who: string | null) => (who ? `${outcomes[outcome]} by ${who}` : outcomes[outcome]),
-  differs: (last: string) => `Differs from the last one, ${last},`,
-  same: (last: string) => `Same arguments as the last one, ${last},`,
+  differs: "Differs from the last one:",
+  more: (count: number) => `${count} more`,
+  same: "Same arguments as the last one",
   first: "First call of this tool in 30 days",
+  undecided: "Nobody decided a call of this tool in the last 30 days.",
   noLast: "No earlier call of this tool by this agent with the same stakes.",
   noAmounts: "No earlier amounts.",
   failed: "The earlier calls could not be loaded.",

@@ -10,9 +10,11 @@ export const precedent: PrecedentStrings = {
     return parts.length > 0 ? `30 日間${isPartial ? "（最新 500 件）" : ""}：${parts.join(" · ")}` : "30 日間：このツールの呼び出しは誰も判断していません。";
   },
   by: (outcome, who) => (who ? `${who} さんが${outcomes[outcome]}` : outcomes[outcome]),
-  differs: (last) => `前回と異なります（${last}）`,
-  same: (last) => `前回と同じ引数です（${last}）`,
+  differs: "前回との違い：",
+  more: (count) => `ほか ${count} 件`,
+  same: "前回と同じ引数です",
   first: "30 日間で最初の、このツールの呼び出しです",
+  undecided: "このツールの呼び出しは、30 日間に誰も判断していません。",
   noLast: "同じエージェント・同じ影響度の以前の呼び出しはありません。",
   noAmounts: "以前の金額や数量はありません。",
   failed: "以前の呼び出しを読み込めませんでした。",

@@ -10,9 +10,11 @@ export const precedent: PrecedentStrings = {
     return parts.length > 0 ? `30 天${isPartial ? "（最新 500 个）" : ""}：${parts.join(" · ")}` : "30 天：没有人对此工具的调用做过决定。";
   },
   by: (outcome, who) => (who ? `${who} ${outcomes[outcome]}` : outcomes[outcome]),
-  differs: (last) => `与上一个不同（${last}）`,
-  same: (last) => `与上一个的参数相同（${last}）`,
+  differs: "与上一个不同：",
+  more: (count) => `另有 ${count} 项`,
+  same: "与上一个的参数相同",
   first: "30 天内此工具的首次调用",
+  undecided: "30 天内没有人对此工具的调用做过决定。",
   noLast: "此代理以前没有同等影响的调用。",
   noAmounts: "没有以前的数额。",
   failed: "无法加载以前的调用。",
