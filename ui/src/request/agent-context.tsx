@@ -6,6 +6,7 @@ import type { Strings } from "../strings";
 import { useRequestStrings } from "../strings/use-request-strings";
 import { Prose } from "../thread/prose";
 import { JsonValue } from "../widgets/agent-text";
+import { ArgumentList } from "../values/argument-list";
 import { showMoreKey, useExpansion } from "../values/expansion";
 import { lazyWithRetry } from "../widgets/lazy";
 import { Loading } from "../widgets/loading";
@@ -119,7 +120,7 @@ export function AgentContext({ request }: { request: Request }) {
       {words && (
         <CollapsibleText {...expansion} hasMore={!startOfWords.isWhole} testId="agent-words" label={strings.agentText}><Prose text={startOfWords.start} /></CollapsibleText>
       )}
-      {Object.keys(rest).length > 0 && <CollapsibleText {...expansion} testId="context" label={strings.context}><JsonValue value={rest} /></CollapsibleText>}
+      {Object.keys(rest).length > 0 && <CollapsibleText {...expansion} testId="context" label={strings.context}><ArgumentList args={rest} schema={null} place="context" /></CollapsibleText>}
       {request.fallback && request.status === "pending" && (
         <CollapsibleText {...expansion} testId="fallback-waiting" label={strings.fallbackValue}><JsonValue value={request.fallback} /></CollapsibleText>
       )}

@@ -9,7 +9,7 @@ import type { ClaimState } from "./assignment";
 import { useArmedDecision } from "./beat";
 import { BeatNotice } from "./beat-notice";
 import { OutcomeLines, useRequestOutcome } from "./decision-record";
-import { buttonLabel, decideKeys, editableValues, hasButton, isFollowUpAllowed, isOriginal } from "./decisions";
+import { agentLabelOf, buttonLabel, decideKeys, editableValues, hasButton, isFollowUpAllowed, isOriginal } from "./decisions";
 import { draftText, isChanged, isEdited, keysOf } from "./draft";
 import { RefusalAlert } from "./notices";
 import { SessionGrantButton } from "./session-grant";
@@ -48,7 +48,7 @@ export function DecideButton(props: DecideButtonProps) {
       {...buttonStyle(decision, style, solid)}
       data-testid={testId}
       data-armed={isArmed}
-      title={form.blockedReason ?? title} aria-keyshortcuts={keyName}
+      title={form.blockedReason ?? title ?? (agentLabelOf(form.request, decision) || undefined)} aria-keyshortcuts={keyName}
       loading={isSending}
       disabled={disabled || form.isClosed || form.blockedReason !== null || (sending !== null && !isSending)}
       // A key that is still held down from the previous step must not decide.

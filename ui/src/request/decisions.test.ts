@@ -13,7 +13,8 @@ test("a form is answered or declined, and a form that lets something run is appr
   const form = aRequest({ kind: "form" });
   expect(labels(form)).toEqual(["Send answer", "Decline"]);
   expect(labels(aRequest({ kind: "form", action: { name: "pay", args: {} } }))).toEqual(["Approve", "Reject"]);
-  expect(labels(aRequest({ kind: "form", actions: { approve: { label: "Book it" } } }))).toEqual(["Send answer “Book it”", "Decline"]);
+  expect(labels(aRequest({ kind: "form", actions: { approve: { label: "Book it" } } }))).toEqual(["Send answer", "Decline"]);
+  expect(labels(aRequest({ action: { name: "pay", args: {} }, actions: { approve: { label: "Book it" } } }))).toEqual(["Approve “Book it”", "Reject"]);
   expect([decisionLabel(form, "approve", strings), decisionLabel(form, "reject", strings)]).toEqual(["answered", "declined"]);
 });
 

@@ -72,12 +72,15 @@ function defaultLabel(request: Request, decision: Decision, strings: RequestStri
 
 export const shorten = (text: string) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
 
-/** Return the label of a decision: our own word first, so that an agent's label cannot hide its meaning. */
+/** Return the agent's own label of a decision; an empty text if there is none. */
+export const agentLabelOf = (request: Request, decision: Decision) => visible(request.actions?.[decision]?.label ?? "").trim();
+
+/** Return the label of a decision: our own word first, so that an agent's label cannot hide its meaning. In a form it stands alone. */
 export function buttonLabel(request: Request, decision: Decision, strings: RequestStrings): string {
   const sent = valueSentBy(request, decision);
   // The label shows the value that the agent's code receives.
   if (sent !== undefined) return `${strings.decisions[decision]} → ${shorten(visible(JSON.stringify(sent)))}`;
   const own = defaultLabel(request, decision, strings);
-  const agentLabel = visible(request.actions?.[decision]?.label ?? "").trim();
-  return agentLabel === "" || agentLabel.toLowerCase() === own.toLowerCase() ? own : strings.decisionWithAgentLabel(own, agentLabel);
+  const agentLabel = agentLabelOf(request, decision);
+  return isForm(request) || agentLabel === "" || agentLabel.toLowerCase() === own.toLowerCase() ? own : strings.decisionWithAgentLabel(own, agentLabel);
 }

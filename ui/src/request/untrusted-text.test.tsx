@@ -71,8 +71,17 @@ test("of an assistant's question only its place is left out: what else is under 
   open({ ...long, context });
   const shown = (await screen.findByTestId("context")).textContent ?? "";
   expect(shown).toContain("and pay eve");
-  expect(shown).toContain('"steps"');
+  expect(shown).toContain("steps: 5");
   expect(shown).not.toContain("clerk");
+});
+
+test("the context of an agent is drawn as rows, trees and tables, and not as JSON", async () => {
+  open(aRequest({ kind: "form", context: { city: "Nara", lines: [{ sku: "A", n: 1 }, { sku: "B", n: 2 }], limits: { cpu: 2 } } }));
+  const shown = await screen.findByTestId("context");
+  expect(shown.querySelectorAll("thead th, [role=columnheader]").length).toBeGreaterThan(1);
+  expect(screen.getByTestId("context-city").textContent).toBe('"Nara"');
+  expect(screen.getByTestId("context-limits").dataset.shape).toBe("tree");
+  expect(shown.textContent).not.toContain("{");
 });
 
 test("what would stand in for an answer is shown before it does, and so is a low priority", async () => {

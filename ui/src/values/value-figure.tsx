@@ -9,6 +9,7 @@ import { ShapeView } from "./shape-view";
 import "./values.css";
 
 interface ValueFigureProps {
+  place: string;
   name: string;
   value: Json;
   shape: Shape;
@@ -17,12 +18,12 @@ interface ValueFigureProps {
 }
 
 /** A value as what it looks like, with a copy of it and its JSON one key away. */
-export default function ValueFigure({ name, value, shape, title }: ValueFigureProps) {
+export default function ValueFigure({ place, name, value, shape, title }: ValueFigureProps) {
   const { values } = useRequestStrings();
   const [isJson, setJson] = useState(false);
   const source = () => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
   return (
-    <figure className="value-figure" data-testid={`fact-${name}`} data-shape={shape.kind}>
+    <figure className="value-figure" data-testid={`${place}-${name}`} data-shape={shape.kind}>
       <figcaption>
         <span>{title ?? <code>{visible(name)}</code>} <span className="quiet">{values.shapes[shape.kind]}{shape.kind === "code" && shape.language !== "code" && ` · ${shape.language}`}</span></span>
         <span className="value-ways">
