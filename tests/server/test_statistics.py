@@ -17,6 +17,8 @@ from ringi.domain.checks import Check
 from ringi.domain.journal import Journal
 from ringi.domain.record import Query
 from ringi.domain.request import Request
+from ringi.policy import Policy
+from ringi.policy.question import question_of
 from ringi.privacy.erasure import Sweep
 
 
@@ -163,11 +165,18 @@ async def test_checks_are_in_the_queue_and_in_no_other_figure(world: World) -> N
 
 
 @pytest.mark.parametrize(
-    ("language", "title"), [("en", "How people decided"), ("ja", "人による決定"), ("zh", "人工决定报告")]
+    ("language", "title", "rule"),
+    [
+        ("en", "How people decided", "rule 1 of the policy"),
+        ("ja", "人による決定", "ポリシーのルール 1"),
+        ("zh", "人工决定报告", "策略的第 1 条规则"),
+    ],
 )
 async def test_the_printed_report_has_no_scripts_and_no_markup_of_others(
-    world: World, language: str, title: str
+    world: World, language: str, title: str, rule: str
 ) -> None:
+    policy = Policy.parse({"rules": [{"tools": ["refund"]}]})
+    await world.inbox.submit(question_of(policy, policy.rule_of("refund", {}), "refund", {}, facts={}))
     name = '<script>alert(1)</script>"><img src=x onerror=y>\u202e'
     await decided(world, name, "approve", ("</td><b>",))
     client = world.client("auditor", "eve")
@@ -182,4 +191,6 @@ async def test_the_printed_report_has_no_scripts_and_no_markup_of_others(
     }  # fmt: skip
     assert "&lt;script&gt;" in page
     assert "\u202e" not in page
+    assert rule in page
+    assert "rules[" not in page
     assert not re.search(r"https?://|url\(|@import", page)

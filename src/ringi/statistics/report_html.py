@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -55,7 +56,8 @@ def report_html(report: OversightReport, language: str = "en") -> str:
     notes = [texts["exact"].format(percent=math.ceil(report.error * 100)), texts["fast"], texts["checks"]]
     notes = notes if report.complete else [f"<strong>{texts['incomplete']}</strong>", *notes]
     groups = [row if row.name != "" else row.model_copy(update={"name": texts["one_person"]}) for row in report.groups]
-    tables = {"total": [report.total], "rules": report.rules, "tools": report.tools, "groups": groups}
+    rules = [row.model_copy(update={"name": rule_name(row.name, texts)}) for row in report.rules]
+    tables = {"total": [report.total], "rules": rules, "tools": report.tools, "groups": groups}
     parts = [
         f'<h2>{texts[name]}</h2><div class="wide">{table(rows, texts)}</div>' for name, rows in tables.items() if rows
     ]
@@ -77,6 +79,14 @@ def table(rows: Sequence[OversightRow], texts: Mapping[str, str]) -> str:
 def name_of(row: OversightRow, texts: Mapping[str, str]) -> str:
     """Return the name of a row as HTML."""
     return texts["open_to_all"] if row.name is None else safe(row.name) or texts["no_name"]
+
+
+def rule_name(name: str | None, texts: Mapping[str, str]) -> str | None:
+    """Return the words for a rule without a name, which is known by its position; any other name as it is."""
+    position = re.fullmatch(r"rules\[(\d+)\]", name or "")
+    if position:
+        return texts["rule.number"].format(number=int(position[1]) + 1)
+    return texts["rule.default"] if name == "otherwise" else name
 
 
 def cells(row: OversightRow, texts: Mapping[str, str]) -> str:

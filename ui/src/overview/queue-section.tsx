@@ -11,7 +11,7 @@ export function QueueSection({ figures: { queue, by } }: { figures: OverviewFigu
   const { token } = theme.useToken();
   const content = useMemo(() => {
     const labels = queue.map(({ at }) => formatPoint(at, by, strings.language));
-    const line = { borderColor: token.colorPrimary, backgroundColor: token.colorPrimary, borderWidth: 2, pointRadius: queue.length > 60 ? 0 : 2 };
+    const line = { borderColor: token.colorPrimary, backgroundColor: token.colorPrimary, borderWidth: 2, stepped: "middle" as const, pointRadius: queue.length > 60 ? 0 : 2 };
     return {
       type: "bar" as const,
       data: {

@@ -1,5 +1,6 @@
 import { Button } from "antd";
 import { reportPath, useReport, type OversightReport, type OversightRow, type Period } from "../api/statistics";
+import { namelessRule } from "../request/assignment";
 import { basePath } from "../widgets/base-path";
 import { Loading } from "../widgets/loading";
 import { Problem } from "../widgets/problem";
@@ -17,7 +18,10 @@ const quickOf = ({ fast }: OversightRow) => fast.map(({ under_2s, approvals }) =
 function RowsTable({ part, title, report }: { part: Part; title: string; report: OversightReport }) {
   const strings = useOverviewStrings();
   const nameless = { rules: strings.noRule, tools: strings.noTool, groups: strings.onePerson }[part];
-  const label = (row: OversightRow) => (part === "groups" ? nameOf(row.name, strings) : visible(row.name ?? "") || nameless);
+  const label = ({ name }: OversightRow) => {
+    if (part === "groups") return nameOf(name, strings);
+    return (part === "rules" && namelessRule(name ?? "", strings)) || visible(name ?? "") || nameless;
+  };
   const cells = (name: string, row: OversightRow, key: string) => ({
     key, name, asked: row.asked, people: row.decided_by_people, policy: row.decided_by_policy, grant: row.decided_by_grant,
     edited: row.edited, rejected: row.rejected, expired: row.expired, seen: row.seen,

@@ -16,12 +16,14 @@ const agentPrefix = "agent:";
 const policyPrefix = "policy:";
 const grantPrefix = "policy:grant:";
 
-/** Return the name of a policy's rule; one without a name is known by its position. */
-function ruleName(rule: string, strings: Strings): string {
+/** Return the words for a policy's rule without a name, which is known by its position; null for one with a name. */
+export function namelessRule(rule: string, strings: Strings): string | null {
   const position = /^rules\[(\d+)\]$/.exec(rule)?.[1];
   if (position !== undefined) return strings.ruleNumbered(Number(position) + 1);
-  return rule === "otherwise" ? strings.ruleDefault : strings.ruleNamed(visible(rule));
+  return rule === "otherwise" ? strings.ruleDefault : null;
 }
+
+const ruleName = (rule: string, strings: Strings) => namelessRule(rule, strings) ?? strings.ruleNamed(visible(rule));
 
 /** Return the display name of an actor: `agent:NAME`, `policy:NAME`, `system` or a person. */
 export function actorName(actor: string, strings: Strings): string {
