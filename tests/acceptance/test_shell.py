@@ -101,6 +101,9 @@ async def test_the_help_lists_the_keys_and_has_them_for_itself(person: Page, hou
     help = person.get_by_role("dialog")
     await expect(help).to_contain_text("Keyboard shortcuts")
     await expect(help.locator("kbd")).not_to_have_count(0)
+    box = await person.get_by_test_id("help").bounding_box()
+    assert box
+    assert box["y"] + box["height"] <= 800
     await person.keyboard.press("g")
     await person.keyboard.press("t")
     assert person.url.endswith("/")

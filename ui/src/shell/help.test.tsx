@@ -31,6 +31,11 @@ test.each([
   for (const area of areas) expect(labelsIn(area)).toEqual(keys[area].filter((row) => row.page.length > 0).map(({ label }) => label.en));
 });
 
+test.each(Object.keys(keys) as (keyof typeof keys)[])("no key stands twice in the help of %s, but for the one that depends on the place", (area) => {
+  const all = keys[area].flatMap((row): string[] => row.page);
+  expect(all.filter((key, at) => all.indexOf(key) !== at)).toEqual(area === "request" ? ["Enter"] : []);
+});
+
 test("of the keys of everywhere the help lists those of pages that this person has", () => {
   open("overview", ["g i", "?"]);
   expect(labelsIn("everywhere")).toEqual(["Help", "Go to the inbox"]);

@@ -34,7 +34,7 @@ export default function Help({ page, onClose }: { page: PageName; onClose: () =>
   const strings = useStrings();
   const id = useId();
   return (
-    <Modal open title={strings.keyboard} onCancel={onClose} footer={null} width={720} data-testid="help">
+    <Modal open title={strings.keyboard} onCancel={onClose} footer={null} width={960} className="help-sheet" data-testid="help">
       <div className="help">
         {[...areasOfPage[page], "everywhere" as const].map((area) => (
           <section key={area} aria-labelledby={`${id}-${area}`} data-area={area}>
