@@ -36,6 +36,9 @@ def test_five_requests_of_different_kinds_wait_and_an_agent_is_at_work(shop: Dem
     assert found.keys() == WAITING
     assert sorted({item["kind"] for item in found.values()}) == ["approval", "finish", "form"]
     cards = {item["action"]["name"]: item["context"]["card"] for item in found.values() if "card" in item["context"]}
+    finish = found["sample-finish"]["context"]
+    assert finish["task"].startswith("Write a haiku")
+    assert len(finish["summary"].splitlines()) == 3  # The result that the person is asked about.
     assert cards["pay_back"]["above_limit"] is True
     assert cards["delete_customer"]["tier"] == found["sample-delete"]["tier"] == "irreversible"
     assert cards["send_mail"]["target"] == "aiko.mori@example.com"

@@ -12,7 +12,7 @@ from ringi.demo.data import TASK
 from ringi.integrations.langchain import FinishGate
 from ringi.runs import Agent, State
 
-PROMPT = "Do the task in one go, and then say in a sentence or two what you have done."
+PROMPT = "Do the task in one go, and answer with the result itself."
 
 
 def agent(model: BaseChatModel) -> Agent:
