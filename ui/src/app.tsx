@@ -48,6 +48,7 @@ const lightColours = {
   colorTextTertiary: "rgba(0, 0, 0, 0.6)", colorTextPlaceholder: "rgba(0, 0, 0, 0.56)",
 };
 const darkColours = {
+  colorBgLayout: "#141518", colorBgContainer: "#1d1f23", colorBgElevated: "#26292e",
   colorPrimary: "#3c89e8", colorLink: "#69b1ff", colorInfo: "#69b1ff", colorError: "#ff7875",
   colorTextTertiary: "rgba(255, 255, 255, 0.6)", colorTextPlaceholder: "rgba(255, 255, 255, 0.56)",
 };
@@ -64,7 +65,7 @@ function ThemeProvider({ children }: { children: ReactNode }) {
   const algorithm = dark ? theme.darkAlgorithm : theme.defaultAlgorithm;
   const token = { ...(dark ? darkColours : lightColours), motion: !isMotionReduced, fontFamily };
   // On the red of the dark theme white words miss the contrast of 4.5:1.
-  const components = { Form: { itemMarginBottom: 14 }, Segmented: dark ? { trackBg: "#1f1f1f", itemSelectedBg: "#424242" } : { trackBg: "#ebebeb" }, ...(dark && { Button: { dangerColor: "#1f0a0a" } }) };
+  const components = { Form: { itemMarginBottom: 14 }, Segmented: dark ? { trackBg: "#2b2e33", itemSelectedBg: "#45494f" } : { trackBg: "#ebebeb" }, ...(dark && { Button: { dangerColor: "#1f0a0a" } }) };
   return (
     <ConfigProvider theme={{ algorithm, token, components, cssVar }}>
       <div className={`app ${cssVar.key}`}><MessagesProvider>{children}</MessagesProvider></div>
