@@ -90,7 +90,7 @@ async def test_the_history_says_who_did_what_and_names_both_digests(person: Page
     await expect(events).to_have_count(4, timeout=WAIT)
     types = [await event.get_attribute("data-type") for event in await events.all()]
     assert types == [f"request.{what}" for what in ("created", "claimed", "released", "completed")]
-    await expect(events.first).to_contain_text("agent agent · created")
+    await expect(events.first).to_contain_text("agent · created")
     await expect(events.first.locator("code")).to_have_attribute("title", request["digest"])
     await expect(events.last).to_contain_text("admin · approved with changes")
     authorised = stored(house, request)["response"]["authorised_digest"]

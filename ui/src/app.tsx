@@ -64,8 +64,8 @@ function ThemeProvider({ children }: { children: ReactNode }) {
   const isMotionReduced = useMedia("(prefers-reduced-motion: reduce)");
   const algorithm = dark ? theme.darkAlgorithm : theme.defaultAlgorithm;
   const token = { ...(dark ? darkColours : lightColours), motion: !isMotionReduced, fontFamily };
-  // On the red of the dark theme white words miss the contrast of 4.5:1.
-  const components = { Form: { itemMarginBottom: 14 }, Segmented: dark ? { trackBg: "#2b2e33", itemSelectedBg: "#45494f" } : { trackBg: "#ebebeb" }, ...(dark && { Button: { dangerColor: "#1f0a0a" } }) };
+  // In the dark theme white words on red, and tabs in the primary colour, miss the contrast of 4.5:1.
+  const components = { Form: { itemMarginBottom: 14 }, Segmented: dark ? { trackBg: "#2b2e33", itemSelectedBg: "#45494f" } : { trackBg: "#ebebeb" }, ...(dark && { Button: { dangerColor: "#1f0a0a" }, Tabs: { itemSelectedColor: "#69b1ff" } }) };
   return (
     <ConfigProvider theme={{ algorithm, token, components, cssVar }}>
       <div className={`app ${cssVar.key}`}><MessagesProvider>{children}</MessagesProvider></div>
