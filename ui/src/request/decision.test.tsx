@@ -30,6 +30,7 @@ test("the real arguments are shown with their types, one row each", async () => 
 test("an agent's description is Markdown: no HTML, no image, and a link says where it leads", async () => {
   open(aRequest({ description: "<img src=x onerror=alert(1)> ![x](http://evil/x.png) [a](http://evil)" }));
   const words = await screen.findByTestId("agent-words");
+  await within(words).findAllByRole("link");
   expect(words.querySelectorAll("img")).toHaveLength(0);
   expect(words.textContent).toContain("<img src=x onerror=alert(1)>");
   expect(words.textContent).toMatch(/a \(http:\/\/evil\/?\)/);
