@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from redis.asyncio.connection import AbstractConnection
 
 from ringi.audit.verify import verify
 from ringi.backends import migrations, rows
@@ -16,6 +17,7 @@ from ringi.backends.memory.store import MemoryStore
 from ringi.backends.postgres import changes
 from ringi.backends.postgres import database as postgres
 from ringi.backends.redis import lists as redis
+from ringi.backends.redis.store import RedisStore
 from ringi.backends.sqlite import database as sqlite
 from ringi.base.clock import utc_now
 from ringi.connect import open_backend
@@ -120,24 +122,60 @@ async def test_requests_of_an_older_version_are_listed_in_both_orders_and_verify
         await compare(newer.store, memory, ended_by_tool=not is_redis)
 
 
-async def test_requests_of_a_version_without_lists_of_agents_are_listed_by_their_agent_and_verify(
-    durable_redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory, url, listed = MemoryStore(), f"{durable_redis_url}?prefix=t{uuid.uuid4().hex}", redis.of_request
+@contextmanager
+def without_agents() -> Iterator[None]:
+    """Write to Redis as versions did that had no lists of agents."""
+    listed = redis.of_request
 
-    def without_agents(request: Request) -> tuple[list[str], redis.Marks]:
+    def of_request(request: Request) -> tuple[list[str], redis.Marks]:
         lists, marks = listed(request)
         return [name for name in lists if '"agent:' not in name or name.startswith('["shown"')], marks
 
-    async def write_as_older(prefix: str) -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(redis, "of_request", without_agents)
-            await write(newer.store, memory, prefix)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redis, "of_request", of_request)
+        yield
 
-    async with open_backend(url) as newer:
-        await write_as_older("before")
+
+async def test_requests_of_a_version_without_lists_of_agents_are_listed_by_their_agent_and_verify(
+    durable_redis_url: str,
+) -> None:
+    memory = MemoryStore()
+    async with open_backend(f"{durable_redis_url}?prefix=t{uuid.uuid4().hex}") as newer:
+        with without_agents():
+            await write(newer.store, memory, "before")
         assert (await verify(newer.store))[1] == []
         await compare(newer.store, memory)
         await write(newer.store, memory, "after")
-        await write_as_older("beside")
+        with without_agents():
+            await write(newer.store, memory, "beside")
         await compare(newer.store, memory)
+
+
+@pytest.mark.parametrize("at", range(6))
+async def test_a_request_that_ends_while_it_is_added_to_the_lists_of_agents_is_not_pending(
+    durable_redis_url: str, at: int
+) -> None:
+    """It ends before the first command of the page that adds it, before the second, and so on."""
+    urgent = Query(tenant="tenant-1", order="urgent", now=NOW)
+    request, event = a_request("r1", at=NOW)
+    async with open_backend(f"{durable_redis_url}?prefix=t{uuid.uuid4().hex}") as newer:
+        store = newer.store
+        assert isinstance(store, RedisStore)
+        with without_agents():
+            await store.put(request, event)
+        ended = request.completed(answer_to(request, "reject"), by="bob", channel="test", now=NOW)
+        send, commands = AbstractConnection.send_packed_command, list[Any]()
+
+        async def sent(self: AbstractConnection, command: Any, check_health: bool = True) -> None:
+            commands.append(command)
+            if len(commands) == at + 1:
+                await store.put(*ended)
+            await send(self, command, check_health)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(AbstractConnection, "send_packed_command", sent)
+            await store.find(Request, urgent)
+        assert len(commands) > at
+        assert await store.find(Request, urgent) == []
+        assert await store.find(Request, Query(tenant="tenant-1", statuses=("pending",))) == []
+        assert (await verify(store))[1] == []
