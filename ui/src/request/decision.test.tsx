@@ -229,3 +229,15 @@ test("the history shortens a digest, and the whole one can be copied and read", 
   await user.click(within(line).getByRole("button", { name: "Copy" }));
   expect(await navigator.clipboard.readText()).toBe(digest);
 });
+
+test("a letter confirms nothing: the second look at a high call takes the key that its button shows", async () => {
+  const { sent, user } = open(aRequest({ ...refund, tier: "high" }));
+  const decisions = () => sent.filter(({ method }) => method === "POST");
+  await user.click(await button("decide-approve"));
+  await screen.findByTestId("confirm-stakes");
+  act(() => (document.activeElement as HTMLElement | null)?.blur());
+  await user.keyboard("aderv");
+  expect(decisions()).toEqual([]);
+  await user.keyboard("{Enter}");
+  await waitFor(() => expect(decisions()).toHaveLength(1));
+});

@@ -46,8 +46,6 @@ function stepKeys({ confirm: send, back, draft, request }: DecisionFormState, be
   if (draft.mode === "reassigning") return [leave];
   return [
     { key: "Enter", label: strings.confirmKey, run: confirm, once: true },
-    // Here a letter belongs to the reason.
-    ...(draft.mode === "rejecting" ? [] : [{ key: "d", label: strings.confirmKey, run: confirm, once: true }]),
     { key: "mod+Enter", label: strings.sendKey, run: confirm, whileTyping: true, once: true },
     leave,
   ];
