@@ -18,7 +18,9 @@ export const agreeKey = "v";
 /** Return the values that a vote changes, by name. */
 function changesOf(request: Request, { args, data }: Pick<Vote, "args" | "data">) {
   const before: JsonObject = editableValues(request) ?? {};
-  const after: JsonObject = args ?? (request.action ? {} : data) ?? {};
+  const after = args ?? (request.action ? null : data);
+  // The values of a person who was erased are gone: they changed nothing to nothing.
+  if (!after) return [];
   return Object.keys({ ...before, ...after })
     .filter((name) => !isEqual(before[name], after[name]))
     .map((name) => ({ name, before: before[name], after: after[name] }));
