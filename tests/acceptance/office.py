@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ import httpx
 from playwright.async_api import Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
+from tests.server.world import until
 
 import ringi
 from ringi import Action
@@ -122,5 +123,10 @@ async def shown_rows(page: Page) -> list[str]:
 
 async def until_rows(page: Page, ids: list[str]) -> None:
     """Wait until the list has exactly these rows."""
-    await expect(page.get_by_test_id("request-row")).to_have_count(len(ids), timeout=WAIT)
+
+    async def are_there() -> bool:
+        return await shown_rows(page) == ids
+
+    with suppress(TimeoutError):
+        await until(are_there)
     assert await shown_rows(page) == ids

@@ -316,6 +316,7 @@ async def test_thirty_are_decided_at_once_and_the_one_that_ended_elsewhere_is_sk
     await desk.get_by_test_id("bulk-reject").click()
     await expect(desk.get_by_test_id("bulk-line")).to_have_count(30)
     await expect(desk.get_by_test_id("bulk-line").first).to_contain_text("refund(order=")
+    await expect(desk.get_by_test_id("bulk-reason")).to_be_focused()
     await desk.get_by_test_id("bulk-reason").fill("the budget is spent")
     office.decide(ids[7])
     await desk.get_by_test_id("bulk-confirm").click()

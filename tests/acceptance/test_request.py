@@ -284,6 +284,6 @@ async def test_nothing_ran_when_an_approval_was_withdrawn_and_the_page_says_why(
     with house.client("agent") as client:
         client.post(f"/v1/requests/{request['id']}/cancel", json={"reason": "paid"}).raise_for_status()
     ended = detail.get_by_test_id("ended")
-    await expect(ended).to_contain_text("cancelled by agent agent", timeout=10_000)
+    await expect(ended).to_contain_text("cancelled by agent", timeout=10_000)
     await expect(ended).to_contain_text("paid")
     await expect(ended).to_contain_text("Nothing ran.")

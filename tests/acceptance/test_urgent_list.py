@@ -253,8 +253,23 @@ async def test_all_of_a_filter_are_decided_with_totals_and_what_is_left_out_says
     await expect(desk.get_by_test_id("bulk-confirm")).to_be_in_viewport(ratio=1)
     await desk.set_viewport_size({"width": 1280, "height": 800})
     office.decide("d7", "reject")
-    await desk.get_by_test_id("bulk-confirm").click()
+    await expect(desk.get_by_test_id("bulk-confirm")).to_be_focused()
+    await desk.keyboard.press("Enter")
     await expect(desk.get_by_test_id("bulk-outcome")).to_contain_text("1 request skipped", timeout=60_000)
     await expect(desk.get_by_test_id("bulk-line").first).to_have_attribute("data-id", "d7")
     await expect(desk.get_by_test_id("bulk-line").first).to_contain_text("rejected by bob")
     assert set(office.pending()) == {"w0", "w1", "w2"}
+
+
+async def test_in_a_low_window_the_palette_lists_below_what_one_types(desk: Page, office: Office) -> None:
+    await office.put(declared("one", "refund", order=1, amount=10))
+    await show(desk, office)
+    await desk.set_viewport_size({"width": 640, "height": 400})
+    await desk.keyboard.press("Control+k")
+    await expect(desk.get_by_role("option").first).to_be_attached()
+    box = await desk.get_by_test_id("palette").get_by_role("combobox").bounding_box()
+    found = await desk.locator(".ant-select-dropdown").bounding_box()
+    assert box
+    assert found
+    assert box["y"] + box["height"] <= found["y"]
+    assert found["y"] + found["height"] <= 400

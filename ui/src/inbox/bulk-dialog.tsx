@@ -100,14 +100,16 @@ export default function BulkDialog(props: BulkDialogProps) {
   const now = isApproval ? bulkStrings.approveNow(ready) : bulkStrings.rejectNow(ready);
   return (
     <Modal
-      open width={640} className="bulk-dialog" onCancel={close} closable={!isSending} mask={{ closable: false }} keyboard={!isSending}
+      open width={640} className="bulk-dialog" onCancel={close} closable={false} mask={{ closable: false }} keyboard={!isSending}
       focusable={{ focusTriggerAfterClose: false }} title={step === "asking" ? question : bulkStrings.done(decided)} data-testid="bulk-dialog"
       footer={[
         <Button key="close" disabled={isSending} onClick={close} data-testid="bulk-close">{step === "done" ? bulkStrings.close : bulkStrings.cancel}</Button>,
         (step !== "done" || ready !== "0") && (
           <Button
-            key="send" type="primary" danger={!isApproval} loading={isSending} disabled={ready === "0"} data-testid="bulk-confirm"
-            onClick={() => void send(reason)}
+            key="send" type="primary" danger={!isApproval} loading={isSending} disabled={ready === "0"} data-testid="bulk-confirm" autoFocus={isApproval}
+            // A key that is still held down from the bar below the list must not decide.
+            onKeyDown={(event) => event.repeat && event.preventDefault()}
+            onClick={(event) => event.detail < 2 && void send(reason)}
           >
             {step === "done" ? bulkStrings.retryRest : now}
           </Button>
@@ -118,8 +120,8 @@ export default function BulkDialog(props: BulkDialogProps) {
         {step === "done" && <Alert type="warning" showIcon data-testid="bulk-outcome" title={bulkStrings.skipped(left)} />}
       </div>
       {!isApproval && step === "asking" && <Reason reason={reason} onReason={setReason} />}
-      {step === "asking" && <p className="quiet">{isApproval ? bulkStrings.approveHint : bulkStrings.rejectHint}</p>}
       {step === "asking" && <BulkSummary requests={requests} leftOut={leftOut} />}
+      {step === "asking" && <p className="quiet">{isApproval ? bulkStrings.approveHint : bulkStrings.rejectHint}</p>}
       {isSending && <Progress percent={share} format={() => bulkStrings.progress(decided, all)} aria-label={bulkStrings.sending} data-testid="bulk-progress" />}
       <BulkLines lines={lines} />
     </Modal>

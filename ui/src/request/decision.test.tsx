@@ -150,6 +150,8 @@ test("rejecting asks for a reason and sends it word for word", async () => {
   const { user, sent } = open(refund);
   await user.click(await button("decide-reject"));
   await user.type(screen.getByTestId("reject-reason"), "not late");
+  // In the text, Enter alone begins a line.
+  expect((await button("confirm-reject")).textContent).toBe("RejectCtrl ↵");
   await user.click(await button("confirm-reject"));
   await waitFor(() => expect(sent[0]?.body).toEqual({ decision: "reject", digest: "sha256:abc", message: "not late" }));
 });

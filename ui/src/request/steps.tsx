@@ -5,7 +5,7 @@ import { useRequestStrings, type RequestStrings } from "../strings/use-request-s
 import { useKeys } from "../widgets/keys";
 import { MessageInput } from "./answer-area";
 import { DecideButton } from "./decide-bar";
-import { KeyLabel } from "../widgets/key-label";
+import { KeyLabel, modKey } from "../widgets/key-label";
 import { buttonLabel } from "./decisions";
 import { isChanged } from "./draft";
 import { FactQuestion } from "./fact-question";
@@ -17,15 +17,17 @@ interface ConfirmBarProps {
   testId: string;
   label: string;
   title?: string | undefined;
+  /** True if the step has a text, in which Enter begins a line. */
+  hasText?: boolean;
 }
 
 /** The buttons of a step: confirm, or go back. */
-function ConfirmBar({ form, decision, testId, label, title }: ConfirmBarProps) {
+function ConfirmBar({ form, decision, testId, label, title, hasText = false }: ConfirmBarProps) {
   const strings = useRequestStrings();
   return (
     <div className="button-bar">
       <DecideButton
-        form={form} decision={decision} testId={testId} label={label} keyName="↵" solid disabled={!form.isReady}
+        form={form} decision={decision} testId={testId} label={label} keyName={hasText ? `${modKey} ↵` : "↵"} solid disabled={!form.isReady}
         title={title} onClick={form.confirm}
       />
       <Button
@@ -78,7 +80,7 @@ export function FollowUpStep({ form }: { form: DecisionFormState }) {
   return (
     <>
       <MessageInput form={form} part="message" label={strings.messageToAgent} />
-      <ConfirmBar form={form} decision="respond" testId="confirm-respond" label={strings.sendMessage} />
+      <ConfirmBar form={form} decision="respond" testId="confirm-respond" label={strings.sendMessage} hasText />
     </>
   );
 }
@@ -135,7 +137,7 @@ export function RejectStep({ form, focusText }: { form: DecisionFormState; focus
         ))}
       </fieldset>
       <MessageInput form={form} part="reason" label={strings.rejectReason} keyName="0" testId="reject-reason" />
-      <ConfirmBar form={form} decision="reject" testId="confirm-reject" label={buttonLabel(form.request, "reject", strings)} />
+      <ConfirmBar form={form} decision="reject" testId="confirm-reject" label={buttonLabel(form.request, "reject", strings)} hasText />
     </>
   );
 }

@@ -1,6 +1,7 @@
-const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+import { modKey } from "../widgets/key-label";
+
 const keySymbols: Record<string, string> = {
-  mod: isApple ? "⌘" : "Ctrl", Shift: isApple ? "⇧" : "Shift",
+  mod: modKey, Shift: modKey === "⌘" ? "⇧" : "Shift",
   Enter: "⏎", Escape: "Esc", ArrowUp: "↑", ArrowDown: "↓", " ": "␣",
 };
 

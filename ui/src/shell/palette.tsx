@@ -6,6 +6,9 @@ import { useCommands } from "./palette-commands";
 /** The height of the list, in pixels; in a low window it is less. */
 const mostHeight = 480;
 
+/** Always below the input: above it, the list would cover what one types. */
+const places = { bottomLeft: { points: ["tl", "bl"], offset: [0, 4], overflow: { adjustX: true } } };
+
 interface PaletteProps {
   onClose: () => void;
   onMenu: () => void;
@@ -38,7 +41,7 @@ export default function Palette({ onClose, onMenu }: PaletteProps) {
       }}
     >
       <AutoComplete
-        open={isOpen} autoFocus defaultActiveFirstOption value={text} listHeight={Math.min(mostHeight, window.innerHeight * 0.6)} virtual={false} className="palette-input" data-testid="palette-input" aria-label={palette.placeholder}
+        open={isOpen} autoFocus defaultActiveFirstOption value={text} listHeight={Math.min(mostHeight, window.innerHeight * 0.6)} virtual={false} builtinPlacements={places} className="palette-input" data-testid="palette-input" aria-label={palette.placeholder}
         placeholder={palette.placeholder} notFoundContent={palette.none} getPopupContainer={(input) => input.parentElement ?? document.body}
         options={groups.map(({ title, commands }) => ({ label: title, options: commands.map(({ id, label }) => ({ value: id, label })) }))}
         showSearch={{ filterOption: false, onSearch: setText }} onSelect={choose} onInputKeyDown={onKeyDown}

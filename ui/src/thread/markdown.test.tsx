@@ -15,12 +15,12 @@ test.each([
   ["code, in which nothing else is marked", "`a **b**`", "<code>a **b**</code>"],
   ["code that holds a tick", "`` a`b ``", "<code>a`b</code>"],
   ["a mark within a mark", "**a *b***", "<strong>a <em>b</em></strong>"],
-  ["an escaped mark", String.raw`\*a\*`, "*a*"],
   ["text struck out", "~~a~~ b", "<s>a</s> b"],
   ["two lines", "a\nb", "a\nb"],
 ])("%s", (_name, text, expected) => expect(html(text)).toBe(`<p>${expected}</p>`));
 
-test.each(["snake_case_name", "2 * 3 * 4", "a ** b", "**not closed", "`not closed", "![alt]", "[text] (no)", "AT&amp;T &copy; &#x41;"])(
+test.each(["snake_case_name", "2 * 3 * 4", "a ** b", "**not closed", "`not closed", "![alt]", "[text] (no)", "AT&amp;T &copy; &#x41;", String.raw`\*a\*`, "2**10 and 3**4",
+  "rm -rf /*/tmp/*", "__init__.py", String.raw`del C:\Users\*.txt *`, String.raw`\\server\_x`, "2*(3)*4"])(
   "%s stays as it is", (text) => expect(drawn(text).textContent).toBe(text),
 );
 

@@ -51,7 +51,9 @@ function wordsOf(token: Token): [string, string] {
 
 const words = (nodes: Node[]): string => nodes.map(({ token, children }) => wordsOf(token).join(words(children))).join("");
 
-const letters = (text: string) => text.replace(/[^\p{L}\p{M}\p{N}\p{Sc}\p{So}]/gu, "");
+// With marks that are part of paths, names and sums more often than marks of style.
+const read = /(?<=[\p{N}/.)])[*_]+(?=[\p{N}/.(])|_{2,}|[\p{L}\p{M}\p{N}\p{Sc}\p{So}]|\\(?!\|)/gu;
+const letters = (text: string) => (text.match(read) ?? []).join("");
 
 /** Parse Markdown; null if a letter, digit or sign of the source would not be shown. */
 export function parse(text: string): Node[] | null {

@@ -62,6 +62,19 @@ test("work that takes too long ends both, and everything that waits for them", a
   await expect(workers.within(forever)).rejects.toMatchObject({ problem: "late" });
 });
 
+test("time in which nobody sees the page does not count", () => {
+  vi.useFakeTimers();
+  const { workers } = start();
+  const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+  workers.within(forever).catch(() => {});
+  vi.advanceTimersByTime(60_000);
+  hidden.mockRestore();
+  vi.advanceTimersByTime(29_000);
+  expect(areEnded()).toEqual([false, false]);
+  vi.advanceTimersByTime(1_000);
+  expect(areEnded()).toEqual([true, true]);
+});
+
 test("work in time changes nothing", async () => {
   vi.useFakeTimers();
   const { workers } = start();

@@ -13,7 +13,7 @@ export function pdfProblemOf(error: unknown): PdfProblem {
   return error instanceof Error && error.name === "PasswordException" ? "locked" : "broken";
 }
 
-const limits = { time: 30_000, imageBytes: 400 * 1024 * 1024 };
+const limits = { seconds: 30, imageBytes: 400 * 1024 * 1024 };
 
 /** A message of pdf.js: an object of a page, or a part of its stream of operations. */
 interface Message {
@@ -64,8 +64,13 @@ export class PdfWorkers {
 
   /** Return the result of work in the workers; end them if it takes too long. */
   async within<T>(work: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => this.end("late"), limits.time);
-    return Promise.race([work, this.#failure]).finally(() => clearTimeout(timer));
+    let left = limits.seconds;
+    const timer = setInterval(() => {
+      // pdf.js draws in frames, and a page that nobody sees has none.
+      if (!document.hidden) left -= 1;
+      if (left === 0) this.end("late");
+    }, 1_000);
+    return Promise.race([work, this.#failure]).finally(() => clearInterval(timer));
   }
 
   /** End the workers, and what waits for them. */

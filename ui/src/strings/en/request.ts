@@ -21,7 +21,7 @@ export const request = {
     approval: "Approval", form: "Form", choice: "Choice", question: "Question", finish: "Finish task?", learning: "Lesson",
   },
   thread: "thread",
-  agentNamed: (name: string) => (/\bagent\b/i.test(name) ? name : `agent ${name}`),
+  agentNamed: (name: string) => (name.toLowerCase() === "agent" ? name : `agent ${name}`),
   ruleNamed: (name: string) => `rule ${name}`,
   ruleNumbered: (number: number) => `rule ${number} of the policy`,
   ruleDefault: "the default of the policy",
