@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import type { Request } from "../api/types";
 import { useStrings } from "../strings";
+import { deliberate } from "../widgets/deliberate";
 import { useMessages } from "../widgets/messages";
 import type { BulkDecision } from "./bulk";
 import { BulkLines } from "./bulk-lines";
@@ -107,9 +108,8 @@ export default function BulkDialog(props: BulkDialogProps) {
         (step !== "done" || ready !== "0") && (
           <Button
             key="send" type="primary" danger={!isApproval} loading={isSending} disabled={ready === "0"} data-testid="bulk-confirm" autoFocus={isApproval}
-            // A key that is still held down from the bar below the list must not decide.
-            onKeyDown={(event) => event.repeat && event.preventDefault()}
-            onClick={(event) => event.detail < 2 && void send(reason)}
+            // The key may be held down from the bar below the list.
+            {...deliberate(() => void send(reason))}
           >
             {step === "done" ? bulkStrings.retryRest : now}
           </Button>

@@ -13,10 +13,11 @@ export function SectionHeading({ layout, section, hasMore }: SectionHeadingProps
   const { sections, noneDue } = useStrings();
   if (!section) return null;
   const { count, isPartial } = countOf(layout, section, hasMore);
+  const known = `${count}${isPartial ? "+" : ""}`;
   const isAlone = section === "rest" && layout.starts.length === 0;
   return (
     <h2 data-testid="section" data-section={section}>
-      {isAlone ? noneDue(`${count}${isPartial ? "+" : ""}`) : <>{sections[section]} <span className="inbox-count">{count}{isPartial && "+"}</span></>}
+      {isAlone ? noneDue(known) : <>{sections[section]} <span className="inbox-count">{known}</span></>}
     </h2>
   );
 }

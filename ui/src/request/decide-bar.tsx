@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import type { ActionLook, Decision } from "../api/types";
 import { messageAt } from "../form/values";
 import { useRequestStrings } from "../strings/use-request-strings";
+import { deliberate } from "../widgets/deliberate";
 import { KeyLabel } from "../widgets/key-label";
 import { visible } from "../widgets/visible";
 import type { ClaimState } from "./assignment";
@@ -51,10 +52,8 @@ export function DecideButton(props: DecideButtonProps) {
       title={form.blockedReason ?? title ?? (agentLabelOf(form.request, decision) || undefined)} aria-keyshortcuts={keyName}
       loading={isSending}
       disabled={disabled || form.isClosed || form.blockedReason !== null || (sending !== null && !isSending)}
-      // A key that is still held down from the previous step must not decide.
-      onKeyDown={(event) => event.repeat && event.preventDefault()}
-      // The next request may open under the pointer; the second click of a double-click must not decide it.
-      onClick={(event) => event.detail < 2 && onClick()}
+      // The key may be held down from the previous step, and the next request may open under the pointer.
+      {...deliberate(onClick)}
     >
       {isSending ? strings.sending : <KeyLabel label={label} keyName={keyName} />}
     </Button>

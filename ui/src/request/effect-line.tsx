@@ -4,6 +4,7 @@ import { isEqual, type Values } from "../form/values";
 import { useRequestStrings, type RequestStrings } from "../strings/use-request-strings";
 import { visible, visibleJson } from "../widgets/visible";
 import { cardWith, declaredCard, quantity, type DeclaredCard } from "./card";
+import { fittingParts } from "./fitting";
 
 const maxValueLength = 60;
 
@@ -44,9 +45,7 @@ const isShort = (value: Json | undefined) => (typeof value === "string" ? value.
 /** Return the names of the short arguments that fit into a line, and whether these are all arguments. */
 function mainArguments(args: Values): [names: string[], isWhole: boolean] {
   const names = Object.keys(args).filter((name) => isShort(args[name]));
-  const lengths = names.map((name) => name.length + String(args[name]).length);
-  const end = lengths.findIndex((_length, at) => lengths.slice(0, at + 1).reduce((sum, length) => sum + length, 0) > maxArguments);
-  const fitting = end < 0 ? names : names.slice(0, end);
+  const fitting = names.slice(0, fittingParts(names.map((name) => name.length + String(args[name]).length), maxArguments));
   return [fitting, fitting.length === Object.keys(args).length];
 }
 

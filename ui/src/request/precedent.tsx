@@ -12,6 +12,7 @@ import { RelativeTime } from "../widgets/time";
 import { visible, visibleJson } from "../widgets/visible";
 import { actorName } from "./assignment";
 import { declaredCard, valueAt } from "./card";
+import { fittingParts } from "./fitting";
 
 const PrecedentFigures = lazyWithRetry(() => import("./precedent-figures"));
 
@@ -63,7 +64,7 @@ const widthOf = (text: string) => [...text].reduce((width, letter) => width + (l
 function fittingChanges(changes: readonly Change[]): { name: string; before: string | null; after: string }[] {
   const texts = changes.map((change) => ({ name: brief(visible(change.name)), ...briefly(change) }));
   const widths = texts.map(({ name, before, after }) => widthOf(`${name}${before ?? ""}${after}`) + 6);
-  return texts.filter((_text, at) => at === 0 || widths.slice(0, at + 1).reduce((sum, width) => sum + width, 0) <= maxWidth);
+  return texts.slice(0, Math.max(1, fittingParts(widths, maxWidth)));
 }
 
 /** Return whether nobody decided a call like this one. */

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from typing import Any
 
 from redis.exceptions import ResponseError
 
@@ -72,21 +71,13 @@ class Inspection:
                 if not cursor:
                     break
 
-    async def _together(self, *calls: tuple[Any, ...]) -> list[Any]:
-        """Return the results of several reads as of one moment."""
-        async with self._server.answering():
-            pipeline = self._server.redis.pipeline(transaction=True)
-            for command, *values in calls:
-                getattr(pipeline, command)(*values)
-            return list(await pipeline.execute())
-
     async def _compared(self, fields: Sequence[bytes]) -> tuple[list[Finding], list[bytes]]:
         """Return the differences, and the records that changed meanwhile."""
-        (before,) = await self._together(("hmget", self._bodies, fields))
+        (before,) = await self._server.read_together(("hmget", self._bodies, fields))
         expected = [members_of(record) if (record := self._record(body)) else [] for body in before]
         wanted = [member for members in expected for member in members] or [b""]
         names = (self._bodies, self._filed, self._texts)
-        *now, scores = await self._together(
+        *now, scores = await self._server.read_together(
             *(("hmget", name, fields) for name in names), ("zmscore", self._lists, wanted)
         )
         listed = {member for member, score in zip(wanted, scores, strict=True) if score == SCORE}
@@ -121,7 +112,9 @@ class Inspection:
     async def _misplaced(self, members: Sequence[bytes]) -> list[Finding]:
         """Return the records in a wrong list."""
         fields = [field_in(member) for member in members]
-        bodies, scores = await self._together(("hmget", self._bodies, fields), ("zmscore", self._lists, members))
+        bodies, scores = await self._server.read_together(
+            ("hmget", self._bodies, fields), ("zmscore", self._lists, members)
+        )
         found = []
         for member, field, body, score in zip(members, fields, bodies, scores, strict=True):
             record = self._record(body)

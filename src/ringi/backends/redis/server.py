@@ -84,6 +84,18 @@ class Server:
 
         return call
 
+    async def read_together(self, *calls: tuple[Any, ...]) -> list[Any]:
+        """Return the results of several reads as of one moment.
+
+        Args:
+            calls: Each a command of the driver with its arguments.
+        """
+        async with self.answering():
+            pipeline = self.redis.pipeline(transaction=True)
+            for command, *values in calls:
+                getattr(pipeline, command)(*values)
+            return list(await pipeline.execute())
+
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[None]:
         """Raise Redis's failures as ours, and end operations that take too long.

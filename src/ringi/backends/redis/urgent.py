@@ -195,11 +195,7 @@ class UrgentPages:
                 after = b"(" + members[-1]
                 fields = [member[len(name.encode()) + 1 + DIGITS :] for member in members]
                 # In one moment: a row that is older than what is filed would be filed in its place.
-                async with self._server.answering():
-                    pipeline = self._server.redis.pipeline(transaction=True)
-                    for key in self._keys[:2]:
-                        pipeline.hmget(key, fields)
-                    rows, filed_now = await pipeline.execute()
+                rows, filed_now = await self._server.read_together(*(("hmget", key, fields) for key in self._keys[:2]))
                 changes = zip(fields, rows, filed_now, strict=True)
                 older = [each for each in changes if is_older(each[2]) or not is_by_agent(each[2], tenant)]
                 arguments = [part for each in older for part in refiling(*each)]
