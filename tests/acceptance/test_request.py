@@ -17,6 +17,8 @@ pytestmark = pytest.mark.timeout(120)
 async def test_a_routine_approval_takes_one_key_and_a_held_key_decides_once(person: Page, house: DemoServer) -> None:
     first, second = (ask(house, f"Refund {order}?", action=REFUND) for order in (1, 2))
     await opened(person, house, second)
+    # What follows a decision comes from the list.
+    await expect(person.get_by_test_id("request-row").filter(has_text="Refund 1?")).to_be_visible()
     await person.keyboard.down("a")
     assert decided(house, second)["decision"] == "approve"
     await expect(person.get_by_test_id("request-detail")).not_to_have_attribute("data-id", second["id"], timeout=WAIT)
