@@ -133,22 +133,15 @@ def unique_ids(ids: Sequence[str]) -> list[str]:
     return unique
 
 
-def stored_questions(asks: Mapping[str, Ask], gated: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return questions by id as JSON, for the state of a pause.
+def stored_question(id: str, ask: Ask, *, is_gated: bool = False) -> dict[str, Any]:
+    """Return a question as JSON, for the state of a pause.
 
     Args:
-        asks: The questions.
-        gated: The ids of the questions that a gate asks.
+        id: The id of the question.
+        ask: What people are asked.
+        is_gated: Whether a gate asks it.
     """
-    return [
-        {"id": id, "ask": ask.model_dump(mode="json", by_alias=True), **({GATED: True} if id in gated else {})}
-        for id, ask in asks.items()
-    ]
-
-
-def gated_questions(stored: Sequence[Mapping[str, Any]]) -> dict[str, Ask]:
-    """Return the questions that gates ask, of the state of a pause, by id."""
-    return {each["id"]: Ask.parse_stored(each["ask"]) for each in stored if each.get(GATED)}
+    return {"id": id, "ask": ask.model_dump(mode="json", by_alias=True), **({GATED: True} if is_gated else {})}
 
 
 def read_questions(stored: Sequence[Mapping[str, Any]]) -> tuple[Question, ...]:

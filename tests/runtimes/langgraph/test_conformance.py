@@ -20,7 +20,9 @@ def message(turn: Turn) -> AIMessage:
     """Return a turn as a message of the model."""
     if isinstance(turn, str):
         return AIMessage(turn)
-    return AIMessage("", tool_calls=[ToolCall(name="refund", args=each.args, id=each.call_id) for each in turn])
+    words = "".join(each for each in turn if isinstance(each, str))
+    calls = [each for each in turn if isinstance(each, Refund)]
+    return AIMessage(words, tool_calls=[ToolCall(name="refund", args=each.args, id=each.call_id) for each in calls])
 
 
 class TestLangGraph(RuntimeConformance):

@@ -24,7 +24,10 @@ def answer(turn: Turn) -> list[Any]:
     """Return a turn in the format of the SDK."""
     if isinstance(turn, str):
         return [assistant_message(turn)]
-    return [function_call("refund", each.args, call_id=each.call_id) for each in turn]
+    return [
+        assistant_message(each) if isinstance(each, str) else function_call("refund", each.args, call_id=each.call_id)
+        for each in turn
+    ]
 
 
 def shop(turns: Sequence[Turn], effects: Effects) -> Any:

@@ -28,6 +28,9 @@ def scripted(turns: Sequence[Turn]) -> FunctionModel:
             yield turn
             return
         for n, each in enumerate(turn):
+            if isinstance(each, str):
+                yield each
+                continue
             yield {n: DeltaToolCall(name="refund", json_args=json.dumps(each.args), tool_call_id=each.call_id)}
 
     return FunctionModel(stream_function=stream)

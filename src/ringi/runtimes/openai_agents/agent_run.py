@@ -36,10 +36,9 @@ from ringi.runtimes.openai_agents.tool_pauses import ToolPauses
 from ringi.runtimes.stored_run import StoredRun
 from ringi.runtimes.tool_calls import (
     REJECTED,
-    gated_questions,
     messages_of,
     result_values,
-    stored_questions,
+    stored_question,
 )
 
 UNEDITED: tuple[Decision, ...] = ("approve", *REFUSING_DECISIONS)
@@ -114,23 +113,25 @@ class AgentRun(StoredRun):
     async def _paused(
         self, result: RunResultStreaming, writer: OutputWriter, pauses: ToolPauses, data: dict[str, Any] | None
     ) -> State:
-        run_state, asks, name = dump(result.to_state()), {}, self._run.agent.target.name
-        # A gate has asked about these calls: what it would ask now, with new facts, counts no more.
-        open_questions = gated_questions(data["questions"]) if data else {}
-        gated = set[str]()
+        run_state, name = dump(result.to_state()), self._run.agent.target.name
+        # A call that still waits keeps its question: with the words and facts of now it would be another one.
+        open_questions = {each["id"]: each for each in data["questions"]} if data else {}
+        questions = []
         for call, item in waiting_calls(result.interruptions, run_state, self._run.id, name):
+            if known := open_questions.get(call.id):
+                questions.append(known)
+                continue
             tool = tool_of(item)
             allowed = (DECISIONS if tool else UNEDITED) if call_args(item) is not None else REFUSING_DECISIONS
-            words = None if call.agent else writer.words.strip()
+            # An agent that is a tool has its own words, which nobody streams.
+            is_current = item.agent.name == run_state["current_agent"]["name"]
+            words = writer.words.strip() if is_current else None
             schema = tool.params_json_schema if tool else None
             about = {SERVER: server} if (server := server_of(item)) else None
             code = code_of(item)
             ask = call.question(allowed, description=words, schema=schema, context=about, code=code)
-            known, gate = open_questions.get(call.id), await pauses.question(item.agent.name, call)
-            asks[call.id] = known or (with_gate(ask, gate) if gate else ask)
-            if known or gate:
-                gated.add(call.id)
-        questions = stored_questions(asks, gated)
+            gate = await pauses.question(item.agent.name, call)
+            questions.append(stored_question(call.id, with_gate(ask, gate) if gate else ask, is_gated=bool(gate)))
         # A run that is canceled here leaves what it has done to the thread's next run.
         history = finished(jsonable(result.to_input_list()))
         data = {"questions": questions, "messages": writer.messages, "run_state": run_state, "history": history}

@@ -34,7 +34,7 @@ from ringi.runtimes.tool_calls import (
     messages_of,
     refuse_settings,
     result_values,
-    stored_questions,
+    stored_question,
 )
 
 FRAMEWORK = "pydantic-ai"
@@ -153,7 +153,7 @@ class AgentRun(StoredRun):
         asks = questions_of(requests, turn, writer.words.strip() or None, schemas)
         gated = await calls.ask(requests, asks, turn)
         data = {
-            "questions": stored_questions(asks, gated),
+            "questions": [stored_question(id, ask, is_gated=id in gated) for id, ask in asks.items()],
             "requests": REQUESTS.dump_python(requests, mode="json"),
             "messages": dumped(result.all_messages()),
             "usage": jsonable(result.usage),

@@ -39,8 +39,8 @@ class Refund(NamedTuple):
         return self._asdict()
 
 
-Turn: TypeAlias = str | Sequence[Refund]
-"""One answer of the scripted model: a text, or calls of `refund` at the same time."""
+Turn: TypeAlias = str | Sequence[str | Refund]
+"""One answer of the scripted model: a text, or calls of `refund` at the same time, which a text may precede."""
 Effects: TypeAlias = list[Refund]
 """The arguments with which the body of the tool has run."""
 

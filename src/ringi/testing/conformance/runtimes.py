@@ -8,8 +8,10 @@ import logging
 import multiprocessing
 import sys
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +191,32 @@ class RuntimeConformance:
 
             assert (await run.rest()).status == "done"
             assert sorted(effects) == [Refund(1), Refund(3)]
+
+    @pytest.mark.parametrize("is_restarted", [False, True])
+    @pytest.mark.parametrize("order", list(permutations(range(3))))
+    async def test_a_parallel_question_stays_as_it_was_until_its_answer(
+        self, url: str, order: Sequence[int], is_restarted: bool
+    ) -> None:
+        effects = Effects()
+        turns: list[Turn] = [["I refund all three.", Refund(1), Refund(2), Refund(3)], "Done."]
+        first, later = self.agent(turns, effects), self.agent(turns[1:], effects)
+        async with AsyncExitStack() as stack:
+            run = await stack.enter_async_context(running(url, first))
+            await run.start(first)
+            requests = await run.pending()
+            assert [request.description for request in requests] == ["I refund all three."] * 3
+            waiting = [await run.inbox.claim(request.id, by="bob") for request in requests]
+            for number in order:
+                if is_restarted:
+                    await stack.aclose()
+                    run = await stack.enter_async_context(running(url, later))
+                asked = next(each for each in waiting if each.id == requests[number].id)
+                await run.respond(asked, "approve")
+                waiting.remove(asked)
+                assert await run.pending() == waiting
+
+            assert (await run.rest()).status == "done"
+            assert sorted(effects) == [Refund(1), Refund(2), Refund(3)]
 
     async def test_a_nested_agent_asks_and_its_call_runs_as_decided(self, url: str) -> None:
         effects = Effects()
