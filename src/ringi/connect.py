@@ -171,7 +171,8 @@ async def _open_postgres(stack: AsyncExitStack, url: str, notify: Notify, poll_i
     return Backend(
         url,
         *parts,
-        clock=clock,
+        database.durability,
+        clock,
         another_store=another_store,
         agent_stores=stores,
         put_together=store.put_together,

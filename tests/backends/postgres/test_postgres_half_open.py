@@ -17,6 +17,7 @@ from tests.proxy import Proxy
 from ringi.backends.postgres.checkpoints import Checkpoints, FencedPostgresSaver
 from ringi.backends.postgres.database import WAIT_SECONDS, Database
 from ringi.backends.postgres.store import PostgresStore
+from ringi.domain.request import Request
 from ringi.errors import UnavailableError
 from ringi.testing import a_thread, store_request
 
@@ -40,6 +41,15 @@ async def behind(
     port = urlsplit(schema_url).port
     async with Database(schema_url.replace(f":{port}/", f":{proxy.port}/")) as behind:
         yield behind
+
+
+@pytest.fixture
+async def patient(behind: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
+    """The database by way of the proxy, of a process that waits for long and soon has a suspicion."""
+    monkeypatch.setattr("ringi.backends.postgres.database.WAIT_SECONDS", 600.0)
+    monkeypatch.setattr("ringi.backends.postgres.watch.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("ringi.backends.postgres.watch.PROBE_SECONDS", 1.0)
+    return behind
 
 
 async def at_once(work: Callable[[int], Awaitable[Any]]) -> None:
@@ -70,6 +80,39 @@ async def test_the_store_drops_them_and_goes_on_with_new_ones(behind: Database, 
 
     await closed(before)
     await at_once(lambda n: store_request(store, f"later-{n}"))
+
+
+async def test_a_server_that_does_not_answer_is_refused_long_before_the_limit_of_a_statement(
+    patient: Database, proxy: Proxy
+) -> None:
+    store = PostgresStore(patient)
+    await store_request(store, "before")
+    proxy.drops_replies = True
+
+    async with asyncio.timeout(50):
+        await at_once(lambda n: fail(store_request(store, f"lost-{n}")))
+        await fail(store.get(Request, "tenant-1", "before"))
+
+    proxy.drops_replies = False
+    proxy.cut()
+    assert await until(lambda: store.get(Request, "tenant-1", "before"))
+
+
+async def test_a_statement_that_never_arrived_ends_though_the_server_answers_others(
+    patient: Database, proxy: Proxy
+) -> None:
+    await patient.fetch("SELECT 1")
+    proxy.forget()
+
+    async with asyncio.timeout(50):
+        await fail(patient.write("SELECT 1"))
+        assert await patient.fetch("SELECT 1")
+
+
+async def test_a_slow_statement_is_left_alone(patient: Database) -> None:
+    ((answer,),) = await patient.fetch("SELECT 2 FROM pg_sleep(1.5)")
+
+    assert answer == 2
 
 
 async def test_the_checkpoints_drop_them_and_go_on_with_new_ones(

@@ -406,3 +406,30 @@ async def test_all_that_it_does_stays_in_one_slot_of_a_cluster() -> None:
             assert await store.count(Request, Query(tenant="tenant-1")) == 1
             assert len(await store.events(tenant="tenant-1")) == 2
             assert len(await stream.read(KEY)) == 1
+
+
+async def test_a_server_that_does_not_answer_costs_one_wait_and_not_one_for_each_call(
+    behind: Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = RedisStore(behind)
+    await store_request(store, "before")
+    proxy.drops_replies = True
+    for name in ("WAIT_SECONDS", "PROBE_SECONDS"):
+        monkeypatch.setattr(f"ringi.backends.redis.server.{name}", 0.2)
+    with pytest.raises(UnavailableError):
+        await store_request(store, "lost")
+
+    monkeypatch.setattr("ringi.backends.redis.server.WAIT_SECONDS", 600.0)
+    async with asyncio.timeout(LIMIT):
+        with pytest.raises(UnavailableError, match="does not answer"):
+            await store.get(Request, "tenant-1", "before")
+    proxy.drops_replies = False
+    proxy.cut()
+    await until(lambda: is_stored(store, "before"))
+
+
+async def is_stored(store: RedisStore, id: str) -> bool:
+    try:
+        return bool(await store.get(Request, "tenant-1", id))
+    except UnavailableError:
+        return False

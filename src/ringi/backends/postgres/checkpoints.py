@@ -21,7 +21,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ringi.backends.fenced_saver import DELTA, FencedSaver, call_method
 from ringi.backends.postgres.checkpoint_statements import LostFence, Statement, recorded, under_fence
-from ringi.backends.postgres.database import LOCKS, NOT_IDLE, WAIT_SECONDS, Database
+from ringi.backends.postgres.database import LOCKS, WAIT_SECONDS, Database
 from ringi.backends.postgres.newest_checkpoint import (
     SELECT_NEWEST,
     NewestCheckpoint,
@@ -245,7 +245,7 @@ async def awaited(connection: Connection, serde: SerializerProtocol, method: str
 
 def options_of(database: Database, **more: str) -> dict[str, Any]:
     """Return the options of a connection outside Ringi's pool."""
-    settings = {"search_path": database.schema, **NOT_IDLE, **more}
+    settings = {"search_path": database.schema, **database.session, **more}
     words = " ".join(f"-c {name}={value}" for name, value in settings.items())
     # Without these limits, a connection dropped by the network would block a caller for a quarter of an hour.
     limits = {"tcp_user_timeout": int(WAIT_SECONDS * 1000), "keepalives_idle": int(WAIT_SECONDS)}

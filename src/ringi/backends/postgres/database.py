@@ -15,6 +15,7 @@ import asyncpg
 
 from ringi.backends.migrations import Migration, migrations, refuse_if_too_new
 from ringi.backends.postgres.pool import Connection, ConnectionPool
+from ringi.backends.postgres.watch import PATIENCE_SECONDS, PROBE_SECONDS, StatementWatch
 from ringi.errors import SettingError, UnavailableError
 
 log = logging.getLogger(__name__)
@@ -25,14 +26,20 @@ SCHEMA = "ringi"
 """The schema of the tables; `?schema=` in the URL changes it."""
 WAIT_SECONDS = 10.0
 """Seconds for a statement, including the wait for a connection, before it is refused."""
+CONNECT_SECONDS = PATIENCE_SECONDS + PROBE_SECONDS
+"""Seconds for a new connection, and for a statement that is never slow."""
 QUICK = {"jit": "off", "max_parallel_workers_per_gather": "0", "default_transaction_isolation": "read committed"}
 """Every statement is short, regardless of its estimate: compiling it or starting processes for it takes longer."""
 NOT_IDLE = {"idle_in_transaction_session_timeout": "5000"}
 """Milliseconds after which an idle transaction ends: a suspended process would block the others forever."""
 LOCKS = {"lock_timeout": "5000"}
 """A wait for a locked table occupies a connection that statements on other tables need."""
-WHICH = "SELECT system_identifier, to_regclass('migrations')::oid FROM pg_control_system()"
-"""Identifies the tables: a copy is different, here or in another cluster."""
+COMMIT = "synchronous_commit"
+COMMIT_REMEDY = "set it to on for the role and in the pooler: without it a crash loses acknowledged answers"
+WHICH = f"""
+SELECT current_setting('{COMMIT}'), system_identifier, to_regclass('migrations')::oid FROM pg_control_system()
+"""
+"""How a session commits, and the identity of the tables: a copy is different, here or in another cluster."""
 HAS = "SELECT pg_is_in_recovery() OR EXISTS (SELECT FROM events WHERE number = {} AND hash = '{}')"
 """Tests for an event: a cluster restored to an earlier time does not contain it yet.
 
@@ -82,7 +89,11 @@ class Database:
             raise SettingError("url", url, "give schema= a name of small letters, digits and _")
         self.schema, self.size = options.pop("schema", SCHEMA), _size(url, options.pop("pool", str(POOL)))
         self.url = urlunsplit(parts._replace(query=urlencode(options)))
-        self._which: tuple[Any, ...] | None = None
+        self._commit: dict[str, str] = {}
+        self.durability = ""
+        """How this process commits, and whether the server writes to its disk at all."""
+        self._watch = StatementWatch(self.connect)
+        self._which: list[Any] = []
         self._newest: tuple[int, str] | None = None
         self._is_replaced = False
         self._late = set[asyncio.Task[Any]]()
@@ -92,21 +103,33 @@ class Database:
             first = await self.connect()
             try:
                 await migrate(first, self.schema)
-                self._which = tuple(await first.fetchrow(WHICH) or ())
+                commit, *self._which = await first.fetchrow(WHICH) or ("",)
+                # A role may ask for more than `on`, such as an answer of the standby.
+                self._commit = {COMMIT: "on" if commit == "off" else commit}
+                fsync = await first.fetchval("SHOW fsync")
+                self.durability = self._commit[COMMIT] + ("" if fsync == "on" else f", fsync {fsync}")
             finally:
-                await first.close()
+                first.terminate()
+            if commit == "off":  # A pooler may not pass on the setting.
+                (await self.connect()).terminate()
             self._sessions = ConnectionPool(self.connect, self.size)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.gather(*self._late, return_exceptions=True)
+        await self._watch.close()
         await self._sessions.close(WAIT_SECONDS)
 
     @property
+    def session(self) -> dict[str, str]:
+        """The settings of each session, of whichever driver, besides its schema."""
+        return {**NOT_IDLE, **self._commit}
+
+    @property
     def _settings(self) -> dict[str, Any]:
-        settings = {"search_path": self.schema, "application_name": "ringi", **QUICK, **NOT_IDLE, **LOCKS}
+        settings = {"search_path": self.schema, "application_name": "ringi", **QUICK, **LOCKS, **self.session}
         # Without its own timeout, a connection dropped by the network would stay among those in use.
-        return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": WAIT_SECONDS}
+        return {"server_settings": settings, "command_timeout": WAIT_SECONDS, "timeout": CONNECT_SECONDS}
 
     async def connect(self, **settings: str) -> Connection:
         """Return a dedicated connection with its own settings."""
@@ -129,8 +152,10 @@ class Database:
         It is older than this process's data: it would assign fences and positions a second time.
         """
         newest = self._newest
-        is_ours = tuple(await ask(WHICH) or ()) == self._which
-        if not is_ours or (newest and not (await ask(HAS.format(*newest)) or (False,))[0]):
+        commit, *which = await ask(WHICH) or ("",)
+        if commit == "off":
+            raise SettingError(COMMIT, commit, COMMIT_REMEDY)
+        if which != self._which or (newest and not (await ask(HAS.format(*newest)) or (False,))[0]):
             self._is_replaced = True
         self.refuse_if_replaced()
 
@@ -187,9 +212,12 @@ class Database:
 
     async def _fetch(self, sql: str, values: Sequence[Any]) -> list[asyncpg.Record]:
         self.refuse_if_replaced()
+        self._watch.silence.refuse()
         with refusing():
             async with asyncio.timeout(WAIT_SECONDS), self._sessions.one() as connection:
-                return await connection.fetch(sql, *map(storable, values))
+                self._watch.silence.refuse()
+                with self._watch.over(connection):
+                    return await connection.fetch(sql, *map(storable, values))
 
 
 def storable(value: Any) -> Any:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import asyncpg
 
 from ringi.backends.broadcast import BroadcastNotifier, UntilDead
-from ringi.backends.postgres.database import Database, refusing
+from ringi.backends.postgres.database import CONNECT_SECONDS, Database, refusing
 from ringi.errors import UnavailableError
 
 SILENCE = 5.0
@@ -31,7 +31,7 @@ class PostgresNotifier(BroadcastNotifier):
         if line := self._line:
             with suppress(UnavailableError), refusing():
                 async with self._turn:
-                    await line.execute(NOTIFY, self._channel, messages)
+                    await line.execute(NOTIFY, self._channel, messages, timeout=CONNECT_SECONDS)
                 return
         await self._database.fetch(NOTIFY, self._channel, list(messages))
 
@@ -51,7 +51,7 @@ class PostgresNotifier(BroadcastNotifier):
                             await asyncio.wait_for(gone.wait(), SILENCE)
                         except TimeoutError:  # A connection dropped by a firewall is silent too.
                             async with self._turn:
-                                await line.execute("SELECT 1")
+                                await line.execute("SELECT 1", timeout=CONNECT_SECONDS)
 
                 yield until_dead
             finally:

@@ -18,12 +18,15 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, ConnectionError, NoPermissionError, RedisError
 
+from ringi.backends.silence import Silence
 from ringi.errors import SettingError, UnavailableError
 
 PREFIX = "ringi"
 """The prefix of all keys; `?prefix=` in the URL changes it."""
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 4.0
 """Seconds for a command, or for the wait for a free connection, before it is refused."""
+PROBE_SECONDS = 0.8
+"""Seconds for a sign of life after that; without one the server is silent."""
 CONNECTIONS = 32
 """Maximum connections of one process; concurrent commands wait for one instead of opening a thousand."""
 Script = Callable[[Sequence[str], Sequence[Any]], Awaitable[Any]]
@@ -59,9 +62,11 @@ class Server:
             raise SettingError(self._setting, f"redis://{self.address}", f"correct it: {error}") from error
         self.redis: Any = Redis.from_pool(pool)
         self._room = asyncio.Semaphore(CONNECTIONS)
+        self._silence = Silence(self._is_heard, self._part)
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._silence.close()
         await self.redis.aclose()
 
     def key(self, *parts: str) -> str:
@@ -102,9 +107,23 @@ class Server:
 
         Waits for a connection are served in order: the driver's own pool does not keep their order.
         """
+        self._silence.refuse()
         with self.refusing():
-            async with asyncio.timeout(WAIT_SECONDS), self._room:
-                yield
+            try:
+                async with asyncio.timeout(WAIT_SECONDS), self._room:
+                    self._silence.refuse()
+                    yield
+            except TimeoutError:
+                if not await self._is_heard():
+                    self._silence.begin()
+                raise
+
+    async def _is_heard(self) -> bool:
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                return bool(await self.redis.ping())
+        except (RedisError, OSError, TimeoutError):
+            return False
 
     @contextmanager
     def refusing(self) -> Iterator[None]:

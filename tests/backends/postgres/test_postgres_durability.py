@@ -1,0 +1,64 @@
+"""An acknowledged change is on the disk, whatever the server, the role or a pooler has set."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from ringi.backends.postgres.agent_stores import PostgresAgentStores
+from ringi.backends.postgres.checkpoints import Checkpoints
+from ringi.backends.postgres.database import Database
+from ringi.connect import open_backend
+from ringi.errors import SettingError
+
+SHOW = "SHOW synchronous_commit"
+
+
+async def test_each_session_waits_for_the_disk_though_the_server_does_not(database: Database) -> None:
+    """The servers of the tests have it off."""
+    stores = PostgresAgentStores(database)
+    async with Checkpoints(database) as checkpoints, checkpoints.connection() as of_a_run:
+        with checkpoints.transaction_now() as of_a_thread, stores._opened().connection() as of_an_agent:
+            sessions = [of_a_thread.execute(SHOW).fetchone(), of_an_agent.execute(SHOW).fetchone()]
+        found = [await database.fetch(SHOW), await (await of_a_run.execute(SHOW)).fetchall(), sessions]
+    stores.close()
+
+    assert [[list(dict(row).values()) if isinstance(row, dict) else list(row) for row in rows] for rows in found] == [
+        [["on"]],
+        [["on"]],
+        [["on"], ["on"]],
+    ]
+
+
+async def test_a_role_that_waits_for_the_standby_goes_on_to_do_so(database: Database, schema_url: str) -> None:
+    role = f"careful_{database.schema}"
+    await database.write(f"CREATE ROLE {role} SUPERUSER LOGIN")
+    await database.write(f"ALTER ROLE {role} SET synchronous_commit = remote_apply")
+    async with Database(schema_url.replace("//postgres@", f"//{role}@")) as careful:
+        assert [tuple(row) for row in await careful.fetch(SHOW)] == [("remote_apply",)]
+    await database.write(f"DROP ROLE {role}")
+
+
+async def test_a_pooler_that_does_not_pass_it_on_is_refused(
+    database: Database, schema_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = asyncpg.connect
+
+    async def pooled(url: str, server_settings: dict[str, str], **options: Any) -> Any:
+        passed = {name: value for name, value in server_settings.items() if name != "synchronous_commit"}
+        return await connect(url, server_settings=passed, **options)
+
+    monkeypatch.setattr(asyncpg, "connect", pooled)
+
+    with pytest.raises(SettingError, match=r"synchronous_commit.*off.*pooler"):
+        async with Database(schema_url):
+            pass
+
+
+async def test_what_an_acknowledged_change_survives_is_shown(schema_url: str) -> None:
+    assert urlsplit(schema_url).scheme == "postgresql"
+    async with open_backend(schema_url) as backend:
+        assert backend.durability == "on, fsync off"
