@@ -103,7 +103,7 @@ def test_a_workflow_pins_actions_reads_only_and_ends(workflow: Path) -> None:
     actions = [step["uses"] for step in steps_of(workflow) if "uses" in step]
 
     assert actions
-    assert [action for action in actions if not re.fullmatch(r"[\w-]+/[\w-]+@(release/)?v\d+", action)] == []
+    assert [action for action in actions if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action)] == []
     assert found["permissions"] == {"contents": "read"}
     assert [name for name, job in found["jobs"].items() if "uses" not in job and "timeout-minutes" not in job] == []
 
@@ -114,8 +114,16 @@ def test_a_release_is_made_of_tags_only_after_all_checks() -> None:
 
     # YAML 1.1 reads the key `on` as a truth value.
     assert release[True] == {"push": {"tags": ["v*"]}}
-    assert (jobs["build"]["needs"], jobs["publish"]["needs"]) == ("checks", "build")
+    assert [jobs[name]["needs"] for name in ("build", "attest", "publish")] == ["checks", "build", "attest"]
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
+
+
+def test_a_job_that_mints_tokens_runs_only_pinned_actions() -> None:
+    jobs = [job for file in WORKFLOWS for job in YAML.safe_load(file.read_text("utf-8"))["jobs"].values()]
+    minting = [job for job in jobs if "id-token" in job.get("permissions", {})]
+
+    assert len(minting) == 2
+    assert [step for job in minting for step in job["steps"] if "uses" not in step] == []
 
 
 def test_each_supported_python_is_tested() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import httpx
 import pytest
 from tests.server.world import World, open_world, until
 
+from ringi.errors import SettingError
 from ringi.server.problems import SPREAD_SECONDS
+from ringi.server.settings import ServerSettings
 
 ASK = '{"title": "Go?"}'
 
@@ -255,3 +258,33 @@ async def test_the_server_says_how_it_is(world: World) -> None:
     assert (await client.get("/readyz")).status_code == 503
     assert (await world.client().get("/v1/events")).status_code == 503
     await until(lambda: True)
+
+
+@pytest.mark.parametrize(("url", "header"), [("https://ringi.example", "max-age=31536000"), ("", None)])
+async def test_a_browser_that_came_by_tls_comes_by_nothing_else(
+    url: str, header: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RINGI_PUBLIC_URL", url)
+    async with open_world("memory://") as world:
+        reply = await world.stranger().get("/healthz")
+    assert reply.headers.get("strict-transport-security") == header
+
+
+async def test_who_finds_a_weakness_finds_whom_to_write_to() -> None:
+    contact = "mailto:security@example.com"
+    async with open_world("memory://", security_contact=contact) as world:
+        reply = await world.stranger().get("/.well-known/security.txt")
+    async with open_world("memory://") as world:
+        without = await world.stranger().get("/.well-known/security.txt")
+
+    assert (reply.status_code, reply.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    lines = dict(line.split(": ", 1) for line in reply.text.splitlines())
+    assert lines["Contact"] == contact
+    assert timedelta() < datetime.fromisoformat(lines["Expires"]) - datetime.now(UTC) < timedelta(days=366)
+    assert without.status_code == 404
+
+
+@pytest.mark.parametrize("contact", ["security@example.com", "mailto:a\nExpires: 1", "http://example.com"])
+def test_a_contact_is_an_address_of_one_line(contact: str) -> None:
+    with pytest.raises(SettingError, match="RINGI_SECURITY_CONTACT"):
+        ServerSettings(security_contact=contact)

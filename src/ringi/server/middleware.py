@@ -14,6 +14,7 @@ from ringi.errors import RingiError
 from ringi.inbox import tracing
 from ringi.server.access_log import AccessLog, with_access_log
 from ringi.server.auth.authenticator import NEW_COOKIES, base_of
+from ringi.server.identity import public_url
 from ringi.server.message_parts import MAX_ENCODED_IMAGES
 from ringi.server.problems import response_of
 from ringi.server.refusals import MalformedError, RefusalError
@@ -43,6 +44,7 @@ SECURITY = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+TLS_ONLY = (b"strict-transport-security", b"max-age=31536000")
 
 
 class SecurityMiddleware:
@@ -50,6 +52,7 @@ class SecurityMiddleware:
 
     def __init__(self, app: ASGIApp, settings: ServerSettings, log: AccessLog) -> None:
         self._app, self._settings, self._log = app, settings, log
+        self._is_public_tls = (public_url() or "").startswith("https:")
         self._hosts = LOOPBACK | {host.lower() for host in settings.hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,7 +62,9 @@ class SecurityMiddleware:
             return
         cookies: list[bytes] = []
         scope[NEW_COOKIES] = cookies
-        sender = ResponseSender(send, cookies, is_head=scope["method"] == "HEAD")
+        # Below another application's path, the host is that application's.
+        is_tls_only = (self._is_public_tls or scope["scheme"] == "https") and not base_of(scope)
+        sender = ResponseSender(send, cookies, is_head=scope["method"] == "HEAD", is_tls_only=is_tls_only)
         try:
             receive = self._check_call(scope, receive)
             scope[SEND] = send
@@ -146,26 +151,27 @@ class LimitedBody:
 class ResponseSender:
     """A reply with the common headers, and without a body for HEAD."""
 
-    __slots__ = ("_cookies", "_send", "is_head", "is_started")
+    __slots__ = ("_common", "_cookies", "_send", "is_head", "is_started")
 
-    def __init__(self, send: Send, cookies: list[bytes], *, is_head: bool) -> None:
+    def __init__(self, send: Send, cookies: list[bytes], *, is_head: bool, is_tls_only: bool) -> None:
         self._send, self._cookies, self.is_head, self.is_started = send, cookies, is_head, False
+        self._common = [*SECURITY, TLS_ONLY] if is_tls_only else SECURITY
 
     async def __call__(self, message: Message) -> None:
         """Send one part."""
         if message["type"] == "http.response.start":
             self.is_started = True
-            message = {**message, "headers": with_security(message, self._cookies)}
+            message = {**message, "headers": with_security(message, self._cookies, self._common)}
         elif self.is_head:
             message = {**message, "body": b""}
         await self._send(message)
 
 
-def with_security(start: Message, cookies: list[bytes]) -> list[tuple[bytes, bytes]]:
+def with_security(start: Message, cookies: list[bytes], common: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return the headers of a reply, with the common headers and new cookies."""
     headers = list(start.get("headers", ()))
     names = [name for name, _ in headers]
     if SET_COOKIE not in names:
         headers += [(SET_COOKIE, cookie) for cookie in cookies]
     is_cached = NO_STORE[0] in names or start["status"] == HTTPStatus.NOT_MODIFIED
-    return headers + SECURITY + ([] if is_cached else [NO_STORE])
+    return headers + common + ([] if is_cached else [NO_STORE])

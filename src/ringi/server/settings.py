@@ -17,6 +17,7 @@ from ringi.server.identity import Oidc, TrustedProxy, read_list
 from ringi.server.prices import Prices
 
 ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+", re.I)
+CONTACT = re.compile(r"(mailto:|https://)[!-~]{1,500}")
 STATIC = Path(__file__).parent / "static"
 
 
@@ -72,6 +73,8 @@ class ServerSettings:
     """The maximum age of a sign-in, in seconds, that may answer requests of a tier. `RINGI_FRESH_SIGN_IN` sets it."""
     sign_in_acr: Mapping[str, str] = field(default_factory=dict)
     """The claim `acr` of a sign-in at the provider that may answer requests of a tier. `RINGI_SIGN_IN_ACR` sets it."""
+    security_contact: str | None = None
+    """The address for reports of weaknesses, in `/.well-known/security.txt`. `RINGI_SECURITY_CONTACT` sets it."""
     prices: Prices | None = None
     """The prices of models, so that threads show a cost. `RINGI_PRICES` sets it."""
 
@@ -80,6 +83,9 @@ class ServerSettings:
         for origin in self.cors_origins:
             if origin != "*" and not ORIGIN.fullmatch(origin):
                 raise SettingError("RINGI_CORS_ORIGINS", origin, "give origins such as https://app.example.com, or *")
+        if self.security_contact and not CONTACT.fullmatch(self.security_contact):
+            why = "give an address such as mailto:security@example.com or https://example.com/security"
+            raise SettingError("RINGI_SECURITY_CONTACT", self.security_contact, why)
         if self.no_auth and self.fresh_sign_in:
             raise SettingError(FRESH_SIGN_IN, dict(self.fresh_sign_in), "remove it, or let people sign in")
         if self.sign_in_acr and not (self.oidc and self.sign_in_acr.keys() <= self.fresh_sign_in.keys()):
@@ -109,6 +115,7 @@ class ServerSettings:
             "record_seen": is_set("RINGI_RECORD_SEEN"),
             "fresh_sign_in": read_seconds(FRESH_SIGN_IN, get_args(Tier)),
             "sign_in_acr": read_acr(SIGN_IN_ACR),
+            "security_contact": os.environ.get("RINGI_SECURITY_CONTACT") or None,
             "prices": Prices.load(),
             "max_connections": int(read_positive("RINGI_MAX_CONNECTIONS", cls.max_connections)),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import get_args
 
@@ -24,6 +25,7 @@ from ringi.server.schemas import Health
 from ringi.server.sse.sse import Streams
 
 READY_SECONDS = 2.0
+VALID = timedelta(days=180)
 COUNTED = 10_000
 """Maximum number of pending requests that are counted per kind."""
 PENDING = ("ringi_pending_requests", f"Pending requests of a kind, counted up to {COUNTED}.")
@@ -41,6 +43,8 @@ class HealthRoutes:
         add("/healthz", self.healthz, **route_docs("Health"))
         add("/readyz", self.readyz, **route_docs("Health"))
         add("/metrics", self.metrics, response_class=PlainTextResponse)
+        if self._components.settings.security_contact:
+            add("/.well-known/security.txt", self.security_txt, include_in_schema=False)
 
     async def healthz(self) -> HttpResponse:
         """Return success while the process responds."""
@@ -57,6 +61,12 @@ class HealthRoutes:
             raise UnavailableError(f"the store did not reply within {READY_SECONDS:g} s") from None
         backend = self._components.backend
         return reply(Health(status="ready", store=backend.url.partition(":")[0], durability=backend.durability))
+
+    async def security_txt(self) -> HttpResponse:
+        """Return where to report a weakness, as RFC 9116 describes it."""
+        until = datetime.now(UTC).replace(microsecond=0) + VALID
+        lines = f"Contact: {self._components.settings.security_contact}\nExpires: {until.isoformat()}\n"
+        return PlainTextResponse(lines)
 
     async def metrics(self) -> HttpResponse:
         """Return the metrics in the text format of Prometheus."""
