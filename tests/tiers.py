@@ -121,6 +121,7 @@ DIFFERENT_ON_EACH_STORE = (
     "tests/delivery/",
     "tests/faults/",
     "tests/server/test_offers.py",
+    "tests/server/test_opening.py",
     "tests/privacy/test_erasure.py",
     "tests/test_notify_modes.py",
     "tests/audit/test_seal_stores.py",
