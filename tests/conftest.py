@@ -7,7 +7,6 @@ import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -77,13 +76,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-
-
-def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    """Leave for dev.py what is judged once more; of a run that broke off, nothing."""
-    failed, errors = (terminalreporter.stats.get(name, []) for name in ("failed", "error"))
-    if cache := getattr(config, "cache", None):
-        cache.set("ringi/again", tiers.once_more(failed, errors, exitstatus))
 
 
 @pytest.fixture(scope="session")
