@@ -7,13 +7,14 @@ import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 from tests import browser as chromiums
-from tests import servers, tiers
+from tests import costs, servers, tiers
 from tests.mortal_redis import mortal_redis
 
 RUN = "RINGI_TEST_RUN"
@@ -33,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     config.addinivalue_line("markers", "tier(name): the tier of a test, instead of what tests/tiers.py derives")
     tiers.load_profile(config.getoption("--tier"))
+    costs.install(config)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ[RUN] = uuid.uuid4().hex
 
@@ -76,6 +78,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
+    """List the most expensive tests, and leave for dev.py what is judged once more."""
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    terminalreporter.section("most processor time of their own")
+    for line in costs.most_expensive(report for report in reports if isinstance(report, pytest.TestReport)):
+        terminalreporter.write_line(line)
+    failed, errors = (terminalreporter.stats.get(name, []) for name in ("failed", "error"))
+    if cache := getattr(config, "cache", None):
+        cache.set("ringi/again", tiers.once_more(failed, errors, exitstatus))
 
 
 @pytest.fixture(scope="session")

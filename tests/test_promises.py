@@ -89,6 +89,7 @@ async def decided(inbox: Inbox, decision: Any = "approve", **body: Any) -> Reque
     return await inbox.respond(asked.id, decision, digest=asked.digest, responder="ann", **body)
 
 
+@pytest.mark.tier("quick")
 async def test_g1_an_answer_is_there_after_the_process_that_acknowledged_it_was_killed(path: Path) -> None:
     url = f"sqlite:///{path}"
     async with child(url, "ask", "r1") as asking:

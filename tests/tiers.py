@@ -2,27 +2,31 @@
 
 | run | tests | for |
 |---|---|---|
+| `check` | readers of the source and of the docs: each file is read once | `make check`, each commit |
 | `fast` | no server, no browser, no other process, nothing that takes seconds | each edit |
-| `quick` | `fast`, `MAIN`, the command line, all on one store, the contracts on every store | `make test` |
-| `stores` | fences, streams, jobs on PostgreSQL and Redis; faults, clients, `WIDE` | `make test-stores` |
-| `all` | everything: each test on each store, all pages, old servers, chaos, the wheel, the docs | `make test-all` |
+| `quick` | `fast`, the main pages, the command line, all on one store, the contracts on every store | `make test` |
+| `stores` | fences, streams, jobs on PostgreSQL and Redis; other pages, faults, clients, `WIDE` | `make test-stores` |
+| `all` | everything: each test on each store, old servers, chaos, soak, the wheel, the docs | `make test-all` |
 
-`quick` and `stores` share no test, and CI runs both. A promise needs a test in one of the two.
+`check`, `quick` and `stores` share no test, and CI runs the three. A promise needs a test in one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-RUNS = ("fast", "quick", "stores", "all")
-PARTS = {"fast": ("fast",), "quick": ("fast", "quick"), "stores": ("stores",), "all": RUNS}
-SHARES = {"fast": 0.1, "quick": 0.25, "stores": 0.5, "all": 1.0}
+RUNS = ("check", "fast", "quick", "stores", "all")
+PARTS = {"check": ("check",), "fast": ("fast",), "quick": ("fast", "quick"), "stores": ("stores",), "all": RUNS}
+SHARES = {"check": 0.1, "fast": 0.1, "quick": 0.25, "stores": 0.5, "all": 1.0}
 """Which share of its generated examples a property test runs."""
 
+ROOT = Path(__file__).parent.parent
 STORES = ("memory", "sqlite", "postgres", "redis")
 ONE_STORE = "sqlite"
 RARE = ("postgres_16", "valkey")
@@ -30,43 +34,58 @@ SERVERS = ("postgres_url", "redis_url", "durable_redis_url")
 CONTRACTS = "ringi.testing.conformance"
 
 PLACES = {
-    "tests/acceptance/": "all",
-    "tests/acceptance/test_demo.py": "stores",
+    "tests/acceptance/": "quick",
+    "tests/acceptance/test_attachments.py": "stores",
+    "tests/acceptance/test_deliveries.py": "stores",
+    "tests/acceptance/test_engrammer.py": "stores",
+    "tests/acceptance/test_erased.py": "stores",
+    "tests/acceptance/test_everyone.py": "stores",
     "tests/acceptance/test_hostile.py": "stores",
-    "tests/acceptance/test_kill_retry.py": "stores",
+    "tests/acceptance/test_images.py": "stores",
     "tests/acceptance/test_kill_server.py": "stores",
+    "tests/acceptance/test_memory.py": "stores",
+    "tests/acceptance/test_operations.py": "stores",
+    "tests/acceptance/test_overview.py": "stores",
+    "tests/acceptance/test_replace_session.py": "stores",
+    "tests/acceptance/test_request_people.py": "stores",
+    "tests/acceptance/test_rules_and_checks.py": "stores",
+    "tests/acceptance/test_streaming_workflows.py": "stores",
     "tests/acceptance/test_superseded.py": "stores",
+    "tests/acceptance/test_values.py": "stores",
+    "tests/assistant/": "quick",
     "tests/backends/postgres/": "stores",
     "tests/backends/redis/": "stores",
     "tests/backends/sqlite/": "quick",
-    "tests/assistant/test_conversation.py": "quick",
-    "tests/assistant/test_examples.py": "quick",
-    "tests/assistant/test_routes.py": "quick",
     "tests/backends/test_upgrade.py": "stores",
     "tests/cli/": "quick",
+    "tests/cli/test_keys.py": "check",
     "tests/cli/test_watch_answers.py": "stores",
     "tests/cli/test_watch_live.py": "stores",
     "tests/cli/test_watch_terminal.py": "stores",
-    "tests/delivery/test_mail.py": "quick",
-    "tests/delivery/test_mail_languages.py": "quick",
-    "tests/delivery/test_webhooks.py": "quick",
-    "tests/engrammer/test_conversation_routes.py": "quick",
+    "tests/delivery/": "quick",
+    "tests/domain/test_derived_ids.py": "quick",
+    "tests/engrammer/": "quick",
+    "tests/domain/test_events.py": "check",
     "tests/engrammer/test_learning_bench.py": "stores",
-    "tests/engrammer/test_graph.py": "quick",
-    "tests/engrammer/test_playbook_routes.py": "quick",
-    "tests/engrammer/test_seed_edge.py": "quick",
     "tests/faults/": "stores",
     "tests/faults/test_at_once.py": "quick",
     "tests/faults/test_chaos.py": "all",
     "tests/faults/test_decision_crashes.py": "quick",
     "tests/faults/test_rolling.py": "all",
     "tests/faults/test_soak.py": "all",
+    "tests/files/test_attachments.py": "quick",
+    "tests/files/test_image_recovery.py": "quick",
+    "tests/files/test_images.py": "quick",
     "tests/integrations/hooks/": "quick",
     "tests/integrations/acp/": "quick",
     "tests/integrations/langchain/test_exact_arguments.py": "quick",
+    "tests/integrations/langchain/test_finish_lasting.py": "quick",
+    "tests/integrations/langchain/test_finish_provider.py": "quick",
+    "tests/integrations/langchain/test_provider.py": "quick",
     "tests/integrations/langchain/test_recorded_bench.py": "quick",
     "tests/integrations/mcp/": "quick",
     "tests/integrations/mcp_gate/": "quick",
+    "tests/integrations/test_client_calls.py": "quick",
     "tests/openapi_clients/": "stores",
     "tests/readers/": "stores",
     "tests/release/": "all",
@@ -78,10 +97,24 @@ PLACES = {
     "tests/server/test_oidc": "stores",
     "tests/server/test_startup.py": "stores",
     "tests/shapes/": "quick",
+    "tests/statistics/test_counting.py": "quick",
+    "tests/test_absent_notifier.py": "quick",
     "tests/test_cli.py": "quick",
     "tests/test_docs.py": "all",
-    "tests/test_language.py": "quick",
+    "tests/test_architecture.py": "check",
+    "tests/test_deploy.py": "check",
+    "tests/test_framework_versions.py": "check",
+    "tests/test_language.py": "check",
+    "tests/test_patterns.py": "check",
+    "tests/test_private_names.py": "check",
+    "tests/test_promised_docs.py": "check",
+    "tests/test_public_api.py": "check",
+    "tests/test_repository_files.py": "check",
     "tests/test_entrypoint.py": "quick",
+    "tests/test_extras.py": "quick",
+    "tests/test_notify_modes.py": "quick",
+    "tests/testing/test_harness_ends.py": "quick",
+    "tests/testing/test_person.py": "quick",
     "tests/forms/test_json_schema.py": "quick",
     "tests/audit/test_seal_stores.py": "stores",
     "tests/test_toolchain.py": "stores",
@@ -89,28 +122,30 @@ PLACES = {
     "tests/testing/test_plugin.py": "stores",
     "tests/client/": "quick",
     "tests/runs/test_lease.py": "quick",
+    "tests/runs/test_outages.py": "quick",
     "tests/runs/test_without_langgraph.py": "quick",
+    "tests/runtimes/test_without_langgraph.py": "quick",
 }
 """The tier of a folder or a file; the longest name that fits counts, and all others are `fast`.
 
 `@pytest.mark.tier("all")` on a test, or on one of its parameters, goes before.
 """
 
-MAIN = pytest.mark.tier("quick")
-"""The mark of the main paths of the page, for a few dozen tests: a browser costs two seconds of a processor a test.
-
-What one component says or does is a test of `ui/src`, and other tests of the page are of `all`.
-"""
-
 WIDE = pytest.mark.tier("stores")
-"""The mark of what is too slow for `quick` and guards a promise, such as a kill or what an agent may not forge."""
+"""The mark of what another language, theme or way to sign in, a kill, or a look at every page adds to `quick`."""
+
+CHECKED = '@pytest.mark.tier("check")'
+"""Marks, in a file of other tests, one that reads the source."""
+
+FEW = 5
+LATE = re.compile(r"tests/(?:acceptance|cli)/(?!\S*kill)")
+"""The tests of a browser or a terminal in which nothing is killed."""
 
 DIFFERENT_ON_EACH_STORE = (
     "tests/backends/",
     "tests/delivery/",
     "tests/faults/",
     "tests/server/test_offers.py",
-    "tests/server/test_opening.py",
     "tests/privacy/test_erasure.py",
     "tests/test_notify_modes.py",
     "tests/audit/test_seal_stores.py",
@@ -137,6 +172,19 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
         selected = set(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item not in selected])
         items[:] = chosen
+
+
+def once_more(failed: Iterable[pytest.TestReport], errors: Collection[pytest.TestReport], exit_code: int) -> list[str]:
+    """Return the tests that failed, if they are few, and all look at a screen that a busy machine draws too late.
+
+    Nothing else is asked twice: what is lost once in many times is lost, and an error may stand at another test than
+    the one that left something behind.
+    """
+    found = list(failed)
+    if errors or exit_code != 1 or len(found) > FEW:
+        return []
+    is_late = all(report.when == "call" and LATE.match(report.nodeid) for report in found)
+    return [report.nodeid for report in found] if is_late else []
 
 
 def load_profile(run: str) -> None:
@@ -174,7 +222,9 @@ def tier_of(item: pytest.Item) -> str:
 
 def is_left_out(path: str, run: str) -> bool:
     """Tell whether a run takes none of a file's tests: a mark or a contract moves single tests, but never to `fast`."""
-    return run == "fast" and path.endswith(".py") and _of_place(path) != "fast"
+    if run not in ("check", "fast") or not path.endswith(".py") or _of_place(path) == run:
+        return False
+    return run == "fast" or CHECKED not in (ROOT / path).read_text("utf-8")
 
 
 def _of_place(path: str) -> str:

@@ -305,6 +305,7 @@ def is_bad(shape: str, args: dict[str, Any], number: int) -> bool:
 
 @given(st.lists(CALLS, min_size=20, max_size=60), BAD, st.integers(200, 500), st.sampled_from(["edit", "expire"]))
 @settings(max_examples=60, deadline=None)
+@pytest.mark.tier("all")
 def test_no_rule_lets_through_what_people_did_not_approve(
     seen: list[dict[str, Any]], shape: str, count: int, how: str
 ) -> None:

@@ -1,0 +1,57 @@
+"""The limits of `fast`, and the list of the most expensive tests."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from tests import costs
+
+
+@contextmanager
+def refused(words: str) -> Iterator[None]:
+    """Expect a refusal, and forget it: it is no failure of this test."""
+    with pytest.raises(PermissionError, match=words):
+        yield
+    costs.started.clear()
+
+
+def report(nodeid: str = "a", seconds: float = 0.0) -> pytest.TestReport:
+    return pytest.TestReport(
+        nodeid, ("", None, ""), {}, "passed", None, "call", user_properties=[(costs.SECONDS, seconds)]
+    )
+
+
+def test_a_fast_test_that_starts_a_process_is_refused_with_the_remedy() -> None:
+    with refused(r"starts no process .*: name it `quick` in PLACES"):
+        subprocess.Popen([sys.executable, "-V"])
+
+
+def test_a_fast_test_that_opens_a_socket_is_refused() -> None:
+    with socket.socket() as opened, refused(r"socket\.bind \('127\.0\.0\.1', 0\)"):
+        opened.bind(("127.0.0.1", 0))
+
+
+def test_a_fast_test_that_ignores_the_refusal_fails() -> None:
+    costs.started.append("subprocess.Popen sh")
+    phase = costs.Costs().pytest_runtest_makereport()
+    next(phase)
+    with pytest.raises(StopIteration) as end:
+        phase.send(report())
+    costs.started.clear()
+
+    assert end.value.value.failed
+    assert "subprocess.Popen sh" in end.value.value.longrepr
+
+
+def test_the_phases_of_a_test_are_added_and_the_most_expensive_test_is_first() -> None:
+    reports = [report("a", 1.0), report("b", 2.5), report("a", 2.0), *(report(f"c{each}") for each in range(20))]
+
+    lines = costs.most_expensive(reports)
+
+    assert [line.split() for line in lines[:2]] == [["3.00", "s", "a"], ["2.50", "s", "b"]]
+    assert len(lines) == costs.LISTED
