@@ -6,11 +6,13 @@ Needs Python >= 3.11 and nothing else: no root, no Node, no servers. `python3 de
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -39,18 +41,8 @@ Files run in the order of the folders, so that slow files do not come last: one 
 """
 
 
-STEADY = 20
-"""How often `steady` runs the tests."""
-SYSTEM_BROWSERS = ("chromium", "google-chrome")
-FONTS = {
-    "fonts-dejavu-core": "DejaVuSans.ttf",
-    "fonts-liberation": "LiberationSans-Regular.ttf",
-    "fonts-noto-cjk": "NotoSansCJK-Regular.ttc",
-}
-"""The packages with the fonts of a Debian desktop, and a file of each."""
-LAYOUT_TESTS = tuple(
-    f"tests/acceptance/test_{name}.py" for name in ("shell", "mounted", "first_steps", "inbox_states", "everyone")
-)
+AGAIN = ROOT / ".pytest_cache/v/ringi/again"
+"""The file with the failed tests of a run, which run once more alone."""
 
 
 class StepError(Exception):
@@ -109,20 +101,6 @@ def test(arguments: list[str]) -> None:
         with_page("quick")
 
 
-def steady(arguments: list[str]) -> None:
-    """Run the tests that the arguments name 20 times beside a load; fail on the first failure."""
-    if not arguments:
-        raise StepError("name the tests: make steady ARGS=tests/acceptance/test_page.py")
-    prepare_browser()
-    load = [subprocess.Popen([PYTHON, "-c", "while True: pass"]) for _ in range(4 * PROCESSORS)]
-    try:
-        for number in range(1, STEADY + 1):
-            step(f"run {number} of {STEADY}", [PYTHON, "-m", "pytest", "-q", *arguments])
-    finally:
-        for process in load:
-            process.kill()
-
-
 def stores_tier(_: list[str]) -> None:
     """Run the tests of fences, streams, jobs, delivery and faults on PostgreSQL and Redis."""
     prepare_browser()
@@ -134,7 +112,6 @@ def every_tier(_: list[str]) -> None:
     prepare_browser()
     is_matrix_right = passes("framework matrix", FRAMEWORK_MATRIX)
     with_page("all")
-    with_system_browser()
     if not is_matrix_right:
         raise StepError("failed: framework matrix")
 
@@ -155,29 +132,27 @@ def with_page(name: str) -> None:
         raise StepError("failed: ui: test")
 
 
-def with_system_browser() -> None:
-    """Run the tests of the layout again with the Chromium and fonts of the system, or say how to install them."""
-    program = next(filter(None, map(shutil.which, SYSTEM_BROWSERS)), None)
-    fonts = {path.name for path in Path("/usr/share/fonts").rglob("*") if path.suffix in {".ttf", ".ttc"}}
-    missing = [] if program else ["chromium"]
-    missing += [package for package, file in FONTS.items() if file not in fonts]
-    if program is None or missing:
-        print(f"not run with the system's Chromium and fonts: apt-get install {' '.join(missing)}", file=sys.stderr)
-        return
-    command = [PYTHON, "-m", "pytest", *AT_ONCE, *LAYOUT_TESTS]
-    step("layout with the system's Chromium", command, TEST_CHROMIUM=program)
-
-
 def tier(name: str, *arguments: str) -> None:
-    """Run the tests of a tier; tests/tiers.py lists them."""
-    run([PYTHON, "-m", "pytest", "--tier", name, *AT_ONCE, *arguments])
+    """Run the tests of a tier; tests/tiers.py lists them, and which failures run once more alone."""
+    command = [PYTHON, "-m", "pytest", "--tier", name]
+    AGAIN.unlink(missing_ok=True)
+    try:
+        run([*command, *AT_ONCE, *arguments])
+    except StepError:
+        again = json.loads(AGAIN.read_text()) if AGAIN.exists() else []
+        if not again:
+            raise
+        print("\nFailed beside others, now run alone:", *again, sep="\n  ", flush=True)
+        run([*command, *again])
 
 
 def check(_: list[str]) -> None:
-    """Run every check that needs no server, and name the failures."""
+    """Run every check that needs no server, one on each processor, and name the failures."""
     setup([])
     page("--install")
-    failed = [title for title, command in checks() if not passes(title, command)]
+    with ThreadPoolExecutor(PROCESSORS) as pool:
+        done = pool.map(lambda each: (each[0], passes_beside_others(*each)), checks())
+        failed = [title for title, is_right in done if not is_right]
     if failed:
         raise StepError(f"failed: {', '.join(failed)}")
 
@@ -260,7 +235,6 @@ COMMANDS = {
     "demo": demo,
     "cluster": cluster,
     "test": test,
-    "steady": steady,
     "test-stores": stores_tier,
     "test-all": every_tier,
     "check": check,
@@ -325,11 +299,14 @@ def npm(name: str) -> list[str]:
 
 
 def checks() -> list[tuple[str, list[str]]]:
-    """Return title and command of each check."""
+    """Return title and command of each check, those that take longest first."""
+    page = [(f"ui: {name}", npm(name)) for name in ("lint", "types") if has_page()]
     python = [
+        ("mypy", [str(BIN / "mypy")]),
+        *page,
+        ("source", [PYTHON, "-m", "pytest", "--tier", "check", "-q"]),
         ("ruff check", [str(BIN / "ruff"), "check"]),
         ("ruff format", [str(BIN / "ruff"), "format", "--check", "--output-format", "concise"]),
-        ("mypy", [str(BIN / "mypy")]),
         ("import-linter", [str(BIN / "lint-imports")]),
         ("sizes", [PYTHON, "scripts/sizes.py"]),
         ("language", [PYTHON, "scripts/language.py"]),
@@ -339,7 +316,7 @@ def checks() -> list[tuple[str, list[str]]]:
     ]
     if os.name != "nt":
         python.append(("Dockerfile", [str(BIN / "hadolint"), "Dockerfile"]))
-    return python + [(f"ui: {name}", npm(name)) for name in ("lint", "types") if has_page()]
+    return python
 
 
 def conforms(schema: str, *files: str) -> list[str]:
@@ -354,6 +331,14 @@ def passes(title: str, command: list[str]) -> bool:
     except StepError:
         return False
     return True
+
+
+def passes_beside_others(title: str, command: list[str]) -> bool:
+    """Run one check while others run, print what it printed in one piece, and return whether it passed."""
+    started = time.monotonic()
+    done = subprocess.run(command, cwd=ROOT, env=environment(), check=False, capture_output=True, text=True)
+    print(f"· {title}: {time.monotonic() - started:.1f} s\n{done.stdout}{done.stderr}", end="", flush=True)
+    return done.returncode == 0
 
 
 def step(title: str, command: list[str], **variables: str) -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import ast
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
@@ -19,13 +18,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from opentelemetry import trace
+from tests.sources import files, nodes_of
 
-import ringi
 from ringi.backends import fenced_saver
 from ringi.base.canonical_json import PLAIN, WRITE_PLAIN
 from ringi.base.model import StrictModel
 
-SOURCE = Path(ringi.__file__).parent
 NAMES = {"_TRACER_PROVIDER", "_current_frames", "_exit", "_register_atexit"}
 """The private names that Ringi uses; `os._exit` is documented."""
 NAMED_TUPLE = {"_asdict", "_fields", "_replace"}
@@ -59,9 +57,9 @@ class Outer(StrictModel):
     inner: Named
 
 
-def names_in(tree: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Yield each private name of a tree, and whether it is defined there."""
-    for node in ast.walk(tree):
+def names_in(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, bool]]:
+    """Yield each private name among the nodes, and whether it is defined there."""
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name, True
         elif isinstance(node, ast.Name):
@@ -73,9 +71,10 @@ def names_in(tree: ast.AST) -> Iterator[tuple[str, bool]]:
             yield from ((part, False) for part in parts)
 
 
+@pytest.mark.tier("check")
 def test_no_other_private_name_is_used() -> None:
     """Use a public name instead, or add the name here with a test of its own."""
-    found = [pair for file in SOURCE.rglob("*.py") for pair in names_in(ast.parse(file.read_text(encoding="utf-8")))]
+    found = [pair for file in files() for pair in names_in(nodes_of(file))]
     private = [pair for pair in found if pair[0].startswith("_") and not pair[0].endswith("__") and pair[0] != "_"]
     own = {name for name, is_defined in private if is_defined}
     assert {name for name, _ in private} - own - NAMED_TUPLE == NAMES

@@ -10,7 +10,6 @@ from playwright.async_api import Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, decided, opened, press
-from tests.tiers import MAIN
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -36,7 +35,6 @@ CHOSEN: list[dict[str, Any]] = [
 ]
 
 
-@MAIN
 async def test_the_written_fields_are_filled_in_by_keyboard_alone(person: Page, house: DemoServer) -> None:
     request = ask(house, "Written", form={"fields": WRITTEN})
     await opened(person, house, request)
@@ -53,7 +51,6 @@ async def test_the_written_fields_are_filled_in_by_keyboard_alone(person: Page, 
     }  # fmt: skip
 
 
-@MAIN
 async def test_the_chosen_fields_are_filled_in_by_keyboard_alone(person: Page, house: DemoServer) -> None:
     request = ask(house, "Chosen", form={"fields": CHOSEN})
     detail = await opened(person, house, request)

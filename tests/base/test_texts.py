@@ -6,13 +6,12 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from tests.cli.sentences import assigned, texts_of
+from tests.sources import SOURCES, UI, files, nodes_of, source_of, tree_of
 
-import ringi
 from ringi.base import validation
 from ringi.base.texts import (
     LANGUAGES,
@@ -45,7 +44,6 @@ from ringi.forms import json_schema
 from ringi.runs.failures import failure_of
 from ringi.server.problems import INTERNAL, STATUSES
 
-SOURCES = Path(ringi.__file__).parent
 FIELD_CALLS = {"FieldError": 2, "of": 2, "FieldValidationError": 2, "error_if": 3}
 """The calls that name the code of a field's error, and the position of the code."""
 CODE_CALLS = {"RefusalError": 1, "PlaybookError": 0}
@@ -61,8 +59,8 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
-    for path in sorted(SOURCES.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path in files():
+        for node in nodes_of(path):
             if isinstance(node, ast.Call):
                 yield f"{path.relative_to(SOURCES)}:{node.lineno}", node
 
@@ -89,8 +87,8 @@ def argument(call: ast.Call, position: int, keyword: str) -> ast.AST | None:
 def problem_codes() -> set[str]:
     """Return all codes: those of classes, and those with which a refusal is raised."""
     found = {INTERNAL[1], *STATUSES, *map(code_of_status, FRAMEWORK)}
-    for path in sorted(SOURCES.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path in files():
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
                 found |= set(codes_of_class(node))
             if isinstance(node, ast.Call) and name_of(node) in CODE_CALLS:
@@ -149,6 +147,7 @@ def section(name: str, language: Language = "en") -> Mapping[str, str]:
     return texts
 
 
+@pytest.mark.tier("check")
 def test_every_code_of_a_problem_has_a_text() -> None:
     codes = problem_codes()
 
@@ -158,6 +157,7 @@ def test_every_code_of_a_problem_has_a_text() -> None:
     assert section("decision").keys() <= section("problems").keys()
 
 
+@pytest.mark.tier("check")
 def test_every_code_of_a_field_has_a_text_and_its_parameters() -> None:
     codes = field_codes()
 
@@ -172,6 +172,7 @@ def test_every_code_of_a_field_has_a_text_and_its_parameters() -> None:
     assert missing == []
 
 
+@pytest.mark.tier("check")
 def test_every_sentence_has_a_text() -> None:
     assert sentence_codes() == section("sentences").keys()
 
@@ -184,6 +185,7 @@ STORED = [UndecidedError("r1", status) for status in ("expired", "cancelled")] +
 """The errors whose messages a run stores as its reason."""
 
 
+@pytest.mark.tier("check")
 def test_every_reason_that_is_stored_has_a_text() -> None:
     used = {code for _, call in calls() if name_of(call) == "reason_of" for code in texts_in(argument(call, 0, "code"))}
 
@@ -238,14 +240,15 @@ FOR_PROGRAMMERS = (
 
 def refusals() -> Iterator[str]:
     """Yield the sentences that refuse a caller."""
-    for path in sorted((SOURCES / "server").rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        for call in ast.walk(tree):
+    for path in files(SOURCES / "server"):
+        tree = tree_of(path)
+        for call in nodes_of(path):
             if isinstance(call, ast.Call) and name_of(call) in ("ForbiddenError", "UnauthenticatedError") and call.args:
                 after = ": remedy" if name_of(call) == "UnauthenticatedError" else ""
                 yield from (f"{text}{after}" for text in texts_of(call.args[0], assigned(tree.body)))
 
 
+@pytest.mark.tier("check")
 @pytest.mark.parametrize("language", ["ja", "zh"])
 def test_a_refusal_that_a_person_meets_names_its_remedy(language: Language) -> None:
     found = set(refusals())
@@ -255,8 +258,9 @@ def test_a_refusal_that_a_person_meets_names_its_remedy(language: Language) -> N
     assert {text for text in general if not text.startswith(FOR_PROGRAMMERS)} == set()
 
 
+@pytest.mark.tier("check")
 def test_each_detail_is_in_the_code() -> None:
-    code = "\n".join(path.read_text("utf-8") for path in SOURCES.rglob("*.py"))
+    code = "\n".join(map(source_of, files()))
 
     for text in section("details").values():
         parts = [part.strip(" :;'") for part in re.split(r"\{\w+\}|[:;(] ", text)]
@@ -318,8 +322,9 @@ def test_a_text_is_translated_only_if_its_wording_says_the_same() -> None:
     assert translated("", [Sentence(code="no_such_code")], "ja") == ""
 
 
+@pytest.mark.tier("check")
 def test_the_languages_are_those_of_the_page() -> None:
-    page = SOURCES.parents[1] / "ui/src/strings/language.tsx"
-    written = re.search(r"export type Language = (.*);", page.read_text("utf-8"))
+    page = UI / "strings/language.tsx"
+    written = re.search(r"export type Language = (.*);", source_of(page))
     assert written
     assert re.findall(r'"(\w+)"', written[1]) == list(get_args(Language))

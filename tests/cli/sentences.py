@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-import ringi
+from tests.sources import SOURCES, files, tree_of
 
-SOURCES = Path(ringi.__file__).parent
 PRINTED = {"SettingError": 2, "refusal": 1, "_refused": 0}
 """The calls whose sentence the terminal shows, and the position of the sentence."""
 OF_AGENTS = ("integrations", "engrammer", "testing", "demo")
@@ -21,7 +20,7 @@ Names = dict[str, list[ast.expr]]
 
 def printed() -> Iterator[tuple[str, str]]:
     """Yield each place and each sentence that the terminal may show."""
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
+    trees = {path: tree_of(path) for path in files()}
     shared: Names = {}
     for tree in trees.values():
         for name, values in assigned(tree.body).items():

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from tests.sources import UI, files, source_of
 from textual.binding import Binding
 
 from ringi.base.texts import LANGUAGES
 from ringi.cli.keys import key_table, keys_of
 from ringi.cli.terminal import app, fields, inbox_screen, list_screen, request_screen
 
-UI = Path(__file__).parents[2] / "ui/src"
 BOUND = re.compile(
     r'\bkey: "([^"]+)", label[^}]*\brun\b|\b\w+Key = "(.)";'
     r'|aria-keyshortcuts="(Alt[^"]+)"|decideKeys: [^=]+= \{([^}]+)\}'
@@ -61,8 +60,8 @@ def bound_in(text: str) -> set[str]:
 def bound_by_page() -> dict[str, set[str]]:
     """Return the keys that the page binds, by the folder that binds them."""
     found: dict[str, set[str]] = {}
-    for path in UI.rglob("*.ts*"):
-        if ".test." not in path.name and (keys := bound_in(path.read_text("utf-8"))):
+    for path in files(UI, "*.ts*"):
+        if ".test." not in path.name and (keys := bound_in(source_of(path))):
             found.setdefault(path.relative_to(UI).parts[0], set()).update(keys)
     return found
 
@@ -89,8 +88,8 @@ def test_no_key_is_bound_outside_the_areas_of_the_table() -> None:
 
 
 def test_each_binding_of_the_page_is_seen_by_these_tests() -> None:
-    for path in UI.rglob("*.ts*"):
-        text = path.read_text("utf-8")
+    for path in files(UI, "*.ts*"):
+        text = source_of(path)
         if ".test." not in path.name and "useKeys(" in text and path.name != "keys.tsx":
             assert bound_in(text) or "useRowKeys(" in text, path
 

@@ -14,6 +14,7 @@ from tests.cli.desk import OFFERED, Desk, assert_answered, into
 from tests.cli.terminal import Terminal, terminal
 from tests.cli.test_commands import output_of, ringi
 from tests.cli.test_watch_answers import TEN, fill_ten
+from tests.sources import files, source_of
 
 from ringi import Action, Form, errors
 from ringi.base.clock import utc_now
@@ -42,7 +43,7 @@ WORDS = re.compile(r"[A-Za-z]{3,}")
 def keys_in_code() -> set[str]:
     """Return the keys of texts that stand whole in the code."""
     folder = Path(texts_package.__file__).parent.parent
-    source = "\n".join(path.read_text() for path in folder.rglob("*.py"))
+    source = "\n".join(map(source_of, files(folder)))
     return {*re.findall(r'text_of\(\s*"([^"]+)"', source), *re.findall(r'"(key\.\w+)"', source)}
 
 
@@ -61,6 +62,7 @@ def test_each_language_has_the_same_texts() -> None:
         assert differs == []
 
 
+@pytest.mark.tier("check")
 def test_each_text_that_the_code_names_exists_and_each_kind_of_value_has_one() -> None:
     names = {
         "kind": get_args(Kind),

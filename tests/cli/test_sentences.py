@@ -44,6 +44,7 @@ def english(text: str, *values: str) -> list[str]:
     return WORDS.findall(NAMES.sub("", text))
 
 
+@pytest.mark.tier("check")
 @pytest.mark.parametrize("name", LOCALES)
 def test_every_sentence_in_the_code_that_a_command_prints_is_translated(
     monkeypatch: pytest.MonkeyPatch, name: str

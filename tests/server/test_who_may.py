@@ -16,8 +16,8 @@ import httpx
 import pytest
 from tests.server.test_matrix import routes_of
 from tests.server.world import World, open_world, until
+from tests.sources import SOURCES, files, nodes_of, source_of
 
-import ringi
 from ringi.assistant.routes import EXTENSION as ASSISTANTS
 from ringi.base.clock import utc_now
 from ringi.cli.mcp_routes import EXTENSION as MCP
@@ -261,15 +261,14 @@ def test_every_route_that_writes_has_a_row(world: World) -> None:
     assert writing == DECIDING.keys() | OF_APPLICATIONS | OTHERS
 
 
+@pytest.mark.tier("check")
 def test_every_call_that_answers_has_a_row() -> None:
-    source = Path(ringi.__file__).parent
     found = set[str]()
-    texts = {file: file.read_text("utf-8") for file in source.rglob("*.py")}
-    for file, text in texts.items():
-        for call in ast.walk(ast.parse(text)) if ".answer(" in text else ():
+    for file in files():
+        for call in nodes_of(file) if ".answer(" in source_of(file) else ():
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "answer":
                 found |= (
-                    {file.relative_to(source).as_posix()} if any(each.arg == "by" for each in call.keywords) else set()
+                    {file.relative_to(SOURCES).as_posix()} if any(each.arg == "by" for each in call.keywords) else set()
                 )
     assert found == ANSWERING
 
