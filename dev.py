@@ -6,7 +6,6 @@ Needs Python >= 3.11 and nothing else: no root, no Node, no servers. `python3 de
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -41,8 +40,18 @@ Files run in the order of the folders, so that slow files do not come last: one 
 """
 
 
-AGAIN = ROOT / ".pytest_cache/v/ringi/again"
-"""The file with the failed tests of a run, which run once more alone."""
+STEADY = 20
+"""How often `steady` runs the tests."""
+SYSTEM_BROWSERS = ("chromium", "google-chrome")
+FONTS = {
+    "fonts-dejavu-core": "DejaVuSans.ttf",
+    "fonts-liberation": "LiberationSans-Regular.ttf",
+    "fonts-noto-cjk": "NotoSansCJK-Regular.ttc",
+}
+"""The packages with the fonts of a Debian desktop, and a file of each."""
+LAYOUT_TESTS = tuple(
+    f"tests/acceptance/test_{name}.py" for name in ("shell", "mounted", "first_steps", "inbox_states", "everyone")
+)
 
 
 class StepError(Exception):
@@ -101,6 +110,20 @@ def test(arguments: list[str]) -> None:
         with_page("quick")
 
 
+def steady(arguments: list[str]) -> None:
+    """Run the tests that the arguments name 20 times beside a load; fail on the first failure."""
+    if not arguments:
+        raise StepError("name the tests: make steady ARGS=tests/acceptance/test_page.py")
+    prepare_browser()
+    load = [subprocess.Popen([PYTHON, "-c", "while True: pass"]) for _ in range(4 * PROCESSORS)]
+    try:
+        for number in range(1, STEADY + 1):
+            step(f"run {number} of {STEADY}", [PYTHON, "-m", "pytest", "-q", *arguments])
+    finally:
+        for process in load:
+            process.kill()
+
+
 def stores_tier(_: list[str]) -> None:
     """Run the tests of fences, streams, jobs, delivery and faults on PostgreSQL and Redis."""
     prepare_browser()
@@ -112,6 +135,7 @@ def every_tier(_: list[str]) -> None:
     prepare_browser()
     is_matrix_right = passes("framework matrix", FRAMEWORK_MATRIX)
     with_page("all")
+    with_system_browser()
     if not is_matrix_right:
         raise StepError("failed: framework matrix")
 
@@ -132,18 +156,22 @@ def with_page(name: str) -> None:
         raise StepError("failed: ui: test")
 
 
+def with_system_browser() -> None:
+    """Run the tests of the layout again with the Chromium and fonts of the system, or say how to install them."""
+    program = next(filter(None, map(shutil.which, SYSTEM_BROWSERS)), None)
+    fonts = {path.name for path in Path("/usr/share/fonts").rglob("*") if path.suffix in {".ttf", ".ttc"}}
+    missing = [] if program else ["chromium"]
+    missing += [package for package, file in FONTS.items() if file not in fonts]
+    if program is None or missing:
+        print(f"not run with the system's Chromium and fonts: apt-get install {' '.join(missing)}", file=sys.stderr)
+        return
+    command = [PYTHON, "-m", "pytest", *AT_ONCE, *LAYOUT_TESTS]
+    step("layout with the system's Chromium", command, TEST_CHROMIUM=program)
+
+
 def tier(name: str, *arguments: str) -> None:
-    """Run the tests of a tier; tests/tiers.py lists them, and which failures run once more alone."""
-    command = [PYTHON, "-m", "pytest", "--tier", name]
-    AGAIN.unlink(missing_ok=True)
-    try:
-        run([*command, *AT_ONCE, *arguments])
-    except StepError:
-        again = json.loads(AGAIN.read_text()) if AGAIN.exists() else []
-        if not again:
-            raise
-        print("\nFailed beside others, now run alone:", *again, sep="\n  ", flush=True)
-        run([*command, *again])
+    """Run the tests of a tier; tests/tiers.py lists them."""
+    run([PYTHON, "-m", "pytest", "--tier", name, *AT_ONCE, *arguments])
 
 
 def check(_: list[str]) -> None:
@@ -235,6 +263,7 @@ COMMANDS = {
     "demo": demo,
     "cluster": cluster,
     "test": test,
+    "steady": steady,
     "test-stores": stores_tier,
     "test-all": every_tier,
     "check": check,

@@ -1,4 +1,7 @@
-"""A headless Chromium for tests, without root: `python -m tests.browser` finds or downloads it."""
+"""A headless Chromium for tests, without root: `python -m tests.browser` finds or downloads it.
+
+It is the pinned one wherever that runs, whatever else is installed: another draws other fonts and asks for other files.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +62,8 @@ def _rungs() -> Iterator[tuple[str, Callable[[], Path]]]:
     yield "TEST_CHROMIUM", _executable
     if "TEST_CHROMIUM" in os.environ:
         return
-    yield "PATH", _on_path
     yield f"npm {PACKAGE}", _from_npm
+    yield "PATH", _on_path
     yield "playwright install", _from_playwright
     yield "apt-get install", _from_apt
 

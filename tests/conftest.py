@@ -7,7 +7,6 @@ import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -80,15 +79,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
-def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    """List the most expensive tests, and leave for dev.py what is judged once more."""
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List the tests that took the most processor time."""
     reports = [report for found in terminalreporter.stats.values() for report in found]
     terminalreporter.section("most processor time of their own")
     for line in costs.most_expensive(report for report in reports if isinstance(report, pytest.TestReport)):
         terminalreporter.write_line(line)
-    failed, errors = (terminalreporter.stats.get(name, []) for name in ("failed", "error"))
-    if cache := getattr(config, "cache", None):
-        cache.set("ringi/again", tiers.once_more(failed, errors, exitstatus))
 
 
 @pytest.fixture(scope="session")

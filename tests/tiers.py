@@ -4,17 +4,16 @@
 |---|---|---|
 | `check` | readers of the source and of the docs: each file is read once | `make check`, each commit |
 | `fast` | no server, no browser, no other process, nothing that takes seconds | each edit |
-| `quick` | `fast`, the main pages, the command line, all on one store, the contracts on every store | `make test` |
-| `stores` | fences, streams, jobs on PostgreSQL and Redis; other pages, faults, clients, `WIDE` | `make test-stores` |
-| `all` | everything: each test on each store, old servers, chaos, soak, the wheel, the docs | `make test-all` |
+| `quick` | `fast`, `MAIN`, the command line, all on one store, the contracts on every store | `make test` |
+| `stores` | fences, streams, jobs on PostgreSQL and Redis; faults, clients, `WIDE` | `make test-stores` |
+| `all` | everything: each test on each store, all pages, old servers, chaos, the wheel, the docs | `make test-all` |
 
 `check`, `quick` and `stores` share no test, and CI runs the three. A promise needs a test in one of them.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,24 +33,12 @@ SERVERS = ("postgres_url", "redis_url", "durable_redis_url")
 CONTRACTS = "ringi.testing.conformance"
 
 PLACES = {
-    "tests/acceptance/": "quick",
-    "tests/acceptance/test_attachments.py": "stores",
-    "tests/acceptance/test_deliveries.py": "stores",
-    "tests/acceptance/test_engrammer.py": "stores",
-    "tests/acceptance/test_erased.py": "stores",
-    "tests/acceptance/test_everyone.py": "stores",
+    "tests/acceptance/": "all",
+    "tests/acceptance/test_demo.py": "stores",
     "tests/acceptance/test_hostile.py": "stores",
-    "tests/acceptance/test_images.py": "stores",
+    "tests/acceptance/test_kill_retry.py": "stores",
     "tests/acceptance/test_kill_server.py": "stores",
-    "tests/acceptance/test_memory.py": "stores",
-    "tests/acceptance/test_operations.py": "stores",
-    "tests/acceptance/test_overview.py": "stores",
-    "tests/acceptance/test_replace_session.py": "stores",
-    "tests/acceptance/test_request_people.py": "stores",
-    "tests/acceptance/test_rules_and_checks.py": "stores",
-    "tests/acceptance/test_streaming_workflows.py": "stores",
     "tests/acceptance/test_superseded.py": "stores",
-    "tests/acceptance/test_values.py": "stores",
     "tests/assistant/": "quick",
     "tests/backends/postgres/": "stores",
     "tests/backends/redis/": "stores",
@@ -131,21 +118,24 @@ PLACES = {
 `@pytest.mark.tier("all")` on a test, or on one of its parameters, goes before.
 """
 
-WIDE = pytest.mark.tier("stores")
-"""The mark of what another language, theme or way to sign in, a kill, or a look at every page adds to `quick`."""
+MAIN = pytest.mark.tier("quick")
+"""The mark of the main paths of the page, for a few dozen tests: a browser costs two seconds of a processor a test.
+
+What one component says or does is a test of `ui/src`, and other tests of the page are of `all`.
+"""
 
 CHECKED = '@pytest.mark.tier("check")'
 """Marks, in a file of other tests, one that reads the source."""
 
-FEW = 5
-LATE = re.compile(r"tests/(?:acceptance|cli)/(?!\S*kill)")
-"""The tests of a browser or a terminal in which nothing is killed."""
+WIDE = pytest.mark.tier("stores")
+"""The mark of what is too slow for `quick` and guards a promise, such as a kill or what an agent may not forge."""
 
 DIFFERENT_ON_EACH_STORE = (
     "tests/backends/",
     "tests/delivery/",
     "tests/faults/",
     "tests/server/test_offers.py",
+    "tests/server/test_opening.py",
     "tests/privacy/test_erasure.py",
     "tests/test_notify_modes.py",
     "tests/audit/test_seal_stores.py",
@@ -172,19 +162,6 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
         selected = set(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item not in selected])
         items[:] = chosen
-
-
-def once_more(failed: Iterable[pytest.TestReport], errors: Collection[pytest.TestReport], exit_code: int) -> list[str]:
-    """Return the tests that failed, if they are few, and all look at a screen that a busy machine draws too late.
-
-    Nothing else is asked twice: what is lost once in many times is lost, and an error may stand at another test than
-    the one that left something behind.
-    """
-    found = list(failed)
-    if errors or exit_code != 1 or len(found) > FEW:
-        return []
-    is_late = all(report.when == "call" and LATE.match(report.nodeid) for report in found)
-    return [report.nodeid for report in found] if is_late else []
 
 
 def load_profile(run: str) -> None:

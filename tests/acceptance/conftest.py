@@ -1,4 +1,4 @@
-"""One server for all tests of a file that do not kill it, and people who look at it."""
+"""One server for all tests of a process that do not kill it, with a tenant for each file, and people who look at it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,19 @@ WAIT = 20_000
 expect.set_options(timeout=WAIT)
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """A running server that the tests of one file share: each asks under names of its own, forms of all types too."""
+@pytest.fixture(scope="session")
+def running_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
+    """The running server of this process, with all agents of the demo and of the shop; nobody kills it."""
     folder = tmp_path_factory.mktemp("house")
     shutil.copy(shop.__file__, folder / "shop.py")
     with DemoServer(folder, "serve", "--agents", "shop", "--max-fields", "10") as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def house(running_house: DemoServer) -> DemoServer:
+    """The running server with a tenant for the tests of one file: each asks under names of its own."""
+    return running_house.in_new_tenant()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

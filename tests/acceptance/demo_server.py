@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import select
 import signal
 import socket
 import time
+import uuid
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +17,7 @@ import httpx
 from tests.warm import Command
 
 import ringi
+from ringi.server.auth.authenticator import Keys
 
 START_SECONDS = 60
 CODE = str(Path(ringi.__file__).parents[1])
@@ -32,6 +35,7 @@ class DemoServer:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder, self.port = folder, free_port()
+        self.tenant = "default"
         self.arguments = arguments or ("demo", "--no-samples")
         self._output = folder / "output"
         self._process: Command | None = None
@@ -43,9 +47,23 @@ class DemoServer:
 
     @property
     def tokens(self) -> dict[str, str]:
-        """The tokens that the server wrote for this machine."""
+        """One token a role: those that the server wrote for this machine, or the same people in another tenant."""
         tokens: dict[str, str] = json.loads((self.folder / "tokens.json").read_text())
-        return tokens
+        if self.tenant == "default":
+            return tokens
+        keys = Keys.load(self.folder)
+        people = [keys.read(token) for name, token in tokens.items() if name != "url"]
+        return {each.role: self.token(each.role, each.name) for each in people}
+
+    def token(self, role: str, name: str, groups: tuple[str, ...] = ()) -> str:
+        """Return a token of somebody of the tenant."""
+        return Keys.load(self.folder).mint(tenant=self.tenant, role=role, name=name, groups=groups)
+
+    def in_new_tenant(self) -> Self:
+        """Return the same running server for the people of a new tenant; whoever got it does not end it."""
+        view = copy.copy(self)
+        view.tenant = f"tenant-{uuid.uuid4().hex[:8]}"
+        return view
 
     def start(self, *, failpoint: str = "") -> Self:
         """Start it and return once it serves."""

@@ -11,7 +11,6 @@ from tests.acceptance.demo_server import DemoServer
 
 from ringi.cli.terminal.confirmation import fact_of
 from ringi.domain.request import Request
-from ringi.server.auth.authenticator import Keys
 
 COUNTER = itertools.count(1)
 REFUND = {"name": "refund", "args": {"order": 1182, "amount": 4000}}
@@ -60,7 +59,7 @@ async def somebody(
     browser: Browser, house: DemoServer, name: str, *, role: str = "person", groups: tuple[str, ...] = (), **look: Any
 ) -> Page:
     """Return the page of another person, with a browser of their own; close its context."""
-    token = Keys.load(house.folder).mint(role=role, name=name, groups=groups)
+    token = house.token(role, name, groups)
     context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-GB", **look})
     await context.add_cookies([{"name": "ringi_session", "value": token, "url": house.url}])
     return await context.new_page()

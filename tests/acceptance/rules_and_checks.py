@@ -7,8 +7,6 @@ from typing import Any
 import httpx
 from tests.acceptance.demo_server import DemoServer
 
-from ringi.server.auth.authenticator import Keys
-
 TOOL = "refund_order"
 LONG_RULE = "mcp__accounts_payable_of_the_company__pay_invoice_of_supplier"
 LONG_TOOL = "mcp__newsletter_and_marketing__send_message_to_subscribers"
@@ -26,7 +24,7 @@ NOTICED = {ATTENTIVE: 5, HASTY: 2}
 
 def client_of(server: DemoServer, name: str, *, role: str = "person", groups: tuple[str, ...] = ()) -> httpx.Client:
     """Return a client with the token of somebody."""
-    token = Keys.load(server.folder).mint(role=role, name=name, groups=groups)
+    token = server.token(role, name, groups)
     return httpx.Client(base_url=server.url, headers={"authorization": f"Bearer {token}"}, timeout=30)
 
 

@@ -7,12 +7,14 @@ from playwright.async_api import Page, expect
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.test_thread import shop
 from tests.acceptance.thread_steps import WAIT, assert_fits, open_thread, sign_in, until_status
+from tests.tiers import WIDE
 
 __all__ = ["shop"]
 
 pytestmark = pytest.mark.timeout(120)
 
 
+@WIDE
 async def test_an_answer_that_the_code_cannot_take_is_asked_again(page: Page, shop: DemoServer) -> None:
     shop.run("lamps", "counter", {})
     shop.until("lamps", "interrupted")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.test_chat import until_ready, write
 from tests.acceptance.test_everyone import prefer
-from tests.tiers import WIDE
+from tests.tiers import MAIN, WIDE
 
 Open = Callable[..., Awaitable[Page]]
 pytestmark = pytest.mark.timeout(180)
@@ -32,10 +32,9 @@ CLEARED = {"en": "I have cleared", "ja": "消去しました"}
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """A demo that the tests share that do not end it."""
-    with DemoServer(tmp_path_factory.mktemp("office")) as server:
-        yield server
+def office(house: DemoServer) -> DemoServer:
+    """The running server, which the tests share that do not end it."""
+    return house
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -145,7 +144,7 @@ async def known(page: Page, key: str) -> Locator:
 
 @pytest.mark.parametrize(
     ("language", "end"),
-    [pytest.param("en", DemoServer.stop, marks=WIDE), ("ja", DemoServer.kill)],
+    [("en", DemoServer.stop), pytest.param("ja", DemoServer.kill, marks=WIDE)],
     ids=["en", "ja"],
 )
 async def test_from_a_goal_to_the_last_step_also_when_the_server_ends_between_plan_and_approval(
@@ -185,6 +184,7 @@ async def test_from_a_goal_to_the_last_step_also_when_the_server_ends_between_pl
         await expect(changes.last.get_by_test_id("source")).to_contain_text(GOAL[language].rstrip("。."))
 
 
+@MAIN
 async def test_an_action_that_is_not_possible_says_why_and_asks_what_is_missing(
     open_page: Open, office: DemoServer
 ) -> None:
@@ -274,7 +274,7 @@ async def test_a_rejection_is_feedback_and_the_next_plan_takes_it_up(open_page: 
     await expect(plan(page).get_by_test_id("feedback")).to_contain_text(TAKEN_UP["en"])
 
 
-@pytest.mark.parametrize("language", [pytest.param("en", marks=WIDE), "ja"])
+@pytest.mark.parametrize("language", ["en", "ja"])
 async def test_starting_over_asks_first_and_clears_what_was_gathered(
     open_page: Open, office: DemoServer, language: str
 ) -> None:

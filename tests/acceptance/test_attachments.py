@@ -12,6 +12,7 @@ from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, decided, opened
 from tests.acceptance.pdfs import GOOD
 from tests.domain.test_display import png
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -34,6 +35,7 @@ async def attach(detail: Locator, field: str, name: str, content: bytes) -> Loca
     return box
 
 
+@WIDE
 async def test_a_photo_is_chosen_by_keyboard_sent_and_shown(person: Page, house: DemoServer) -> None:
     # Playwright begins to catch choosers with the first listener, which may be after the key has opened one.
     person.on("filechooser", lambda _: None)

@@ -14,9 +14,9 @@ from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import REFUND, ask, decided, opened, press, somebody, stored
 from tests.acceptance.test_votes import PHONE, answered, picture, vote
 from tests.acceptance.thread_steps import choose
+from tests.tiers import MAIN, WIDE
 
 from ringi.base.clock import utc_now
-from ringi.server.auth.authenticator import Keys
 
 pytestmark = pytest.mark.timeout(180)
 STAGES = [{"groups": ["finance"], "count": 2}]
@@ -24,7 +24,7 @@ STAGES = [{"groups": ["finance"], "count": 2}]
 
 def client(house: DemoServer, name: str, *groups: str, role: str = "person") -> httpx.Client:
     """Return a caller of the API."""
-    token = Keys.load(house.folder).mint(role=role, name=name, groups=groups)
+    token = house.token(role, name, groups)
     return httpx.Client(base_url=house.url, headers={"authorization": f"Bearer {token}"}, timeout=30)
 
 
@@ -61,6 +61,7 @@ async def row(page: Page, request: dict[str, Any]) -> Locator:
     return page.locator(f"[data-testid=request-row][data-id='{request['id']}']")
 
 
+@WIDE
 async def test_a_deputy_sees_for_whom_they_decide_and_the_record_has_both_names(
     browser: Browser, house: DemoServer
 ) -> None:
@@ -120,7 +121,7 @@ async def test_a_deputy_cannot_decide_what_the_absent_person_asked(browser: Brow
     await fay.context.close()
 
 
-@pytest.mark.parametrize("look", ["desk", "phone"])
+@pytest.mark.parametrize("look", [pytest.param("desk", marks=MAIN), "phone"])
 async def test_a_person_leaves_and_comes_back_on_the_page(browser: Browser, house: DemoServer, look: str) -> None:
     name, more = f"gil-{look}", ({**PHONE, "locale": "ja-JP"} if look == "phone" else {})
     page = await somebody(browser, house, name, **more)
@@ -164,6 +165,7 @@ async def test_the_banner_of_an_absence_goes_when_it_ends(browser: Browser, hous
     await hal.context.close()
 
 
+@MAIN
 async def test_people_see_a_pause_and_its_end_without_a_reload(browser: Browser, running: DemoServer) -> None:
     running.run("paused-gates", "gates", {})
     request = running.until("paused-gates", "interrupted")["pending"][0]

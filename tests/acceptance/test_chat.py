@@ -12,7 +12,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import QUIET
 from tests.acceptance.thread_steps import question, respond, shop_server, sign_in
-from tests.tiers import WIDE
+from tests.tiers import MAIN, WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -72,6 +72,7 @@ def id_of(page: Page) -> str:
 HALF = "You said this: "
 
 
+@MAIN
 async def test_words_appear_as_they_are_said(person: Page, house: DemoServer) -> None:
     go = await half_said(person, house)
     await expect(person.get_by_test_id("activity")).to_be_visible()
@@ -88,6 +89,7 @@ async def test_words_appear_as_they_are_said(person: Page, house: DemoServer) ->
     await expect(named).to_contain_text(go.name, timeout=WAIT)
 
 
+@MAIN
 async def test_a_form_and_an_approval_are_answered_in_the_message_and_it_goes_on(
     person: Page, house: DemoServer
 ) -> None:
@@ -129,6 +131,7 @@ async def test_the_inbox_and_the_chat_agree(person: Page, house: DemoServer) -> 
     await until_ready(person)
 
 
+@MAIN
 async def test_a_reload_in_the_middle_of_a_stream_and_of_a_pause_loses_and_repeats_nothing(
     person: Page, house: DemoServer
 ) -> None:
@@ -171,6 +174,7 @@ async def test_a_second_tab_shows_the_same_while_it_happens(person: Page, house:
         await says(tab, go.name, f"{HALF}{go.name}.*", more.name, f"{HALF}{more.name}.*all.")
 
 
+@MAIN
 async def test_stop_ends_the_run_and_what_was_said_stays(person: Page, house: DemoServer) -> None:
     never = await half_said(person, house)
     await person.get_by_test_id("stop").click()

@@ -11,6 +11,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import QUIET, ask, decided, opened, press, respond, somebody, stored
 from tests.acceptance.test_votes import PHONE, picture, seen
+from tests.tiers import MAIN, WIDE
 
 from ringi.integrations.call_views import view_of
 
@@ -111,6 +112,7 @@ async def test_a_call_is_shown_as_what_it_is(
     await ann.context.close()
 
 
+@WIDE
 async def test_a_block_that_does_not_show_the_arguments_is_the_agents_own(browser: Browser, house: DemoServer) -> None:
     harmless = [{"type": "code", "text": "ls", "language": "bash"}]
     request = ask(
@@ -141,6 +143,7 @@ async def test_a_question_of_a_client_names_its_session_too(browser: Browser, ho
     await ann.context.close()
 
 
+@MAIN
 async def test_all_requests_of_a_session_are_answered_side_by_side(browser: Browser, house: DemoServer) -> None:
     thread = session_id()
     command, edit, mail = (
@@ -204,6 +207,7 @@ async def test_a_session_on_a_phone_is_one_below_the_other(browser: Browser, hou
     await ann.context.close()
 
 
+@MAIN
 async def test_the_same_call_is_allowed_for_the_rest_of_the_session(browser: Browser, house: DemoServer) -> None:
     thread = session_id()
     args = {"command": "npm test"}

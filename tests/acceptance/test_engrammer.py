@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -30,10 +30,15 @@ ALONE = {"en": "judged only by the agent itself", "ja": "評価したのはエ�
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """A demo that the tests share that do not end it."""
-    with DemoServer(tmp_path_factory.mktemp("workshop")) as server:
-        yield server
+def workshop(house: DemoServer) -> DemoServer:
+    """The running server, which the tests share that do not end it."""
+    return house
+
+
+@pytest.fixture
+def fresh(running_house: DemoServer) -> DemoServer:
+    """The running server for people whose agent has learned nothing."""
+    return running_house.in_new_tenant()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -103,7 +108,7 @@ async def tab(page: Page, number: int) -> None:
 
 @pytest.mark.parametrize(
     ("language", "end"),
-    [pytest.param("en", DemoServer.stop, marks=WIDE), ("ja", DemoServer.kill)],
+    [("en", DemoServer.stop), pytest.param("ja", DemoServer.kill, marks=WIDE)],
     ids=["en", "ja"],
 )
 async def test_from_a_question_to_what_is_learned_and_back_also_when_the_server_ends_while_the_gate_waits(
@@ -191,144 +196,138 @@ async def test_a_reload_at_any_time_and_a_second_tab_show_where_it_stands(
 
 
 async def test_the_keys_decide_the_proposal_that_has_the_focus_and_go_on_to_the_next(
-    open_page: Open, tmp_path: Path
+    open_page: Open, fresh: DemoServer
 ) -> None:
-    with DemoServer(tmp_path) as server:
-        page = await open_page(server)
-        turn = await proposed(page)
-        await page.keyboard.press("Escape")
-        await expect(insight(turn, 0).get_by_role("article")).to_be_focused(timeout=WAIT)
-        await page.keyboard.press("r")
-        await page.keyboard.press("2")
-        await page.keyboard.press("Enter")
-        await became(insight(turn, 0), "rejected")
-        await expect(insight(turn, 1).get_by_role("article")).to_be_focused(timeout=WAIT)
-        await page.keyboard.press("e")
-        await expect(insight(turn, 1).get_by_test_id("arg-text").get_by_role("textbox")).to_be_focused(timeout=WAIT)
-        await page.keyboard.press("Escape")
-        await insight(turn, 1).get_by_role("article").focus()
-        await page.keyboard.press("a")
-        await became(insight(turn, 1), "learned")
-        await expect(insight(turn, 2).get_by_role("article")).to_be_focused(timeout=WAIT)
+    page = await open_page(fresh)
+    turn = await proposed(page)
+    await page.keyboard.press("Escape")
+    await expect(insight(turn, 0).get_by_role("article")).to_be_focused(timeout=WAIT)
+    await page.keyboard.press("r")
+    await page.keyboard.press("2")
+    await page.keyboard.press("Enter")
+    await became(insight(turn, 0), "rejected")
+    await expect(insight(turn, 1).get_by_role("article")).to_be_focused(timeout=WAIT)
+    await page.keyboard.press("e")
+    await expect(insight(turn, 1).get_by_test_id("arg-text").get_by_role("textbox")).to_be_focused(timeout=WAIT)
+    await page.keyboard.press("Escape")
+    await insight(turn, 1).get_by_role("article").focus()
+    await page.keyboard.press("a")
+    await became(insight(turn, 1), "learned")
+    await expect(insight(turn, 2).get_by_role("article")).to_be_focused(timeout=WAIT)
 
 
 async def test_a_persons_word_on_an_answer_is_feedback_and_what_comes_of_it_says_whose_word_it_was(
-    open_page: Open, tmp_path: Path
+    open_page: Open, fresh: DemoServer
 ) -> None:
-    with DemoServer(tmp_path) as server:
-        page = await open_page(server)
-        turn = await proposed(page)
-        await page.get_by_test_id("reject-all").click()
-        await page.get_by_test_id("reject-all-reason").fill("not now")
-        await page.get_by_test_id("confirm-reject-all").click()
-        for number in range(3):
-            await became(insight(turn, number), "rejected")
-        await turn.get_by_test_id("say-wrong").click()
-        await turn.get_by_test_id("feedback-text").fill("Hide glue needs two hours")
-        await turn.get_by_test_id("send-feedback").click()
-        turns = page.locator("[data-testid=turn][data-parent]:not([data-parent=''])")
-        await expect(turns.get_by_test_id("said-of-answer")).to_contain_text("Hide glue needs two hours", timeout=WAIT)
-        card = turns.get_by_test_id("insight").filter(has_text="Hide glue needs two hours")
-        await expect(card.get_by_test_id("judged")).to_have_attribute("data-source", "user", timeout=WAIT)
-        await expect(card.get_by_test_id("evidence")).to_contain_text("the feedback")
-        await expect(turn.get_by_test_id("say")).to_have_count(0)
-        await card.get_by_test_id("decide-approve").click()
-        await became(turns.get_by_test_id("insight").filter(has_text="Hide glue needs two hours"), "learned")
+    page = await open_page(fresh)
+    turn = await proposed(page)
+    await page.get_by_test_id("reject-all").click()
+    await page.get_by_test_id("reject-all-reason").fill("not now")
+    await page.get_by_test_id("confirm-reject-all").click()
+    for number in range(3):
+        await became(insight(turn, number), "rejected")
+    await turn.get_by_test_id("say-wrong").click()
+    await turn.get_by_test_id("feedback-text").fill("Hide glue needs two hours")
+    await turn.get_by_test_id("send-feedback").click()
+    turns = page.locator("[data-testid=turn][data-parent]:not([data-parent=''])")
+    await expect(turns.get_by_test_id("said-of-answer")).to_contain_text("Hide glue needs two hours", timeout=WAIT)
+    card = turns.get_by_test_id("insight").filter(has_text="Hide glue needs two hours")
+    await expect(card.get_by_test_id("judged")).to_have_attribute("data-source", "user", timeout=WAIT)
+    await expect(card.get_by_test_id("evidence")).to_contain_text("the feedback")
+    await expect(turn.get_by_test_id("say")).to_have_count(0)
+    await card.get_by_test_id("decide-approve").click()
+    await became(turns.get_by_test_id("insight").filter(has_text="Hide glue needs two hours"), "learned")
 
 
-async def test_the_known_answer_is_what_the_answer_is_judged_by(open_page: Open, tmp_path: Path) -> None:
-    with DemoServer(tmp_path) as server:
-        page = await open_page(server)
-        await page.get_by_test_id("known-answer").locator("summary").click()
-        await page.get_by_test_id("expected").fill("forty minutes")
-        turn = await ask(page, QUESTION["en"])
-        await expect(turn.get_by_test_id("judged").first).to_have_attribute("data-source", "ground_truth", timeout=WAIT)
-        await expect(page.get_by_test_id("expected")).to_have_value("")
+async def test_the_known_answer_is_what_the_answer_is_judged_by(open_page: Open, fresh: DemoServer) -> None:
+    page = await open_page(fresh)
+    await page.get_by_test_id("known-answer").locator("summary").click()
+    await page.get_by_test_id("expected").fill("forty minutes")
+    turn = await ask(page, QUESTION["en"])
+    await expect(turn.get_by_test_id("judged").first).to_have_attribute("data-source", "ground_truth", timeout=WAIT)
+    await expect(page.get_by_test_id("expected")).to_have_value("")
 
 
-async def test_all_are_approved_at_once_and_the_inbox_shows_the_same_card(open_page: Open, tmp_path: Path) -> None:
-    with DemoServer(tmp_path) as server:
-        page = await open_page(server)
-        turn = await proposed(page)
-        text = await insight(turn, 0).get_by_test_id("learn-text").inner_text()
-        id = await insight(turn, 0).get_by_role("article").get_attribute("data-id")
-        inbox = await page.context.new_page()
-        await inbox.goto(f"{server.url}/r/{id}")
-        await expect(inbox.get_by_test_id("learn-text")).to_have_text(text, timeout=WAIT)
-        await expect(inbox.get_by_test_id("evidence")).to_be_visible()
-        covers = turn.get_by_test_id("approve-all-covers")
-        await expect(covers).to_have_text("approves 3 insights")
-        last = await insight(turn, 2).bounding_box()
-        place = await covers.bounding_box()
-        assert last
-        assert place
-        assert place["y"] > last["y"] + last["height"]
-        await page.get_by_test_id("approve-all").click()
-        for number in range(3):
-            await became(insight(turn, number), "learned")
-        await expect(inbox.get_by_test_id("ended")).to_be_visible(timeout=WAIT)
-        await see_playbook(page, 3)
-        await expect(page.get_by_test_id("version-chart").locator("canvas")).to_be_visible(timeout=WAIT)
-        await page.get_by_test_id("version-figures").locator("summary").click()
-        await expect(page.get_by_test_id("version-figures").locator("tbody tr").first).to_contain_text("3")
-        await picture(page, "playbook")
+async def test_all_are_approved_at_once_and_the_inbox_shows_the_same_card(open_page: Open, fresh: DemoServer) -> None:
+    page = await open_page(fresh)
+    turn = await proposed(page)
+    text = await insight(turn, 0).get_by_test_id("learn-text").inner_text()
+    id = await insight(turn, 0).get_by_role("article").get_attribute("data-id")
+    inbox = await page.context.new_page()
+    await inbox.goto(f"{fresh.url}/r/{id}")
+    await expect(inbox.get_by_test_id("learn-text")).to_have_text(text, timeout=WAIT)
+    await expect(inbox.get_by_test_id("evidence")).to_be_visible()
+    covers = turn.get_by_test_id("approve-all-covers")
+    await expect(covers).to_have_text("approves 3 insights")
+    last = await insight(turn, 2).bounding_box()
+    place = await covers.bounding_box()
+    assert last
+    assert place
+    assert place["y"] > last["y"] + last["height"]
+    await page.get_by_test_id("approve-all").click()
+    for number in range(3):
+        await became(insight(turn, number), "learned")
+    await expect(inbox.get_by_test_id("ended")).to_be_visible(timeout=WAIT)
+    await see_playbook(page, 3)
+    await expect(page.get_by_test_id("version-chart").locator("canvas")).to_be_visible(timeout=WAIT)
+    await page.get_by_test_id("version-figures").locator("summary").click()
+    await expect(page.get_by_test_id("version-figures").locator("tbody tr").first).to_contain_text("3")
+    await picture(page, "playbook")
 
 
 async def test_a_line_is_edited_retired_and_restored_by_hand_and_its_history_says_by_whom(
-    open_page: Open, tmp_path: Path
+    open_page: Open, fresh: DemoServer
 ) -> None:
-    with DemoServer(tmp_path) as server:
-        page = await open_page(server)
-        turn = await proposed(page)
-        await insight(turn, 0).get_by_test_id("decide-approve").click()
-        await became(insight(turn, 0), "learned")
-        await see_playbook(page, 1)
-        line = page.get_by_test_id("bullet")
-        await line.get_by_test_id("edit-bullet").click()
-        await line.get_by_test_id("bullet-text-box").fill("Ask for the temperature first.")
-        await line.get_by_test_id("save-bullet").click()
-        await expect(line.get_by_test_id("bullet-text")).to_have_text("Ask for the temperature first.", timeout=WAIT)
-        await line.get_by_test_id("retire-bullet").click()
-        await line.get_by_test_id("change-reason").fill("too short")
-        await line.get_by_test_id("confirm-retire").click()
-        await expect(page.get_by_test_id("empty-playbook")).to_be_visible(timeout=WAIT)
-        await page.get_by_test_id("retired").locator("summary").click()
-        await line.get_by_test_id("restore-bullet").click()
-        await expect(lines_of(page)).to_have_count(1, timeout=WAIT)
-        await line.get_by_test_id("blame-bullet").click()
-        steps = line.get_by_test_id("entry")
-        await expect(steps).to_have_count(4, timeout=WAIT)
-        assert [await each.get_attribute("data-op") for each in await steps.all()] == [
-            "restore", "retire", "edit", "add"
-        ]  # fmt: skip
-        await expect(steps.nth(1).get_by_test_id("entry-reason")).to_contain_text("too short")
-        await tab(page, 2)
-        await expect(page.get_by_test_id("diff-added")).to_contain_text("Ask for the temperature first.", timeout=WAIT)
+    page = await open_page(fresh)
+    turn = await proposed(page)
+    await insight(turn, 0).get_by_test_id("decide-approve").click()
+    await became(insight(turn, 0), "learned")
+    await see_playbook(page, 1)
+    line = page.get_by_test_id("bullet")
+    await line.get_by_test_id("edit-bullet").click()
+    await line.get_by_test_id("bullet-text-box").fill("Ask for the temperature first.")
+    await line.get_by_test_id("save-bullet").click()
+    await expect(line.get_by_test_id("bullet-text")).to_have_text("Ask for the temperature first.", timeout=WAIT)
+    await line.get_by_test_id("retire-bullet").click()
+    await line.get_by_test_id("change-reason").fill("too short")
+    await line.get_by_test_id("confirm-retire").click()
+    await expect(page.get_by_test_id("empty-playbook")).to_be_visible(timeout=WAIT)
+    await page.get_by_test_id("retired").locator("summary").click()
+    await line.get_by_test_id("restore-bullet").click()
+    await expect(lines_of(page)).to_have_count(1, timeout=WAIT)
+    await line.get_by_test_id("blame-bullet").click()
+    steps = line.get_by_test_id("entry")
+    await expect(steps).to_have_count(4, timeout=WAIT)
+    assert [await each.get_attribute("data-op") for each in await steps.all()] == [
+        "restore", "retire", "edit", "add"
+    ]  # fmt: skip
+    await expect(steps.nth(1).get_by_test_id("entry-reason")).to_contain_text("too short")
+    await tab(page, 2)
+    await expect(page.get_by_test_id("diff-added")).to_contain_text("Ask for the temperature first.", timeout=WAIT)
 
 
 async def test_lines_that_may_contradict_each_other_are_found_when_somebody_asks_and_a_person_decides(
-    open_page: Open, tmp_path: Path
+    open_page: Open, fresh: DemoServer
 ) -> None:
-    with DemoServer(tmp_path) as server:
-        page = await open_page(server)
-        await see_playbook(page, 0)
-        for text in ("Clamp a glued joint for 30 minutes.", "Clamp a glued joint for 60 minutes."):
-            await page.get_by_test_id("add-bullet").click()
-            await page.get_by_test_id("bullet-text-box").fill(text)
-            await page.get_by_test_id("save-bullet").click()
-            await expect(lines_of(page).filter(has_text=text)).to_be_visible(timeout=WAIT)
-        await page.get_by_test_id("tidy").click()
-        await expect(page.get_by_test_id("pending-count")).to_have_text("1", timeout=WAIT)
-        playbook = page.url
-        await page.goto(server.url)
-        await page.get_by_test_id("request-row").first.click()
-        await expect(page.get_by_test_id("contradicts")).to_contain_text("another number", timeout=WAIT)
-        await page.get_by_test_id("decide-approve").click()
-        await expect(page.get_by_test_id("record")).to_be_visible(timeout=WAIT)
-        await page.goto(playbook)
-        await expect(lines_of(page)).to_have_count(1, timeout=WAIT)
-        await tab(page, 1)
-        await expect(page.locator("[data-testid=entry][data-op=retire]")).to_be_visible(timeout=WAIT)
+    page = await open_page(fresh)
+    await see_playbook(page, 0)
+    for text in ("Clamp a glued joint for 30 minutes.", "Clamp a glued joint for 60 minutes."):
+        await page.get_by_test_id("add-bullet").click()
+        await page.get_by_test_id("bullet-text-box").fill(text)
+        await page.get_by_test_id("save-bullet").click()
+        await expect(lines_of(page).filter(has_text=text)).to_be_visible(timeout=WAIT)
+    await page.get_by_test_id("tidy").click()
+    await expect(page.get_by_test_id("pending-count")).to_have_text("1", timeout=WAIT)
+    playbook = page.url
+    await page.goto(fresh.url)
+    await page.get_by_test_id("request-row").first.click()
+    await expect(page.get_by_test_id("contradicts")).to_contain_text("another number", timeout=WAIT)
+    await page.get_by_test_id("decide-approve").click()
+    await expect(page.get_by_test_id("record")).to_be_visible(timeout=WAIT)
+    await page.goto(playbook)
+    await expect(lines_of(page)).to_have_count(1, timeout=WAIT)
+    await tab(page, 1)
+    await expect(page.locator("[data-testid=entry][data-op=retire]")).to_be_visible(timeout=WAIT)
 
 
 async def test_without_its_stream_the_page_still_sees_all_of_it(open_page: Open, workshop: DemoServer) -> None:
@@ -342,7 +341,7 @@ async def test_without_its_stream_the_page_still_sees_all_of_it(open_page: Open,
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @WIDE
 async def test_everybody_can_read_and_reach_what_is_learned(
-    open_page: Open, tmp_path: Path, theme: str, tmp_path_factory: pytest.TempPathFactory
+    open_page: Open, fresh: DemoServer, theme: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     pictures, found = tmp_path_factory.mktemp(f"learning-{theme}"), list[str]()
 
@@ -354,32 +353,31 @@ async def test_everybody_can_read_and_reach_what_is_learned(
             for what in ("clipped", "sideways", "moving", "barriers"):
                 found.extend(f"{name} {width}: {line}" for line in await page.evaluate(f"measure.{what}()"))
 
-    with DemoServer(tmp_path) as server:
-        page = await open_page(server)
-        turn = await proposed(page)
-        talk = page.url
-        await insight(turn, 0).get_by_test_id("decide-approve").click()
-        await became(insight(turn, 0), "learned")
-        for script in (AXE, HERE / "measure.js"):
-            await page.evaluate(script.read_text())
-        for language in ("en", "ja", "zh"):
-            await prefer(page, language=language, theme=theme)
-            await page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
-            await insight(turn, 1).get_by_test_id("decide-reject").click()
-            await look(f"{language}-talk")
-            await turn.get_by_test_id("ref").first.click()
-            await expect(page.get_by_test_id("note-content")).to_be_visible(timeout=WAIT)
-            await look(f"{language}-note")
-            await page.keyboard.press("Escape")
-            await expect(page.get_by_test_id("note-content")).to_be_hidden(timeout=WAIT)
-            await see_playbook(page, 1)
-            await look(f"{language}-playbook")
-            await tab(page, 1)
-            await expect(page.get_by_test_id("entry").first).to_be_visible(timeout=WAIT)
-            await look(f"{language}-history")
-            await page.go_back()
-            await page.wait_for_url(talk)
-            await expect(insight(turn, 1).get_by_test_id("decide-reject")).to_be_visible(timeout=WAIT)
+    page = await open_page(fresh)
+    turn = await proposed(page)
+    talk = page.url
+    await insight(turn, 0).get_by_test_id("decide-approve").click()
+    await became(insight(turn, 0), "learned")
+    for script in (AXE, HERE / "measure.js"):
+        await page.evaluate(script.read_text())
+    for language in ("en", "ja", "zh"):
+        await prefer(page, language=language, theme=theme)
+        await page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
+        await insight(turn, 1).get_by_test_id("decide-reject").click()
+        await look(f"{language}-talk")
+        await turn.get_by_test_id("ref").first.click()
+        await expect(page.get_by_test_id("note-content")).to_be_visible(timeout=WAIT)
+        await look(f"{language}-note")
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_test_id("note-content")).to_be_hidden(timeout=WAIT)
+        await see_playbook(page, 1)
+        await look(f"{language}-playbook")
+        await tab(page, 1)
+        await expect(page.get_by_test_id("entry").first).to_be_visible(timeout=WAIT)
+        await look(f"{language}-history")
+        await page.go_back()
+        await page.wait_for_url(talk)
+        await expect(insight(turn, 1).get_by_test_id("decide-reject")).to_be_visible(timeout=WAIT)
     assert not found, "\n".join([f"pictures in {pictures}", *found])
 
 

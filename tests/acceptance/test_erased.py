@@ -13,6 +13,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, respond, somebody
 from tests.acceptance.thread_steps import assert_fits, open_thread, until_status
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 PLANTED = "zwetschge4711"
@@ -31,7 +32,7 @@ def erased(house: DemoServer, id: str) -> dict[str, Any]:
         return found
 
 
-@pytest_asyncio.fixture(loop_scope="session", params=WORDS)
+@pytest_asyncio.fixture(loop_scope="session", params=["en-GB", pytest.param("ja", marks=WIDE), "zh-CN"])
 async def phone(request: pytest.FixtureRequest, browser: Browser, house: DemoServer) -> AsyncIterator[Page]:
     """The page of somebody with a phone that is dark, in each language."""
     look = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "locale": request.param}
@@ -98,6 +99,7 @@ async def test_an_erased_thread_says_what_became_of_it_and_nothing_of_what_was_s
     await assert_fits(phone)
 
 
+@WIDE
 async def test_who_signs_out_everywhere_is_out_of_every_browser(browser: Browser, house: DemoServer) -> None:
     pages = [await somebody(browser, house, "leaver") for _ in range(2)]
     other = await somebody(browser, house, "stayer")

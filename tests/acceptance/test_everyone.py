@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Page, Response, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.views import VIEWS, furnish, leave, visit
+from tests.tiers import WIDE
 
 from ringi.server.auth.authenticator import Keys
 
@@ -216,6 +217,7 @@ async def test_nothing_moves_while_the_page_loads_for_who_asks_for_calm(visitor:
     await page.close()
 
 
+@WIDE
 async def test_the_first_view_is_small_and_has_nothing_that_a_list_does_not_need(
     browser: Browser, furnished: DemoServer
 ) -> None:

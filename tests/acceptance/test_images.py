@@ -9,6 +9,7 @@ from playwright.async_api import Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.domain.test_display import png
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -31,6 +32,7 @@ async def is_drawn(image: Locator) -> None:
     assert await image.evaluate("async (image) => { await image.decode(); return image.naturalWidth }") == 40
 
 
+@WIDE
 async def test_a_photo_is_chosen_by_keyboard_sent_and_there_after_a_reload(person: Page, house: DemoServer) -> None:
     # Playwright begins to catch choosers with the first listener, which may be after the key has opened one.
     person.on("filechooser", lambda _: None)

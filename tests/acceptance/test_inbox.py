@@ -14,6 +14,7 @@ from playwright.async_api import Browser, Page, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.office import Office, link, opened, row, show, shown_rows, until_rows
+from tests.tiers import MAIN, WIDE
 
 pytestmark = pytest.mark.timeout(120)
 MOST_ROWS = 60
@@ -106,6 +107,7 @@ async def choose(page: Page, filter: str, name: str) -> None:
     await page.locator(".ant-select-item-option", has_text=name).click()
 
 
+@MAIN
 async def test_filters_show_what_the_server_finds_and_stand_in_the_address(desk: Page, office: Office) -> None:
     ask = office.ask
     ask("plain")
@@ -133,6 +135,7 @@ async def test_filters_show_what_the_server_finds_and_stand_in_the_address(desk:
     await expect(row(desk, "decided")).to_contain_text("approved by bob")
 
 
+@MAIN
 async def test_counts_are_those_of_the_server_and_follow_what_happens(desk: Page, office: Office) -> None:
     await office.fill(3)
     office.ask("given", assignee="ann")
@@ -183,6 +186,7 @@ async def test_two_japanese_characters_are_found_and_a_word_that_is_being_compos
     await expect(desk.get_by_test_id("search")).to_have_value("返金")
 
 
+@MAIN
 async def test_back_and_a_reload_keep_the_filter_and_the_place(desk: Page, office: Office) -> None:
     ids = await office.fill(300)
     await show(desk, office, "/?kind=approval")
@@ -202,6 +206,7 @@ async def test_back_and_a_reload_keep_the_filter_and_the_place(desk: Page, offic
     assert await place(desk) == left
 
 
+@MAIN
 async def test_on_a_phone_the_list_is_a_page_that_keeps_its_place(phone: Page, office: Office) -> None:
     ids = await office.fill(60)
     await show(phone, office)
@@ -267,6 +272,7 @@ async def test_fifty_routine_requests_take_fifty_one_keys(desk: Page, office: Of
     await expect(desk.get_by_test_id("empty")).to_be_visible()
 
 
+@MAIN
 async def test_new_ones_wait_while_something_is_open_and_what_ended_dies_in_place(desk: Page, office: Office) -> None:
     ids = await office.fill(10)
     await show(desk, office)
@@ -302,6 +308,7 @@ async def drop_feed(route: Route) -> None:
     await route.abort()
 
 
+@MAIN
 async def test_thirty_are_decided_at_once_and_the_one_that_ended_elsewhere_is_skipped(
     desk: Page, office: Office
 ) -> None:
@@ -373,6 +380,7 @@ async def test_two_tabs_show_the_same(desk: Page, office: Office) -> None:
     assert await shown_rows(other) == await shown_rows(desk) == office.pending()
 
 
+@WIDE
 async def test_a_killed_server_takes_nothing_off_the_screen_and_is_caught_up_with(desk: Page, frail: Office) -> None:
     ids = await frail.fill(5)
     await show(desk, frail)

@@ -14,8 +14,7 @@ from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import somebody
 from tests.acceptance.thread_steps import assert_fits
-
-from ringi.server.auth.authenticator import Keys
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 OPTIONS = [{"value": "v", "label": "Vegan"}, {"value": "o", "label": "Everything"}]
@@ -35,7 +34,7 @@ class Guest:
 
     def client(self) -> httpx.Client:
         """Call the API as they do."""
-        token = Keys.load(self.house.folder).mint(role="person", name=self.name)
+        token = self.house.token("person", self.name)
         return httpx.Client(base_url=self.house.url, headers={"authorization": f"Bearer {token}"}, timeout=30)
 
     def ask(self, title: str, **more: Any) -> str:
@@ -94,6 +93,7 @@ async def choose(place: Locator, page: Page, title: str) -> None:
     await page.locator(f".ant-select-item[title='{title}']").last.click()
 
 
+@WIDE
 async def test_an_answer_in_the_inbox_is_used_later_changed_and_deleted(guest: Guest) -> None:
     page = guest.page
     await guest.look()
@@ -178,6 +178,7 @@ async def test_a_wrong_change_is_told_at_its_field_and_what_was_typed_stays(gues
     await expect(memory.get_by_test_id("memory-answer")).to_contain_text("no milk", timeout=WAIT)
 
 
+@WIDE
 async def test_a_change_from_another_tab_is_not_overwritten(guest: Guest) -> None:
     id = guest.tell("What do you eat?", diet="v", note="no nuts")
     await guest.look()

@@ -9,11 +9,13 @@ import pytest
 from playwright.async_api import Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.server.test_embedded import bearer, mounted, served
+from tests.tiers import MAIN
 
 from ringi.server import Keys, Principal, create_app
 from ringi.server.auth.links import mint_link
 
 
+@MAIN
 async def test_a_person_works_under_the_path_of_another_application(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -31,6 +33,7 @@ async def test_a_person_works_under_the_path_of_another_application(
             await agent.post("/v1/requests", json={"id": "r1", "title": "Refund 40?", "action": call})
             row = page.get_by_test_id("request-row")
             await expect(row).to_contain_text("Refund 40?", timeout=WAIT)
+            await expect(page.locator("link[rel=icon]")).to_have_attribute("href", "/ringi/stamp-dot.svg")
             await row.get_by_role("link").click()
             await expect(page).to_have_url(f"{address}/ringi/r/r1")
             await page.reload()

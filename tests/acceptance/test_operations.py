@@ -17,6 +17,7 @@ from tests.acceptance.thread_steps import (
     sign_in,
     until_status,
 )
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -60,6 +61,7 @@ async def open_operations(page: Page, shop: DemoServer, role: str = "admin") -> 
     await expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
 
 
+@WIDE
 async def test_what_fails_appears_by_itself_and_goes_on_by_one_key(page: Page, shop: DemoServer) -> None:
     await open_operations(page, shop)
     await expect(page.get_by_test_id("all-well")).to_be_visible(timeout=WAIT)
@@ -97,6 +99,7 @@ async def test_several_are_tried_again_at_once_and_each_says_what_became_of_it(p
     assert shop.thread("print-c")["status"] == "error"
 
 
+@WIDE
 async def test_a_stranded_question_is_abandoned_with_what_it_asks_or_goes_on_after_a_deploy(
     page: Page, shop: DemoServer
 ) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.demo_server import DemoServer
-from tests.acceptance.thread_steps import WAIT, assert_fits, open_thread, respond, shop_server, sign_in
+from tests.acceptance.thread_steps import WAIT, assert_fits, open_thread, respond, sign_in
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(180)
 AXE = Path(__file__).parents[2] / "ui/node_modules/axe-core/axe.min.js"
@@ -20,16 +20,15 @@ PARTS = ("queue-chart", "tools-chart", "agents-chart", "times-chart")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
+def server(house: DemoServer) -> DemoServer:
     """A server on which two of three calls were decided, and a run waits for a person."""
-    with shop_server(tmp_path_factory.mktemp("shop")) as server:
-        for tool, decision in (("refund", "approve"), (HOSTILE, "reject"), ("mail", None)):
-            with server.client("agent") as client:
-                body = {"title": "Go?", "action": {"name": tool, "args": {}}}
-                asked: dict[str, Any] = client.post("/v1/requests", json=body).raise_for_status().json()
-            if decision:
-                respond(server, asked, {"decision": decision})
-        yield server
+    for tool, decision in (("refund", "approve"), (HOSTILE, "reject"), ("mail", None)):
+        with house.client("agent") as client:
+            body = {"title": "Go?", "action": {"name": tool, "args": {}}}
+            asked: dict[str, Any] = client.post("/v1/requests", json=body).raise_for_status().json()
+        if decision:
+            respond(house, asked, {"decision": decision})
+    return house
 
 
 async def open_overview(page: Page, server: DemoServer, role: str = "admin") -> None:
@@ -54,6 +53,7 @@ async def axe(page: Page) -> list[str]:
     ]
 
 
+@WIDE
 async def test_each_chart_has_a_table_with_the_figures(page: Page, server: DemoServer) -> None:
     await open_overview(page, server)
     tools = await table_of(page, "tools-chart")

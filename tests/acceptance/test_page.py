@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
 from tests.acceptance.demo_server import DemoServer
-from tests.tiers import WIDE
+from tests.tiers import MAIN, WIDE
 
 pytestmark = pytest.mark.timeout(120)
 WAIT = 20_000
@@ -17,10 +16,9 @@ WAIT = 20_000
 
 
 @pytest.fixture
-def demo(tmp_path: Path) -> Iterator[DemoServer]:
-    """A running demo."""
-    with DemoServer(tmp_path) as server:
-        yield server
+def demo(running_house: DemoServer) -> DemoServer:
+    """The running server, with nothing in it."""
+    return running_house.in_new_tenant()
 
 
 async def numbers(page: Page) -> list[int]:
@@ -55,6 +53,7 @@ async def until_status(page: Page, status: str) -> None:
     await expect(page.get_by_test_id("thread-status")).to_have_attribute("data-status", status, timeout=WAIT)
 
 
+@MAIN
 async def test_a_person_starts_an_agent_answers_and_sees_the_stream_go_on(page: Page, demo: DemoServer) -> None:
     await sign_in(page, demo)
     await page.goto(f"{demo.url}/threads")
@@ -71,6 +70,7 @@ async def test_a_person_starts_an_agent_answers_and_sees_the_stream_go_on(page: 
     await assert_once_and_in_order(page, 8)
 
 
+@MAIN
 async def test_the_stream_goes_on_after_a_reload_in_the_middle(page: Page, demo: DemoServer) -> None:
     await sign_in(page, demo)
     demo.run("reloaded", "refund", {"order": 7, "amount": 5})
@@ -85,29 +85,31 @@ async def test_the_stream_goes_on_after_a_reload_in_the_middle(page: Page, demo:
 
 
 @WIDE
-async def test_killing_the_server_changes_nothing_that_the_page_shows(page: Page, demo: DemoServer) -> None:
-    await sign_in(page, demo)
-    demo.run("undisturbed", "refund", {"order": 9, "amount": 3})
-    await open_thread(page, demo, "undisturbed")
-    await until_status(page, "interrupted")
-    words = await page.get_by_test_id("message").first.inner_text()
+async def test_killing_the_server_changes_nothing_that_the_page_shows(page: Page, tmp_path: Path) -> None:
+    with DemoServer(tmp_path) as demo:
+        await sign_in(page, demo)
+        demo.run("undisturbed", "refund", {"order": 9, "amount": 3})
+        await open_thread(page, demo, "undisturbed")
+        await until_status(page, "interrupted")
+        words = await page.get_by_test_id("message").first.inner_text()
 
-    demo.run("killed", "refund", {"order": 9, "amount": 3})
-    await open_thread(page, demo, "killed")
-    await expect(page.locator("[data-testid=events] > [data-number]").nth(4)).to_be_attached(timeout=WAIT)
-    demo.kill()
-    demo.start()
-    await until_status(page, "interrupted")
-    await expect(page.get_by_test_id("message").first).to_have_text(words, timeout=WAIT)
-    await page.get_by_test_id("decide-approve").click()
-    await expect(page.get_by_test_id("message")).to_have_count(2, timeout=WAIT)
-    demo.kill()
-    demo.start()
-    await until_status(page, "done")
-    await expect(page.get_by_test_id("thread-values")).to_contain_text("refunded 3", timeout=WAIT)
-    await assert_once_and_in_order(page, 8)
+        demo.run("killed", "refund", {"order": 9, "amount": 3})
+        await open_thread(page, demo, "killed")
+        await expect(page.locator("[data-testid=events] > [data-number]").nth(4)).to_be_attached(timeout=WAIT)
+        demo.kill()
+        demo.start()
+        await until_status(page, "interrupted")
+        await expect(page.get_by_test_id("message").first).to_have_text(words, timeout=WAIT)
+        await page.get_by_test_id("decide-approve").click()
+        await expect(page.get_by_test_id("message")).to_have_count(2, timeout=WAIT)
+        demo.kill()
+        demo.start()
+        await until_status(page, "done")
+        await expect(page.get_by_test_id("thread-values")).to_contain_text("refunded 3", timeout=WAIT)
+        await assert_once_and_in_order(page, 8)
 
 
+@MAIN
 async def test_a_question_answered_elsewhere_dies_in_place(page: Page, demo: DemoServer) -> None:
     await sign_in(page, demo)
     demo.run("elsewhere", "refund", {"order": 1, "amount": 2})
@@ -115,10 +117,11 @@ async def test_a_question_answered_elsewhere_dies_in_place(page: Page, demo: Dem
     await page.goto(f"{demo.url}/r/{request['id']}")
     await expect(page.get_by_test_id("decide-approve")).to_be_enabled(timeout=WAIT)
     respond(demo, request, {"decision": "reject", "message": "not today"}, role="admin")
-    await expect(page.get_by_test_id("request-detail")).to_have_attribute("data-status", "completed", timeout=10_000)
+    await expect(page.get_by_test_id("request-detail")).to_have_attribute("data-status", "completed", timeout=WAIT)
     await expect(page.get_by_test_id("request-detail")).to_contain_text("admin")
 
 
+@MAIN
 async def test_edited_arguments_run_and_a_reason_reaches_the_agent(page: Page, demo: DemoServer) -> None:
     await sign_in(page, demo)
     demo.run("edited", "refund", {"order": 1, "amount": 40})

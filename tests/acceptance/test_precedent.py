@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-from tests.acceptance import shop
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, opened, press, respond, somebody
 from tests.acceptance.test_stakes import ARGS, asked
 from tests.acceptance.test_votes import picture
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(180)
 SHIFTS = """new Promise((done) => {
@@ -37,13 +35,11 @@ async def decided(house: DemoServer, decision: str, amount: int, **more: Any) ->
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
-async def precedents(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[DemoServer]:
+async def precedents(running_house: DemoServer) -> DemoServer:
     """A server on which some calls were decided, the last with an edit."""
-    folder = tmp_path_factory.mktemp("precedents")
-    shutil.copy(shop.__file__, folder / "shop.py")
-    with DemoServer(folder, "serve", "--agents", "shop") as house:
-        await history(house)
-        yield house
+    house = running_house.in_new_tenant()
+    await history(house)
+    return house
 
 
 async def history(house: DemoServer) -> None:
@@ -85,6 +81,7 @@ async def test_a_person_sees_how_calls_like_this_one_were_decided(
     await ann.context.close()
 
 
+@WIDE
 async def test_a_first_call_and_one_without_a_card_say_so(person: Page, house: DemoServer) -> None:
     request = ask(house, "Drop it?", action={"name": "drop", "args": {"table": "orders"}})
     detail = await opened(person, house, request)

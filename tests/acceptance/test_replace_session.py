@@ -16,14 +16,14 @@ LOCALES = {"en": "en-GB", "ja": "ja-JP", "zh": "zh-CN"}
 
 
 def link(house: DemoServer, name: str) -> str:
-    return mint_link(Keys.load(house.folder), house.url, Principal("default", "admin", name))
+    return mint_link(Keys.load(house.folder), house.url, Principal(house.tenant, "admin", name))
 
 
 async def signed_in(page: Page) -> str:
     return str(await page.evaluate("fetch('/v1/session').then(reply => reply.json()).then(({name}) => name)"))
 
 
-@pytest.mark.parametrize("language", [pytest.param("en", marks=WIDE), "ja", pytest.param("zh", marks=WIDE)])
+@pytest.mark.parametrize("language", ["en", pytest.param("ja", marks=WIDE), "zh"])
 async def test_the_page_asks_before_a_link_replaces_a_session(
     browser: Browser, house: DemoServer, language: str
 ) -> None:
@@ -63,6 +63,7 @@ async def test_the_page_asks_before_a_link_replaces_a_session(
     await context.close()
 
 
+@WIDE
 async def test_an_agents_token_is_refused_in_words(browser: Browser, house: DemoServer) -> None:
     context = await browser.new_context(locale="zh-CN")
     page = await context.new_page()

@@ -10,10 +10,12 @@ from playwright.async_api import Browser, Page, Route, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import REFUND, ask, decided, opened, press, respond, somebody, stored
+from tests.tiers import MAIN, WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
 
+@MAIN
 async def test_a_routine_approval_takes_one_key_and_a_held_key_decides_once(person: Page, house: DemoServer) -> None:
     first, second = (ask(house, f"Refund {order}?", action=REFUND) for order in (1, 2))
     await opened(person, house, second)
@@ -28,6 +30,7 @@ async def test_a_routine_approval_takes_one_key_and_a_held_key_decides_once(pers
     await expect(person.get_by_test_id("decide-approve")).to_be_enabled()
 
 
+@MAIN
 async def test_a_reason_chosen_by_number_reaches_the_agent_word_for_word(person: Page, house: DemoServer) -> None:
     house.run("refused", "refund", {"order": 7, "amount": 40})
     (request,) = house.until("refused", "interrupted")["pending"]
@@ -98,6 +101,7 @@ async def test_an_edit_shows_what_changes_and_the_agent_runs_just_that(person: P
     assert house.until("edited", "done")["values"]["outcome"] == "refunded 3500"
 
 
+@MAIN
 async def test_an_argument_is_edited_by_its_schema_and_a_nested_one_place_by_place(
     person: Page, house: DemoServer
 ) -> None:
@@ -160,6 +164,7 @@ async def test_a_question_begins_in_its_text_and_is_sent_from_inside_it(person: 
     assert decided(house, request)["message"] == "car park"
 
 
+@MAIN
 async def test_a_decision_without_a_server_is_given_back_and_can_be_sent_again(person: Page, house: DemoServer) -> None:
     request = ask(house, "Refund?", action=REFUND)
     detail = await opened(person, house, request)
@@ -193,6 +198,7 @@ async def test_a_refusal_of_the_moment_says_so_and_loses_nothing(
     assert decided(house, request)["message"] == "Kyoto"
 
 
+@MAIN
 async def test_what_was_typed_survives_a_reload_and_a_lost_race(person: Page, house: DemoServer) -> None:
     request = ask(house, "Refund?", action=REFUND)
     await opened(person, house, request)
@@ -232,6 +238,7 @@ async def test_a_draft_is_dropped_with_its_decision_and_only_fifty_are_kept(pers
     assert await person.evaluate(drafts) == 49
 
 
+@MAIN
 async def test_of_two_people_at_once_one_decides_and_the_other_learns_who_did(
     person: Page, browser: Browser, house: DemoServer
 ) -> None:
@@ -249,6 +256,7 @@ async def test_of_two_people_at_once_one_decides_and_the_other_learns_who_did(
     await bob.context.close()
 
 
+@WIDE
 async def test_a_request_that_expires_while_it_is_open_says_what_came_of_it(person: Page, house: DemoServer) -> None:
     request = ask(house, "Which city?", expires_in=8, fallback={"city": "Kyoto"})
     detail = await opened(person, house, request)
@@ -278,6 +286,7 @@ async def test_a_deadline_turns_amber_in_its_last_fifth(person: Page, house: Dem
     await expect(detail.get_by_test_id("age")).to_have_text("14 minutes ago")
 
 
+@WIDE
 async def test_nothing_ran_when_an_approval_was_withdrawn_and_the_page_says_why(
     person: Page, house: DemoServer
 ) -> None:

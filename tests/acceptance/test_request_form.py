@@ -10,6 +10,7 @@ from playwright.async_api import Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import ask, decided, opened, press
+from tests.tiers import MAIN
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -35,6 +36,7 @@ CHOSEN: list[dict[str, Any]] = [
 ]
 
 
+@MAIN
 async def test_the_written_fields_are_filled_in_by_keyboard_alone(person: Page, house: DemoServer) -> None:
     request = ask(house, "Written", form={"fields": WRITTEN})
     await opened(person, house, request)
@@ -51,6 +53,7 @@ async def test_the_written_fields_are_filled_in_by_keyboard_alone(person: Page, 
     }  # fmt: skip
 
 
+@MAIN
 async def test_the_chosen_fields_are_filled_in_by_keyboard_alone(person: Page, house: DemoServer) -> None:
     request = ask(house, "Chosen", form={"fields": CHOSEN})
     detail = await opened(person, house, request)

@@ -9,6 +9,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import REFUND, ask, decided, opened, press, respond, somebody, stored
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 ABOVE_THE_BUTTONS = """() => {
@@ -20,6 +21,7 @@ ABOVE_THE_BUTTONS = """() => {
 """Whether the history ends above the buttons after scrolling to the end, which moves as long as parts come."""
 
 
+@WIDE
 async def test_a_claim_keeps_others_from_deciding_and_says_who_holds_it(
     person: Page, browser: Browser, house: DemoServer
 ) -> None:
@@ -40,6 +42,7 @@ async def test_a_claim_keeps_others_from_deciding_and_says_who_holds_it(
     await bob.context.close()
 
 
+@WIDE
 async def test_who_passes_a_request_on_does_not_see_it_any_more_and_the_other_does(
     person: Page, browser: Browser, house: DemoServer
 ) -> None:
@@ -75,6 +78,7 @@ async def test_who_asked_may_read_what_is_given_to_others_but_not_decide_it(
     await page.context.close()
 
 
+@WIDE
 async def test_the_history_says_who_did_what_and_names_both_digests(person: Page, house: DemoServer) -> None:
     request = ask(house, "Refund?", action=REFUND)
     detail = await opened(person, house, request)

@@ -26,6 +26,7 @@ from tests.acceptance.rules_and_checks import (
 from tests.acceptance.test_everyone import AXE, DESK, ENLARGED, HERE, LOCALES, PHONE, prefer
 from tests.acceptance.test_votes import seen
 from tests.acceptance.thread_steps import shop_server
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(240)
 ORDERS = itertools.count(1_000)
@@ -130,6 +131,7 @@ async def test_a_refusal_of_the_server_stays_on_the_card(browser: Browser, serve
     await fay.context.close()
 
 
+@WIDE
 async def test_a_suggestion_is_switched_on_and_the_first_refusal_ends_its_rule(
     browser: Browser, server: DemoServer
 ) -> None:
@@ -174,7 +176,7 @@ async def test_the_list_of_checks_names_who_noticed_too_few(browser: Browser, se
     await eve.context.close()
 
 
-@pytest.mark.parametrize(("keys", "result"), [(("r", "Enter"), "noticed"), (("a",), "missed")])
+@pytest.mark.parametrize(("keys", "result"), [pytest.param(("r", "Enter"), "noticed", marks=WIDE), (("a",), "missed")])
 async def test_a_check_looks_like_any_request_until_it_is_answered(
     browser: Browser, server: DemoServer, keys: tuple[str, ...], result: str
 ) -> None:

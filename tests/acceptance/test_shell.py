@@ -11,6 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
+from tests.tiers import MAIN
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -55,6 +56,7 @@ async def choose(page: Page, what: str, sign: str) -> None:
     await page.get_by_test_id(what).locator("label", has_text=sign).click()
 
 
+@MAIN
 async def test_a_chosen_language_stays_and_the_whole_page_follows(person: Page) -> None:
     for sign, lang, word in (("日", "ja", "受信箱"), ("中", "zh", "收件箱")):
         await choose(person, "languages", sign)
@@ -144,6 +146,7 @@ async def count(page: Page) -> int:
     return int(found[1]) if found else 0
 
 
+@MAIN
 async def test_the_tab_counts_what_waits_also_in_the_background(aside: Page, house: DemoServer) -> None:
     first = ask(house, "Is it one?")
     await expect(aside).to_have_title(re.compile(r"^\(\d+\) Ringi$"), timeout=WAIT)
@@ -234,6 +237,7 @@ WHOLE = """name => {
 """Whether a link ends before the edge of the header's links, where what continues fades."""
 
 
+@MAIN
 async def test_on_a_phone_no_link_of_a_person_is_cut_and_the_current_one_is_whole(
     person: Page, house: DemoServer
 ) -> None:
@@ -258,6 +262,7 @@ async def test_the_header_leads_to_operations_once_a_run_needs_somebody(person: 
     await expect(person.get_by_test_id("failure-reason")).to_contain_text("no paper")
 
 
+@MAIN
 async def test_who_signs_out_is_asked_for_the_link_again(person: Page) -> None:
     await person.get_by_test_id("open-menu").click()
     await person.get_by_test_id("sign-out").click()

@@ -8,11 +8,13 @@ import pytest
 from playwright.async_api import Page, expect
 from tests.acceptance.demo_server import DemoServer
 from tests.server.provider import CLIENT, SECRET, Provider, serving
+from tests.tiers import MAIN
 
 WAIT = 20_000
 """Milliseconds after which the page is stuck."""
 
 
+@MAIN
 @pytest.mark.timeout(120)
 async def test_a_person_signs_in_at_another_site_and_comes_back_to_where_they_were(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -80,6 +80,7 @@ async def talk(page: Page) -> str:
     return re.sub(r"\d\d?:\d\d(:\d\d)?( [AP]M)?", "", text)
 
 
+@WIDE
 async def test_a_plan_is_streamed_where_it_was_begun_and_stands_there_once(page: Page, server: DemoServer) -> None:
     await begin(page, server)
     await press(page, "plan")

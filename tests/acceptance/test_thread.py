@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,18 +21,18 @@ from tests.acceptance.thread_steps import (
     sign_in,
     until_status,
 )
-from tests.tiers import WIDE
+from tests.tiers import MAIN, WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """A running server of the shop's agents that the tests of this file share."""
-    with shop_server(tmp_path_factory.mktemp("shop")) as server:
-        yield server
+def shop(house: DemoServer) -> DemoServer:
+    """The running server, whose agents are the shop's."""
+    return house
 
 
+@MAIN
 async def test_a_refund_from_its_start_to_its_end_by_keyboard(page: Page, shop: DemoServer) -> None:
     await sign_in(page, shop, "person")
     for key in "gt":
@@ -101,6 +101,7 @@ async def test_two_questions_are_answered_in_either_order(page: Page, shop: Demo
     await assert_once_and_in_order(page)
 
 
+@MAIN
 async def test_a_reload_and_a_second_tab_show_the_same(page: Page, shop: DemoServer) -> None:
     await sign_in(page, shop)
     shop.run("seen-twice", "refund", {"order": 7, "amount": 5})
@@ -125,25 +126,26 @@ async def column(page: Page) -> list[str]:
 
 
 @WIDE
-async def test_killing_the_server_under_an_open_page_loses_and_doubles_nothing(page: Page, shop: DemoServer) -> None:
-    await sign_in(page, shop)
-    shop.run("ticking", "clock", {"count": 60})
-    await open_thread(page, shop, "ticking")
-    ticks = page.get_by_test_id("custom-event")
-    await expect(ticks.nth(9)).to_be_attached(timeout=WAIT)
-    shop.kill()
-    await expect(page.get_by_test_id("stream-lost")).to_be_visible(timeout=WAIT)
-    before = await raw(page)
-    shop.start()
-    await expect(page.get_by_test_id("stream-lost")).to_have_count(0, timeout=WAIT)
-    (shop.folder / "enough").touch()
-    await until_status(page, "done")
-    await expect(page.get_by_test_id("run-divider").last).to_contain_text("Run finished", timeout=WAIT)
-    await expect(ticks).to_have_count(60)
-    names = [await tick.locator("summary").inner_text() for tick in await ticks.all()]
-    assert [int(name.rpartition(":")[2].strip("} ")) for name in names] == list(range(60))
-    assert (await raw(page))[: len(before)] == before
-    await assert_once_and_in_order(page)
+async def test_killing_the_server_under_an_open_page_loses_and_doubles_nothing(page: Page, tmp_path: Path) -> None:
+    with shop_server(tmp_path) as shop:
+        await sign_in(page, shop)
+        shop.run("ticking", "clock", {"count": 60})
+        await open_thread(page, shop, "ticking")
+        ticks = page.get_by_test_id("custom-event")
+        await expect(ticks.nth(9)).to_be_attached(timeout=WAIT)
+        shop.kill()
+        await expect(page.get_by_test_id("stream-lost")).to_be_visible(timeout=WAIT)
+        before = await raw(page)
+        shop.start()
+        await expect(page.get_by_test_id("stream-lost")).to_have_count(0, timeout=WAIT)
+        (shop.folder / "enough").touch()
+        await until_status(page, "done")
+        await expect(page.get_by_test_id("run-divider").last).to_contain_text("Run finished", timeout=WAIT)
+        await expect(ticks).to_have_count(60)
+        names = [await tick.locator("summary").inner_text() for tick in await ticks.all()]
+        assert [int(name.rpartition(":")[2].strip("} ")) for name in names] == list(range(60))
+        assert (await raw(page))[: len(before)] == before
+        await assert_once_and_in_order(page)
 
 
 async def test_ten_thousand_things_stay_few_in_the_document_and_none_is_lost(page: Page, shop: DemoServer) -> None:
@@ -210,6 +212,7 @@ async def test_a_question_that_is_taller_than_the_window_is_read_from_its_beginn
     await expect(title).to_be_in_viewport(ratio=1)
 
 
+@MAIN
 async def test_an_error_says_what_to_do_and_another_try_goes_on_in_the_same_place(page: Page, shop: DemoServer) -> None:
     await sign_in(page, shop)
     shop.run("jammed", "printer", {"tray": "a"})
@@ -236,6 +239,7 @@ async def test_who_may_not_retry_is_told_who_may(page: Page, shop: DemoServer) -
     await expect(page.get_by_test_id("retry-run")).to_have_count(0)
 
 
+@MAIN
 async def test_a_run_is_cancelled_in_place_with_a_reason(page: Page, shop: DemoServer) -> None:
     await sign_in(page, shop)
     shop.run("unwanted", "two_questions", {})
@@ -258,6 +262,7 @@ async def test_a_run_is_cancelled_in_place_with_a_reason(page: Page, shop: DemoS
     await expect(page.get_by_test_id("run-controls")).to_be_focused()
 
 
+@MAIN
 async def test_what_an_agent_writes_is_marked_up_and_never_loads_or_runs_anything(page: Page, shop: DemoServer) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -343,6 +348,7 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch":
 DARK_JA: dict[str, Any] = {"locale": "ja-JP", "color_scheme": "dark", "reduced_motion": "reduce"}
 
 
+@MAIN
 async def test_on_a_phone_a_question_is_answered_and_nothing_sticks_out(browser: Browser, shop: DemoServer) -> None:
     context = await browser.new_context(**PHONE)
     page = await context.new_page()

@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.office import Office, link, opened, row, show, shown_rows, until_rows
+from tests.tiers import WIDE
 
 from ringi import Policy, Rule, ToolCard
 from ringi.domain.ask import Ask
@@ -160,6 +161,7 @@ async def test_the_list_narrows_by_tool_agent_stakes_and_group_and_remembers_its
     await expect(desk.get_by_test_id("section")).to_have_count(0)
 
 
+@WIDE
 async def test_a_flood_of_equal_requests_is_one_row_and_one_key_answers_all_of_them(desk: Page, office: Office) -> None:
     same: dict[str, Any] = {"args": {"order": 1}}
     await office.put(*(call(f"same{number:03}", **same) for number in range(250)))

@@ -16,6 +16,7 @@ from tests.acceptance.detail import ask, decided, opened, press
 from tests.acceptance.hostile import FAMILIES
 from tests.acceptance.pdfs import ACTIVE, BROKEN, GOOD, INCOMPLETE, JAPANESE, LOCKED, encoded
 from tests.acceptance.test_votes import picture
+from tests.tiers import WIDE
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -63,6 +64,7 @@ async def test_each_value_is_drawn_as_what_it_is(person: Page, house: DemoServer
     assert await person.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@WIDE
 @pytest.mark.parametrize("family", list(FAMILIES))
 async def test_hostile_values_stay_text_in_every_shape(person: Page, house: DemoServer, family: str) -> None:
     text = FAMILIES[family]
@@ -90,6 +92,7 @@ async def test_hostile_values_stay_text_in_every_shape(person: Page, house: Demo
     assert not [letter for letter in content if letter in "\u202e\u202d\u2066\u200b\u2060\u00ad\x1b\x07\u2028"]
 
 
+@WIDE
 async def test_a_large_value_leaves_the_page_alive(person: Page, house: DemoServer) -> None:
     lines = "a line of text that is not long\n" * 4_500
     request = ask(house, "Large", action=action({"note": lines, "rows": [[number] for number in range(2_000)]}))
@@ -209,6 +212,7 @@ async def test_a_pdf_in_an_encoding_of_japan_is_drawn(person: Page, house: DemoS
     assert errors == []
 
 
+@WIDE
 async def test_nothing_in_a_pdf_runs_or_can_be_pressed(person: Page, house: DemoServer) -> None:
     errors, elsewhere = complaints(person), list[str]()
     person.context.on(

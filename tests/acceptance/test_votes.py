@@ -13,8 +13,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from tests.acceptance.conftest import WAIT
 from tests.acceptance.demo_server import DemoServer
 from tests.acceptance.detail import QUIET, REFUND, ask, choose, decided, opened, press, somebody, stored
-
-from ringi.server.auth.authenticator import Keys
+from tests.tiers import MAIN, WIDE
 
 pytestmark = pytest.mark.timeout(180)
 AXE = Path(__file__).parents[2] / "ui/node_modules/axe-core/axe.min.js"
@@ -40,7 +39,7 @@ async def picture(page: Page, name: str) -> None:
 
 def vote(house: DemoServer, request: dict[str, Any], name: str, group: str, **answer: Any) -> None:
     """Vote by the API as somebody of a group."""
-    token = Keys.load(house.folder).mint(role="person", name=name, groups=(group,))
+    token = house.token("person", name, (group,))
     headers = {"authorization": f"Bearer {token}"}
     body = {"decision": "approve", "digest": request["digest"], **answer}
     reply = httpx.post(f"{house.url}/v1/requests/{request['id']}/respond", json=body, headers=headers)
@@ -62,6 +61,7 @@ async def seen(page: Page, house: DemoServer, request: dict[str, Any]) -> Locato
     return page.locator(f"[data-testid=request-detail][data-id='{request['id']}']")
 
 
+@MAIN
 async def test_a_vote_is_seen_and_the_last_one_completes_with_all_names(browser: Browser, house: DemoServer) -> None:
     request = ask(house, "Pay ¥900,000?", action=REFUND, quorum=STAGES, tier="irreversible", escalation=[
         {"after": 3600, "to": ["boss", "group:board"]}
@@ -162,6 +162,7 @@ async def test_ones_own_vote_can_be_changed(browser: Browser, house: DemoServer)
     await ann.context.close()
 
 
+@MAIN
 async def test_a_held_answer_counts_down_by_the_servers_clock_and_is_undone(
     browser: Browser, house: DemoServer
 ) -> None:
@@ -251,6 +252,7 @@ async def test_on_a_phone_an_answer_that_can_be_undone_covers_no_button(browser:
     await ann.context.close()
 
 
+@WIDE
 async def test_who_asked_reads_why_another_person_must_decide(browser: Browser, house: DemoServer) -> None:
     with house.client("person") as client:
         me = client.get("/v1/session").json()["name"]
@@ -265,6 +267,7 @@ async def test_who_asked_reads_why_another_person_must_decide(browser: Browser, 
     await page.context.close()
 
 
+@WIDE
 async def test_an_administrator_decides_alone_with_a_reason(browser: Browser, house: DemoServer) -> None:
     request = ask(house, "Pay?", action=REFUND, quorum=STAGES)
     root = await somebody(browser, house, "root", role="admin")

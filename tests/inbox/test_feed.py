@@ -20,7 +20,7 @@ from ringi.contracts.store import R
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import START, Event, Key, Position
 from ringi.errors import UnavailableError
-from ringi.inbox.feed import MAX_WRITTEN, Feed
+from ringi.inbox.feed import MAX_WRITTEN, TOPIC, Feed
 from ringi.inbox.inbox import Inbox
 from ringi.testing import store_request
 from ringi.testing.factories import a_request
@@ -252,3 +252,23 @@ async def test_nothing_is_kept_without_followers() -> None:
     async with Feed(MemoryStore(), MemoryNotifier(20)) as feed:
         feed.keep(request)
         assert feed.written(created) is None
+
+
+class BusyStore(MemoryStore):
+    """A store in which another process commits right after the tail was read."""
+
+    def __init__(self, notifier: Notifier) -> None:
+        super().__init__()
+        self.notifier = notifier
+
+    async def tail(self) -> Position:
+        found = await super().tail()
+        await self.put(*a_request("request-1"))
+        await self.notifier.publish(TOPIC)
+        return found
+
+
+async def test_a_notification_that_comes_while_the_feed_begins_wakes_it() -> None:
+    notifier, heard = MemoryNotifier(3_600), asyncio.Event()
+    async with Feed(BusyStore(notifier), notifier) as feed, asyncio.timeout(10), feed.follow(lambda _: heard.set()):
+        await heard.wait()

@@ -380,12 +380,14 @@ async def test_one_event_for_many_is_encoded_once(live: World, monkeypatch: pyte
     async with AsyncExitStack() as stack:
         people = [("person", name) for name in ("ann", "bob", "carl")] + [("admin", "root")]
         opened = [await stack.enter_async_context(listening(live.client(*who), "/v1/events")) for who in people]
-        for listener in opened:
-            await listener.placed()
-        await live.asked(id="one")
-        for listener in opened:
-            await listener.next()
-    events = [chunk for chunk in chunks if b"data:" in chunk]
+        # A stream that is still reading its history gets the event from there.
+        for number in range(20):
+            chunks.clear()
+            await live.asked(id=f"r{number}")
+            for listener in opened:
+                await listener.next()
+            if len(events := [chunk for chunk in chunks if b"data:" in chunk]) == len(people):
+                break
     assert len(events) == len(people)
     assert len({id(chunk) for chunk in events}) == 1
-    assert json.loads(events[0].split(b"data: ")[1])["request"]["id"] == "one"
+    assert json.loads(events[0].split(b"data: ")[1])["request"]["id"] == f"r{number}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Self
 
 from ringi.base.log_limit import limited
-from ringi.contracts.notifier import EVENTS, Notifier
+from ringi.contracts.notifier import EVENTS, Notifier, Wakeup
 from ringi.contracts.store import Store, readable
 from ringi.domain.record import Event, Key, Position, topic_of
 from ringi.domain.request import Request
@@ -121,11 +121,14 @@ class Feed:
     async def _begin(self) -> None:
         async with self._beginning:
             if self._reading is None:
-                self.position = await self._store.tail()
-                self._reading = asyncio.create_task(self._read(self.position))
+                async with AsyncExitStack() as stack:
+                    # Before the tail is read: a notification in between would be lost.
+                    wakeup = await stack.enter_async_context(self._notifier.subscribe(TOPIC))
+                    self.position = await self._store.tail()
+                    self._reading = asyncio.create_task(self._read(self.position, wakeup, stack.pop_all()))
 
-    async def _read(self, position: Position) -> None:
-        async with self._notifier.subscribe(TOPIC) as wakeup:
+    async def _read(self, position: Position, wakeup: Wakeup, subscription: AsyncExitStack) -> None:
+        async with subscription:
             seconds = self._notifier.pulse_after
             while True:
                 await wakeup.wait(seconds)

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef } from "react";
 import type { FeedEvent, Request } from "../api/types";
 import { titleOf } from "../request/outcome";
 import { useStrings } from "../strings";
+import { basePath } from "../widgets/base-path";
 import { usePreference } from "../widgets/preference";
 import { go, requestPath } from "../widgets/router";
 
@@ -21,7 +22,7 @@ export function useNotificationPreference(): [boolean, (enabled: boolean) => Pro
 
 function show(request: Request, says: string, title: string): Notification {
   // The tag keeps two tabs from showing the same notification.
-  const notification = new Notification(says, { body: title, tag: request.id, icon: "/stamp.svg" });
+  const notification = new Notification(says, { body: title, tag: request.id, icon: `${basePath}/stamp.svg` });
   notification.addEventListener("click", () => {
     window.focus();
     go(requestPath(request.id));

@@ -1,5 +1,6 @@
 import { useEffect } from "react";
 import { useCounts } from "../api/counts";
+import { basePath } from "../widgets/base-path";
 
 /** Return the number of pending requests as text; empty for none. */
 export function usePendingCount(): string {
@@ -11,6 +12,6 @@ export function usePendingCount(): string {
 export function useBadge(count: string): void {
   useEffect(() => {
     document.title = count ? `(${count}) Ringi` : "Ringi";
-    document.querySelector("link[rel=icon]")?.setAttribute("href", count ? "/stamp-dot.svg" : "/stamp.svg");
+    document.querySelector("link[rel=icon]")?.setAttribute("href", `${basePath}/${count ? "stamp-dot" : "stamp"}.svg`);
   }, [count]);
 }

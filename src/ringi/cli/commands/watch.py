@@ -49,7 +49,8 @@ async def _watch(name: str, tenant: str, url: str | None) -> int:
         with suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, app.action_interrupt)
         with _warnings_to(app):
-            await app.run_async()
+            async with app.requests.follow():
+                await app.run_async()
     if app.crash:
         raise app.crash
     return app.return_code or 0

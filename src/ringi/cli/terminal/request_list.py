@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 
 from ringi.cli.errors import error_text
 from ringi.domain.record import Event, Key, Query, searchable
@@ -32,6 +33,8 @@ class RequestList:
         self.waiting = 0
         self.urgent = urgent_query(own_query(self._query(PAGE), inbox.tenant, inbox.clock()))
         self.has_more = False
+        self._reads: list[dict[str, Request]] = []
+        """The requests that changed during each read of the list that is under way: its reply may be older."""
         self._changed_ids: set[str] = set()
         self._changed = asyncio.Event()
 
@@ -49,10 +52,13 @@ class RequestList:
         """Read the list again: add new requests and remove ended ones."""
         query = self._query(PAGE + 1)
         self.urgent = urgent_query(own_query(query, self.inbox.tenant, self.inbox.clock()))
-        found = await self.inbox.find(query.model_copy(update={"now": self.urgent.now}))
+        with self._changed_meanwhile() as changed:
+            found = await self.inbox.find(query.model_copy(update={"now": self.urgent.now}))
         self.has_more = len(found) > PAGE
         self.listed = {request.id: request for request in found[:PAGE]}
         self.news = {}
+        for request in changed.values():
+            self.take(request)
         await self._count()
 
     async def more(self) -> None:
@@ -61,25 +67,31 @@ class RequestList:
             return
         last = list(self.listed.values())[-1]
         before = {"before": self.urgent.cursor_of(last)}
-        found = await self.inbox.find(self._query(PAGE + 1).model_copy(update=before))
+        with self._changed_meanwhile() as changed:
+            found = await self.inbox.find(self._query(PAGE + 1).model_copy(update=before))
         self.has_more = len(found) > PAGE
         self.listed |= {request.id: request for request in found[:PAGE] if request.id not in self.listed}
+        for request in changed.values():
+            self.take(request)
+
+    def follow(self) -> AbstractAsyncContextManager[None]:
+        """Collect changes within the block; entered before the list is read, so that none is missed."""
+        return self.inbox.feed.follow(self._collect)
 
     async def changes(self) -> AsyncIterator[set[str]]:
         """Yield the ids of changed requests after reading them; the order of the list stays."""
-        async with self.inbox.feed.follow(self._collect):
-            while True:
-                await self._changed.wait()
-                self._changed.clear()
-                ids, self._changed_ids = self._changed_ids, set()
-                try:
-                    await self._read(ids)
-                except RingiError as error:
-                    log.warning("%s", error_text(error))
-                    self._changed_ids |= ids
-                    asyncio.get_running_loop().call_later(AGAIN, self._changed.set)
-                else:
-                    yield ids
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            ids, self._changed_ids = self._changed_ids, set()
+            try:
+                await self._read(ids)
+            except RingiError as error:
+                log.warning("%s", error_text(error))
+                self._changed_ids |= ids
+                asyncio.get_running_loop().call_later(AGAIN, self._changed.set)
+            else:
+                yield ids
 
     def section(self, request: Request) -> Section:
         """Return the section of a listed request, as of the last reading."""
@@ -125,8 +137,19 @@ class RequestList:
             self._changed_ids |= own
             self._changed.set()
 
+    @contextmanager
+    def _changed_meanwhile(self) -> Iterator[dict[str, Request]]:
+        changed: dict[str, Request] = {}
+        self._reads.append(changed)
+        try:
+            yield changed
+        finally:
+            self._reads.remove(changed)
+
     def take(self, request: Request) -> None:
         """Store the newest version of a request: in the list, or among the new ones."""
+        for read in self._reads:
+            read[request.id] = request
         current = self.listed.get(request.id)
         if current and current.version > request.version:
             return

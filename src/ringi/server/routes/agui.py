@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ag_ui.core import (
@@ -45,7 +45,7 @@ from ringi.server.sse.conversation import (
 )
 from ringi.server.sse.run_output import HIDDEN_REASON, open_interrupts, read_run, requests_by_id, run_output
 from ringi.server.sse.run_pages import RunHistory, newest_runs
-from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams, encode_sse
+from ringi.server.sse.sse import Connection, EventStream, Opening, Streams, encode_sse
 from ringi.server.sse.transcript import ImageLocation, messages_of
 from ringi.server.strict_route import StrictPlainRoute
 
@@ -87,9 +87,9 @@ class AguiRoutes:
             StrictPlainRoute("/agui/{agent}/connect", StreamAfterAction(self._connect, stream), methods=["POST"]),
         ]
 
-    async def _open(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open(self, scope: Scope, caller: Principal) -> Opening:
         context: AguiContext = scope[STREAM_CONTEXT]
-        return (lambda connection: self._feed(connection, context)), (lambda connection: None)
+        return Opening(lambda connection: self._feed(connection, context))
 
     async def _connect(self, http: HttpRequest) -> AguiContext:
         caller = self._auth.caller(http.scope)

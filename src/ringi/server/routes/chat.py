@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from starlette.datastructures import QueryParams
@@ -28,7 +28,7 @@ from ringi.server.schemas import ChatTurn
 from ringi.server.sse.chat_parts import NEWEST, MessageBuilder, Part, Sdk, encode_parts
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, StreamAfterAction, chat_agent, message_input
 from ringi.server.sse.run_output import open_interrupts, requests_by_id, run_output
-from ringi.server.sse.sse import HEADERS, Connection, EventStream, Feeder, Streams
+from ringi.server.sse.sse import HEADERS, Connection, EventStream, Opening, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
 FORMAT = frozenset({"hold", "sdk"})
@@ -94,9 +94,9 @@ class ChatRoutes:
             ),
         ]
 
-    async def _open(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open(self, scope: Scope, caller: Principal) -> Opening:
         context: ChatContext = scope[STREAM_CONTEXT]
-        return (lambda connection: self._feed(connection, context)), (lambda connection: None)
+        return Opening(lambda connection: self._feed(connection, context))
 
     async def _follow(self, http: HttpRequest) -> ChatContext | None:
         caller, sdk = self._auth.caller(http.scope), sdk_of(http.scope)

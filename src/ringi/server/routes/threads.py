@@ -31,7 +31,7 @@ from ringi.server.replies import reply
 from ringi.server.routes.request_lists import Cursor, blank_to_none
 from ringi.server.schemas import Operation
 from ringi.server.serialize import thread_summary, thread_view
-from ringi.server.sse.sse import POSITION_PARAMETERS, Connection, EventStream, Feeder, Streams, last_event_id
+from ringi.server.sse.sse import POSITION_PARAMETERS, EventStream, Opening, Streams, last_event_id
 from ringi.server.sse.thread_hub import ThreadHub
 from ringi.server.strict_route import StrictPlainRoute
 from ringi.server.uploads import NewRun
@@ -163,8 +163,8 @@ class ThreadRoutes:
             scanned += len(page)
         return found, before if runner else None
 
-    async def _open(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open(self, scope: Scope, caller: Principal) -> Opening:
         key = Key(caller.tenant, scope["path_params"]["id"])
         await self._readable(scope, key.id)
         after = await self._hub.check(key, last_event_id(scope))
-        return (lambda connection: self._hub.feed(connection, key, after)), (lambda c: self._hub.leave(c, key))
+        return Opening(lambda connection: self._hub.feed(connection, key, after), lambda c: self._hub.leave(c, key))

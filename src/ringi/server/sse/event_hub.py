@@ -23,7 +23,7 @@ from ringi.server.auth.authenticator import Principal
 from ringi.server.auth.permissions import may_read
 from ringi.server.serialize import event_json, gone_json, request_json, tenant_event_json
 from ringi.server.single_flight import SingleFlight
-from ringi.server.sse.sse import Connection, encode_sse
+from ringi.server.sse.sse import BEGINNING, Connection, encode_sse
 
 log = logging.getLogger(__name__)
 NAMES = frozenset(FEED_EVENTS)
@@ -35,8 +35,6 @@ PAGE = 100
 BATCH = 500
 MAX_RECENT, MAX_RECENT_BYTES = 1_000, 4 * 1024 * 1024
 """The amount of recent events retained for new connections."""
-BEGINNING = "0"
-"""The position before the first event: a browser would discard its position on an empty id."""
 
 
 class FeedItem(NamedTuple):
@@ -62,10 +60,9 @@ class FeedItem(NamedTuple):
 
 
 class HistoryPage(NamedTuple):
-    """A page of the history after `after`; the last page reaches at least a number of the live events."""
+    """A page of the history; the last page reaches at least a number of the live events."""
 
     number: int
-    after: Position
     items: Sequence[FeedItem]
 
 
@@ -98,7 +95,7 @@ class EventHub:
         """Return whether all connections have received every event so far."""
         return self._delivering is None
 
-    async def check(self, tenant: str, after: Position | None) -> None:
+    async def check(self, tenant: str, after: Position) -> None:
         """Raise `InvalidError` for an invalid or future position."""
         if not after:
             return
@@ -112,8 +109,12 @@ class EventHub:
             if tail == before:
                 raise InvalidError.of("after", f"{after!r} is past the end of the events")
 
-    async def feed(self, connection: Connection, id: str, after: Position | None) -> None:
-        """Send the events after a position (None: only new ones), then subscribe the connection."""
+    async def tail(self) -> Position:
+        """Return a position that precedes every event committed from now on."""
+        return await self._single_flight.read("tail", self._store.tail)
+
+    async def feed(self, connection: Connection, id: str, after: Position) -> None:
+        """Send the events after a position, then subscribe the connection."""
         self._joining += 1
         try:
             await self._follow()
@@ -143,27 +144,24 @@ class EventHub:
             await self._following.aclose()
             self._following = None
 
-    async def _send_history(self, connection: Connection, key: Key, after: Position | None) -> None:
+    async def _send_history(self, connection: Connection, key: Key, after: Position) -> None:
         is_subscribed = False
         while not is_subscribed:
             # Outside a turn: a stalled feed would hold all turns and block everyone's history.
-            latest = await self._single_flight.read(after, self._latest_position)
+            number = await self._single_flight.read(after, self._latest_number)
             async with connection.turns:
-                page = await self._single_flight.read((key, after), partial(self._page, key, after, *latest))
-            if after is None:
-                connection.push(f"id: {page.after or BEGINNING}\n\n".encode())
+                page = await self._single_flight.read((key, after), partial(self._page, key, after, number))
             chunks = (item.chunk_for(connection.caller) for item in page.items)
             if chunk := b"".join(chunk for chunk in chunks if chunk):
                 await connection.write(chunk)
-            after = page.items[-1].event.position if page.items else page.after
+            after = page.items[-1].event.position if page.items else after
             if len(page.items) < PAGE:
                 sent = {item.event.position for item in page.items if item.chunk}
                 is_subscribed = self._subscribe(connection, key, page.number, sent)
 
-    async def _page(self, key: Key, after: Position | None, number: int, last: Position) -> HistoryPage:
-        start = last if after is None else after
-        events = await self._store.events(start, PAGE, tenant=key.tenant, record_id=key.id or None)
-        return HistoryPage(number, start, await self._items(events, is_live=False))
+    async def _page(self, key: Key, after: Position, number: int) -> HistoryPage:
+        events = await self._store.events(after, PAGE, tenant=key.tenant, record_id=key.id or None)
+        return HistoryPage(number, await self._items(events, is_live=False))
 
     def _subscribe(self, connection: Connection, key: Key, number: int, sent: set[Position]) -> bool:
         """Subscribe a connection that has received all up to `number`, and the positions in `sent`."""
@@ -180,19 +178,21 @@ class EventHub:
         async with self._starting:
             if self._following:
                 return
-            self._following = AsyncExitStack()
-            await self._following.enter_async_context(self._feed.follow(self._enqueue))
+            async with AsyncExitStack() as following:
+                await following.enter_async_context(self._feed.follow(self._enqueue))
+                # Only once it follows: after a failure the next connection tries again.
+                self._following = following.pop_all()
             if not self._number and not self._queue:
                 self._last = self._feed.position
 
-    async def _latest_position(self) -> tuple[int, Position]:
-        """Return a number and position not before the newest event at this moment."""
+    async def _latest_number(self) -> int:
+        """Return the number of the live events when they include the newest event of this moment."""
         tail = await self._store.tail()
         while self._last is None or (tail != self._last and tail not in self._recent_positions):
             self._notifier.wake(TOPIC)
             if not await self._wait_for_progress():
                 tail = await self._store.tail()
-        return self._number, self._last
+        return self._number
 
     async def _wait_for_progress(self) -> bool:
         progress = asyncio.get_running_loop().create_future()

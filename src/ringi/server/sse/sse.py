@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
@@ -34,6 +34,8 @@ RETRY_MILLISECONDS = (500, 3_000)
 POSITION_PARAMETERS = frozenset({"after"})
 """The parameter that contains the client's position."""
 BEAT = b":\n\n"
+BEGINNING = "0"
+"""The position before the first event: a browser would discard its position on an empty id."""
 CLOSING = b"event: closing\ndata: {}\n\n"
 MAX_LOADING = 64
 """Connections that read their history at once: with thousands in one turn of the loop, all others wait."""
@@ -288,8 +290,29 @@ class Streams:
 
 Feeder = Callable[[Connection], Awaitable[None]]
 """Sends the history, then subscribes the connection to new events."""
-Opener = Callable[[Scope, Principal], Awaitable[tuple[Feeder, Callable[[Connection], None]]]]
-"""Returns the feed and leave functions of a connection for a call; raises the error that refuses the call."""
+
+
+class Opening(NamedTuple):
+    """A stream that is about to be sent."""
+
+    feed: Feeder
+    leave: Callable[[Connection], None] = lambda connection: None
+    """Unsubscribes the connection."""
+    begins_after: str | None = None
+    """The position of a stream that was opened without one: read before the headers are sent, so that nothing that is
+    committed after a client has seen the stream open is missed."""
+
+    @property
+    def position(self) -> tuple[Sequence[tuple[bytes, bytes]], bytes]:
+        """The position as headers and as an event without data, which browsers store."""
+        if self.begins_after is None:
+            return [], b""
+        id = (self.begins_after or BEGINNING).encode()
+        return [(b"last-event-id", id)], b"id: " + id + b"\n\n"
+
+
+Opener = Callable[[Scope, Principal], Awaitable[Opening]]
+"""Returns the stream of a call; raises the error that refuses the call."""
 
 
 class EventStream:
@@ -313,26 +336,27 @@ class EventStream:
         token = self._auth.verified_token(scope)
         with self._streams.slot(token.principal):
             async with self._turns:
-                feed, leave = await self._open_feed(scope, token.principal)
+                opening = await self._open_stream(scope, token.principal)
         if self._auth.is_revoked(token):  # Revoked meanwhile: open connections have been ended, but not this one yet.
             raise UnauthenticatedError.revoked()
         connection = self._streams.connection(scope[SEND], token, self._turns)
         feeding: asyncio.Task[None] | None = None
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": self._headers})
+            headers, first = opening.position
+            await send({"type": "http.response.start", "status": 200, "headers": [*self._headers, *headers]})
             if scope.get(HEAD):
                 await connection.finish()
                 return
-            feeding = asyncio.create_task(feed_connection(connection, feed, self._hint()))
+            feeding = asyncio.create_task(feed_connection(connection, opening.feed, self._hint() + first))
             await connection.wait_closed(receive)
         finally:
             connection.is_over = True
             if feeding is not None:
                 feeding.cancel()
-            leave(connection)
+            opening.leave(connection)
             self._streams.release(connection)
 
-    async def _open_feed(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open_stream(self, scope: Scope, caller: Principal) -> Opening:
         try:
             return await self._opener(scope, caller)
         except InvalidError as error:

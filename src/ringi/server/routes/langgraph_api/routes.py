@@ -44,7 +44,7 @@ from ringi.server.routes.langgraph_api.views import (
 )
 from ringi.server.serialize import dump_json
 from ringi.server.sse.conversation import STREAM_CONTEXT, Conversations, accepts_messages, message_input
-from ringi.server.sse.sse import Connection, EventStream, Feeder, Streams
+from ringi.server.sse.sse import EventStream, Opening, Streams
 from ringi.server.strict_route import StrictPlainRoute
 
 PREFIX = "/langgraph"
@@ -187,12 +187,10 @@ class LangGraphRoutes:
         run_input, images = input_of(agent, body.input)
         return await self._conversations.begin(access.caller, thread, id, graph, run_input, images)
 
-    async def _open(self, scope: Scope, caller: Principal) -> tuple[Feeder, Callable[[Connection], None]]:
+    async def _open(self, scope: Scope, caller: Principal) -> Opening:
         started: StartedRun = scope[STREAM_CONTEXT]
         max_runs = self._components.settings.max_list
-        return (lambda connection: send_run(connection, self._components.backend, started, max_runs)), (
-            lambda connection: None
-        )
+        return Opening(lambda connection: send_run(connection, self._components.backend, started, max_runs))
 
     def _access(self, http: HttpRequest) -> Access:
         return Access(self._components, self._auth, self._served, HttpRequest(with_bearer(http.scope)))
