@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.runs.world import at_work
-from tests.runtimes.toy import ToyAgent, installed
+from tests.runtimes.toy import ToyAgent, ToyRuntime, installed
 
 from ringi import Agent, Policy
 from ringi.audit.verify import verify
@@ -105,6 +105,15 @@ async def test_without_a_policy_no_further_call_pauses(url: str) -> None:
         await world.run("toy", {})
         assert (await world.rest()).status == "done"
         assert (toy.target.effects, await world.asked()) == ([LARGE], [])
+
+
+def test_a_policy_is_refused_if_the_runtime_does_not_ask_it_about_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ToyRuntime, "checks_calls", False)
+
+    with pytest.raises(SettingError, match=r"agents\.toy\.policy.*toy does not ask it.*`ringi\.requires_approval`"):
+        _ = agent(SMALL).served
+
+    assert agent(SMALL, policy=None).served
 
 
 async def test_an_edit_into_a_denied_call_runs_nothing(url: str) -> None:

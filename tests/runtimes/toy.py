@@ -53,12 +53,14 @@ class ToyRuntime:
     """Runs the toy agents."""
 
     schema_number = 1
+    checks_calls = True
 
     def describe(self, agent: Any) -> Description | None:
         if not isinstance(agent.target, ToyAgent):
             return None
         needs: Any = "all" if agent.target.is_all else "each"
-        return Description("toy", "1.0", reads=range(self.schema_number, self.schema_number + 1), needs=needs)
+        reads = range(self.schema_number, self.schema_number + 1)
+        return Description("toy", "1.0", reads=reads, needs=needs, checks_calls=self.checks_calls)
 
     def open(self, run: Run) -> ToyRun:
         return ToyRun(run, self.schema_number)

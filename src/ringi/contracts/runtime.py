@@ -66,6 +66,10 @@ class Description:
     """Whether runs use `Run.checkpoints` instead of `Run.state`."""
     steps: frozenset[str] = frozenset()
     """The names of the steps that can ask, if steps have names."""
+    checks_calls: bool = False
+    """Whether each call of a tool runs only if `Run.must_pause` was awaited with the arguments with which it runs, and
+    returned False, or if its request was approved with them. Otherwise an agent with a policy is refused.
+    """
     repeats: str = "give each question its own id"
     """How to avoid that an answered question is asked again."""
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ringi.errors import InvalidError, SettingError
+from ringi.policy.facts import afind_facts
+from ringi.policy.rules import Denial
 
 Arguments = frozenset[str] | None
 """The names of a tool's arguments; None if they are unknown."""
@@ -43,6 +45,16 @@ class AgentTools:
         except InvalidError as error:
             wrong = error.errors[0]
             raise SettingError(f"{place}.{wrong.field}", "…", wrong.message) from error
+
+
+async def denial_of(run: Any, tool: str, args: Mapping[str, Any]) -> Denial | None:
+    """Return why the policy of the agent of a run denies a call, with current facts; None if it does not."""
+    policy = run.agent.policy
+    if policy is None:
+        return None
+    facts = await afind_facts(run.agent.facts, policy.facts_of_denial(tool, args), tool, dict(args))
+    denial: Denial | None = policy.denial(tool, args, facts)
+    return denial
 
 
 def arguments_of(schema: Mapping[str, Any] | None) -> Arguments:

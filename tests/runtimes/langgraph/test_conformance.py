@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import wrap_tool_call
 from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
@@ -13,7 +14,7 @@ from langgraph.graph import START, StateGraph
 from ringi import Agent, Approval
 from ringi.testing import ScriptedModel
 from ringi.testing.conformance import RuntimeConformance
-from ringi.testing.conformance.running_agents import Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import Change, Effects, Refund, Turn
 
 
 def message(turn: Turn) -> AIMessage:
@@ -35,8 +36,27 @@ class TestLangGraph(RuntimeConformance):
         outer = StateGraph(AgentState).add_node("shop", self.graph(turns, effects))
         return Agent("refunds", outer.add_edge(START, "shop").compile())
 
-    def graph(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Any:
+    def gated_agent(
+        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+    ) -> Agent:
+        return Agent("refunds", self.graph(turns, effects, policy=policy, change=change))
+
+    def graph(
+        self,
+        turns: Sequence[Turn],
+        effects: Effects,
+        expires_in: float | None = None,
+        policy: dict[str, Any] | None = None,
+        change: Change | None = None,
+    ) -> Any:
         """Return an agent with the gated tool."""
+
+        @wrap_tool_call
+        async def rewrite(request: Any, handler: Any) -> Any:
+            call = request.tool_call
+            return await handler(
+                request.override(tool_call={**call, "args": change(call["args"])}) if change else request
+            )
 
         @tool
         def refund(order: int, amount: int) -> str:
@@ -46,6 +66,6 @@ class TestLangGraph(RuntimeConformance):
 
         rest = [message(turn) for turn in turns]
         rule = {"tools": ["refund"], "allowed": list(self.decisions)}
-        policy = {"rules": [{**rule, **({"expires_in": expires_in} if expires_in else {})}]}
+        policy = policy or {"rules": [{**rule, **({"expires_in": expires_in} if expires_in else {})}]}
         model = ScriptedModel(script=lambda messages: rest.pop(0))
-        return create_agent(model, [refund], middleware=[Approval(policy, [refund])])
+        return create_agent(model, [refund], middleware=[Approval(policy, [refund]), rewrite])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +11,13 @@ import pytest
 pytest.importorskip("agents")
 
 from agents import Agent as SDKAgent
-from agents import function_tool, set_tracing_disabled
+from agents import AgentHooks, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 
+from ringi import Policy
 from ringi.runs.agent import Agent
 from ringi.testing.conformance import RuntimeConformance
-from ringi.testing.conformance.running_agents import Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import Change, Effects, Refund, Turn
 
 set_tracing_disabled(True)
 
@@ -48,6 +50,25 @@ class TestOpenAIAgents(RuntimeConformance):
     def agent(self, turns: Sequence[Turn], effects: Effects, expires_in: float | None = None) -> Agent:
         return Agent("refunds", shop(turns, effects), expires_in=expires_in)
 
+    def gated_agent(
+        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+    ) -> Agent:
+        class Rewriter(AgentHooks[Any]):
+            async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
+                if change:
+                    changed = json.dumps(change(json.loads(context.tool_arguments)))
+                    context.tool_arguments = context.tool_call.arguments = changed
+
+        @function_tool
+        def refund(order: int, amount: int) -> str:
+            """Refund an order."""
+            effects.append(Refund(order, amount))
+            return "refunded"
+
+        model = ScriptedModel(map(answer, turns))
+        target = SDKAgent(name="shop", model=model, tools=[refund], hooks=Rewriter())
+        return Agent("refunds", target, policy=Policy.parse(policy))
+
     def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
         tool = shop(turns, effects).as_tool("shop", "Refunds orders")
         script = [[function_call("shop", {"input": "Refund it."}, call_id="outer")], [assistant_message("All done.")]]
@@ -62,3 +83,8 @@ class TestHandoffs(RuntimeConformance):
         model = ScriptedModel([hand_over, hand_over])
         desk = SDKAgent(name="desk", model=model, handoffs=[shop(turns, effects)])
         return Agent("refunds", desk, expires_in=expires_in)
+
+    def gated_agent(
+        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+    ) -> Agent:
+        pytest.skip("the tools of an agent after a handoff are those of `TestOpenAIAgents`")

@@ -11,11 +11,13 @@ import pytest
 pytest.importorskip("pydantic_ai")
 
 from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai.capabilities import Hooks
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
+from ringi import Policy
 from ringi.runs.agent import Agent
 from ringi.testing.conformance import RuntimeConformance
-from ringi.testing.conformance.running_agents import Effects, Refund, Turn
+from ringi.testing.conformance.running_agents import Change, Effects, Refund, Turn
 
 
 def scripted(turns: Sequence[Turn]) -> FunctionModel:
@@ -49,6 +51,26 @@ class TestPydanticAI(RuntimeConformance):
             return "refunded"
 
         return Agent("refunds", shop, expires_in=expires_in)
+
+    def gated_agent(
+        self, turns: Sequence[Turn], effects: Effects, policy: dict[str, Any], change: Change | None = None
+    ) -> Agent:
+        hooks = Hooks[Any]()
+        shop = PydanticAgent(scripted(turns), capabilities=[hooks])
+
+        if change:
+
+            @hooks.on.after_tool_validate
+            async def rewrite(ctx: Any, *, call: Any, tool_def: Any, args: dict[str, Any]) -> dict[str, Any]:
+                return change(args)
+
+        @shop.tool_plain
+        def refund(order: int, amount: int) -> str:
+            """Refund an order."""
+            effects.append(Refund(order, amount))
+            return "refunded"
+
+        return Agent("refunds", shop, policy=Policy.parse(policy))
 
     def nested_agent(self, turns: Sequence[Turn], effects: Effects) -> Agent:
         pytest.skip(

@@ -52,11 +52,10 @@ class ApprovedCalls:
         self._by_call.setdefault((agent, approved_call.call.name, approved_call.call.call_id), []).append(approved_call)
 
     def check_tool(self, agent: str, tool: Any, call_id: str) -> None:
-        """Raise `NotAuthorizedError` for an edited call of a tool that would run it with the original arguments."""
+        """Raise `NotAuthorizedError` for an approved call of a function tool that would not compare its arguments."""
         approved_calls = self._by_call.get((agent, getattr(tool, "qualified_name", tool.name), call_id), [])
-        edited = [approved_call for approved_call in approved_calls if approved_call.args != approved_call.call.args]
-        if edited and type(getattr(tool, "on_invoke_tool", None)) is not GuardedInvoker:
-            raise NotAuthorizedError(edited[0].request.id, f"the tool {tool.name!r} was replaced; ask again")
+        if approved_calls and isinstance(tool, FunctionTool) and type(tool.on_invoke_tool) is not GuardedInvoker:
+            raise NotAuthorizedError(approved_calls[0].request.id, f"the tool {tool.name!r} was replaced; ask again")
 
     def find(self, agent: str, name: str, call_id: str, args: str) -> ApprovedCall | None:
         """Return the approved_call of a call; None for a call that nobody was asked about.
@@ -153,8 +152,7 @@ class GuardedAgents:
         self._copies |= {id(agent): guarded, id(guarded): guarded}
         guarded.tools = [self._tool(tool, agent.name) for tool in agent.tools]
         guarded.handoffs = [self._handoff(each) for each in agent.handoffs]
-        if self._pauses.has_policy:
-            guarded.get_all_tools = self._all_tools(guarded)
+        guarded.get_all_tools = self._all_tools(guarded)
         return cast(Agent[Any], guarded)
 
     def _all_tools(self, agent: Agent[Any]) -> Callable[[Any], Awaitable[list[Any]]]:

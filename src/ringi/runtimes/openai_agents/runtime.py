@@ -29,7 +29,7 @@ class OpenAIAgentsRuntime:
 
         refuse_settings(agent, FRAMEWORK, OPTIONS)
         tools_of(agent.target).check(agent)
-        return Description(FRAMEWORK, version(FRAMEWORK), reads=readable_numbers(), needs="each")
+        return Description(FRAMEWORK, version(FRAMEWORK), reads=readable_numbers(), needs="each", checks_calls=True)
 
     def open(self, run: Run) -> OpenRun:
         """Return a run, before any of its code has run."""

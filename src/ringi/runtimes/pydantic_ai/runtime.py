@@ -63,7 +63,7 @@ class PydanticAIRuntime:
             raise SettingError("agents", agent.name, what)
         tools_of(target).check(agent)
         readable = range(SCHEMA_NUMBER, SCHEMA_NUMBER + 1)
-        return Description(FRAMEWORK, version(PACKAGE), reads=readable, needs="all")
+        return Description(FRAMEWORK, version(PACKAGE), reads=readable, needs="all", checks_calls=True)
 
     def open(self, run: Run) -> AgentRun:
         """Return a run, before any of its code has run."""

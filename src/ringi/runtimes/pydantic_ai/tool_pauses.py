@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from pydantic import TypeAdapter, ValidationError
 from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import (
     ApprovalRequired,
@@ -33,12 +34,14 @@ from ringi.domain.ask import Ask
 from ringi.domain.request import Request
 from ringi.errors import NotAuthorizedError
 from ringi.runtimes.gated_tools import AskFirst, Gate, GatedCall, gate_of, is_by_person, running, with_gate
-from ringi.runtimes.policy_checks import AgentTools, arguments_of
+from ringi.runtimes.policy_checks import AgentTools, arguments_of, denial_of
 from ringi.runtimes.pydantic_ai.deferred_calls import question_id
 from ringi.runtimes.tool_calls import args_of
 
 TOOL_SEARCH = "tool_search"
 """The native tool that only loads the definitions of other tools."""
+CHANGED = "a capability or toolset of the agent changed the arguments of {tool!r} after they were approved; ask again"
+ANY: TypeAdapter[Any] = TypeAdapter(Any)
 SAME_NAMES = ("ApprovalRequiredToolset", "SetMetadataToolset", "IncludeReturnSchemasToolset")
 """The wrappers whose tools have the names and arguments of the wrapped ones."""
 
@@ -55,13 +58,17 @@ class StretchCalls:
     def __init__(self, run: Run, results: DeferredToolResults | None, requests: Mapping[str, Request]) -> None:
         self._run, self._requests = run, requests
         approvals = results.approvals if results else {}
-        self.approved = frozenset(id for id, each in approvals.items() if isinstance(each, ToolApproved))
+        self._approved = {id: each.override_args for id, each in approvals.items() if isinstance(each, ToolApproved)}
         self.gates: dict[str, Gate] = {}
         """The gates of tools, by the names that the model sees."""
         self._asked: dict[str, Ask] = {}
         """What gates ask about calls, by the ids of the calls."""
 
-    def begin(self, name: str, args: dict[str, Any], ctx: RunContext[Any]) -> GatedCall:
+    def approved_args(self, ctx: RunContext[Any]) -> dict[str, Any] | None:
+        """Return the arguments with which a call was approved, once; None if nobody approved it in this stretch."""
+        return self._approved.pop(str(ctx.tool_call_id), None) if ctx.tool_call_approved else None
+
+    def begin(self, name: str, args: dict[str, Any], ctx: RunContext[Any], *, is_approved: bool) -> GatedCall:
         """Return a call that is about to run."""
         id = str(ctx.tool_call_id)
 
@@ -70,9 +77,9 @@ class StretchCalls:
             raise ApprovalRequired
 
         place = f"{self._run.id}/{ctx.run_step}/{id}"
-        request = self._requests.get(id) if ctx.tool_call_approved and id in self.approved else None
-        is_approved = request is not None and is_by_person(request)
-        return GatedCall(self._run, name, args, place, is_approved, request, self.gates.get(name), suspend)
+        request = self._requests.get(id) if is_approved else None
+        is_by_hand = request is not None and is_by_person(request)
+        return GatedCall(self._run, name, args, place, is_by_hand, request, self.gates.get(name), suspend)
 
     async def ask(self, requests: DeferredToolRequests, asks: dict[str, Ask], turn: str) -> set[str]:
         """Let gates ask about the calls of a pause; return the ids of the questions that they ask."""
@@ -129,25 +136,70 @@ class PausingToolset(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        """Run a call that people or the policy approve."""
-        id, is_approved = str(ctx.tool_call_id), ctx.tool_call_approved
-        call = self.calls.begin(name, json_args(tool_args), ctx)
-        must_pause = not (is_approved and id in self.calls.approved) and await self.run.must_pause(name, call.args)
+        """Run a call that people or the policy approve, with exactly the arguments that they approve."""
+        id, args, approved = str(ctx.tool_call_id), json_args(tool_args), self.calls.approved_args(ctx)
+        call = self.calls.begin(name, args, ctx, is_approved=approved is not None)
+        if approved is None:
+            must_pause = await self.run.must_pause(name, args)
+        else:
+            must_pause = False
+            if content_of(validated(tool, approved, ctx)) != content_of(tool_args):
+                raise NotAuthorizedError(id, CHANGED.format(tool=name))
+            if args != approved and (denial := await denial_of(self.run, name, args)):
+                raise NotAuthorizedError(id, f"the rule {denial.rule!r} denies it: {denial.reason}")
         try:
             refusal = await call.pass_gate()
         except AskFirst as error:
-            if is_approved:
+            if ctx.tool_call_approved:
                 raise NotAuthorizedError(id, f"a rule approved {name!r}, and its gate asks a person") from error
             assert call.suspend
             call.suspend(error.question)
         if refusal is not None:
             return refusal
         if must_pause:
-            if is_approved:
+            if ctx.tool_call_approved:
                 raise NotAuthorizedError(id, f"a capability of the agent approved {name!r}, which its policy forbids")
             raise ApprovalRequired
+        checked = with_check(tool, content_of(tool_args), id)
         with running(call), self.run.host.outcomes.executing(call.request, (ApprovalRequired, CallDeferred)):
-            return await super().call_tool(name, tool_args, ctx, tool)
+            return await super().call_tool(name, tool_args, ctx, checked)
+
+
+def validated(tool: ToolsetTool[Any], args: dict[str, Any], ctx: RunContext[Any]) -> dict[str, Any] | None:
+    """Return arguments as the framework gives them to a tool; None if they do not fit it."""
+    try:
+        found: dict[str, Any] = tool.args_validator.validate_python(args, context=ctx.validation_context)
+    except ValidationError:
+        return None
+    return found
+
+
+def content_of(args: dict[str, Any] | None) -> object:
+    """Return the content of arguments, without the defaults that a model makes anew each time."""
+    return ANY.dump_python(args, exclude_unset=True)
+
+
+def with_check(tool: ToolsetTool[Any], content: object, id: str) -> ToolsetTool[Any]:
+    """Return a tool whose function runs only with these arguments: toolsets of the agent may wrap it.
+
+    Args:
+        tool: The tool.
+        content: The content of the arguments.
+        id: The id of the call.
+    """
+    inner: Any = tool
+    if source := getattr(inner, "source_tool", None):
+        return replace(inner, source_tool=with_check(source, content, id))
+    call_func = getattr(inner, "call_func", None)
+    if call_func is None:
+        return tool
+
+    async def run(tool_args: dict[str, Any], ctx: RunContext[Any]) -> Any:
+        if content_of(tool_args) != content:
+            raise NotAuthorizedError(id, CHANGED.format(tool=tool.tool_def.name))
+        return await call_func(tool_args, ctx)
+
+    return replace(inner, call_func=run)
 
 
 def function_of(tool: ToolsetTool[Any]) -> Any:
