@@ -40,6 +40,15 @@ async def no_flush(task_id: str | None) -> None:
     """Do nothing."""
 
 
+def unchanged(saved: CheckpointTuple | None) -> CheckpointTuple | None:
+    """Return a checkpoint as it is."""
+    return saved
+
+
+def accept(task_id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
+    """Accept every write."""
+
+
 class FencedSaver(Saver):
     """The checkpoints of one run: `_write` checks the holder of the thread in the transaction of the write.
 
@@ -48,6 +57,10 @@ class FencedSaver(Saver):
 
     before_write: Callable[[str | None], Awaitable[None]] = staticmethod(no_flush)
     """Called with the task whose results are about to be saved; None for a whole checkpoint."""
+    after_read: Callable[[CheckpointTuple | None], CheckpointTuple | None] = staticmethod(unchanged)
+    """Returns a checkpoint that was read, as the graph receives it."""
+    check_write: Callable[[str | None, Sequence[tuple[str, Any]]], None] = staticmethod(accept)
+    """Raises an error to refuse a task's results, or a whole checkpoint; the arguments are those of `before_write`."""
 
     def __init__(self, held: Thread) -> None:
         self.serializer = CompactSerializer()
@@ -94,7 +107,7 @@ class FencedSaver(Saver):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with report_outages():
             found: CheckpointTuple | None = self._read_now("get_tuple", config)
-        return found
+        return self.after_read(found)
 
     def list(
         self,
@@ -115,6 +128,7 @@ class FencedSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
+        self.check_write(None, ())
         self.next_read = None
         self._flush_before(None)
         with report_outages():
@@ -124,6 +138,7 @@ class FencedSaver(Saver):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        self.check_write(task_id, writes)
         self.next_read = None
         self._flush_before(task_id)
         with report_outages():
@@ -166,12 +181,12 @@ class FencedSaver(Saver):
         is_newest = not place.get("checkpoint_ns") and not place.get("checkpoint_id")
         known, self.next_read = self.next_read, None
         if is_newest and known:
-            return known
+            return self.after_read(known)
         with report_outages():
             found: CheckpointTuple | None = await self._read("get_tuple", config)
         if is_newest:  # LangGraph also reads earlier ones.
             self.last_read = found
-        return found
+        return self.after_read(found)
 
     async def alist(
         self,
@@ -193,6 +208,7 @@ class FencedSaver(Saver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
+        self.check_write(None, ())
         self.next_read = None
         with report_outages():
             await self.before_write(None)
@@ -202,6 +218,7 @@ class FencedSaver(Saver):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        self.check_write(task_id, writes)
         self._is_loop_blocked, self.next_read = False, None
         with report_outages():
             await self.before_write(task_id)

@@ -6,7 +6,7 @@ process. A run may be ahead of the records after a crash; therefore it is asked 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -30,6 +30,7 @@ __all__ = [
     "Runtime",
     "Standing",
     "State",
+    "UnreadAnswersError",
 ]
 
 RunStatus = Literal["new", "ready", "paused", "done"]
@@ -127,6 +128,21 @@ class AnswerRefusedError(RingiError):
     def __init__(self, id: str, why: str) -> None:
         self.id = id
         super().__init__(f"the agent refuses the answer to {id!r}: {why}")
+
+
+class UnreadAnswersError(RingiError):
+    """The deployed agent ended a step, or was about to run a call, without reading the answer to its question.
+
+    Nothing of the step was stored, and nothing after it has run.
+
+    Args:
+        ids: The ids of the questions whose answers nothing has read.
+        started: The names of what has started meanwhile, for an operator.
+    """
+
+    def __init__(self, ids: Iterable[str], started: Iterable[str] = ()) -> None:
+        self.ids, self.started = frozenset(ids), tuple(started)
+        super().__init__(f"the agent has not read the answers to {', '.join(sorted(self.ids))}")
 
 
 class Output(Protocol):
@@ -274,6 +290,7 @@ class OpenRun(Protocol):
 
         Raises:
             AnswerRefusedError: An answer does not fit.
+            UnreadAnswersError: A later deploy has removed the code that asked: a step did not read its answer.
         """
 
     async def rewind(self, position: str) -> None:

@@ -47,6 +47,10 @@ class Run(StrictModel):
     """The checkpoint from which the run continues next, instead of the newest one."""
 
 
+ATTENTION = "attention"
+"""The code of the failure of a run whose answers no code of its agent has read: an operator has to act first."""
+
+
 class Failure(StrictModel):
     """The cause of a run's error, for people."""
 

@@ -51,6 +51,9 @@ class RunContext:
         self._paused: dict[str, tuple[str, str]] = {}
         self.outcomes = CallOutcomes()
         """What became of the approved calls of the run."""
+        self.refused_calls = set[str]()
+        """The calls that a gate has refused without reading the answers about them: each id, or the digest without one.
+        """
         self._loop, self._tasks = running_loop(), set[asyncio.Task[Any]]()
 
     @property
@@ -228,6 +231,7 @@ class RunContext:
         Returns:
             The rejected request.
         """
+        self._refuse(ask)
         call = (ask.action.name, ask.action.args) if ask.action else ()
         identity = canonical([checkpoint_thread(self.key), "deny", rule, *call])
         id = f"p-{hashlib.sha256(identity).hexdigest()[:32]}"
@@ -237,6 +241,7 @@ class RunContext:
 
     def deny_without_await(self, ask: Ask, rule: str, reason: str) -> None:
         """Do the same as `deny` for code that cannot await; if it blocks the event loop, the record follows later."""
+        self._refuse(ask)
         loop = running_loop()
         if loop is None and self._loop:
             with suppress(TimeoutError):
@@ -245,6 +250,10 @@ class RunContext:
         task = asyncio.ensure_future(self.deny(ask, rule, reason), loop=loop)
         self._tasks.add(task)
         task.add_done_callback(self._end_denial)
+
+    def _refuse(self, ask: Ask) -> None:
+        if key := call_key(ask):
+            self.refused_calls.add(key)
 
     def _end_denial(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -266,6 +275,14 @@ class RunContext:
 def call_digest(tool: str, args: dict[str, Any]) -> str:
     """Return the digest of exactly this call; raise `InvalidError` if the arguments are not JSON."""
     return digest([tool, args])
+
+
+def call_key(ask: Ask) -> str | None:
+    """Return the id that the model gave to a call, or the call's digest without one; None for another question."""
+    if ask.action is None:
+        return None
+    id = ask.context.get(TOOL_CALL_ID)
+    return id if isinstance(id, str) else call_digest(ask.action.name, ask.action.args)
 
 
 def find_run_context(config: Any) -> RunContext | None:

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 from ringi.base.failpoints import failpoint
 from ringi.base.settings import hitl_enabled
 from ringi.base.texts import reason_of
-from ringi.contracts.runtime import AnswerRefusedError, OpenRun, Question, Standing, State
+from ringi.contracts.runtime import AnswerRefusedError, OpenRun, Question, Standing, State, UnreadAnswersError
 from ringi.domain.ask import Continuation, digest_of
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.thread import Failure, Thread
+from ringi.domain.thread import Thread
 from ringi.errors import (
     AgentServiceError,
     ConflictError,
@@ -35,7 +35,7 @@ from ringi.runs.cleanup import (
     unsettled_requests,
 )
 from ringi.runs.context import RunContext
-from ringi.runs.failures import failure_of, swallowed_message
+from ringi.runs.failures import failure_of, swallowed_message, unread_message
 from ringi.runs.images import ImageMemory, RunImages
 from ringi.runs.leased_run import LeasedRun, RequestChange
 from ringi.runs.reconciler import RUNNER
@@ -210,7 +210,7 @@ class RunExecutor:
         self._view.state = await self._states.write(state.model_copy(update=about))
         self._is_state_lost = False
 
-    async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing:
+    async def _resume(self, run: OpenRun, ended: Sequence[AskedQuestion], asked_at: str | None) -> Standing | None:
         answers = await self._policy.recheck(ended)
         repeated = self._delivered & answers.keys()
         if repeated:
@@ -222,6 +222,9 @@ class RunExecutor:
             standing = await self._advance(run, answers)
             self._view.host.outcomes.take_up(request for requests in answers.values() for request in requests)
             return standing
+        except UnreadAnswersError as error:
+            await self._fail_unread(error, ended)
+            return None
         except AnswerRefusedError as error:
             log.warning("run %s refused an answer to %s: asking again", self._run.id, error.id)
             refused = [request for question, requests in ended if question.id == error.id for request in requests]
@@ -229,6 +232,19 @@ class RunExecutor:
         for request in refused:
             await self._mark_request(request, ANSWER_REFUSED)
         return await self._advance(run, {})
+
+    async def _fail_unread(self, error: UnreadAnswersError, answered: Sequence[AskedQuestion]) -> None:
+        """End the run for an operator: the deployed agent has not read an answer, so a rejected call could run."""
+        unread = [each for each in answered if each[0].id in error.ids]
+        why = unread_message(self._view.agent.name, self._about, unread, error.started)
+        log.error("run %s: %s", self._run.id, why)
+        requests = [request for _, requests in unread for request in requests]
+        for request in requests:
+            await self._mark_request(request, why)
+        for request in (request for each in answered if each not in unread for request in each[1]):
+            self._leased_run.acknowledge(request)
+        await self._leased_run.save_changes()
+        await self._leased_run.stop(why, tuple(request.id for request in requests))
 
     def _answerable(self, asked: Sequence[AskedQuestion]) -> Sequence[AskedQuestion]:
         """Return the questions that can be answered now, with their requests."""
@@ -362,10 +378,10 @@ class RunExecutor:
         ended = [request for request in (await self._unsettled_requests()).values() if request.is_unacknowledged]
         for request in [*stuck, *ended]:
             await self._mark_request(request, why)
-        await self._leased_run.mark(why)
         if not pending:
-            await self._leased_run.fail(Failure(message=why, code="attention"))
+            await self._leased_run.stop(why)
             return None
+        await self._leased_run.mark(why)
         values = dict(standing.values or {}) if standing else dict(self._lease.thread.values or {})
         return None if await self._park(values, pending) else standing
 

@@ -6,6 +6,8 @@ import traceback
 from collections.abc import Sequence
 
 from ringi.base.texts import reason_of
+from ringi.contracts.runtime import Description, Question
+from ringi.domain.request import Request
 from ringi.domain.thread import Failure
 from ringi.runs.model_form import clean_text
 
@@ -26,3 +28,17 @@ def failure_of(error: Exception) -> Failure:
 def swallowed_message(titles: Sequence[str]) -> str:
     """Return the message to an operator about questions that were swallowed."""
     return reason_of("swallowed", titles=", ".join(f"“{title}”" for title in titles))
+
+
+def unread_message(
+    agent: str, about: Description, unread: Sequence[tuple[Question, Sequence[Request]]], started: Sequence[str]
+) -> str:
+    """Return the message to an operator about answers that the code of an agent has not read."""
+    steps = sorted({question.step for question, _ in unread if question.step})
+    return reason_of(
+        "answer_unread",
+        agent=repr(agent),
+        here=f"{about.framework} {about.version}",
+        requests=", ".join(f"“{request.title}” ({request.id})" for _, requests in unread for request in requests),
+        started=", ".join([*(f"step {step!r}" for step in steps), *started]) or "–",
+    )

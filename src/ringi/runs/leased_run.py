@@ -15,7 +15,7 @@ from ringi.contracts.store import Change
 from ringi.contracts.stream import StreamItem
 from ringi.domain.record import SYSTEM, Event
 from ringi.domain.request import Request
-from ringi.domain.thread import Failure, Run, Thread, words_in
+from ringi.domain.thread import ATTENTION, Failure, Run, Thread, words_in
 from ringi.errors import FenceError, RingiError, UnavailableError
 from ringi.files.images import IMAGES, named_by
 from ringi.inbox.inbox import Inbox
@@ -137,8 +137,12 @@ class LeasedRun:
     async def give_up(self, why: str) -> None:
         """Mark the run as failed, for an operator to inspect."""
         await self.emitter.take_over(has_fence=True)
+        await self.stop(why)
+
+    async def stop(self, why: str, answers: tuple[str, ...] = ()) -> None:
+        """End the run for an operator; `answers` are the requests whose answers no code of the agent has read."""
         await self.mark(why)
-        await self.fail(Failure(message=why, code="attention"))
+        await self.fail(Failure(message=why, code=ATTENTION, answers=answers))
 
     async def release(self, *, is_outage: bool) -> None:
         """Release the run to another worker at once; if that fails, it becomes available when the lease expires."""

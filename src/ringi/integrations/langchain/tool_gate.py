@@ -190,6 +190,8 @@ class ToolGate:
 
     def message(self, call: GatedCall, text: str, status: object = "error") -> ToolMessage:
         """Return a message to the model in place of the tool's result."""
+        if self._host:
+            self._host.refused_calls.add(self._id)
         return ToolMessage(text, name=call.tool, tool_call_id=self._id, status=status)
 
     def _denial(self, call: GatedCall, tool: BaseTool | None, facts: Mapping[str, Any]) -> Denial | None:

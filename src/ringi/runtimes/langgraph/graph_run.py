@@ -24,7 +24,9 @@ from ringi.domain.thread import checkpoint_thread
 from ringi.errors import AgentServiceError, InvalidError, OutageError, UnavailableError
 from ringi.runs.agent import Agent, UnfitValuesError
 from ringi.runs.calls import checkable
-from ringi.runs.context import RUN_CONTEXT, RunContext
+from ringi.runs.context import RUN_CONTEXT, RunContext, call_key
+from ringi.runs.stream_writer import TOOL_CALL_ID
+from ringi.runtimes.langgraph.answer_reads import Answer, AnswerReads
 from ringi.runtimes.langgraph.answer_schema import ANY_ANSWER, AnswerSpec
 from ringi.runtimes.langgraph.checks import answer_spec
 from ringi.runtimes.langgraph.gated_steps import GATED_STEPS, GatedSteps
@@ -60,6 +62,8 @@ class InterruptQuestion(NamedTuple):
     """The calls that their tools refuse, with the reason: the model receives it, and no person is asked."""
     task_id: str = ""
     """The step of the outermost graph that asks."""
+    call: tuple[str, str] | None = None
+    """The id and the tool of the call that starts after the answer; None if something else asks."""
 
     @property
     def may_refuse_answers(self) -> bool:
@@ -138,6 +142,7 @@ class GraphRun:
     async def advance(self, answers: Mapping[str, Sequence[Request]], out: Output) -> None:
         """Run to the next pause or the end."""
         position, run = self._position, self._run
+        reads = AnswerReads({}, run.host.refused_calls)
         if not position.has_begun:
             if position.has_earlier and not self.agent.history:
                 # Left by a run that failed or was cancelled, or by an earlier setting.
@@ -148,9 +153,10 @@ class GraphRun:
             asked = {question.interrupt_id: question for question in position.questions}
             # Keyed by interrupt: a value without a key could answer a later question.
             values = {id: resume_value(asked[id], requests) for id, requests in answers.items()}
-            input = Command(resume=values) if values else None
+            reads = AnswerReads(answers_of(asked, values), run.host.refused_calls)
+            input = Command(resume=reads.values) if values else None
         try:
-            with self._meter.counting():
+            with self._meter.counting(), reads.watching(self._saver):
                 await self.run(input, out, self.runtime_context(run.input, run.by))
         except ValidationError as error:
             if not answers or not is_invalid_resume(error):
@@ -296,8 +302,16 @@ def question_of(
     """Return an interrupt as a question for people."""
     schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
     format, asks = read_interrupt(interrupt.value, schema, answer_spec)
-    question = InterruptQuestion(interrupt.id, node, asks, format, schema, tuple(map(digest_of, asks)))
+    call = gated_call(interrupt.value, asks) if schema is not None else None
+    question = InterruptQuestion(interrupt.id, node, asks, format, schema, tuple(map(digest_of, asks)), call=call)
     return with_tools(question, interrupt.value, tools) if format in REFUSABLE else question
+
+
+def gated_call(value: Any, asks: Sequence[Ask]) -> tuple[str, str] | None:
+    """Return the id and the tool of the call that an interrupt holds before it starts; None for another interrupt."""
+    ask = asks[0]
+    id = ask.context.get(TOOL_CALL_ID) or (value.get(TOOL_CALL_ID) if isinstance(value, dict) else None)
+    return (id, ask.action.name) if isinstance(id, str) and ask.action else None
 
 
 def with_tools(question: InterruptQuestion, value: Any, tools: Mapping[str, BaseTool]) -> InterruptQuestion:
@@ -315,6 +329,12 @@ def with_tools(question: InterruptQuestion, value: Any, tools: Mapping[str, Base
             typed = action.model_copy(update={"args_schema": checkable(call_schema(tool))})
             asks[position] = ask.model_copy(update={"action": typed})
     return question._replace(asks=tuple(asks), refused_calls=refused_calls)
+
+
+def answers_of(asked: Mapping[str, InterruptQuestion], values: Mapping[str, Any]) -> dict[str, Answer]:
+    """Return the answers by the ids of their interrupts, with the calls that must not run without them."""
+    keys = {id: frozenset(key for ask in asked[id].asks if (key := call_key(ask))) for id in values}
+    return {id: Answer(value, asked[id].call, keys[id]) for id, value in values.items()}
 
 
 def resume_value(question: InterruptQuestion, requests: Sequence[Request]) -> Any:

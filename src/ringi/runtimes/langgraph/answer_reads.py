@@ -1,0 +1,188 @@
+"""Checks that the steps of a graph read the answers that they are given: otherwise a rejected call could run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.tracers.context import register_configure_hook
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME
+
+from ringi.backends.fenced_saver import ERROR_SOURCE_NODE, FencedSaver
+from ringi.contracts.runtime import UnreadAnswersError
+from ringi.errors import FenceError, UnavailableError
+
+
+class Answer(NamedTuple):
+    """The answer to an interrupt."""
+
+    value: Any
+    """What `interrupt` returns."""
+    call: tuple[str, str] | None
+    """The id and the tool of the call that starts after the answer; None if something else asks."""
+    calls: frozenset[str]
+    """The keys of the calls that the answer decides; see `ringi.runs.context.call_key`."""
+
+
+class AnswerReads(BaseCallbackHandler):
+    """The answers of one stretch of a run, and which of them the code of its steps has not read yet.
+
+    LangGraph stores the values of a task in a list, from which `interrupt` reads them. A task of a later deploy that
+    does not call `interrupt` any more does not read its list: nothing that it returns may be stored.
+
+    Args:
+        answers: The answers by the ids of their interrupts.
+        refused: The calls that a gate has refused without reading the answers about them, which is safe too.
+    """
+
+    raise_error = True
+    run_inline = True
+
+    def __init__(self, answers: Mapping[str, Answer], refused: Set[str]) -> None:
+        self.values = _ResumeValues({id: answer.value for id, answer in answers.items()}, self)
+        self._answers, self._refused = answers, refused
+        self._lock = threading.Lock()
+        self._unread = set(answers)
+        self._handed = dict[int, str]()
+        self._tasks = dict[str, frozenset[str]]()
+        self._is_refused = False
+        self.tools = set[str]()
+        """The tools that have started."""
+
+    @contextmanager
+    def watching(self, saver: FencedSaver) -> Iterator[None]:
+        """Watch the reads and writes of a saver, and the tools, in the body of the `with` statement.
+
+        Raises:
+            UnreadAnswersError: A step has ended without reading its answer, or a call was about to run without it.
+        """
+        token = READS.set(self)
+        saver.after_read, saver.check_write = self.observe, self.check
+        try:
+            yield
+        except (FenceError, UnavailableError, UnreadAnswersError):
+            raise
+        except Exception as error:
+            # Code of the agent may have caught the first error and raised another one.
+            if self._is_refused:
+                raise self._error() from error
+            raise
+        finally:
+            READS.reset(token)
+            del saver.after_read, saver.check_write
+        if self.unread:
+            raise self._error()
+
+    @property
+    def unread(self) -> frozenset[str]:
+        """The interrupts whose answers no code has read."""
+        with self._lock:
+            unread = frozenset(self._unread)
+        calls = {id: self._answers[id].calls for id in unread}
+        return frozenset(id for id in unread if not calls[id] or not calls[id] <= self._refused)
+
+    def observe(self, saved: CheckpointTuple | None) -> CheckpointTuple | None:
+        """Return a stored checkpoint with a list for each task that asked, which records what the task reads."""
+        writes = (saved.pending_writes or []) if saved else []
+        asked = {
+            task: ids
+            for task, channel, value in writes
+            if channel == INTERRUPT and (ids := frozenset(each.id for each in value) & self.values.keys())
+        }
+        if saved is None or not asked:
+            return saved
+        self._tasks |= asked
+        known = {task: value for task, channel, value in writes if channel == RESUME and task in asked}
+        others = [write for write in writes if write[1] != RESUME or write[0] not in asked]
+        lists = [(task, RESUME, _ResumeList(known.get(task, ()), self)) for task in asked]
+        return saved._replace(pending_writes=[*others, *lists])
+
+    def check(self, task_id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
+        """Refuse the results of a task that has not read its answer, and all that would be stored after them.
+
+        Args:
+            task_id: The task; None for a whole checkpoint.
+            writes: The results of the task.
+
+        Raises:
+            UnreadAnswersError: The task has not read its answer, or another one has not.
+        """
+        channels = {channel for channel, _ in writes}
+        is_failed = ERROR in channels and ERROR_SOURCE_NODE not in channels
+        unread = self._tasks.get(task_id or "", frozenset()) & self.unread
+        if self._is_refused or (unread and not is_failed):
+            self._is_refused = True
+            raise self._error()
+
+    def on_tool_start(
+        self, serialized: dict[str, Any], input_str: str, *, tool_call_id: str | None = None, **_: Any
+    ) -> None:
+        """Stop a tool whose call waits for an answer that nothing has read: its gate is gone."""
+        name = str((serialized or {}).get("name"))
+        if (tool_call_id, name) in {self._answers[id].call for id in self.unread}:
+            self._is_refused = True
+            raise self._error()
+        self.tools.add(name)
+
+    def give(self, id: str) -> None:
+        """Record that a task receives the answer to an interrupt; unless its list is observed, it counts as read."""
+        with self._lock:
+            self._handed[threading.get_ident()] = id
+            self._unread.discard(id)
+
+    def take_handed(self) -> str | None:
+        """Return the answer that this thread has just received into a list, which is unread again."""
+        with self._lock:
+            id = self._handed.pop(threading.get_ident(), None)
+            if id is not None:
+                self._unread.add(id)
+            return id
+
+    def read(self, id: str) -> None:
+        """Record that code has read the answer to an interrupt."""
+        with self._lock:
+            self._unread.discard(id)
+
+    def _error(self) -> UnreadAnswersError:
+        return UnreadAnswersError(self.unread, [f"tool {name!r}" for name in sorted(self.tools)])
+
+
+class _ResumeValues(dict[str, Any]):
+    """The answers as LangGraph looks them up when it prepares a task."""
+
+    def __init__(self, values: Mapping[str, Any], reads: AnswerReads) -> None:
+        super().__init__(values)
+        self._reads = reads
+
+    def __getitem__(self, id: str) -> Any:
+        self._reads.give(id)
+        return super().__getitem__(id)
+
+
+class _ResumeList(list[Any]):
+    """The answers to a task's interrupts, in the order in which it asks; the last one is new."""
+
+    def __init__(self, values: Sequence[Any], reads: AnswerReads) -> None:
+        super().__init__(values)
+        self._reads, self._new = reads, dict[int, str]()
+
+    def append(self, value: Any) -> None:
+        new = self._reads.take_handed()
+        if new is None or new not in self._new.values():
+            super().append(value)
+        if new is not None:
+            self._new.setdefault(len(self) - 1, new)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, int) and place in self._new:
+            self._reads.read(self._new[place])
+        return super().__getitem__(place)
+
+
+READS: ContextVar[AnswerReads | None] = ContextVar("ringi_answer_reads", default=None)
+register_configure_hook(READS, inheritable=True)
